@@ -1,0 +1,37 @@
+# One compiler for every target. GCC 12 destroys temporaries of a co_await expression twice (a silent double free), so it
+# is refused here and not found out in production.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 19)
+  message(FATAL_ERROR "Porthole needs clang 19 or newer (found ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}): "
+                      "other compilers miscompile coroutines. Use a preset, for example: cmake --preset dev")
+endif()
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # Paths below the source tree are hashed relative to the build folder, so that every build folder shares one cache.
+  set(ccache_launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ccache_launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache_launcher})
+endif()
+
+set(PORTHOLE_SANITIZE "" CACHE STRING "sanitizers to build with, as in -fsanitize=")
+option(PORTHOLE_WERROR "treat warnings as errors" ON)
+
+add_library(porthole_flags INTERFACE)
+target_include_directories(porthole_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(porthole_flags INTERFACE -Wall -Wextra -Wno-missing-field-initializers -Wno-unused-parameter)
+if(PORTHOLE_WERROR)
+  target_compile_options(porthole_flags INTERFACE -Werror)
+endif()
+target_link_options(porthole_flags INTERFACE -fuse-ld=lld-19)
+if(PORTHOLE_SANITIZE)
+  add_compile_options(-fsanitize=${PORTHOLE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PORTHOLE_SANITIZE})
+endif()

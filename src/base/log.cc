@@ -1,0 +1,77 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace porthole {
+namespace {
+
+constexpr std::size_t FileLimit = 10 << 20;
+constexpr std::size_t OldFiles = 3;
+
+void append_value(std::string& line, std::string_view value) {
+    if (!value.empty() && value.find_first_of(" \"=\n\t") == value.npos) {
+        line += value;
+        return;
+    }
+    line += '"';
+    for (const char c : value) {
+        if (c == '"' || c == '\\') line += '\\';
+        if (c == '\n') {
+            line += "\\n";
+        } else {
+            line += c;
+        }
+    }
+    line += '"';
+}
+
+class SpdlogSink final : public LogSink {
+public:
+    SpdlogSink(spdlog::sink_ptr sink, LogLevel lowest) : logger_("porthole", std::move(sink)), lowest_(lowest) {
+        logger_.set_level(spdlog::level::debug);
+        logger_.flush_on(spdlog::level::debug);
+        logger_.set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %L %v", spdlog::pattern_time_type::utc);
+    }
+    bool wants(LogLevel level) const override { return level >= lowest_; }
+    void write(LogLevel level, std::string_view component, std::string_view message,
+               std::initializer_list<LogField> fields) override {
+        std::string line(component);
+        line += ": ";
+        line += message;
+        for (const LogField& field : fields) {
+            line += ' ';
+            line += field.key;
+            line += '=';
+            append_value(line, field.value);
+        }
+        constexpr spdlog::level::level_enum Levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                                        spdlog::level::err};
+        logger_.log(Levels[static_cast<int>(level)], line);
+    }
+
+private:
+    spdlog::logger logger_;
+    LogLevel lowest_;
+};
+
+class NullSink final : public LogSink {
+    bool wants(LogLevel) const override { return false; }
+    void write(LogLevel, std::string_view, std::string_view, std::initializer_list<LogField>) override {}
+};
+
+}  // namespace
+
+std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest) {
+    return std::make_shared<SpdlogSink>(std::make_shared<spdlog::sinks::stderr_sink_mt>(), lowest);
+}
+
+std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest) {
+    return std::make_shared<SpdlogSink>(
+        std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, FileLimit, OldFiles), lowest);
+}
+
+std::shared_ptr<LogSink> make_null_sink() { return std::make_shared<NullSink>(); }
+
+}  // namespace porthole

@@ -1,0 +1,109 @@
+#pragma once
+#include <concepts>
+#include <expected>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace porthole {
+
+/// Why something failed: Kubernetes' own status reasons (apimachinery `StatusReason`) and a few that never leave the process.
+enum class Reason {
+    // On the wire.
+    Unknown,
+    BadRequest,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    AlreadyExists,
+    Conflict,
+    Gone,
+    Expired,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+    Invalid,
+    TooManyRequests,
+    InternalError,
+    ServiceUnavailable,
+    ServerTimeout,
+    Timeout,
+    // Inside only.
+    Cancelled,    ///< the task's scope is closing
+    Unavailable,  ///< a peer cannot be reached; trying again may help
+    Io,           ///< the operating system refused
+};
+
+/// The reason's wire name, for example "NotFound"; "" for Unknown and for those that never leave the process.
+const char* to_string(Reason reason);
+/// The HTTP status code that carries `reason`.
+int http_code(Reason reason);
+/// The reason of a status code that came without one.
+Reason reason_of_http_code(int code);
+
+/// One cause of a failure, as in `Status.details.causes`.
+struct Cause {
+    std::string type;     ///< for example "FieldValueRequired"
+    std::string message;  ///< for people
+    std::string field;    ///< path, for example "spec.containers[0].name"; may be empty
+};
+
+/// What a failure was about, as in `Status.details`. All fields may be empty.
+struct ErrorDetails {
+    std::string name, group, kind, uid;
+    std::vector<Cause> causes;
+    int retry_after_seconds = 0;
+};
+
+/// A failure as data: it becomes a Kubernetes `Status`, and callers branch on the reason.
+struct Error {
+    Reason reason = Reason::Unknown;
+    std::string message;
+    ErrorDetails details;
+
+    Error() = default;
+    Error(Reason reason, std::string message) : reason(reason), message(std::move(message)) {}
+    /// The same error with `context` and ": " before the message.
+    Error with_context(const std::string& context) && {
+        message = context + ": " + message;
+        return std::move(*this);
+    }
+};
+
+/// A T or the Error why there is none.
+template <class T>
+class [[nodiscard]] Result : public std::expected<T, Error> {
+public:
+    using Base = std::expected<T, Error>;
+    using Base::Base;
+    Result(Base base) : Base(std::move(base)) {}
+    Result(Error error) : Base(std::unexpect, std::move(error)) {}
+};
+
+/// Ends the process with `message`: an invariant of the program itself is broken.
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+}  // namespace porthole
+
+/// For what the program guarantees itself; never for input from a user, a peer, a disk or the operating system.
+#define CHECK(condition) \
+    ((condition) ? static_cast<void>(0) : ::porthole::check_failed(#condition, __FILE__, __LINE__))
+
+#define PORTHOLE_CAT_(a, b) a##b
+#define PORTHOLE_CAT(a, b) PORTHOLE_CAT_(a, b)
+#define PORTHOLE_TRY_(tmp, decl, ret, ...)              \
+    auto&& tmp = (__VA_ARGS__);                          \
+    if (!tmp.has_value()) ret std::move(tmp).error();    \
+    decl = *std::move(tmp)
+#define PORTHOLE_CHECK_(tmp, ret, ...) \
+    if (auto&& tmp = (__VA_ARGS__); !tmp.has_value()) ret std::move(tmp).error()
+
+/// In a function: `TRY(auto pod, parse_pod(bytes));` declares pod or returns the error.
+#define TRY(decl, ...) PORTHOLE_TRY_(PORTHOLE_CAT(try_, __LINE__), decl, return, __VA_ARGS__)
+/// In a coroutine: `CO_TRY(auto pods, co_await client.list_pods(ns));`
+#define CO_TRY(decl, ...) PORTHOLE_TRY_(PORTHOLE_CAT(try_, __LINE__), decl, co_return, __VA_ARGS__)
+/// In a function, where no value is wanted.
+#define TRY_VOID(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), return, __VA_ARGS__)
+/// In a coroutine, where no value is wanted.
+#define CO_CHECK(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), co_return, __VA_ARGS__)

@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+
+#include "runtime/event_loop.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace porthole {
+
+/// The real event loop, on Boost.Asio. Sockets are made from context().
+class AsioLoop final : public EventLoop {
+public:
+    AsioLoop();
+    ~AsioLoop() override;
+
+    void post(Callback callback) override;
+    TimerId call_at(MonotonicTime when, Callback callback) override;
+    void cancel_timer(TimerId timer) override;
+    MonotonicTime now() const override;
+    WallTime wall_now() const override;
+
+    /// Runs until stop(), on the calling thread.
+    void run();
+    /// From any thread.
+    void stop();
+    /// Calls `handler` on the loop for SIGINT and SIGTERM, each time.
+    void on_signal(std::function<void(int signal)> handler);
+    boost::asio::io_context& context();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace porthole

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace porthole {
+
+/// The seam for randomness. Everything below is made from next(), so a seeded source reproduces it all.
+class Random {
+public:
+    virtual ~Random() = default;
+    virtual std::uint64_t next() = 0;
+
+    /// Uniform in [0, bound). Requires: bound > 0.
+    std::uint64_t below(std::uint64_t bound);
+    /// Uniform in [0, 1).
+    double fraction();
+    std::string bytes(std::size_t count);
+    /// `count` characters drawn from `alphabet`.
+    std::string pick(std::size_t count, std::string_view alphabet);
+    /// A version 4 UUID in lower case.
+    std::string uuid();
+};
+
+/// The operating system's generator: fit for keys and tokens.
+class SystemRandom final : public Random {
+public:
+    std::uint64_t next() override;
+};
+
+/// Reproducible (splitmix64); never for secrets.
+class SeededRandom final : public Random {
+public:
+    explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() override;
+
+private:
+    std::uint64_t state_;
+};
+
+}  // namespace porthole

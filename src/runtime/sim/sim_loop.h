@@ -1,0 +1,49 @@
+#pragma once
+#include <map>
+
+#include "runtime/task.h"
+
+namespace porthole::sim {
+
+/// A deterministic loop that owns time: the clock moves only when nothing is left to do at the present moment.
+///
+/// Posted callbacks run in order of posting, timers in order of time and then of arming. Single-threaded.
+class SimLoop final : public EventLoop {
+public:
+    void post(Callback callback) override;
+    TimerId call_at(MonotonicTime when, Callback callback) override;
+    void cancel_timer(TimerId timer) override;
+    MonotonicTime now() const override { return now_; }
+    WallTime wall_now() const override;
+
+    /// Runs what is due now; time stands still.
+    void run_ready();
+    /// Runs everything due within `duration`, moving the clock to its end.
+    void advance(Duration duration);
+    /// Advances from timer to timer until `done` holds; false when `limit` passes first.
+    bool run_until(const std::function<bool()>& done, Duration limit);
+
+private:
+    using Key = std::pair<MonotonicTime, std::uint64_t>;
+    std::map<Key, Callback> queue_;
+    std::map<std::uint64_t, MonotonicTime> times_;
+    MonotonicTime now_{std::chrono::hours(1)};
+    std::uint64_t next_ = 1;
+};
+
+/// Runs `task` to its end on `loop` and yields its result; fails with Timeout when `limit` of virtual time passes first.
+template <class T>
+Result<T> run(SimLoop& loop, Task<T> task, Duration limit = std::chrono::hours(1)) {
+    TaskContext context(loop);
+    std::optional<Result<T>> result;
+    start_task(std::move(task), context, [&](Result<T> value) { result.emplace(std::move(value)); });
+    if (!loop.run_until([&] { return result.has_value(); }, limit)) {
+        context.cancel();
+        loop.run_ready();
+        CHECK(result.has_value());
+        return Error(Reason::Timeout, "the task did not end in time");
+    }
+    return std::move(*result);
+}
+
+}  // namespace porthole::sim
