@@ -1,0 +1,205 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace porthole::schema {
+
+struct Type;
+struct Field;
+struct Access;
+
+/// How many values a field holds. Map keys are strings.
+enum class Shape : std::uint8_t { Single, List, Map };
+
+/// What one value of a field is.
+enum class Form : std::uint8_t {
+    Bool, Int32, Int64, Uint32, Uint64, Double,
+    Enum,         ///< proto3 only: a number
+    String,
+    Bytes,        ///< base64 in JSON and in trees, raw in structs
+    Quantity, IntOrString,
+    Time, MicroTime,
+    Duration,     ///< nanoseconds; text such as "1h30m" in JSON
+    Raw,          ///< RawExtension: any object
+    Json,         ///< any JSON value
+    FieldsV1,     ///< the field set of server-side apply, an object
+    Struct,       ///< `Field::type` says which
+    Nested,       ///< a list or map again, described by `Field::element`
+};
+/// Raw, Json and FieldsV1: a tree that the schema does not look into.
+constexpr bool is_opaque(Form form) { return form == Form::Raw || form == Form::Json || form == Form::FieldsV1; }
+
+/// How server-side apply merges a list.
+enum class ListType : std::uint8_t { Atomic, Set, Map };
+
+/// A named set of strings; `closed` means that other values are refused.
+struct Enumeration {
+    std::string_view name;
+    std::span<const std::string_view> values;
+    bool closed = false;
+};
+
+/// Bounds of a value. Those that are not set are at their default.
+struct Limits {
+    const double* minimum = nullptr;
+    const double* maximum = nullptr;
+    std::uint32_t min_length = 0, max_length = UINT32_MAX;    ///< bytes or characters of a string
+    std::uint32_t min_items = 0, max_items = UINT32_MAX;      ///< of a list, or members of a map
+    std::string_view pattern;                                 ///< ECMA 262; "" for none
+    std::string_view format;                                  ///< OpenAPI's word, for example "int32"; "" for the form's own
+};
+
+/// The facts that few fields have, kept apart so that a Field stays small.
+struct FieldNotes {
+    std::string_view description;
+    std::string_view default_json;                    ///< JSON text; "" for none
+    const Enumeration* enumeration = nullptr;
+    const Limits* limits = nullptr;
+    std::span<const std::string_view> list_keys;      ///< of a ListType::Map
+    std::string_view merge_key;                       ///< of strategic merge patch
+    std::string_view gate;                            ///< the feature gate that upstream ties the field to
+    std::string_view type_name;                       ///< a named scalar or map, as "ResourceList"; "" where it has none
+};
+
+/// One field of a Type.
+struct Field {
+    enum Flag : std::uint32_t {
+        Required = 1 << 0,        ///< must be there in a valid object
+        OmitEmpty = 1 << 1,       ///< left out of JSON when zero or empty (but an empty struct is written)
+        OmitZero = 1 << 2,        ///< left out of JSON when zero, a struct too
+        Pointer = 1 << 3,         ///< set-to-zero differs from not-set
+        Immutable = 1 << 4,       ///< may not change after creation
+        Deprecated = 1 << 5,
+        PatchMerge = 1 << 6,      ///< strategic merge patch merges the list (by `merge_key`, or as a set)
+        PatchRetainKeys = 1 << 7, ///< strategic merge patch drops members that the patch does not name
+        AtomicMap = 1 << 8,       ///< server-side apply owns the map or struct as a whole
+        Inlined = 1 << 9,         ///< comes from an inlined struct: its protobuf number counts inside that struct's message
+        WrappedList = 1 << 10,    ///< protobuf wraps the list into a message {repeated items = 1}
+        Nullable = 1 << 11,       ///< custom resources: null is a value
+        Secret = 1 << 12,         ///< never to be logged
+        Packed = 1 << 13,         ///< proto3 repeated scalars
+        PreserveUnknown = 1 << 14 ///< custom resources: nothing below is pruned
+    };
+
+    std::string_view name;             ///< JSON name
+    std::uint32_t number = 0;          ///< protobuf field number; 0 where protobuf does not carry it
+    std::uint32_t flags = 0;
+    Shape shape = Shape::Single;
+    Form form = Form::String;
+    ListType list_type = ListType::Atomic;
+    std::uint32_t offset = 0;          ///< of the member in the struct
+    const Type* type = nullptr;        ///< Form::Struct
+    const Field* element = nullptr;    ///< Form::Nested
+    const Access* access = nullptr;    ///< how to reach into the member; nullptr for a plain one and in run-time types
+    const FieldNotes* notes = nullptr; ///< nullptr where there are none: use the functions below
+
+    bool is(Flag flag) const { return (flags & flag) != 0; }
+    bool is_list() const { return shape == Shape::List; }
+    bool is_map() const { return shape == Shape::Map; }
+    bool is_single() const { return shape == Shape::Single; }
+
+    std::string_view description() const { return notes ? notes->description : std::string_view(); }
+    std::string_view default_json() const { return notes ? notes->default_json : std::string_view(); }
+    const Enumeration* enumeration() const { return notes ? notes->enumeration : nullptr; }
+    const Limits* limits() const { return notes ? notes->limits : nullptr; }
+    std::span<const std::string_view> list_keys() const { return notes ? notes->list_keys : std::span<const std::string_view>(); }
+    std::string_view merge_key() const { return notes ? notes->merge_key : std::string_view(); }
+    std::string_view gate() const { return notes ? notes->gate : std::string_view(); }
+};
+
+/// Where a type lives: one file of `api/`.
+struct Package {
+    std::string_view group;      ///< "apps", "" for core
+    std::string_view version;    ///< "v1"
+    std::string_view directory;  ///< "apps/v1": the prefix of references
+    std::string_view openapi;    ///< "io.k8s.api.apps.v1": the prefix of definition names
+};
+
+/// A struct inlined into another: flat in JSON, a nested message in protobuf.
+struct InlinedType {
+    std::uint32_t number = 0;
+    const Type* type = nullptr;
+};
+
+/// A struct of the API: its fields in the order in which they are written.
+struct Type {
+    enum Flag : std::uint32_t {
+        Atomic = 1 << 0,             ///< server-side apply owns it as a whole
+        PreserveUnknown = 1 << 1,    ///< custom resources: unknown members are kept
+        EmbeddedResource = 1 << 2,   ///< custom resources: carries apiVersion, kind and metadata
+        Union = 1 << 3,              ///< at most one of its fields is meant to be set
+        Proto3 = 1 << 4,
+    };
+
+    std::string_view name;                     ///< "PodSpec"
+    const Package* package = nullptr;
+    std::string_view description;
+    std::uint32_t flags = 0;
+    std::span<const Field> fields;             ///< JSON's view: inlined structs are flattened into it
+    std::span<const std::uint16_t> by_name;    ///< indices of `fields`, sorted by name
+    std::span<const InlinedType> inlined;
+
+    bool is(Flag flag) const { return (flags & flag) != 0; }
+    const Field* find_field(std::string_view name) const;
+    std::string openapi_name() const;          ///< "io.k8s.api.core.v1.PodSpec"
+};
+
+enum class Stage : std::uint8_t { Stable, Beta, Alpha };
+/// Releases are minors of Kubernetes, "1.25"; "" where it has not happened.
+struct Lifecycle {
+    Stage stage = Stage::Stable;
+    std::string_view introduced, deprecated, removed;
+    std::string_view replacement;  ///< "storage.k8s.io/v1/VolumeAttributesClass"
+};
+
+struct Subresource {
+    std::string_view name;                      ///< "scale"
+    std::string_view group, version, kind;      ///< of the body: autoscaling, v1, Scale
+    std::span<const std::string_view> verbs;
+};
+
+/// A column of `kubectl get`.
+struct Column {
+    std::string_view name, type, format;        ///< type: string, integer, number, boolean or date; format "name" or ""
+    std::string_view description;
+    bool wide = false;                          ///< only with `-o wide` (priority 1)
+    /// What the cell shows: a path ".spec.replicas", with "| text" what stands for nothing; or the name of a function
+    /// of the printer with its paths, "age(.metadata.creationTimestamp)".
+    std::string_view cell;
+};
+
+/// A kind: a type that stands alone, with what the API server knows about it.
+struct Kind {
+    enum Flag : std::uint32_t {
+        Namespaced = 1 << 0,
+        Resource = 1 << 1,       ///< served under `plural`; others are lists, options and replies
+        List = 1 << 2,           ///< has `items`
+        HasStatus = 1 << 3,      ///< has the subresource status
+    };
+
+    std::string_view group, version, kind, list_kind;
+    std::string_view plural, singular;
+    std::span<const std::string_view> short_names, categories, verbs;
+    std::span<const Subresource> subresources;
+    std::span<const Column> columns;
+    std::string_view storage_group, storage_version;  ///< how it is stored; version "" where it is not
+    std::string_view storage_hash;                    ///< as discovery shows it
+    Lifecycle lifecycle;
+    std::uint32_t flags = 0;
+    const Type* type = nullptr;
+
+    bool is(Flag flag) const { return (flags & flag) != 0; }
+    bool namespaced() const { return is(Namespaced); }
+    std::string api_version() const;                  ///< "apps/v1", "v1"
+    const Subresource* find_subresource(std::string_view name) const;
+    bool has_verb(std::string_view verb) const;
+};
+
+/// The table of a struct of the API.
+template <class T>
+const Type& type_of() { return T::schema_type(); }
+
+}  // namespace porthole::schema
