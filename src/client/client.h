@@ -1,0 +1,112 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/transport.h"
+#include "schema/codec.h"
+#include "schema/registry.h"
+
+namespace porthole::client {
+
+/// An object's key; `namespace_` is empty for cluster-scoped kinds. Text form: "namespace/name" or "name".
+struct NamespacedName {
+    std::string namespace_, name;
+    auto operator<=>(const NamespacedName&) const = default;
+    std::string text() const { return namespace_.empty() ? name : namespace_ + "/" + name; }
+};
+
+template <class T>
+NamespacedName key_of(const T& object) {
+    return {object.metadata.namespace_, object.metadata.name};
+}
+
+struct ListOptions {
+    std::string namespace_;  ///< "" for all namespaces
+    std::string label_selector, field_selector;
+    std::string resource_version;  ///< "" for the newest
+    std::int64_t limit = 0;
+    std::string continue_;
+};
+
+struct DeleteOptions {
+    std::string uid, resource_version;  ///< preconditions; "" for none
+    std::optional<std::int64_t> grace_period_seconds;
+    std::string propagation_policy;     ///< "" for the kind's default
+};
+
+enum class PatchType { Json, Merge, StrategicMerge, Apply };
+
+template <class T>
+struct ObjectList {
+    std::vector<T> items;
+    std::string resource_version, continue_;
+};
+
+/// The API, typed. Every failure of the server is an Error with its reason, message and causes.
+/// Methods that change something yield the object as stored.
+class Client {
+public:
+    explicit Client(Transport& transport) : transport_(transport) {}
+
+    template <class T>
+    Task<T> get(NamespacedName key) {
+        return decoded<T>(call("GET", path(T::kind(), key, ""), ""));
+    }
+    template <class T>
+    Task<ObjectList<T>> list(ListOptions options = {});
+    template <class T>
+    Task<T> create(T object) {
+        std::string body = schema::encode_json(object);
+        return decoded<T>(call("POST", collection_path(T::kind(), object.metadata.namespace_), "", std::move(body)));
+    }
+    /// Guarded by metadata.resourceVersion where it is set: Conflict when another write came between.
+    template <class T>
+    Task<T> update(T object) { return put<T>(std::move(object), ""); }
+    template <class T>
+    Task<T> update_status(T object) { return put<T>(std::move(object), "status"); }
+    template <class T>
+    Task<T> patch(NamespacedName key, PatchType type, std::string body, std::string subresource = "") {
+        return decoded<T>(patch_raw(path(T::kind(), key, subresource), type, std::move(body)));
+    }
+    template <class T>
+    Task<> remove(NamespacedName key, DeleteOptions options = {}) {
+        return remove_raw(path(T::kind(), key, ""), std::move(options));
+    }
+    /// POST of any body to a subresource, for example a Binding or an Eviction. Yields the reply's JSON.
+    Task<net::Bytes> post(std::string path, std::string body);
+
+    /// Events as raw documents from `resource_version` on; see informer.h for the comfortable form.
+    Task<std::unique_ptr<ApiStream>> watch(const schema::Kind& kind, ListOptions options, bool bookmarks = true);
+    /// GET of any path.
+    Task<net::Bytes> get_raw(std::string path, std::string query = "");
+
+    /// "/apis/apps/v1/namespaces/ns/deployments[/name[/subresource]]"
+    static std::string path(const schema::Kind& kind, const NamespacedName& key, const std::string& subresource);
+    static std::string collection_path(const schema::Kind& kind, const std::string& namespace_);
+
+private:
+    Task<net::Bytes> call(std::string method, std::string path, std::string query, std::string body = "",
+                          std::string content_type = "");
+    Task<net::Bytes> patch_raw(std::string path, PatchType type, std::string body);
+    Task<> remove_raw(std::string path, DeleteOptions options);
+    Task<net::Bytes> list_raw(const schema::Kind& kind, ListOptions options);
+
+    template <class T>
+    static Task<T> decoded(Task<net::Bytes> reply) {
+        CO_TRY(const net::Bytes bytes, co_await std::move(reply));
+        co_return schema::decode_json<T>(*bytes);
+    }
+    template <class T>
+    Task<T> put(T object, std::string subresource) {
+        std::string body = schema::encode_json(object);
+        return decoded<T>(call("PUT", path(T::kind(), key_of(object), subresource), "", std::move(body)));
+    }
+
+    Transport& transport_;
+};
+
+/// The Error that a reply of 400 or more stands for.
+Error error_of_status(int code, std::string_view body);
+
+}  // namespace porthole::client

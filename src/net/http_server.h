@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "base/log.h"
+#include "net/http.h"
+#include "net/tls.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::net {
+
+struct HttpServerOptions {
+    std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
+    std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
+};
+
+/// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text).
+class HttpServer {
+public:
+    HttpServer(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log);
+    ~HttpServer();
+
+    /// Error: AlreadyExists when the port is taken, Io otherwise. Port 0 picks one; may be called several times.
+    Result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
+    Result<void> listen_unix(const std::string& path);
+    /// Stops accepting, cancels all handlers, waits for them.
+    Task<> close();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace porthole::net

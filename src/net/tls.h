@@ -1,0 +1,37 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace porthole::net {
+
+struct TlsServerOptions {
+    std::string certificate_pem;  ///< the server's chain
+    std::string key_pem;
+    std::string client_ca_pem;    ///< certificates of clients are asked for and verified against these; "" asks for none
+};
+
+/// TLS 1.2 and 1.3 with ALPN h2 and http/1.1. `reload` changes the certificate for later handshakes.
+class TlsServerContext {
+public:
+    virtual ~TlsServerContext() = default;
+    static Result<std::shared_ptr<TlsServerContext>> create(const TlsServerOptions& options);
+    virtual Result<void> reload(const std::string& certificate_pem, const std::string& key_pem) = 0;
+};
+
+struct TlsClientOptions {
+    std::string ca_pem;           ///< "" means the system's roots
+    std::string certificate_pem;  ///< "" for none
+    std::string key_pem;
+    std::string server_name;      ///< "" means the endpoint's host
+    bool insecure_skip_verify = false;
+};
+
+class TlsClientContext {
+public:
+    virtual ~TlsClientContext() = default;
+    static Result<std::shared_ptr<const TlsClientContext>> create(const TlsClientOptions& options);
+};
+
+}  // namespace porthole::net
