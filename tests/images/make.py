@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Builds the images that the cluster tests run, from Debian's busybox-static: make.py FOLDER.
+
+  busybox.docker.tar   porthole.test/busybox:1 as `docker save` writes it
+  busybox2.oci.tar     porthole.test/busybox:2, an OCI archive; differs in /etc/image-version, for image updates
+  registry/            a docker-registry data folder; serves pulled/busybox:1
+
+The web server of the tests is this image running `httpd -f -p 8080 -h /www`.
+"""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "packaging"))
+import image_archive  # noqa: E402
+
+BUSYBOX = pathlib.Path("/bin/busybox")
+REPOSITORY = "porthole.test/busybox"
+
+
+def busybox_image(name, version):
+    if not BUSYBOX.exists():
+        sys.exit("make.py: /bin/busybox is missing: install busybox-static")
+    applets = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    return image_archive.Image(
+        name=name,
+        files={
+            "bin/busybox": (BUSYBOX.read_bytes(), 0o755),
+            "etc/passwd": (b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", 0o644),
+            "etc/group": (b"root:x:0:\nnogroup:x:65534:\n", 0o644),
+            "etc/image-version": (f"{version}\n".encode(), 0o644),
+            "www/index.html": (f"busybox {version}\n".encode(), 0o644),
+        },
+        links={f"bin/{applet}": "busybox" for applet in applets if applet != "busybox"},
+        folders={"tmp": 0o1777, "root": 0o700, "var": 0o755, "usr/bin": 0o755},
+        command=["/bin/sh"],
+    )
+
+
+def write_registry(folder, image, repository, tag):
+    """Lays an image out as docker-registry's file system storage, so that serving it needs no push."""
+    archive = folder / "pulled.tar"
+    image_archive.write_oci(archive, [image])
+    import tarfile
+    with tarfile.open(archive) as tar:
+        blobs = {pathlib.PurePath(entry.name).name: tar.extractfile(entry).read()
+                 for entry in tar.getmembers() if entry.name.startswith("blobs/sha256/")}
+        index = json.loads(tar.extractfile("index.json").read())
+    archive.unlink()
+    manifest = index["manifests"][0]["digest"].removeprefix("sha256:")
+
+    root = folder / "docker/registry/v2"
+    of_repository = root / "repositories" / repository
+    for digest, content in blobs.items():
+        assert hashlib.sha256(content).hexdigest() == digest
+        _write(root / "blobs/sha256" / digest[:2] / digest / "data", content)
+        if digest != manifest:
+            _link(of_repository / "_layers/sha256" / digest, digest)
+    tags = of_repository / "_manifests/tags" / tag
+    _link(of_repository / "_manifests/revisions/sha256" / manifest, manifest)
+    _link(tags / "current", manifest)
+    _link(tags / "index/sha256" / manifest, manifest)
+
+
+def _link(folder, digest):
+    _write(folder / "link", f"sha256:{digest}".encode())
+
+
+def _write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def make(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    image_archive.write_docker(folder / "busybox.docker.tar", [busybox_image(REPOSITORY + ":1", 1)])
+    image_archive.write_oci(folder / "busybox2.oci.tar", [busybox_image(REPOSITORY + ":2", 2)])
+    registry = folder / "registry"
+    registry.mkdir(exist_ok=True)
+    write_registry(registry, busybox_image("pulled/busybox:1", 1), "pulled/busybox", "1")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.splitlines()[0])
+    make(pathlib.Path(sys.argv[1]))
