@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "client/transport.h"
-#include "schema/codec.h"
+#include "schema/json.h"
 #include "schema/registry.h"
 
 namespace porthole::client {
