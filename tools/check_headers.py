@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Checks that every header under src/ compiles alone: check_headers.py [--build build/dev] [--jobs 2].
+
+Flags come from the compile commands of the header's own folder. A header is compiled again only when it, one of the
+headers it includes, or its flags changed; what is known is kept in BUILD/header_check.json.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+KEPT_FLAGS = ("-I", "-D", "-std", "-W", "-f")
+KEPT_WITH_VALUE = ("-isystem",)
+
+
+class CompileFlags:
+    """The flags of the sources of each folder; a folder without sources gets its parent's, at last everyone's."""
+
+    def __init__(self, commands):
+        self._of_folder = {}
+        self._all = {}
+        for command in commands:
+            folder = pathlib.Path(command["file"]).parent
+            flags = self._of_folder.setdefault(folder, {})
+            words = shlex.split(command["command"]) if "command" in command else command["arguments"]
+            for flag in select_flags(words):
+                flags[flag] = self._all[flag] = None
+
+    def of(self, header):
+        for folder in header.parents:
+            if folder in self._of_folder:
+                return flatten(self._of_folder[folder])
+        return flatten(self._all)
+
+
+def select_flags(words):
+    """What decides how a header parses, as tuples of one or two words, in order."""
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word in KEPT_WITH_VALUE:
+            yield (word, words[position + 1])
+            position += 1
+        elif word.startswith(KEPT_FLAGS) and not word.startswith("-fsanitize"):
+            yield (word,)
+        position += 1
+
+
+def flatten(flags):
+    return [word for flag in flags for word in flag]
+
+
+def hash_of(path, known={}):
+    """Content hash; None when the file is gone. Remembered, since many headers share what they include."""
+    if path not in known:
+        try:
+            known[path] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+        except OSError:
+            known[path] = None
+    return known[path]
+
+
+def is_known_good(entry, flags):
+    return bool(entry) and entry["flags"] == flags and all(hash_of(path) == digest for path, digest in entry["files"].items())
+
+
+def compile_alone(compiler, header, flags):
+    """(error text or None, hashes of the header and everything it includes)."""
+    with tempfile.TemporaryDirectory() as folder:  # the compiler removes the dependency file itself when it fails
+        dependencies = pathlib.Path(folder, "header.d")
+        done = subprocess.run(
+            [compiler, *flags, "-fsyntax-only", "-Wno-pragma-once-outside-header", "-MD", "-MF", dependencies,
+             "-x", "c++-header", str(header)],
+            capture_output=True, text=True)
+        if done.returncode != 0:
+            return done.stderr.strip() or f"compiler ended with {done.returncode}", {}
+        return None, {path: hash_of(path) for path in read_dependencies(dependencies.read_text())}
+
+
+def read_dependencies(text):
+    """Paths of a make rule "target: path path \\ path", project files only: what the system ships does not change."""
+    words = shlex.split(text.replace("\\\n", " "))
+    return [word for word in words if not word.endswith(":") and not word.startswith(("/usr/include", "/usr/lib"))]
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[1]
+    arguments = argparse.ArgumentParser(description="checks that every header compiles alone")
+    arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
+    arguments.add_argument("--build", type=pathlib.Path, default=root / "build/dev")
+    arguments.add_argument("--compiler", default="clang++-19")
+    arguments.add_argument("--jobs", type=int, default=2)
+    options = arguments.parse_args()
+
+    commands = options.build / "compile_commands.json"
+    if not commands.exists():
+        sys.exit(f"check_headers: {commands} is missing: configure first, for example with ./run build dev")
+    flags = CompileFlags(json.loads(commands.read_text()))
+    cache_file = options.build / "header_check.json"
+    cache = json.loads(cache_file.read_text()) if cache_file.exists() else {}
+
+    headers = sorted(options.source.resolve().rglob("*.h"))
+    stale = [header for header in headers if not is_known_good(cache.get(str(header)), flags.of(header))]
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = pool.map(lambda header: compile_alone(options.compiler, header, flags.of(header)), stale)
+        for header, (error, files) in zip(stale, results):
+            if error:
+                failures += 1
+                cache.pop(str(header), None)
+                print(f"{header.relative_to(options.source.resolve().parent)} does not compile alone:\n{error}\n")
+            else:
+                cache[str(header)] = {"flags": flags.of(header), "files": files}
+    present = {str(header) for header in headers}
+    cache_file.write_text(json.dumps({path: entry for path, entry in cache.items() if path in present}))
+    print(f"{len(headers)} headers, {len(stale)} compiled, {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/dev/layers.txt].
+
+`layers.txt` is written by CMake, one line a library: "name folder link,link". Refused are
+  - an include of a project folder that the including library does not link, directly or through what it links;
+  - an include upwards in ORDER, or of one COMPONENT by another: components meet only in the API;
+  - libraries that link each other in a circle.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+from dataclasses import dataclass
+
+# Low to high. A folder may use those before it.
+ORDER = ["base", "runtime", "schema", "store", "net", "client", "windows", "hns", "cni", "apiserver", "controllers",
+         "scheduler", "kubelet", "proxy", "dns", "winhost", "cmd"]
+COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+SOURCE_SUFFIXES = {".h", ".cc"}
+
+
+@dataclass(frozen=True)
+class Library:
+    name: str
+    folder: str
+    links: tuple[str, ...]
+
+
+class Layers:
+    """The libraries of the build, by name and by folder, with what each may use."""
+
+    def __init__(self, text):
+        self.libraries = {}
+        for line in filter(None, map(str.strip, text.splitlines())):
+            name, folder, *links = line.split()
+            linked = links[0].split(",") if links else []
+            self.libraries[name] = Library(name, folder, tuple(filter(None, linked)))
+        self._by_folder = {library.folder: library for library in self.libraries.values()}
+
+    def of_path(self, path):
+        """The library of the nearest enclosing folder, or None. `path` is relative to the source folder."""
+        for folder in pathlib.PurePosixPath(path).parents:
+            if str(folder) in self._by_folder:
+                return self._by_folder[str(folder)]
+        return None
+
+    def usable_by(self, library):
+        """Names of the libraries that `library` links, directly or not, and its own."""
+        seen, waiting = set(), [library.name]
+        while waiting:
+            name = waiting.pop()
+            if name not in seen and name in self.libraries:
+                seen.add(name)
+                waiting.extend(self.libraries[name].links)
+        return seen
+
+    def circles(self):
+        for library in self.libraries.values():
+            for link in library.links:
+                if link in self.libraries and library.name in self.usable_by(self.libraries[link]):
+                    yield f"libraries {library.name} and {link} link each other"
+
+
+def order_problem(from_folder, to_folder):
+    """Why `from_folder` must not use `to_folder` (both top folders), or None."""
+    if from_folder == to_folder:
+        return None
+    if to_folder == "cmd":
+        return "nothing uses cmd"
+    if from_folder == "cmd":
+        return None
+    if {from_folder, to_folder} <= COMPONENTS:
+        return f"{from_folder} and {to_folder} meet only in the API"
+    for folder in (from_folder, to_folder):
+        if folder not in ORDER:
+            return f"folder {folder} has no place in the order of tools/check_layers.py"
+    if ORDER.index(to_folder) > ORDER.index(from_folder):
+        return f"{to_folder} lies above {from_folder}"
+    return None
+
+
+def check_file(path, text, layers, folders):
+    """Problems of one file. Tests may link more than their folder's library, so only the order binds them."""
+    own = layers.of_path(path)
+    usable = layers.usable_by(own) if own else set()
+    is_test = path.endswith("_test.cc")
+    own_folder = path.split("/")[0]
+    for match in INCLUDE.finditer(text):
+        included = match.group(1)
+        folder = included.split("/")[0]
+        if "/" not in included or folder not in folders:
+            continue
+        line = text.count("\n", 0, match.start(1)) + 1
+        problem = order_problem(own_folder, folder)
+        if not problem and not is_test:
+            target = layers.of_path(included)
+            if own and target and target.name not in usable:
+                problem = f"{own.name} does not link {target.name}"
+        if problem:
+            yield f'{path}:{line}: include of "{included}": {problem}'
+
+
+def check(source, layers):
+    folders = {entry.name for entry in source.iterdir() if entry.is_dir()}
+    problems = list(layers.circles())
+    for path in sorted(source.rglob("*")):
+        if path.suffix in SOURCE_SUFFIXES:
+            problems += check_file(path.relative_to(source).as_posix(), path.read_text(), layers, folders)
+    return problems
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[1]
+    arguments = argparse.ArgumentParser(description="checks that includes follow the architecture")
+    arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
+    arguments.add_argument("--layers", type=pathlib.Path, default=root / "build/dev/layers.txt")
+    options = arguments.parse_args()
+    if not options.layers.exists():
+        sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run build dev")
+    problems = check(options.source, Layers(options.layers.read_text()))
+    for problem in problems:
+        print(f"src/{problem}" if ":" in problem.split()[0] else problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

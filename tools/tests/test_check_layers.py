@@ -1,0 +1,60 @@
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import check_layers  # noqa: E402
+
+LAYERS = """
+base base ,
+runtime runtime base,
+runtime_sim runtime/sim runtime,
+store store runtime,
+apiserver apiserver store,
+kubelet kubelet runtime,
+cmd cmd apiserver,kubelet
+"""
+
+
+class CheckLayers(unittest.TestCase):
+    def problems(self, files, layers=LAYERS):
+        with tempfile.TemporaryDirectory() as folder:
+            for folder_name in ("base", "runtime", "store", "apiserver", "kubelet", "cmd"):
+                pathlib.Path(folder, folder_name).mkdir()
+            for name, text in files.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check_layers.check(pathlib.Path(folder), check_layers.Layers(layers))
+
+    def test_accepts_what_is_linked_directly_or_through_others(self):
+        self.assertEqual(self.problems({
+            "store/store.cc": '#include "store/store.h"\n#include "runtime/task.h"\n#include "base/result.h"\n#include <vector>\n',
+        }), [])
+
+    def test_refuses_a_folder_that_is_not_linked_and_names_the_line(self):
+        problems = self.problems({"store/store.cc": '// text\n#include "runtime/sim/world.h"\n'})
+        self.assertEqual(problems, ['store/store.cc:2: include of "runtime/sim/world.h": store does not link runtime_sim'])
+
+    def test_refuses_upwards(self):
+        self.assertIn("store lies above runtime", self.problems({"runtime/task.h": '#include "store/store.h"\n'})[0])
+
+    def test_refuses_one_component_in_another(self):
+        self.assertIn("meet only in the API", self.problems({"kubelet/pod.cc": '#include "apiserver/verbs.h"\n'})[0])
+
+    def test_refuses_use_of_cmd_even_in_tests(self):
+        self.assertIn("nothing uses cmd", self.problems({"kubelet/pod_test.cc": '#include "cmd/up.h"\n'})[0])
+
+    def test_lets_a_test_link_more_than_its_folder(self):
+        self.assertEqual(self.problems({"store/store_test.cc": '#include "runtime/sim/world.h"\n'}), [])
+
+    def test_refuses_circles(self):
+        self.assertTrue(self.problems({}, LAYERS + "one base/one two\ntwo base/two one\n"))
+
+    def test_names_a_folder_without_place_in_the_order(self):
+        self.assertIn("no place", check_layers.order_problem("store", "gadgets"))
+
+
+if __name__ == "__main__":
+    unittest.main()
