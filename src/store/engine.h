@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "store/transaction.h"
+
+namespace porthole::store {
+
+/// One operation as an engine keeps it.
+struct Row {
+    Revision revision;
+    std::uint32_t index = 0;  ///< place among the operations of its revision
+    bool deleted = false;     ///< the rest but `key` is then empty
+    std::string key;
+    std::string value;  ///< without the revision's digits: whoever reads the row inserts them at `revision_at`
+    std::optional<std::uint32_t> revision_at;
+    Revision created;
+    LeaseId lease;
+};
+
+/// A transaction on its way to disk.
+struct Commit {
+    std::vector<Guard> guards;  ///< already checked against this process's state
+    std::vector<Row> rows;      ///< never empty; all of one revision, ascending index
+};
+
+/// Where rows survive. All reads are served from memory, so an engine only loads at the start and appends.
+///
+/// Called from worker threads, one call at a time, except checkpoint(), which may run beside the others.
+/// A distributed engine checks `Commit::guards` itself, since other servers write too.
+class Engine {
+public:
+    virtual ~Engine() = default;
+
+    /// Gives every row in order of (revision, index), once, before anything else; yields the compacted revision. Rows at
+    /// or below that may include superseded ones.
+    virtual Result<Revision> load(const std::function<void(Row)>& visit) = 0;
+    /// All of `commits` or none; durable on success. After an error (Io) the engine holds none of it, or cannot know (a
+    /// failed sync): then a later load may show all of it, if no other append came after. May be called again.
+    virtual Result<void> append(std::span<const Commit> commits) = 0;
+    /// Remembers that history up to `compacted` is gone, and forgets `superseded` rows (only revision and key are set).
+    /// May stop half-way with an error; may then be called again.
+    virtual Result<void> compact(Revision compacted, std::span<const Row> superseded) = 0;
+    /// Moves what is durable to where it costs least, if there is enough of it. Has no effect anyone could see.
+    virtual void checkpoint() {}
+    virtual void close() = 0;
+};
+
+}  // namespace porthole::store

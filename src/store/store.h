@@ -1,0 +1,100 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "runtime/worker_pool.h"
+#include "store/engine.h"
+#include "store/transaction.h"
+#include "store/watch.h"
+
+namespace porthole::store {
+
+struct RangeRequest {
+    std::string prefix;  ///< every key that starts with it
+    /// Where to go on: the first key that may be returned; "" from the beginning. A page's `next_key`.
+    std::string start_key;
+    std::size_t limit = 0;                             ///< records in the answer; 0 for all
+    Revision revision;                                 ///< as of then; 0 for now
+    std::function<bool(const Record&)> matches = {};  ///< if set, only these are returned and counted for `limit`
+};
+
+struct Range {
+    std::vector<RecordPtr> records;  ///< by key
+    Revision revision;               ///< what the answer shows
+    std::string next_key;            ///< "" when nothing follows
+    std::size_t remaining = 0;       ///< records after this page; 0 if `matches` was set
+};
+
+/// The cluster's state: keys, revisions, watches, leases, in the manner of etcd.
+///
+/// Reads come from memory, at once, and show exactly what has been acknowledged or is about to be. Writes are checked on
+/// the loop, made durable in groups by one worker, then shown to readers and watchers in order, then acknowledged.
+/// Lives on one loop; not thread-safe. Close it before it goes.
+class Store {
+public:
+    struct Options {
+        Duration keep_history_for = std::chrono::minutes(5);  ///< how long old revisions can be read and watched from
+        std::size_t keep_events = 100'000;                    ///< at most this many changes of history
+        std::size_t keep_bytes = 64u << 20;                   ///< at most this many bytes of superseded values
+    };
+    struct Seams {
+        EventLoop& loop;
+        WorkerPool& pool;
+        Logger log;
+    };
+
+    /// Loads everything, on the calling thread. `attributes_of` may be empty.
+    static Result<std::unique_ptr<Store>> open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of,
+                                               Options options);
+    ~Store();
+
+    /// The newest revision readers can see.
+    Revision revision() const;
+    /// Revisions up to this one cannot be read or watched from any more, unless still current.
+    Revision compacted() const;
+
+    /// The key's current record, or null.
+    RecordPtr get(std::string_view key) const;
+    /// The record as of `revision`, or null. Errors: Expired; Timeout for a revision that is not there yet.
+    Result<RecordPtr> get_at(std::string_view key, Revision revision) const;
+    /// Errors: as get_at.
+    Result<Range> range(const RangeRequest& request) const;
+    /// Keys under `prefix` now.
+    std::size_t count(std::string_view prefix) const;
+    /// Waits until revision() >= `revision`. Error: Timeout ("Too large resource version: 9, current: 5") after `limit`.
+    Task<> wait_for_revision(Revision revision, Duration limit);
+
+    /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
+    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing. A cancelled caller does
+    /// not stop a transaction that is already queued.
+    Task<Committed> commit(Transaction transaction);
+
+    /// Error: Expired when `request.after` has been compacted.
+    Result<Watch> watch(WatchRequest request);
+
+    /// A lease ends `ttl` after it was granted or last kept alive; every record that names it goes with it. Leases
+    /// survive a restart, which keeps them alive once.
+    Task<LeaseId> grant_lease(Duration ttl);
+    /// A lease that lasts at least `ttl` and at most a little longer, shared with others who ask: for many short-lived
+    /// records. Not to be kept alive or revoked.
+    Task<LeaseId> shared_lease(Duration ttl);
+    /// Error: NotFound.
+    Result<void> keep_alive(LeaseId lease);
+    /// Deletes the lease's records, then the lease. Error: NotFound, and as commit().
+    Task<> revoke_lease(LeaseId lease);
+
+    /// Forgets history up to `revision` (or now, if that is less), as the passing of time also does.
+    Task<> compact(Revision revision);
+    /// Ends watches, finishes the write under way, refuses the rest, closes the engine.
+    Task<> close();
+
+private:
+    struct Impl;
+    explicit Store(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace porthole::store

@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/task.h"
+#include "store/record.h"
+
+namespace porthole::store {
+
+class WatchHub;
+struct Watcher;
+
+struct WatchRequest {
+    /// Ends with "/", or is one whole key.
+    std::string prefix;
+    /// Events with a greater revision are delivered. May lie in the future.
+    Revision after;
+    /// If not empty: only events whose record or previous record has this topic (Attributes::topic).
+    std::string topic;
+};
+
+/// A subscription: every event under a prefix, once, in order of revision, without gaps. Ends when it is destroyed.
+///
+/// A reader may be slow: what it has not taken stays in the store's shared history, at no cost to others, until
+/// compaction passes it; then next() fails with Expired. Lives on the store's loop and must not outlive the store.
+class Watch {
+public:
+    Watch(Watch&&) noexcept;
+    Watch& operator=(Watch&&) noexcept;
+    ~Watch();
+
+    /// Waits for the next events; never empty, at most `limit`. One caller at a time.
+    /// Errors: Expired ("too old resource version: 5 (9)"), ServiceUnavailable when the store closes, Cancelled.
+    Task<std::vector<EventPtr>> next(std::size_t limit = 512);
+    /// Everything that matches up to here has been delivered: what a bookmark says.
+    Revision revision() const;
+
+private:
+    friend WatchHub;
+    explicit Watch(std::shared_ptr<Watcher> watcher);
+    std::shared_ptr<Watcher> watcher_;
+};
+
+}  // namespace porthole::store
