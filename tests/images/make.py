@@ -18,18 +18,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "packaging"))
 import image_archive  # noqa: E402
 
-BUSYBOX = pathlib.Path("/bin/busybox")
+PLACES_OF_BUSYBOX = [ROOT / "build/tools/busybox", pathlib.Path("/bin/busybox")]
 REPOSITORY = "porthole.test/busybox"
 
 
 def busybox_image(name, version):
-    if not BUSYBOX.exists():
-        sys.exit("make.py: /bin/busybox is missing: install busybox-static")
-    applets = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    busybox = next(filter(pathlib.Path.exists, PLACES_OF_BUSYBOX), None)
+    if not busybox:
+        sys.exit("make.py: busybox is missing: install busybox-static, or let ./run test fetch it")
+    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
     return image_archive.Image(
         name=name,
         files={
-            "bin/busybox": (BUSYBOX.read_bytes(), 0o755),
+            "bin/busybox": (busybox.read_bytes(), 0o755),
             "etc/passwd": (b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", 0o644),
             "etc/group": (b"root:x:0:\nnogroup:x:65534:\n", 0o644),
             "etc/image-version": (f"{version}\n".encode(), 0o644),

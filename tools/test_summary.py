@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Adds up JUnit XML files and ends with the line `N passed, N failed`: test_summary.py FOLDER.
+
+The folder holds what the steps of `./run test` left: GoogleTest's file per program (cases), ctest's own (programs; only
+those that ended without a GoogleTest file count, since they crashed), and python_tests.py's. Ends with 1 when anything
+failed or nothing ran.
+"""
+
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+
+class Totals:
+    def __init__(self):
+        self.passed, self.skipped, self.failed = 0, 0, []
+
+    def add_case(self, case):
+        name = f"{case.get('classname', '')}.{case.get('name')}".lstrip(".")
+        if case.find("failure") is not None or case.find("error") is not None:
+            self.failed.append(name)
+        elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+            self.skipped += 1
+        else:
+            self.passed += 1
+
+
+def read(folder):
+    totals = Totals()
+    for path in sorted(folder.rglob("*.xml")):
+        try:
+            tree = xml.parse(path)
+        except xml.ParseError:
+            continue  # a crashed program's half-written file: ctest counts the program
+        from_ctest = path.name == "ctest.xml"
+        for case in tree.iter("testcase"):
+            if from_ctest and is_complete(path.with_name(case.get("name") + ".xml")):
+                continue
+            totals.add_case(case)
+    return totals
+
+
+def is_complete(path):
+    try:
+        xml.parse(path)
+        return True
+    except (OSError, xml.ParseError):
+        return False
+
+
+def main():
+    totals = read(pathlib.Path(sys.argv[1]))
+    for name in totals.failed:
+        print(f"failed: {name}")
+    print(f"{totals.passed} passed, {len(totals.failed)} failed" + (f", {totals.skipped} skipped" if totals.skipped else ""))
+    sys.exit(1 if totals.failed or not totals.passed else 0)
+
+
+if __name__ == "__main__":
+    main()
