@@ -80,7 +80,7 @@ void AsioLoop::cancel_timer(TimerId timer) {
 }
 
 MonotonicTime AsioLoop::now() const { return std::chrono::steady_clock::now(); }
-WallTime AsioLoop::wall_now() const { return std::chrono::system_clock::now(); }
+SystemTime AsioLoop::wall_now() const { return std::chrono::system_clock::now(); }
 void AsioLoop::run() { impl_->context.run(); }
 void AsioLoop::stop() { impl_->context.stop(); }
 asio::io_context& AsioLoop::context() { return impl_->context; }

@@ -19,7 +19,7 @@ public:
     TimerId call_at(MonotonicTime when, Callback callback) override;
     void cancel_timer(TimerId timer) override;
     MonotonicTime now() const override;
-    WallTime wall_now() const override;
+    SystemTime wall_now() const override;
 
     /// Runs until stop(), on the calling thread.
     void run();

@@ -7,7 +7,7 @@ namespace porthole {
 
 using Duration = std::chrono::nanoseconds;
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
-using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
+using SystemTime = std::chrono::sys_time<Duration>;  ///< by the wall clock; `Timestamp` (base/time.h) is how the API writes it
 using Callback = std::move_only_function<void()>;
 enum class TimerId : std::uint64_t {};
 
@@ -19,7 +19,7 @@ class Clock {
 public:
     virtual ~Clock() = default;
     virtual MonotonicTime now() const = 0;
-    virtual WallTime wall_now() const = 0;
+    virtual SystemTime wall_now() const = 0;
 };
 
 /// One thread of execution with timers: every component lives on exactly one. Callbacks never run inside the call that

@@ -19,8 +19,8 @@ void SimLoop::cancel_timer(TimerId timer) {
     times_.erase(found);
 }
 
-WallTime SimLoop::wall_now() const {
-    constexpr WallTime Start{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
+SystemTime SimLoop::wall_now() const {
+    constexpr SystemTime Start{std::chrono::seconds(1'767'225'600)};  // 2026-01-01T00:00:00Z
     return Start + now_.time_since_epoch();
 }
 

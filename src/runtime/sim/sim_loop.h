@@ -14,7 +14,7 @@ public:
     TimerId call_at(MonotonicTime when, Callback callback) override;
     void cancel_timer(TimerId timer) override;
     MonotonicTime now() const override { return now_; }
-    WallTime wall_now() const override;
+    SystemTime wall_now() const override;
 
     /// Runs what is due now; time stands still.
     void run_ready();
