@@ -1,0 +1,52 @@
+#pragma once
+#include <map>
+
+#include "runtime/file_system.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::sim {
+
+/// A file system in memory for tests and simulations: directories, files, symbolic links, modes and owners. `/` exists.
+/// Times come from `clock`; `fail_writes` makes every change fail as a full disk does.
+class MemoryFileSystem final : public FileSystem {
+public:
+    explicit MemoryFileSystem(const Clock& clock);
+
+    void fail_writes(bool full) { full_ = full; }
+
+    Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;
+    Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override;
+    Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override;
+    Result<void> create_directories(const std::string& path, std::uint32_t mode) override;
+    Result<void> remove(const std::string& path) override;
+    Result<void> remove_all(const std::string& path) override;
+    Result<void> rename(const std::string& from, const std::string& to) override;
+    Result<void> create_symlink(const std::string& target, const std::string& path) override;
+    Result<std::string> read_link(const std::string& path) override;
+    Result<std::string> real_path(const std::string& path) override;
+    Result<FileStatus> status(const std::string& path) override;
+    Result<FileStatus> link_status(const std::string& path) override;
+    Result<std::vector<std::string>> list(const std::string& path) override;
+    Result<void> change_mode(const std::string& path, std::uint32_t mode) override;
+    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid,
+                              std::optional<std::uint32_t> gid) override;
+    Result<FileSystemUsage> usage(const std::string& path) override;
+
+private:
+    struct Node {
+        FileStatus status;
+        std::string contents;  // of a file, or a link's target
+    };
+    Result<std::string> resolve(const std::string& path, bool follow_last) const;
+    Result<Node*> find(const std::string& path, bool follow_last);
+    Result<std::string> place_of_new(const std::string& path);
+    Node& make(const std::string& path, FileType type, std::uint32_t mode);
+    bool has_children(const std::string& path) const;
+
+    const Clock& clock_;
+    std::map<std::string, Node> nodes_;  // by path without links
+    std::uint64_t next_inode_ = 1;
+    bool full_ = false;
+};
+
+}  // namespace porthole::sim
