@@ -1,0 +1,130 @@
+#include "cmd/cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::cmd {
+namespace {
+
+using schema::Value;
+
+Value encode(const ProcessId& process) {
+    return Value::object({{"pid", process.pid}, {"startTime", process.start_time}});
+}
+
+ProcessId decode_process(const Value* value) {
+    if (!value) return {};
+    const Value* pid = value->find("pid");
+    const Value* start = value->find("startTime");
+    return {pid ? static_cast<int>(pid->int_or(0)) : 0, start ? static_cast<std::uint64_t>(start->int_or(0)) : 0};
+}
+
+std::string io_error(const char* what, const std::filesystem::path& path) {
+    return std::string(what) + " " + path.string() + ": " + std::strerror(errno);
+}
+
+}  // namespace
+
+std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
+    std::vector<NodeHost> hosts;
+    for (int i = 1; i <= options.linux_nodes; ++i) {
+        const std::string name = "linux-" + std::to_string(i);
+        hosts.push_back({name, address_in(options.node_cidr, static_cast<unsigned>(i)).value_or(""),
+                         i == 1 ? "" : "porthole-" + data.id() + "-" + name});
+    }
+    return hosts;
+}
+
+std::string Cluster::server_address() const { return address_in(options.node_cidr, 1).value_or(""); }
+
+std::string Cluster::server_url() const { return "https://" + server_address() + ":" + std::to_string(options.port); }
+
+Result<Cluster> Cluster::load(const DataDir& data) {
+    if (!std::filesystem::exists(data.state_file())) {
+        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up` makes one");
+    }
+    TRY(const std::string text, read_file(data.state_file()));
+    TRY(const Value value, schema::parse_json(text));
+    Cluster cluster;
+    ClusterOptions& options = cluster.options;
+    const auto string = [&](const char* key, std::string& into) {
+        if (const Value* found = value.find(key)) into = found->string_or(into);
+    };
+    if (const Value* nodes = value.find("linuxNodes")) options.linux_nodes = static_cast<int>(nodes->int_or(1));
+    if (const Value* port = value.find("port")) options.port = static_cast<std::uint16_t>(port->int_or(options.port));
+    string("clusterCidr", options.cluster_cidr);
+    string("serviceCidr", options.service_cidr);
+    string("clusterDns", options.cluster_dns);
+    string("clusterDomain", options.cluster_domain);
+    string("nodeCidr", options.node_cidr);
+    cluster.supervisor = decode_process(value.find("supervisor"));
+    if (const Value* processes = value.find("processes"); processes && processes->is_object()) {
+        for (const auto& member : processes->as_object()) cluster.processes[member.key] = decode_process(&member.value);
+    }
+    return cluster;
+}
+
+Result<void> Cluster::save(const DataDir& data) const {
+    Value processes_value = Value::object();
+    for (const auto& [name, process] : processes) processes_value[name] = encode(process);
+    const Value value = Value::object({
+        {"linuxNodes", options.linux_nodes},
+        {"clusterCidr", options.cluster_cidr},
+        {"serviceCidr", options.service_cidr},
+        {"clusterDns", options.cluster_dns},
+        {"clusterDomain", options.cluster_domain},
+        {"nodeCidr", options.node_cidr},
+        {"port", static_cast<int>(options.port)},
+        {"supervisor", encode(supervisor)},
+        {"processes", std::move(processes_value)},
+    });
+    return write_file(data.state_file(), schema::to_json(value) + "\n");
+}
+
+Result<void> write_file(const std::filesystem::path& path, const std::string& text, unsigned mode) {
+    const std::filesystem::path fresh = path.string() + ".new";
+    const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    if (fd < 0) return Error(Reason::Io, io_error("cannot write", path));
+    const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+    const std::string why = written ? "" : io_error("cannot write", path);
+    ::close(fd);
+    if (!written) return Error(Reason::Io, why);
+    if (::rename(fresh.c_str(), path.c_str()) != 0) return Error(Reason::Io, io_error("cannot replace", path));
+    return {};
+}
+
+Result<std::string> read_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return Error(Reason::Io, io_error("cannot read", path));
+    std::ostringstream text;
+    text << file.rdbuf();
+    return std::move(text).str();
+}
+
+Result<std::string> address_in(const std::string& cidr, unsigned index) {
+    const auto slash = cidr.find('/');
+    in_addr network{};
+    const int bits = slash == cidr.npos ? -1 : std::atoi(cidr.c_str() + slash + 1);
+    if (bits < 8 || bits > 30 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &network) != 1) {
+        return Error(Reason::BadRequest, "\"" + cidr + "\" is not an IPv4 network; write it like 10.89.0.0/24");
+    }
+    if (index >= (1u << (32 - bits)) - 1) {
+        return Error(Reason::BadRequest, cidr + " has no room for " + std::to_string(index) + " hosts; choose a larger network");
+    }
+    const in_addr address{htonl((ntohl(network.s_addr) & ~0u << (32 - bits)) + index)};
+    char text[INET_ADDRSTRLEN];
+    return std::string(::inet_ntop(AF_INET, &address, text, sizeof text));
+}
+
+int prefix_length(const std::string& cidr) { return std::atoi(cidr.c_str() + cidr.find('/') + 1); }
+
+}  // namespace porthole::cmd

@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cmd/child_process.h"
+#include "cmd/data_dir.h"
+
+namespace porthole::cmd {
+
+/// What the user asked for; kept over restarts.
+struct ClusterOptions {
+    int linux_nodes = 1;
+    std::string cluster_cidr = "10.244.0.0/16";
+    std::string service_cidr = "10.96.0.0/12";
+    std::string cluster_dns = "10.96.0.10";
+    std::string cluster_domain = "cluster.local";
+    std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
+    std::uint16_t port = 6443;
+    bool operator==(const ClusterOptions&) const = default;
+};
+
+struct NodeHost {
+    std::string name;               ///< for example "linux-2"
+    std::string address;
+    std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
+};
+
+/// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.
+struct Cluster {
+    ClusterOptions options;
+    ProcessId supervisor;
+    std::map<std::string, ProcessId> processes;  ///< "server", "linux-1/containerd", "linux-1/agent", …
+
+    std::vector<NodeHost> nodes(const DataDir& data) const;
+    /// The address at which every node reaches the server: the first of the hosts' network.
+    std::string server_address() const;
+    std::string server_url() const;
+
+    /// Error: NotFound when there is no cluster in `data`.
+    static Result<Cluster> load(const DataDir& data);
+    Result<void> save(const DataDir& data) const;
+};
+
+/// Replaces `path` by `text` so that a reader sees the old or the new file and a crash loses neither.
+Result<void> write_file(const std::filesystem::path& path, const std::string& text, unsigned mode = 0600);
+Result<std::string> read_file(const std::filesystem::path& path);
+
+/// The `index`th address of an IPv4 network ("10.89.0.0/24", 2 -> "10.89.0.2"). Error: BadRequest, naming the remedy.
+Result<std::string> address_in(const std::string& cidr, unsigned index);
+/// "10.89.0.0/24" -> 24. Requires a network that address_in accepts.
+int prefix_length(const std::string& cidr);
+
+}  // namespace porthole::cmd

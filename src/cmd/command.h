@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace porthole::cmd {
+
+/// One sub-command of `porthole`.
+struct SubCommand {
+    const char* name;
+    const char* summary;  ///< for the list that --help prints; nullptr hides it
+    /// `arguments` without the program's and the command's name. Returns the process's exit code.
+    int (*run)(std::vector<std::string> arguments);
+};
+
+int run_up(std::vector<std::string> arguments);
+int run_supervise(std::vector<std::string> arguments);
+int run_down(std::vector<std::string> arguments);
+int run_status(std::vector<std::string> arguments);
+int run_server(std::vector<std::string> arguments);
+int run_agent(std::vector<std::string> arguments);
+int run_image(std::vector<std::string> arguments);
+int run_token(std::vector<std::string> arguments);
+int run_join(std::vector<std::string> arguments);
+
+}  // namespace porthole::cmd

@@ -1,0 +1,29 @@
+#include "cmd/data_dir.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+namespace porthole::cmd {
+namespace {
+
+std::uint64_t fnv1a(const std::string& text) {
+    std::uint64_t hash = 0xcbf29ce484222325ull;
+    for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3ull;
+    return hash;
+}
+
+}  // namespace
+
+DataDir::DataDir(const std::filesystem::path& root) : root_(std::filesystem::weakly_canonical(std::filesystem::absolute(root))) {
+    char digits[8];
+    std::snprintf(digits, sizeof digits, "%06x", static_cast<unsigned>(fnv1a(root_.string()) >> 40));
+    id_ = digits;
+}
+
+std::filesystem::path default_data_dir() {
+    const char* chosen = std::getenv("PORTHOLE_DATA");
+    return chosen && *chosen ? chosen : "/var/lib/porthole";
+}
+
+}  // namespace porthole::cmd

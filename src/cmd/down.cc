@@ -1,0 +1,65 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/supervisor.h"
+
+namespace porthole::cmd {
+namespace {
+
+using namespace std::chrono_literals;
+
+class NoReport final : public StartReport {
+    void begin(const std::string&) override {}
+    void done(const std::string&) override {}
+    void failed(const std::string&, const std::string&) override {}
+};
+
+/// The supervisor ends the cluster; where it has died, we do what it would have done.
+Task<> end_cluster(RealWorld& world, const DataDir& data, Cluster cluster) {
+    if (is_running(cluster.supervisor)) {
+        send_signal(cluster.supervisor, SIGTERM);
+        const auto ended = co_await with_timeout(wait_for_exit(world.loop, cluster.supervisor), 2min, "the supervisor's end");
+        if (!ended) co_return ended;
+        CO_TRY(cluster, Cluster::load(data));
+        if (cluster.processes.empty()) co_return {};
+    }
+    NoReport report;
+    Supervisor supervisor(world.loop, *world.processes, data, std::move(cluster), report,
+                          Logger(make_stderr_sink(LogLevel::Error), "down"));
+    co_return co_await supervisor.shut_down();
+}
+
+}  // namespace
+
+int run_down(std::vector<std::string> arguments) {
+    std::string path = default_data_dir();
+    bool purge = false;
+    CLI::App app("End the cluster on this machine and leave no process, mount, namespace, link or rule.", "down");
+    app.add_option("--data", path, "the cluster's data directory")->capture_default_str();
+    app.add_flag("--purge", purge, "delete its data too: objects, certificates, images, logs");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (::geteuid() != 0) return fail("`down` removes namespaces and links: run it as root, for example with sudo");
+
+    RealWorld world;
+    const DataDir data(path);
+    Progress progress(world.loop, false);
+    auto cluster = Cluster::load(data);
+    if (!cluster) return fail(cluster.error().message);
+    progress.begin("ending the cluster");
+    const auto ended = world.run(end_cluster(world, data, std::move(*cluster)));
+    if (!ended) return fail(ended.error().message);
+    progress.done("cluster ended");
+    if (purge) {
+        std::error_code error;
+        std::filesystem::remove_all(data.root(), error);
+        if (error) return fail("cannot delete " + data.root().string() + ": " + error.message());
+        progress.done("data deleted");
+    }
+    return 0;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,68 @@
+#include "cmd/command.h"
+#include "cmd/containerd.h"
+#include "cmd/flags.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The archives that `path` stands for: itself, an OCI layout packed into `scratch`, or the .tar files of a folder.
+Task<std::vector<fs::path>> archives_of(ProcessRunner& processes, fs::path path, fs::path scratch) {
+    std::vector<fs::path> archives;
+    if (!fs::exists(path)) co_return Error(Reason::NotFound, "there is no " + path.string());
+    if (!fs::is_directory(path)) {
+        archives.push_back(path);
+    } else if (fs::exists(path / "oci-layout")) {
+        const fs::path packed = scratch / "layout.tar";
+        CO_TRY(const auto result, co_await processes.run({.arguments = {"tar", "-C", path.string(), "-cf", packed.string(), "."}}));
+        if (result.exit_code != 0) co_return Error(Reason::Io, "packing " + path.string() + ": " + result.errors);
+        archives.push_back(packed);
+    } else {
+        for (const auto& entry : fs::directory_iterator(path)) {
+            if (entry.path().extension() == ".tar") archives.push_back(entry.path());
+        }
+        std::ranges::sort(archives);
+        if (archives.empty()) co_return Error(Reason::NotFound, path.string() + " holds neither .tar files nor an OCI layout");
+    }
+    co_return archives;
+}
+
+Task<> load(RealWorld& world, const DataDir& data, const Cluster& cluster, fs::path path) {
+    CO_TRY(const auto archives, co_await archives_of(*world.processes, path, data.runtime()));
+    for (const fs::path& archive : archives) {
+        for (const NodeHost& node : cluster.nodes(data)) {
+            NodeContainerd containerd(*world.processes, data, node);
+            CO_TRY(const auto names, co_await containerd.import(archive));
+            for (const std::string& name : names) std::printf("%s: %s\n", node.name.c_str(), name.c_str());
+        }
+    }
+    co_return {};
+}
+
+}  // namespace
+
+int run_image(std::vector<std::string> arguments) {
+    std::string path = default_data_dir();
+    std::vector<std::string> files;
+    CLI::App app("Load container images into the nodes on this machine.", "image");
+    CLI::App* load_command = app.add_subcommand("load", "from docker or OCI archives (FILE), or a folder of them or an OCI layout (DIR)");
+    load_command->add_option("files", files, "FILE|DIR")->required();
+    load_command->add_option("--data", path, "the cluster's data directory")->capture_default_str();
+    app.require_subcommand(1);
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    const DataDir data(path);
+    const auto cluster = Cluster::load(data);
+    if (!cluster) return fail(cluster.error().message);
+    if (!is_running(cluster->supervisor)) return fail("the cluster in " + data.root().string() + " is not running; start it with `porthole up`");
+    for (const std::string& file : files) {
+        if (const auto loaded = world.run(load(world, data, *cluster, file)); !loaded) return fail(loaded.error().message);
+    }
+    return 0;
+}
+
+}  // namespace porthole::cmd

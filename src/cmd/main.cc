@@ -1,0 +1,49 @@
+#include <cstdio>
+#include <string_view>
+
+#include "cmd/command.h"
+#include "cmd/version.h"
+
+namespace {
+
+using namespace porthole::cmd;
+
+constexpr SubCommand Commands[] = {
+    {"up", "bring up a whole cluster on this machine and point kubectl at it", run_up},
+    {"down", "end it and leave nothing behind", run_down},
+    {"status", "show its processes, nodes and addresses", run_status},
+    {"image", "load images from archives into its nodes", run_image},
+    {"token", "make, list and delete the tokens that nodes join with", run_token},
+    {"join", "make this machine a node of a cluster elsewhere", run_join},
+    {"server", "run the control plane alone", run_server},
+    {"agent", "run a node's agent alone", run_agent},
+    {"supervise", nullptr, run_supervise},
+};
+
+void print_help() {
+    std::puts("Porthole: a Kubernetes-API-compatible cluster in one program.\n\nUsage: porthole COMMAND [OPTIONS]\n\nCommands:");
+    for (const SubCommand& command : Commands) {
+        if (command.summary) std::printf("  %-8s %s\n", command.name, command.summary);
+    }
+    std::puts("\nStart with:  porthole up            then:  kubectl get nodes\n"
+              "More about one command:  porthole COMMAND --help");
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    const std::string_view first = count > 1 ? words[1] : "";
+    if (first.empty() || first == "--help" || first == "-h" || first == "help") {
+        print_help();
+        return first.empty() ? 2 : 0;
+    }
+    if (first == "--version" || first == "version") {
+        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        return 0;
+    }
+    for (const SubCommand& command : Commands) {
+        if (first == command.name) return command.run({words + 2, words + count});
+    }
+    std::fprintf(stderr, "porthole: there is no command \"%s\"; `porthole --help` lists them\n", words[1]);
+    return 2;
+}

@@ -1,0 +1,33 @@
+#pragma once
+#include <memory>
+
+#include "runtime/asio_loop.h"
+#include "runtime/process_linux.h"
+#include "runtime/scope.h"
+
+namespace porthole::cmd {
+
+/// What every command needs of the real world: a loop, workers and a way to run programs.
+struct RealWorld {
+    AsioLoop loop;
+    std::unique_ptr<WorkerPool> pool = make_thread_pool(16);
+    std::unique_ptr<ProcessRunner> processes = make_process_runner(*pool);
+
+    /// Runs `task` to its end on the calling thread.
+    template <class T>
+    Result<T> run(Task<T> task) {
+        TaskContext context(loop);
+        std::optional<Result<T>> result;
+        start_task(std::move(task), context, [&](Result<T> value) {
+            result.emplace(std::move(value));
+            loop.stop();
+        });
+        while (!result) loop.run();
+        return std::move(*result);
+    }
+};
+
+/// Prints "porthole: <message>" on standard error and returns the exit code for a failed command.
+int fail(const std::string& message);
+
+}  // namespace porthole::cmd

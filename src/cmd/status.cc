@@ -1,0 +1,103 @@
+#include <cstdio>
+
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/pki.h"
+#include "cmd/runtime_setup.h"
+#include "net/http_client.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::cmd {
+namespace {
+
+using namespace std::chrono_literals;
+using schema::Value;
+
+Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port) {
+    CO_TRY(const Pki pki, Pki::load(data.pki()));
+    CO_TRY(auto tls, net::TlsClientContext::create({.ca_pem = pki.ca_pem,
+                                                    .certificate_pem = pki.admin.certificate_pem,
+                                                    .key_pem = pki.admin.key_pem}));
+    net::HttpClient client(world.loop, {.host = "127.0.0.1", .port = port}, std::move(tls));
+    net::HttpRequest request;
+    request.method = "GET";
+    request.path = "/api/v1/nodes";
+    CO_TRY(const net::HttpResponse response, co_await client.send(std::move(request)));
+    co_return schema::parse_json(response.body);
+}
+
+/// Whether the Ready condition of `name` is True, or why that is not known.
+std::string readiness(const Result<Value>& nodes, const std::string& name) {
+    const Value* items = nodes ? nodes->find("items") : nullptr;
+    if (!items || !items->is_array()) return "Unknown (the API server does not answer)";
+    for (const Value& node : items->as_array()) {
+        const Value* conditions = node.at_path({"status", "conditions"});
+        if (node.string_at({"metadata", "name"}) != name || !conditions || !conditions->is_array()) continue;
+        for (const Value& condition : conditions->as_array()) {
+            if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True" ? "Ready" : "NotReady";
+        }
+    }
+    return "NotRegistered";
+}
+
+Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>& nodes) {
+    Value status = Value::object({{"running", is_running(cluster.supervisor)},
+                                  {"server", cluster.server_url()},
+                                  {"data", data.root().string()}});
+    status["processes"] = Value::array();
+    for (const auto& [name, process] : cluster.processes) {
+        status["processes"].as_array().push_back(
+            Value::object({{"name", name}, {"pid", process.pid}, {"running", is_running(process)}}));
+    }
+    status["nodes"] = Value::array();
+    for (const NodeHost& node : cluster.nodes(data)) {
+        status["nodes"].as_array().push_back(Value::object({{"name", node.name},
+                                                            {"address", node.address},
+                                                            {"system", "linux"},
+                                                            {"status", readiness(nodes, node.name)},
+                                                            {"networkNamespace", node.network_namespace}}));
+    }
+    return status;
+}
+
+void print_text(const Value& status) {
+    std::printf("cluster  %s\nserver   %s\ndata     %s\n\n", status.find("running")->as_bool() ? "running" : "not running",
+                status.find("server")->as_string().c_str(), status.find("data")->as_string().c_str());
+    std::printf("%-12s %-8s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
+    for (const Value& node : status.find("nodes")->as_array()) {
+        std::printf("%-12s %-8s %-16s %s\n", node.find("name")->as_string().c_str(), node.find("system")->as_string().c_str(),
+                    node.find("address")->as_string().c_str(), node.find("status")->as_string().c_str());
+    }
+    std::printf("\n%-24s %-8s %s\n", "PROCESS", "PID", "STATUS");
+    for (const Value& process : status.find("processes")->as_array()) {
+        std::printf("%-24s %-8lld %s\n", process.find("name")->as_string().c_str(),
+                    static_cast<long long>(process.find("pid")->as_int()),
+                    process.find("running")->as_bool() ? "running" : "ended");
+    }
+}
+
+}  // namespace
+
+int run_status(std::vector<std::string> arguments) {
+    std::string path = default_data_dir(), output;
+    CLI::App app("Show the cluster on this machine. Exit code 0 if it runs, 1 if not.", "status");
+    app.add_option("--data", path, "the cluster's data directory")->capture_default_str();
+    app.add_option("-o,--output", output, "json for programs")->check(CLI::IsMember({"json"}));
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    const DataDir data(path);
+    const auto cluster = Cluster::load(data);
+    if (!cluster) return fail(cluster.error().message);
+    const auto nodes = world.run(with_timeout(list_nodes(world, data, cluster->options.port), 3s, "asking the server"));
+    const Value status = describe(*cluster, data, nodes);
+    if (output == "json") {
+        std::puts(schema::to_json(status).c_str());
+    } else {
+        print_text(status);
+    }
+    return is_running(cluster->supervisor) ? 0 : 1;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,221 @@
+#include "cmd/supervisor.h"
+
+#include <signal.h>
+
+#include "cmd/containerd.h"
+#include "cmd/host_links.h"
+#include "net/http_client.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::cmd {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string own_path() { return fs::read_symlink("/proc/self/exe").string(); }
+
+/// The first line of what failed at the end of a log, for people.
+std::string see(const fs::path& log) { return "; see " + log.string(); }
+
+bool is_ready(const schema::Value& node) {
+    const schema::Value* conditions = node.at_path({"status", "conditions"});
+    if (!conditions || !conditions->is_array()) return false;
+    for (const schema::Value& condition : conditions->as_array()) {
+        if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
+    }
+    return false;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report,
+                       Logger log)
+    : loop_(loop),
+      processes_(processes),
+      data_(data),
+      cluster_(std::move(cluster)),
+      report_(report),
+      log_(std::move(log)),
+      children_(loop, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); }) {}
+
+Result<void> Supervisor::prepare() {
+    std::error_code error;
+    for (const fs::path& folder : {data_.root(), data_.logs(), data_.runtime()}) {
+        fs::create_directories(folder, error);
+        if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
+        fs::permissions(folder, fs::perms::owner_all, error);
+    }
+    TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
+    TRY(pki_, Pki::ensure(data_.pki(),
+                          {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                            "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
+                           {cluster_.server_address(), "127.0.0.1", service}},
+                          loop_.wall_now()));
+    cluster_.supervisor = identify(::getpid());
+    return cluster_.save(data_);
+}
+
+ChildCommand Supervisor::server_command() const {
+    const ClusterOptions& options = cluster_.options;
+    return {{own_path(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port),
+             "--advertise-address", cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr",
+             options.cluster_cidr, "--cluster-dns", options.cluster_dns, "--cluster-domain", options.cluster_domain,
+             "--revive-supervisor"},
+            data_.logs() / "server.log",
+            "",
+            -1};
+}
+
+ChildCommand Supervisor::agent_command(const NodeHost& node) const {
+    const ClusterOptions& options = cluster_.options;
+    ChildCommand command{
+        {own_path(), "agent", "--data", data_.node(node.name).string(), "--node-name", node.name, "--node-ip", node.address,
+         "--kubeconfig", (data_.node(node.name) / "kubeconfig").string(), "--container-runtime-endpoint",
+         data_.containerd_socket(node.name).string(), "--cluster-cidr", options.cluster_cidr, "--service-cidr",
+         options.service_cidr, "--cluster-dns", options.cluster_dns, "--cluster-domain", options.cluster_domain,
+         "--cgroup-root", "/porthole-" + data_.id() + "/" + node.name},
+        data_.logs() / (node.name + "-agent.log"),
+        "",
+        -1};
+    if (!node.network_namespace.empty()) command.network_namespace = "/run/netns/" + node.network_namespace;
+    return command;
+}
+
+Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
+    Duration delay = 100ms;
+    for (;;) {
+        ProcessId process = cluster_.processes[name];
+        const MonotonicTime started = loop_.now();
+        if (!is_running(process)) {
+            const auto begun = start_child(command);
+            if (begun) {
+                process = cluster_.processes[name] = *begun;
+                CO_CHECK(cluster_.save(data_));
+                log_.info("process started", {{"process", name}, {"pid", process.pid}});
+            } else {
+                log_.error("process cannot start", {{"process", name}, {"error", begun.error().message}});
+            }
+        }
+        CO_CHECK(co_await wait_for_exit(loop_, process));
+        log_.warn("process ended", {{"process", name}, {"pid", process.pid}});
+        delay = loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
+        CO_CHECK(co_await loop_.sleep(delay));
+    }
+}
+
+Task<std::string> Supervisor::api_get(std::string path) {
+    CO_TRY(auto tls, net::TlsClientContext::create({.ca_pem = pki_.ca_pem,
+                                                    .certificate_pem = pki_.admin.certificate_pem,
+                                                    .key_pem = pki_.admin.key_pem}));
+    net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
+    net::HttpRequest request;
+    request.method = "GET";
+    request.path = std::move(path);
+    CO_TRY(net::HttpResponse response, co_await client.send(std::move(request)));
+    if (response.code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response.code));
+    co_return std::move(response.body);
+}
+
+Task<> Supervisor::wait_for_api() {
+    const MonotonicTime deadline = loop_.now() + 30s;
+    for (;;) {
+        const auto answer = co_await with_timeout(api_get("/readyz"), 2s, "asking the server whether it is ready");
+        if (answer) co_return {};
+        if (answer.error().reason == Reason::Cancelled) co_return answer.error();
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, answer.error().message + see(data_.logs() / "server.log"));
+        }
+        CO_CHECK(co_await loop_.sleep(20ms));
+    }
+}
+
+Task<> Supervisor::wait_for_node(std::string name) {
+    const MonotonicTime deadline = loop_.now() + 60s;
+    for (;;) {
+        const auto answer = co_await with_timeout(api_get("/api/v1/nodes/" + name), 2s, "reading the node");
+        if (answer) {
+            const auto node = schema::parse_json(*answer);
+            if (node && is_ready(*node)) co_return {};
+        } else if (answer.error().reason == Reason::Cancelled) {
+            co_return answer.error();
+        }
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, "the node is not Ready after 60 s" + see(data_.logs() / (name + "-agent.log")));
+        }
+        CO_CHECK(co_await loop_.sleep(50ms));
+    }
+}
+
+Task<> Supervisor::bring_up(NodeHost node) {
+    CO_TRY(const KeyPair identity, pki_.issue_node(node.name, node.address, loop_.wall_now()));
+    const NodeContainerd containerd(processes_, data_, node);
+    CO_CHECK(containerd.prepare());
+    const fs::path folder = data_.node(node.name);
+    CO_CHECK(write_file(folder / "client.crt", identity.certificate_pem));
+    CO_CHECK(write_file(folder / "client.key", identity.key_pem));
+    CO_CHECK(write_file(folder / "kubeconfig",
+                        "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
+                        "clusters:\n- name: porthole\n  cluster:\n    server: " + cluster_.server_url() +
+                        "\n    certificate-authority: " + (data_.pki() / "ca.crt").string() +
+                        "\nusers:\n- name: node\n  user:\n    client-certificate: " + (folder / "client.crt").string() +
+                        "\n    client-key: " + (folder / "client.key").string() +
+                        "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n"));
+    children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
+    NodeContainerd waiting(processes_, data_, node);
+    CO_CHECK(co_await waiting.ensure_ready(loop_));
+    children_.spawn(keep_running(node.name + "/agent", agent_command(node)));
+    co_return co_await wait_for_node(node.name);
+}
+
+Task<> Supervisor::step(std::string name, Task<> work) {
+    report_.begin(name);
+    auto result = co_await std::move(work);
+    if (result) {
+        report_.done(name);
+    } else if (result.error().reason != Reason::Cancelled) {
+        report_.failed(name, result.error().message);
+    }
+    co_return result;
+}
+
+Task<> Supervisor::start() {
+    CO_CHECK(prepare());
+    HostLinks links(processes_, data_, cluster_);
+    CO_CHECK(co_await step("hosts' network", links.ensure()));
+    children_.spawn(keep_running("server", server_command()));
+    CO_CHECK(co_await step("control plane ready", wait_for_api()));
+    std::vector<Task<>> nodes;
+    for (const NodeHost& node : cluster_.nodes(data_)) nodes.push_back(step("node " + node.name + " Ready", bring_up(node)));
+    CO_TRY(auto results, co_await when_all(std::move(nodes)));
+    for (auto& result : results) CO_CHECK(std::move(result));
+    co_return {};
+}
+
+Task<> Supervisor::serve() {
+    CO_CHECK(co_await stop_.wait());
+    co_return co_await shut_down();
+}
+
+Task<> Supervisor::end_process(const std::string& name, Duration grace) {
+    const ProcessId process = cluster_.processes[name];
+    CO_CHECK(co_await stop_process(loop_, process, grace));
+    cluster_.processes.erase(name);
+    co_return {};
+}
+
+Task<> Supervisor::shut_down() {
+    CO_CHECK(co_await children_.close());
+    for (const NodeHost& node : cluster_.nodes(data_)) CO_CHECK(co_await end_process(node.name + "/agent", 5s));
+    CO_CHECK(co_await clean_up(loop_, processes_, data_, cluster_));
+    for (const NodeHost& node : cluster_.nodes(data_)) CO_CHECK(co_await end_process(node.name + "/containerd", 5s));
+    CO_CHECK(co_await end_process("server", 10s));
+    HostLinks links(processes_, data_, cluster_);
+    CO_CHECK(co_await links.remove());
+    cluster_.supervisor = {};
+    co_return cluster_.save(data_);
+}
+
+}  // namespace porthole::cmd

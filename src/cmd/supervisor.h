@@ -1,0 +1,65 @@
+#pragma once
+#include <functional>
+
+#include "base/log.h"
+#include "cmd/cluster.h"
+#include "cmd/pki.h"
+#include "runtime/process.h"
+#include "runtime/scope.h"
+
+namespace porthole::cmd {
+
+/// What the person who typed `porthole up` is told while the cluster starts.
+class StartReport {
+public:
+    virtual ~StartReport() = default;
+    virtual void begin(const std::string& step) = 0;
+    virtual void done(const std::string& step) = 0;
+    virtual void failed(const std::string& step, const std::string& why) = 0;
+};
+
+/// Runs a cluster on this machine: starts its processes in order, starts again what dies, and ends them in order.
+///
+/// It may itself die at any time: cluster.json names every process, and the next supervisor adopts those still running.
+class Supervisor {
+public:
+    Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report, Logger log);
+
+    /// Brings everything up. On failure all is taken down again and the error says what failed.
+    Task<> start();
+    /// Waits for stop(), then ends all processes and removes what they left.
+    Task<> serve();
+    void stop() { stop_.set(); }
+    /// Ends the processes named in cluster.json, whoever started them, and removes what they left.
+    Task<> shut_down();
+
+private:
+    Result<void> prepare();
+    ChildCommand server_command() const;
+    ChildCommand agent_command(const NodeHost& node) const;
+    /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
+    Task<> keep_running(std::string name, ChildCommand command);
+    Task<> wait_for_api();
+    Task<> bring_up(NodeHost node);
+    Task<> wait_for_node(std::string name);
+    Task<> step(std::string name, Task<> work);
+    Task<> end_process(const std::string& name, Duration grace);
+    /// GET with the administrator's certificate; the body of a 200.
+    Task<std::string> api_get(std::string path);
+
+    AsioLoop& loop_;
+    ProcessRunner& processes_;
+    const DataDir& data_;
+    Cluster cluster_;
+    Pki pki_;
+    StartReport& report_;
+    Logger log_;
+    Scope children_;
+    Event stop_;
+};
+
+/// Removes what a cluster's processes left on the machine: shims and pods, mounts, cgroups, links, rules. Safe at any time;
+/// the processes named in cluster.json must have ended.
+Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
+
+}  // namespace porthole::cmd
