@@ -81,7 +81,8 @@ struct Field {
         Nullable = 1 << 11,       ///< custom resources: null is a value
         Secret = 1 << 12,         ///< never to be logged
         Packed = 1 << 13,         ///< proto3 repeated scalars
-        PreserveUnknown = 1 << 14 ///< custom resources: nothing below is pruned
+        PreserveUnknown = 1 << 14,///< custom resources: nothing below is pruned
+        MayBeEmpty = 1 << 15      ///< required, and yet nothing is a valid value
     };
 
     std::string_view name;             ///< JSON name
@@ -132,6 +133,7 @@ struct Type {
         EmbeddedResource = 1 << 2,   ///< custom resources: carries apiVersion, kind and metadata
         Union = 1 << 3,              ///< at most one of its fields is meant to be set
         Proto3 = 1 << 4,
+        Alternatives = 1 << 5,       ///< JSON shows the bare value of whichever field is set: a struct, a list or a bool
     };
 
     std::string_view name;                     ///< "PodSpec"

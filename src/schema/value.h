@@ -71,6 +71,8 @@ public:
     Value(long value) : data_(std::int64_t{value}) {}
     Value(long long value) : data_(std::int64_t{value}) {}
     Value(unsigned value) : data_(std::int64_t{value}) {}
+    Value(unsigned long value) : data_(static_cast<std::int64_t>(value)) {}
+    Value(unsigned long long value) : data_(static_cast<std::int64_t>(value)) {}
     Value(double value) : data_(value) {}
     Value(const char* value) : data_(std::string(value)) {}
     Value(std::string_view value) : data_(std::string(value)) {}

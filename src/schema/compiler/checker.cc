@@ -1,0 +1,150 @@
+#include "schema/compiler/checker.h"
+
+#include <algorithm>
+#include <set>
+
+namespace porthole::schemac {
+namespace {
+
+class Checker {
+public:
+    Checker(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints) : packages_(packages), complaints_(complaints) {}
+
+    void run() {
+        for (auto& package : packages_) names(*package);
+        for (auto& package : packages_)
+            for (auto& type : package->types)
+                for (Field& field : type->fields) resolve(*package, *type, field);
+        if (!complaints_.empty()) return;
+        for (auto& package : packages_) {
+            for (auto& type : package->types) {
+                fields(*type);
+                for (Field& field : type->fields) recursion(*type, field);
+            }
+            services(*package);
+        }
+    }
+
+private:
+    void names(const Package& package) {
+        std::set<std::string> seen;
+        for (const Enum& e : package.enums)
+            if (!seen.insert(e.name).second) complaints_.add(e.place, e.name + " is declared twice");
+        for (const auto& type : package.types)
+            if (!seen.insert(type->name).second) complaints_.add(type->place, type->name + " is declared twice");
+    }
+
+    const Package* find_package(const std::string& directory) const {
+        for (const auto& package : packages_)
+            if (package->directory == directory) return package.get();
+        return nullptr;
+    }
+
+    /// Splits "meta/v1.ObjectMeta" into package and name; a bare name is of this package.
+    std::pair<const Package*, std::string> locate(const Package& here, const std::string& reference) const {
+        const std::size_t slash = reference.find('/'), dot = reference.find('.', slash == std::string::npos ? 0 : slash);
+        if (slash == std::string::npos) return {&here, reference};
+        return {find_package(reference.substr(0, dot)), reference.substr(dot + 1)};
+    }
+
+    void resolve(const Package& package, const TypeDef& type, Field& field) {
+        if (const auto enumeration = field.attributes.find("enum"); enumeration != field.attributes.end()) {
+            const auto [where, name] = locate(package, enumeration->second);
+            field.enumeration = where ? where->find_enum(name) : nullptr;
+            if (!field.enumeration) complaints_.add(field.place, "no such enum: " + enumeration->second);
+        }
+        if (is_scalar(field.type)) return;
+        const auto [where, name] = locate(package, field.type);
+        field.target = where ? where->find_type(name) : nullptr;
+        if (field.target) return;
+        if (where && !package.proto3.empty()) {
+            field.enumeration = where->find_enum(name);
+            if (field.enumeration) return;
+        }
+        complaints_.add(field.place, "no such type: " + field.type + " (in " + type.name + ")");
+    }
+
+    void fields(const TypeDef& type) {
+        std::set<std::uint32_t> numbers;
+        int inlines = 0;  // one base class, so that it starts where the struct starts
+        for (const Field& field : type.fields) {
+            if (field.number && !numbers.insert(field.number).second)
+                complaints_.add(field.place, "number " + std::to_string(field.number) + " is used twice in " + type.name);
+            if (field.inlined) check_inlined(type, field, ++inlines);
+        }
+        std::set<std::string> names;
+        for (const FlatField& flat : flatten(type)) {
+            const Field& field = *flat.field;
+            if (!names.insert(field.name).second)
+                complaints_.add(field.place, "name " + field.name + " is used twice in " + type.name);
+            list_keys(field);
+        }
+    }
+
+    void check_inlined(const TypeDef& type, const Field& field, int inlines) {
+        if (inlines > 1) complaints_.add(field.place, "a struct can inline only one other: " + type.name);
+        if (!field.target) complaints_.add(field.place, "only a struct can be inlined");
+    }
+
+    void list_keys(const Field& field) {
+        const auto list = field.attributes.find("list");
+        if (list == field.attributes.end() || !list->second.starts_with("map(")) return;
+        if (!field.target) return complaints_.add(field.place, "list=map needs a list of structs");
+        const std::string keys = list->second.substr(4, list->second.size() - 5);
+        const auto members = flatten(*field.target);
+        for (std::size_t from = 0; from < keys.size();) {
+            const std::size_t to = std::min(keys.find(',', from), keys.size());
+            const std::string key = keys.substr(from, to - from);
+            if (std::none_of(members.begin(), members.end(), [&](const FlatField& m) { return m.field->name == key; }))
+                complaints_.add(field.place, "list key " + key + " is no field of " + field.type);
+            from = to + 1;
+        }
+    }
+
+    static bool reaches(const TypeDef* from, const TypeDef* wanted, std::set<const TypeDef*>& seen) {
+        if (from == wanted) return true;
+        if (!seen.insert(from).second) return false;
+        return std::any_of(from->fields.begin(), from->fields.end(),
+                           [&](const Field& field) { return field.target && reaches(field.target, wanted, seen); });
+    }
+
+    void recursion(const TypeDef& type, Field& field) {
+        if (!field.target || field.shape != Shape::Single) return;
+        std::set<const TypeDef*> seen;
+        if (!reaches(field.target, &type, seen)) return;
+        if (!field.pointer) return complaints_.add(field.place, type.name + " contains itself by value");
+        field.boxed = true;
+    }
+
+    void services(const Package& package) {
+        for (const Service& service : package.services)
+            for (const Method& method : service.methods)
+                for (const std::string& message : {method.request, method.response})
+                    if (!package.find_type(message)) complaints_.add(service.place, "no such type: " + message);
+    }
+
+    std::vector<std::unique_ptr<Package>>& packages_;
+    Complaints& complaints_;
+};
+
+void flatten_into(const TypeDef& type, bool inlined, std::vector<FlatField>& result) {
+    for (const Field& field : type.fields) {
+        if (field.inlined) {
+            flatten_into(*field.target, true, result);
+        } else {
+            result.push_back({&field, &type, inlined});
+        }
+    }
+}
+
+}  // namespace
+
+void check(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints) { Checker(packages, complaints).run(); }
+
+std::vector<FlatField> flatten(const TypeDef& type) {
+    std::vector<FlatField> result;
+    flatten_into(type, false, result);
+    return result;
+}
+
+}  // namespace porthole::schemac

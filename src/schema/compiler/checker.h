@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "schema/compiler/parser.h"
+
+namespace porthole::schemac {
+
+/// Resolves references between packages, decides which members must be boxed, and complains about what cannot be right:
+/// dangling references, numbers and names used twice, types that contain themselves by value.
+void check(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints);
+
+/// The fields as JSON sees them, with inlined structs flattened, in writing order.
+struct FlatField {
+    const Field* field;
+    const TypeDef* owner;  ///< the struct that declares it
+    bool inlined;
+};
+std::vector<FlatField> flatten(const TypeDef& type);
+
+}  // namespace porthole::schemac

@@ -1,0 +1,171 @@
+#include "schema/value.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace porthole::schema {
+
+/// A hash table of positions in `members_`, open addressing; twice as many slots as members.
+struct Object::Index {
+    static constexpr std::uint32_t Free = UINT32_MAX;
+    std::vector<std::uint32_t> slots;
+
+    static std::size_t hash(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+    void add(std::string_view key, std::uint32_t position) {
+        std::size_t slot = hash(key) & (slots.size() - 1);
+        while (slots[slot] != Free) slot = (slot + 1) & (slots.size() - 1);
+        slots[slot] = position;
+    }
+
+    std::ptrdiff_t find(std::string_view key, const std::vector<Member>& members) const {
+        for (std::size_t slot = hash(key) & (slots.size() - 1); slots[slot] != Free; slot = (slot + 1) & (slots.size() - 1))
+            if (members[slots[slot]].key == key) return slots[slot];
+        return -1;
+    }
+};
+
+namespace {
+constexpr std::size_t IndexedSize = 32;
+}
+
+Object::Object() = default;
+Object::Object(std::initializer_list<Member> members) {
+    for (const Member& member : members) (*this)[member.key] = member.value;
+}
+Object::Object(const Object& other) : members_(other.members_) { reindex(); }
+Object::Object(Object&& other) noexcept = default;
+Object& Object::operator=(Object other) noexcept {
+    members_ = std::move(other.members_);
+    index_ = std::move(other.index_);
+    return *this;
+}
+Object::~Object() = default;
+
+std::size_t Object::size() const { return members_.size(); }
+Member* Object::begin() { return members_.data(); }
+Member* Object::end() { return members_.data() + members_.size(); }
+const Member* Object::begin() const { return members_.data(); }
+const Member* Object::end() const { return members_.data() + members_.size(); }
+
+void Object::reindex() {
+    index_.reset();
+    if (members_.size() < IndexedSize) return;
+    index_ = std::make_unique<Index>();
+    std::size_t slots = 2 * IndexedSize;
+    while (slots < members_.size() * 2) slots *= 2;
+    index_->slots.assign(slots, Index::Free);
+    for (std::size_t i = 0; i < members_.size(); ++i) index_->add(members_[i].key, static_cast<std::uint32_t>(i));
+}
+
+std::ptrdiff_t Object::position(std::string_view key) const {
+    if (index_) return index_->find(key, members_);
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        if (members_[i].key == key) return static_cast<std::ptrdiff_t>(i);
+    return -1;
+}
+
+const Value* Object::find(std::string_view key) const {
+    const std::ptrdiff_t at = position(key);
+    return at < 0 ? nullptr : &members_[static_cast<std::size_t>(at)].value;
+}
+
+Value* Object::find(std::string_view key) {
+    const std::ptrdiff_t at = position(key);
+    return at < 0 ? nullptr : &members_[static_cast<std::size_t>(at)].value;
+}
+
+Value& Object::operator[](std::string_view key) {
+    if (Value* found = find(key)) return *found;
+    return append(std::string(key), Value());
+}
+
+Value& Object::append(std::string key, Value value) {
+    members_.push_back({std::move(key), std::move(value)});
+    if (index_ && index_->slots.size() >= members_.size() * 2) {
+        index_->add(members_.back().key, static_cast<std::uint32_t>(members_.size() - 1));
+    } else if (members_.size() >= IndexedSize) {
+        reindex();
+    }
+    return members_.back().value;
+}
+
+bool Object::erase(std::string_view key) {
+    const std::ptrdiff_t at = position(key);
+    if (at < 0) return false;
+    members_.erase(members_.begin() + at);
+    reindex();
+    return true;
+}
+
+void Object::clear() {
+    members_.clear();
+    index_.reset();
+}
+
+void Object::reserve(std::size_t count) { members_.reserve(count); }
+
+void Object::sort_keys() {
+    std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.key < b.key; });
+    reindex();
+}
+
+bool Object::operator==(const Object& other) const {
+    if (size() != other.size()) return false;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const Member& member = members_[i];
+        const bool aligned = other.members_[i].key == member.key;  // usually the same order
+        const Value* twin = aligned ? &other.members_[i].value : other.find(member.key);
+        if (!twin || !(member.value == *twin)) return false;
+    }
+    return true;
+}
+
+Value Value::array(std::initializer_list<Value> items) { return Value(Array(items)); }
+Value Value::object(std::initializer_list<Member> members) { return Value(Object(members)); }
+
+const char* Value::type_name() const {
+    static constexpr const char* names[] = {"null", "bool", "number", "number", "string", "array", "object"};
+    return names[data_.index()];
+}
+
+Value& Value::operator[](std::string_view key) {
+    if (is_null()) data_ = Object();
+    return as_object()[key];
+}
+
+const Value* Value::at_path(std::initializer_list<std::string_view> path) const {
+    const Value* here = this;
+    for (const std::string_view step : path) {
+        here = here->find(step);
+        if (!here) return nullptr;
+    }
+    return here;
+}
+
+Value* Value::at_path(std::initializer_list<std::string_view> path) {
+    return const_cast<Value*>(std::as_const(*this).at_path(path));
+}
+
+Value& Value::ensure_path(std::initializer_list<std::string_view> path) {
+    Value* here = this;
+    for (const std::string_view step : path) here = &(*here)[step];
+    return *here;
+}
+
+std::string_view Value::string_at(std::initializer_list<std::string_view> path) const {
+    const Value* found = at_path(path);
+    return found ? found->string_or("") : std::string_view();
+}
+
+bool Value::operator==(const Value& other) const {
+    if (is_number() && other.is_number() && data_.index() != other.data_.index()) return as_double() == other.as_double();
+    return data_ == other.data_;
+}
+
+const Value& null_value() {
+    static const Value null;
+    return null;
+}
+
+}  // namespace porthole::schema
