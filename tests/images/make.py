@@ -13,13 +13,24 @@ import json
 import pathlib
 import subprocess
 import sys
+import tarfile
+import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "packaging"))
 import image_archive  # noqa: E402
 
 PLACES_OF_BUSYBOX = [ROOT / "build/tools/busybox", pathlib.Path("/bin/busybox")]
 REPOSITORY = "porthole.test/busybox"
+COMPILER = "clang-19"
+
+
+def compile_static(source):
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, source.stem)
+        subprocess.run([COMPILER, "-O1", "-static", "-s", "-o", program, source], check=True)
+        return program.read_bytes()
 
 
 def busybox_image(name, version):
@@ -31,6 +42,7 @@ def busybox_image(name, version):
         name=name,
         files={
             "bin/busybox": (busybox.read_bytes(), 0o755),
+            "bin/udp": (compile_static(HERE / "udp.c"), 0o755),
             "etc/passwd": (b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", 0o644),
             "etc/group": (b"root:x:0:\nnogroup:x:65534:\n", 0o644),
             "etc/image-version": (f"{version}\n".encode(), 0o644),
@@ -46,7 +58,6 @@ def write_registry(folder, image, repository, tag):
     """Lays an image out as docker-registry's file system storage, so that serving it needs no push."""
     archive = folder / "pulled.tar"
     image_archive.write_oci(archive, [image])
-    import tarfile
     with tarfile.open(archive) as tar:
         blobs = {pathlib.PurePath(entry.name).name: tar.extractfile(entry).read()
                  for entry in tar.getmembers() if entry.name.startswith("blobs/sha256/")}

@@ -1,0 +1,365 @@
+"""One cluster for a run of the tests: in a network namespace without an uplink, with real containerd and real clients.
+
+The cluster starts with the first test that asks for it and ends with the run. Every test has an API namespace of its own,
+so that tests neither see nor wait for each other. Only processes that the cluster itself names are ever ended.
+"""
+
+import atexit
+import json
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PORTHOLE = pathlib.Path(os.environ.get("PORTHOLE", ROOT / "build/release/bin/porthole"))
+TOOLS = ROOT / "build/tools"
+CLIENTS = {"new": TOOLS / "kubectl-new", "1.20": TOOLS / "kubectl-1.20"}
+IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
+REGISTRY = "127.0.0.1:5000"
+PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
+
+sys.path.insert(0, str(ROOT / "tests/images"))
+
+
+def run(command, seconds=60, check=True, stdin=None, **options):
+    """Runs to the end; a failure carries everything that was printed."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, input=stdin,
+                          stdin=None if stdin is not None else subprocess.DEVNULL, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: ended with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def eventually(attempt, seconds=30.0, what="", interval=0.1):
+    """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet."""
+    deadline, reason = time.monotonic() + seconds, ""
+    while True:
+        try:
+            value = attempt()
+            if value:
+                return value
+        except AssertionError as error:
+            reason = str(error)
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {seconds} s: {what or attempt}" + (f"; last: {reason}" if reason else ""))
+        time.sleep(interval)
+
+
+class Network:
+    """A network namespace with nothing but loopback."""
+
+    def __init__(self, name):
+        self.name = name
+        run(["ip", "netns", "add", name])
+        run(["ip", "-n", name, "link", "set", "lo", "up"])
+
+    def inside(self, command):
+        """`ip netns exec` would hide the machine's cgroups: only the network may change."""
+        return ["nsenter", f"--net=/run/netns/{self.name}", *command]
+
+    def delete(self):
+        run(["ip", "netns", "delete", self.name], check=False)
+
+
+class Cluster:
+    """A running `porthole up` and what is needed to talk to it."""
+
+    def __init__(self, nodes=2):
+        self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
+        self.data = self.folder / "data"
+        self.kubeconfig = self.folder / "kubeconfig"
+        self.images = self.folder / "images"
+        self.nodes = nodes
+        self.registry = None
+        self.before = Machine.now()
+
+    def start(self):
+        import make
+        make.make(self.images)
+        self.start_registry()
+        self.up()
+        self.porthole("image", "load", self.images / "busybox.docker.tar")
+
+    def up(self, check=True):
+        return self.porthole("up", "--nodes", f"linux={self.nodes}", "--kubeconfig", self.kubeconfig, "--detach",
+                             seconds=120, check=check)
+
+    def down(self, check=True):
+        return self.porthole("down", "--kubeconfig", self.kubeconfig, seconds=120, check=check)
+
+    def porthole(self, command, *words, **options):
+        """One sub-command on this cluster's data directory, in its network namespace."""
+        return run(self.network.inside([PORTHOLE, command, *words, "--data", self.data]), env=self.environment(), **options)
+
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig), "LANG": "C.UTF-8",
+                "NO_COLOR": "1"}
+
+    def kubectl_command(self, client, *words):
+        return self.network.inside([str(CLIENTS[client]), *map(str, words)])
+
+    def kubectl(self, client, *words, **options):
+        return run(self.kubectl_command(client, *words), env=self.environment(), **options)
+
+    def start_registry(self):
+        settings = self.folder / "registry.yml"
+        settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.images}/registry}}}}\n"
+                            f"http: {{addr: '{REGISTRY}'}}\n")
+        program = TOOLS / "docker-registry"
+        self.registry = subprocess.Popen(self.network.inside([str(program), "serve", str(settings)]),
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+    def processes(self):
+        """Name -> pid of the processes that the cluster wrote down as its own and that still run."""
+        state = json.loads((self.data / "cluster.json").read_text())
+        named = dict(state.get("processes", {}), supervisor=state.get("supervisor"))
+        return {name: entry["pid"] for name, entry in named.items() if entry and is_running(entry["pid"], self.data)}
+
+    def kill(self, *names):
+        """SIGKILL to processes of this cluster, by name."""
+        running = self.processes()
+        for name in names:
+            os.kill(running[name], signal.SIGKILL)
+
+    def leftovers(self):
+        return self.before.leftovers(Machine.now(), self)
+
+    def stop(self):
+        """Ends everything in every case; returns what `down` left behind."""
+        if self.data.exists() and PORTHOLE.exists():
+            self.down(check=False)
+        if self.registry:
+            self.registry.terminate()
+            self.registry.wait(10)
+        left = self.leftovers()
+        self.network.delete()
+        if os.environ.get("PORTHOLE_KEEP"):
+            print(f"kept: {self.folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+
+def is_running(pid, data):
+    """Whether `pid` is one of ours: pids are used again, so its command line must name this cluster's folder or program."""
+    try:
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return False
+    return bool(words) and (str(data) in words or "porthole" in words)
+
+
+class Machine:
+    """What a cluster could leave on the machine, at one moment."""
+
+    def __init__(self, namespaces, links, mounts, rules):
+        self.namespaces, self.links, self.mounts, self.rules = namespaces, links, mounts, rules
+
+    @staticmethod
+    def now():
+        names = lambda folder: set(os.listdir(folder)) if os.path.isdir(folder) else set()
+        mounts = {line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()}
+        return Machine(names("/run/netns"), names("/sys/class/net"), mounts, run(["nft", "list", "tables"], check=False).stdout)
+
+    def leftovers(self, after, cluster):
+        """One line for each thing that is there and was not there before."""
+        own = cluster.network.name
+        left = [f"network namespace {name}" for name in sorted(after.namespaces - self.namespaces - {own})]
+        left += [f"link {name} outside the namespace" for name in sorted(after.links - self.links)]
+        left += [f"mount {path}" for path in sorted(after.mounts - self.mounts) if path != f"/run/netns/{own}"
+                 and path != "/run/netns"]
+        if after.rules != self.rules:
+            left.append(f"nftables tables outside the namespace: {after.rules}")
+        links = json.loads(run(["ip", "-n", own, "-json", "link"]).stdout)
+        left += [f"link {link['ifname']}" for link in links if link["ifname"] != "lo"]
+        rules = run(cluster.network.inside(["nft", "list", "ruleset"]), check=False).stdout
+        left += [f"rule {line.strip()}" for line in rules.splitlines()
+                 if any(word in line for word in ("porthole", "CNI-DN", "10.244.", "10.96."))]
+        routes = run(["ip", "-n", own, "route", "show", "table", "main"]).stdout
+        left += [f"route {line}" for line in routes.splitlines()]
+        left += [f"process {pid}: {words}" for pid, words in processes_naming(cluster.data)]
+        left += [f"cgroup {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/kubepods*")
+                 if path.is_dir() and cluster_owns_cgroup(path, cluster)]
+        return left
+
+
+def cluster_owns_cgroup(path, cluster):
+    """Another cluster may run on this machine: only a folder made since this one's folder counts."""
+    return path.stat().st_ctime >= cluster.folder.stat().st_ctime - 1
+
+
+def processes_naming(folder):
+    """(pid, command line) of processes that name `folder`; zombies name nothing and do not count."""
+    own = {os.getpid(), os.getppid()}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) not in own:
+            try:
+                words = entry.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if str(folder) in words:
+                yield int(entry.name), words[:160]
+
+
+class Shared:
+    """The cluster that all tests use. A failed start is remembered, so that it costs its time once."""
+
+    cluster = None
+    failure = None
+
+    @classmethod
+    def get(cls):
+        if cls.failure:
+            raise AssertionError(f"the cluster did not start: {cls.failure}")
+        if not cls.cluster:
+            if os.geteuid() != 0:
+                raise unittest.SkipTest("a cluster on this machine needs root")
+            if not PORTHOLE.exists():
+                cls.failure = f"{PORTHOLE} is missing: ./run build"
+                return cls.get()
+            cls.cluster = Cluster()
+            atexit.register(cls.end)
+            try:
+                cls.cluster.start()
+            except Exception as error:  # whatever it is, it is the reason for every test
+                cls.failure = f"{error}\n{log_tails(cls.cluster.data)}"
+                return cls.get()
+        return cls.cluster
+
+    @classmethod
+    def end(cls):
+        """Yields what was left behind; harmless when called again."""
+        cluster, cls.cluster = cls.cluster, None
+        return cluster.stop() if cluster else []
+
+
+def log_tails(data, lines=15):
+    """The last lines of every log of the cluster, for a failure that nobody can look at later."""
+    text = ""
+    for path in sorted(pathlib.Path(data, "logs").glob("*")):
+        tail = path.read_text(errors="replace").splitlines()[-lines:] if path.is_file() else []
+        text += f"--- {path.name}\n" + "\n".join(tail) + "\n"
+    return text
+
+
+class ClusterCase(unittest.TestCase):
+    """A test with an API namespace of its own. Subclasses may choose the client: "new" or "1.20"."""
+
+    client = "new"
+
+    def setUp(self):
+        self.cluster = Shared.get()
+        if not CLIENTS[self.client].exists():
+            raise unittest.SkipTest(f"kubectl {self.client} is not built: ./run clients")
+        self.namespace = "t-" + secrets.token_hex(4)
+        self.kubectl("create", "namespace", self.namespace, namespaced=False)
+        self.addCleanup(self.delete_namespace)
+        # Pods are refused until the namespace's service account is there, as in every cluster.
+        eventually(lambda: self.try_get("serviceaccount", "default"), 10, "service account default")
+
+    def delete_namespace(self):
+        self.cluster.kubectl(self.client, "delete", "namespace", self.namespace, "--wait=false", check=False)
+
+    # --- clients
+
+    def kubectl_run(self, *words, namespaced=True, **options):
+        place = ["--namespace", self.namespace] if namespaced else []
+        return self.cluster.kubectl(self.client, *place, *words, **options)
+
+    def kubectl(self, *words, namespaced=True, warnings=False, **options):
+        """Output of a kubectl that must succeed, and without a warning unless one is expected."""
+        done = self.kubectl_run(*words, namespaced=namespaced, **options)
+        if not warnings:
+            self.assertNotIn("warning", done.stderr.lower(), f"kubectl {' '.join(map(str, words))}")
+        return done.stdout
+
+    def kubectl_fails(self, *words, **options):
+        """What a kubectl that must fail prints as its error."""
+        done = self.kubectl_run(*words, check=False, **options)
+        self.assertNotEqual(done.returncode, 0, f"kubectl {' '.join(map(str, words))} should fail, printed: {done.stdout}")
+        return done.stderr
+
+    def apply(self, *objects):
+        self.kubectl("apply", "-f", "-", stdin=as_list(objects))
+
+    def create(self, *objects):
+        self.kubectl("create", "-f", "-", stdin=as_list(objects))
+
+    def get(self, kind, name, **options):
+        return json.loads(self.kubectl("get", kind, name, "-o", "json", **options))
+
+    def try_get(self, kind, name):
+        done = self.kubectl_run("get", kind, name, "-o", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def list(self, kind, selector=None):
+        place = ["-l", selector] if selector else []
+        return json.loads(self.kubectl("get", kind, *place, "-o", "json"))["items"]
+
+    # --- waiting
+
+    def eventually(self, attempt, seconds=30.0, what=""):
+        try:
+            return eventually(attempt, seconds, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.situation()}") from None
+
+    def situation(self):
+        """What a person would look at first."""
+        parts = [self.kubectl_run("get", "pods", "-o", "wide", check=False).stdout,
+                 self.kubectl_run("get", "events", check=False).stdout]
+        return "\n".join(parts)
+
+    def wait_ready(self, pod, seconds=40):
+        def ready():
+            found = self.try_get("pod", pod)
+            return found if found and condition(found, "Ready") == "True" else None
+        return self.eventually(ready, seconds, f"pod {pod} is ready")
+
+    def wait_phase(self, pod, *phases, seconds=40):
+        def reached():
+            found = self.try_get("pod", pod)
+            return found if found and found.get("status", {}).get("phase") in phases else None
+        return self.eventually(reached, seconds, f"pod {pod} is {' or '.join(phases)}")
+
+    def wait_rolled_out(self, deployment, seconds=60):
+        self.kubectl("rollout", "status", f"deployment/{deployment}", f"--timeout={seconds}s", seconds=seconds + 10)
+
+    def wait_event(self, reason, text="", seconds=30):
+        def happened():
+            return [event for event in self.list("events") if event["reason"] == reason and text in event.get("message", "")]
+        return self.eventually(happened, seconds, f"event {reason} {text}")[0]
+
+    def pods(self, selector):
+        """Pods that are not on their way out."""
+        return [pod for pod in self.list("pods", selector) if "deletionTimestamp" not in pod["metadata"]]
+
+    # --- traffic
+
+    def exec(self, pod, *command, **options):
+        return self.kubectl("exec", pod, "--", *command, **options)
+
+    def fetch_from_pod(self, pod, url):
+        """The page, or an AssertionError that says why not. The timeout is outside: this wget's own is broken."""
+        return self.exec(pod, "timeout", "3", "wget", "-qO-", url, seconds=15).strip()
+
+    def fetch_from_node(self, url):
+        busybox = TOOLS / "busybox"
+        return run(self.cluster.network.inside(["timeout", "3", str(busybox), "wget", "-qO-", url])).stdout.strip()
+
+
+def condition(found, kind):
+    return next((entry["status"] for entry in found.get("status", {}).get("conditions", []) if entry["type"] == kind), None)
+
+
+def as_list(objects):
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
