@@ -1,0 +1,203 @@
+#include "scheduler/cycle.h"
+
+#include <algorithm>
+
+namespace porthole::scheduler {
+
+namespace {
+
+std::string join(std::vector<std::string> parts) {
+    std::string text;
+    for (const std::string& part : parts) text.append(text.empty() ? "" : ", ").append(part);
+    return text;
+}
+
+std::string limited_by_text(const std::vector<std::string>& plugins) {
+    return "node(s) didn't satisfy plugin(s) [" + [&] {
+        std::string names;
+        for (const std::string& name : plugins) names.append(names.empty() ? "" : " ").append(name);
+        return names;
+    }() + "]";
+}
+
+}  // namespace
+
+std::string nodes_available_text(std::size_t node_count, const std::vector<std::pair<std::string, std::size_t>>& reasons) {
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
+    std::ranges::sort(parts);
+    return "0/" + std::to_string(node_count) + " nodes are available: " + join(std::move(parts)) + ".";
+}
+
+std::string Diagnosis::text() const {
+    if (node_count == 0) return "no nodes available to schedule pods";
+    if (!pre_filter_message.empty()) {
+        return "0/" + std::to_string(node_count) + " nodes are available: " + pre_filter_message + ".";
+    }
+    return nodes_available_text(node_count, reasons);
+}
+
+Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random)
+    : cluster_(cluster), plugins_(plugins), random_(random) {}
+
+std::size_t Cycle::nodes_wanted(std::size_t node_count) {
+    constexpr std::size_t Least = 100;
+    if (node_count < Least) return node_count;
+    const std::size_t percent = node_count / 125 >= 45 ? 5 : 50 - node_count / 125;
+    return std::max(Least, node_count * percent / 100);
+}
+
+Decision Cycle::decide(const PodInfo& pod) {
+    pod_ = &pod;
+    Decision decision;
+    decision.diagnosis.node_count = cluster_.nodes().size();
+    if (cluster_.nodes().empty() || !run_pre_filters(pod, decision)) return decision;
+
+    if (!pod.nominated_node_name.empty()) {
+        const NodeInfo* nominated = cluster_.find_node(pod.nominated_node_name);
+        rejection_ = {};
+        if (nominated && (!only_nodes_ || only_nodes_->contains(nominated->name())) && fits(*nominated, rejection_)) {
+            decision.evaluated = decision.feasible = 1;
+            decision.node = nominated;
+            return decision;
+        }
+    }
+    find_feasible(decision);
+    if (!feasible_.empty()) decision.node = best();
+    return decision;
+}
+
+bool Cycle::run_pre_filters(const PodInfo& pod, Decision& decision) {
+    filters_.clear();
+    only_nodes_.reset();
+    limiting_plugins_.clear();
+    for (std::uint32_t position = 0; position < plugins_.size(); ++position) {
+        Plugin& plugin = *plugins_[position];
+        PreFilter result = plugin.pre_filter(pod, cluster_);
+        if (result.outcome == PreFilter::Outcome::Skip) continue;
+        if (result.outcome == PreFilter::Outcome::Reject) {
+            decision.diagnosis.pre_filter_message = std::move(result.message);
+            decision.diagnosis.rejected_by |= 1u << position;
+            return false;
+        }
+        filters_.emplace_back(position, &plugin);
+        if (!result.nodes) continue;
+        limiting_plugins_.emplace_back(plugin.name());
+        if (!only_nodes_) {
+            only_nodes_ = std::move(result.nodes);
+        } else {
+            std::erase_if(*only_nodes_, [&](const std::string& name) { return !result.nodes->contains(name); });
+        }
+        decision.diagnosis.rejected_by |= 1u << position;
+    }
+    return true;
+}
+
+void Cycle::find_feasible(Decision& decision) {
+    feasible_.clear();
+    counted_.clear();
+    Diagnosis& diagnosis = decision.diagnosis;
+    const auto look_at = [&](const NodeInfo& node) {
+        ++decision.evaluated;
+        if (passes_with_nominated(node, rejection_)) {
+            feasible_.push_back(&node);
+        } else {
+            diagnosis.rejected_by |= 1u << rejecting_;
+            record(rejection_, node, diagnosis);
+        }
+    };
+    if (only_nodes_) {
+        for (const std::string& name : *only_nodes_) {
+            if (const NodeInfo* node = cluster_.find_node(name)) look_at(*node);
+        }
+        const std::size_t others = diagnosis.node_count - decision.evaluated;
+        if (others > 0) diagnosis.reasons.emplace_back(limited_by_text(limiting_plugins_), others);
+    } else {
+        const auto nodes = cluster_.nodes();
+        const std::size_t wanted = nodes_wanted(nodes.size());
+        for (std::size_t i = 0; i < nodes.size() && feasible_.size() < wanted; ++i) {
+            look_at(*nodes[(next_start_ + i) % nodes.size()]);
+        }
+        next_start_ = (next_start_ + decision.evaluated) % nodes.size();
+    }
+    decision.feasible = feasible_.size();
+    if (!feasible_.empty()) return;
+    for (const auto& [reason, count] : counted_) diagnosis.reasons.emplace_back(reason, count);
+}
+
+void Cycle::record(const Rejection& rejection, const NodeInfo& node, Diagnosis& diagnosis) {
+    for (const std::string_view reason : rejection.reasons) {
+        const auto known = std::ranges::find(counted_, reason, &std::pair<std::string_view, std::size_t>::first);
+        if (known == counted_.end()) {
+            counted_.emplace_back(reason, 1);
+        } else {
+            ++known->second;
+        }
+    }
+    if (rejection.helped_by_preemption) diagnosis.preemption_may_help.push_back(&node);
+}
+
+bool Cycle::passes(const NodeInfo& node, Rejection& rejection) {
+    for (const auto& [position, plugin] : filters_) {
+        if (plugin->filter(node, rejection)) continue;
+        rejecting_ = position;
+        return false;
+    }
+    return true;
+}
+
+bool Cycle::passes_with_nominated(const NodeInfo& node, Rejection& rejection) {
+    rejection.reasons.clear();
+    rejection.helped_by_preemption = true;
+    const auto nominated = cluster_.nominated(node.name());
+    const auto counts = [&](const PodRef& other) { return other->priority >= pod_->priority && other->uid != pod_->uid; };
+    if (std::ranges::none_of(nominated, counts)) return passes(node, rejection);
+
+    // Room that others wait for is taken; but affinity to them may not be relied on, so it must fit without them too.
+    NodeInfo with_nominated = node;
+    for (const PodRef& other : nominated) {
+        if (!counts(other)) continue;
+        with_nominated.add(other, nullptr);
+        pod_added(*other, node);
+    }
+    const bool fits = passes(with_nominated, rejection);
+    for (const PodRef& other : nominated) {
+        if (counts(other)) pod_removed(*other, node);
+    }
+    return fits && passes(node, rejection);
+}
+
+bool Cycle::fits(const NodeInfo& node, Rejection& rejection) { return passes_with_nominated(node, rejection); }
+
+void Cycle::pod_added(const PodInfo& pod, const NodeInfo& node) {
+    for (const auto& [position, plugin] : filters_) plugin->pod_added(pod, node);
+}
+
+void Cycle::pod_removed(const PodInfo& pod, const NodeInfo& node) {
+    for (const auto& [position, plugin] : filters_) plugin->pod_removed(pod, node);
+}
+
+const NodeInfo* Cycle::best() {
+    if (feasible_.size() == 1) return feasible_.front();
+    totals_.assign(feasible_.size(), 0);
+    for (const auto& plugin : plugins_) {
+        const std::int64_t weight = plugin->weight();
+        if (weight == 0 || !plugin->pre_score(*pod_, cluster_, feasible_)) continue;
+        scores_.resize(feasible_.size());
+        for (std::size_t i = 0; i < feasible_.size(); ++i) scores_[i] = plugin->score(*feasible_[i]);
+        plugin->normalise(scores_);
+        for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] += weight * scores_[i];
+    }
+    std::size_t chosen = 0, ties = 1;
+    for (std::size_t i = 1; i < totals_.size(); ++i) {
+        if (totals_[i] > totals_[chosen]) {
+            chosen = i;
+            ties = 1;
+        } else if (totals_[i] == totals_[chosen] && random_.below(++ties) == 0) {
+            chosen = i;
+        }
+    }
+    return feasible_[chosen];
+}
+
+}  // namespace porthole::scheduler

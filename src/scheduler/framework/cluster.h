@@ -1,0 +1,122 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/framework/node_info.h"
+
+namespace porthole::scheduler {
+
+/// Pods alike in all that the placement of other pods looks at: namespace, labels, whether terminating, affinity terms.
+///
+/// A Deployment's thousands of pods are one class, so a selector is matched once for all of them and their spread over the
+/// nodes is one table.
+struct PodClass {
+    std::uint32_t id = 0;       ///< dense: the index of per-class tables
+    PodRef example;             ///< whose labels and affinity terms stand for all
+    std::unordered_map<std::uint32_t, std::uint32_t> nodes;  ///< node slot → pods there
+};
+
+/// The values of one topology key over all existing nodes, as small numbers.
+struct Topology {
+    static constexpr std::int32_t None = -1;
+    std::vector<std::int32_t> domain_of_slot;  ///< None where the node lacks the key
+    std::vector<std::string> values;           ///< by domain
+
+    std::int32_t domain(const NodeInfo& node) const { return domain_of_slot[node.slot()]; }
+};
+
+/// Where an image is already stored.
+struct ImageInfo {
+    std::unordered_map<std::uint32_t, std::int64_t> size_on_slot;
+};
+
+/// The cluster as the scheduler believes it to be: what watches told, plus the pods it has placed and not yet seen confirmed.
+///
+/// Everything is updated in place on one thread and a scheduling cycle never suspends, so a cycle needs no snapshot. Nodes keep
+/// their address and slot while they exist.
+class Cluster {
+public:
+    Cluster() = default;
+    Cluster(const Cluster&) = delete;
+
+    void set_node(NodeSpec spec);
+    void remove_node(const std::string& name);
+    /// nullptr for a name that is no node, even if pods mention it.
+    const NodeInfo* find_node(const std::string& name) const;
+    /// Existing nodes, zones taking turns.
+    std::span<const NodeInfo* const> nodes() const;
+    /// By slot; may include nodes that do not exist.
+    const NodeInfo& node_at(std::uint32_t slot) const { return *slots_[slot]; }
+    std::uint32_t slot_count() const { return static_cast<std::uint32_t>(slots_.size()); }
+
+    /// A pod seen on its node: new, changed, or the confirmation of an assumption. Requires: node_name is set.
+    void set_pod(PodRef pod);
+    /// Harmless for an unknown pod.
+    void remove_pod(const std::string& uid);
+    /// Counts `pod` on `node` until set_pod confirms it or forget() takes it back.
+    void assume(PodRef pod, const std::string& node);
+    void forget(const std::string& uid);
+    bool is_assumed(const std::string& uid) const;
+    /// The pod if it is counted on some node, else null.
+    PodRef find_pod(const std::string& uid) const;
+
+    /// A preemptor waits for room on `node`; pods of lower priority may not take it meanwhile.
+    void nominate(PodRef pod, const std::string& node);
+    void clear_nomination(const std::string& uid);
+    /// Pods nominated to run on `node`; empty for most.
+    std::span<const PodRef> nominated(const std::string& node) const;
+
+    void set_namespace(const std::string& name, Labels labels) { namespaces_[name] = std::move(labels); }
+    void remove_namespace(const std::string& name) { namespaces_.erase(name); }
+    const Labels& namespace_labels(const std::string& name) const;
+
+    std::span<PodClass* const> classes(const std::string& namespace_) const;
+    std::span<PodClass* const> classes_with_affinity() const { return classes_with_affinity_; }
+    std::span<PodClass* const> all_classes() const { return all_classes_; }
+    std::uint32_t class_limit() const { return static_cast<std::uint32_t>(class_ids_.size()); }
+
+    const Topology& topology(const std::string& key) const;
+    /// nullptr when no node has it.
+    const ImageInfo* find_image(const std::string& name) const;
+
+private:
+    struct Placement {
+        PodRef pod;
+        std::uint32_t slot;
+        bool assumed;
+    };
+    NodeInfo& ensure_node(const std::string& name);
+    void drop_if_unused(NodeInfo& node);
+    void place(PodRef pod, const std::string& node, bool assumed);
+    void set_images(const NodeInfo& node, const std::vector<std::pair<std::string, std::int64_t>>& images, bool present);
+    PodClass& ensure_class(const PodRef& pod);
+    void drop_class(PodClass& pod_class);
+    void topology_changed();
+
+    std::vector<std::unique_ptr<NodeInfo>> slots_;
+    std::vector<std::uint32_t> free_slots_;
+    std::unordered_map<std::string, std::uint32_t> slot_of_;
+    std::unordered_map<std::string, Placement> placements_;  // by uid
+    std::unordered_map<std::string, std::vector<PodRef>> nominated_;  // by node
+    std::unordered_map<std::string, std::string> nominations_;        // uid → node
+    std::unordered_map<std::string, Labels> namespaces_;
+    std::unordered_map<std::string, ImageInfo> images_;
+
+    std::unordered_map<std::string, std::unique_ptr<PodClass>> classes_;  // by text
+    std::unordered_map<std::string, std::vector<PodClass*>> classes_by_namespace_;
+    std::vector<PodClass*> all_classes_, classes_with_affinity_;
+    std::vector<bool> class_ids_;  // in use
+    std::vector<std::uint32_t> free_class_ids_;
+
+    // Made when asked for and forgotten when a node comes, goes or is relabelled.
+    mutable std::unordered_map<std::string, Topology> topologies_;
+    mutable std::vector<const NodeInfo*> order_;
+    mutable bool order_valid_ = false;
+};
+
+}  // namespace porthole::scheduler

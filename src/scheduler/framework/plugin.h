@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/framework/cluster.h"
+
+namespace porthole::scheduler {
+
+/// Something that happened in the cluster and may let a waiting pod run.
+struct ClusterEvent {
+    enum class Kind : std::uint8_t {
+        NodeAdded,      ///< node
+        NodeChanged,    ///< node, old_node
+        PodPlaced,      ///< pod, now counted on its node
+        PodChanged,     ///< pod (labels or requests of a placed pod)
+        PodRemoved,     ///< pod, gone from its node
+        VolumesChanged, ///< a claim, volume or storage class
+        NamespaceChanged,
+    };
+    Kind kind;
+    const NodeSpec* node = nullptr;
+    const NodeSpec* old_node = nullptr;
+    const PodInfo* pod = nullptr;
+
+    bool about_node() const { return kind == Kind::NodeAdded || kind == Kind::NodeChanged; }
+};
+
+/// Why a plugin turned a node down. Reasons point to constants or into the plugin's state of this cycle.
+struct Rejection {
+    std::vector<std::string_view> reasons;
+    bool helped_by_preemption = true;
+
+    void because(std::string_view reason, bool may_preempt) {
+        reasons.push_back(reason);
+        helped_by_preemption = helped_by_preemption && may_preempt;
+    }
+};
+
+/// What a plugin says before the nodes are looked at.
+struct PreFilter {
+    enum class Outcome : std::uint8_t { Run, Skip, Reject };
+    Outcome outcome = Outcome::Run;
+    std::string message;                         ///< of Reject
+    std::optional<std::set<std::string>> nodes;  ///< of Run: no other node can do
+
+    static PreFilter run() { return {}; }
+    static PreFilter skip() { return {.outcome = Outcome::Skip}; }
+    static PreFilter reject(std::string message) { return {.outcome = Outcome::Reject, .message = std::move(message)}; }
+};
+
+inline constexpr std::int64_t MaxScore = 100;
+
+/// One aspect of placement. A cycle handles one pod from start to end without suspending, so a plugin keeps the state of the
+/// present cycle in its own members, set by pre_filter() and pre_score() and reused without allocation.
+class Plugin {
+public:
+    virtual ~Plugin() = default;
+    virtual std::string_view name() const = 0;
+    /// Of its score in the sum; 0 for a plugin that does not score.
+    virtual std::int64_t weight() const { return 0; }
+
+    virtual PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) { return PreFilter::skip(); }
+    /// Whether the pod of the cycle fits there. Called only after pre_filter() said Run.
+    virtual bool filter(const NodeInfo& node, Rejection& rejection) { return true; }
+    /// Preemption tries a node without some of its pods: adjust the state of this cycle.
+    virtual void pod_added(const PodInfo& pod, const NodeInfo& node) {}
+    virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) {}
+
+    /// False if it has nothing to say about these nodes.
+    virtual bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) { return weight() > 0; }
+    virtual std::int64_t score(const NodeInfo& node) { return 0; }
+    /// Brings all scores into 0 … MaxScore.
+    virtual void normalise(std::span<std::int64_t> scores) {}
+
+    /// Whether `event` may undo this plugin's earlier rejection of `waiting`.
+    virtual bool may_help(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
+};
+
+using PluginList = std::vector<std::unique_ptr<Plugin>>;
+
+/// 100·x/max, or 100 less that.
+void normalise_to_largest(std::span<std::int64_t> scores, bool reverse);
+/// Whether `pod` is one of those that `term` means: by labels and by namespace.
+bool names_pod(const AffinityTerm& term, const PodInfo& pod, const Cluster& cluster);
+
+}  // namespace porthole::scheduler

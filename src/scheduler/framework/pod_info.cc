@@ -1,0 +1,71 @@
+#include "scheduler/framework/pod_info.h"
+
+#include <algorithm>
+
+namespace porthole::scheduler {
+
+std::int64_t Resources::extended_amount(std::string_view name) const {
+    for (const auto& [known, amount] : extended) {
+        if (known == name) return amount;
+    }
+    return 0;
+}
+
+std::int64_t& Resources::extended_slot(const std::string& name) {
+    auto place = std::ranges::lower_bound(extended, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
+    if (place == extended.end() || place->first != name) place = extended.insert(place, {name, 0});
+    return place->second;
+}
+
+Resources& Resources::operator+=(const Resources& other) {
+    milli_cpu += other.milli_cpu;
+    memory += other.memory;
+    ephemeral_storage += other.ephemeral_storage;
+    for (const auto& [name, amount] : other.extended) extended_slot(name) += amount;
+    return *this;
+}
+
+Resources& Resources::operator-=(const Resources& other) {
+    milli_cpu -= other.milli_cpu;
+    memory -= other.memory;
+    ephemeral_storage -= other.ephemeral_storage;
+    for (const auto& [name, amount] : other.extended) extended_slot(name) -= amount;
+    return *this;
+}
+
+void Resources::raise_to(const Resources& other) {
+    milli_cpu = std::max(milli_cpu, other.milli_cpu);
+    memory = std::max(memory, other.memory);
+    ephemeral_storage = std::max(ephemeral_storage, other.ephemeral_storage);
+    for (const auto& [name, amount] : other.extended) {
+        std::int64_t& slot = extended_slot(name);
+        slot = std::max(slot, amount);
+    }
+}
+
+bool Toleration::tolerates(const Taint& taint) const {
+    if (effect && *effect != taint.effect) return false;
+    if (key.empty()) return exists;
+    return key == taint.key && (exists || value == taint.value);
+}
+
+bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {
+    return std::ranges::any_of(tolerations, [&](const Toleration& one) { return one.tolerates(taint); });
+}
+
+bool HostPort::conflicts(const HostPort& other) const {
+    if (port != other.port || protocol != other.protocol) return false;
+    return ip == other.ip || ip == "0.0.0.0" || other.ip == "0.0.0.0";
+}
+
+bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) const {
+    for (const auto& [key, value] : node_selector) {
+        const auto found = node_labels.find(key);
+        if (found == node_labels.end() || found->second != value) return false;
+    }
+    if (!required_node_terms) return true;
+    return std::ranges::any_of(*required_node_terms,
+                               [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
+}
+
+}  // namespace porthole::scheduler

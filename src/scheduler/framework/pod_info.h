@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "scheduler/framework/selector.h"
+
+namespace porthole::scheduler {
+
+/// Amounts of what a node offers and pods request: thousandths of a CPU, bytes, and whole units of extended resources.
+struct Resources {
+    std::int64_t milli_cpu = 0, memory = 0, ephemeral_storage = 0;
+    std::vector<std::pair<std::string, std::int64_t>> extended;  ///< sorted by name
+
+    std::int64_t extended_amount(std::string_view name) const;
+    std::int64_t& extended_slot(const std::string& name);
+    Resources& operator+=(const Resources& other);
+    Resources& operator-=(const Resources& other);
+    /// For each resource the larger amount.
+    void raise_to(const Resources& other);
+    bool operator==(const Resources&) const = default;
+};
+
+enum class TaintEffect : std::uint8_t { NoSchedule, PreferNoSchedule, NoExecute };
+
+struct Taint {
+    std::string key, value;
+    TaintEffect effect = TaintEffect::NoSchedule;
+    bool operator==(const Taint&) const = default;
+};
+
+struct Toleration {
+    std::string key, value;
+    bool exists = false;                 ///< operator Exists; an empty key then tolerates every taint
+    std::optional<TaintEffect> effect;   ///< nothing: all effects
+    bool tolerates(const Taint& taint) const;
+};
+
+bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations);
+
+struct HostPort {
+    std::string ip;        ///< "0.0.0.0" for all addresses
+    std::string protocol;  ///< "TCP", "UDP", "SCTP"
+    std::int32_t port = 0;
+    bool conflicts(const HostPort& other) const;
+    bool operator==(const HostPort&) const = default;
+};
+
+struct SpreadConstraint {
+    std::int32_t max_skew = 1;
+    std::string topology_key;
+    bool required = true;  ///< DoNotSchedule
+    Selector selector = Selector::nothing();
+    std::int32_t min_domains = 1;
+    bool honor_node_affinity = true, honor_node_taints = false;
+};
+
+struct PreferredNodeTerm {
+    std::int32_t weight = 0;
+    NodeSelectorTerm term;
+};
+
+/// What placement needs to know of a pod. Immutable once made and shared by queue, cluster and bindings.
+struct PodInfo {
+    std::string namespace_, name, uid, resource_version;
+    Labels labels;
+    std::string node_name, nominated_node_name, scheduler_name;
+    std::int32_t priority = 0;
+    bool never_preempts = false;   ///< preemptionPolicy Never
+    bool terminating = false;      ///< has a deletion timestamp
+    bool finished = false;         ///< phase Succeeded or Failed
+    Timestamp created, started;
+    std::vector<std::string> scheduling_gates;
+
+    Resources requests;
+    std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests with a stand-in for containers that name none
+    std::vector<HostPort> host_ports;
+    std::vector<std::string> images;                       ///< with tag; init containers first
+    std::size_t container_count = 0;                       ///< containers and init containers
+
+    Labels node_selector;
+    std::optional<std::vector<NodeSelectorTerm>> required_node_terms;
+    std::vector<PreferredNodeTerm> preferred_node_terms;
+    std::vector<Toleration> tolerations;
+    std::vector<AffinityTerm> affinity, anti_affinity;     ///< required
+    std::vector<AffinityTerm> preferred_affinity;          ///< both signs
+    std::vector<SpreadConstraint> spread_constraints;
+    bool owned_by_set = false;                             ///< by a ReplicaSet, StatefulSet or ReplicationController
+    std::vector<std::string> claims;                       ///< PersistentVolumeClaims it mounts
+    std::string affinity_text;                             ///< equal texts: equal affinity terms; "" for none
+
+    std::string key() const { return namespace_ + "/" + name; }
+    /// Whether the node selector and the required node affinity let it run there.
+    bool accepts_node(const Labels& node_labels, const std::string& node) const;
+};
+
+using PodRef = std::shared_ptr<const PodInfo>;
+
+}  // namespace porthole::scheduler

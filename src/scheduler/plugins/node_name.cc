@@ -1,0 +1,33 @@
+#include "scheduler/plugins/plugins.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+/// A pod that names its node fits nowhere else.
+class NodeName final : public Plugin {
+public:
+    std::string_view name() const override { return "NodeName"; }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
+        pod_ = &pod;
+        return pod.node_name.empty() ? PreFilter::skip() : PreFilter::run();
+    }
+    bool filter(const NodeInfo& node, Rejection& rejection) override {
+        if (pod_->node_name == node.name()) return true;
+        rejection.because("node(s) didn't match the requested node name", false);
+        return false;
+    }
+    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+        return event.kind == ClusterEvent::Kind::NodeAdded && event.node->name == waiting.node_name;
+    }
+
+private:
+    const PodInfo* pod_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_node_name() { return std::make_unique<NodeName>(); }
+
+}  // namespace porthole::scheduler

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "scheduler/plugins/plugins.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+/// Two pods that want the same host port never share a node.
+class NodePorts final : public Plugin {
+public:
+    std::string_view name() const override { return "NodePorts"; }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
+        pod_ = &pod;
+        return pod.host_ports.empty() ? PreFilter::skip() : PreFilter::run();
+    }
+    bool filter(const NodeInfo& node, Rejection& rejection) override {
+        if (!conflict(pod_->host_ports, node.used_ports())) return true;
+        rejection.because("node(s) didn't have free ports for the requested pod ports", true);
+        return false;
+    }
+    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+        if (event.kind == ClusterEvent::Kind::PodRemoved) return conflict(waiting.host_ports, event.pod->host_ports);
+        return event.kind == ClusterEvent::Kind::NodeAdded;
+    }
+
+private:
+    static bool conflict(const std::vector<HostPort>& wanted, const std::vector<HostPort>& used) {
+        return std::ranges::any_of(wanted, [&](const HostPort& port) {
+            return std::ranges::any_of(used, [&](const HostPort& other) { return port.conflicts(other); });
+        });
+    }
+    const PodInfo* pod_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_node_ports() { return std::make_unique<NodePorts>(); }
+
+}  // namespace porthole::scheduler

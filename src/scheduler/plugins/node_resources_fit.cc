@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "scheduler/plugins/plugins.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+/// The pod's requests must fit beside those of the pods already there; emptier nodes score higher (LeastAllocated).
+class NodeResourcesFit final : public Plugin {
+public:
+    std::string_view name() const override { return "NodeResourcesFit"; }
+    std::int64_t weight() const override { return 1; }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
+        pod_ = &pod;
+        extended_reasons_.clear();
+        for (const auto& [resource, amount] : pod.requests.extended) extended_reasons_.push_back("Insufficient " + resource);
+        return PreFilter::run();
+    }
+
+    bool filter(const NodeInfo& node, Rejection& rejection) override {
+        bool fits = true;
+        const auto check = [&](std::int64_t request, std::int64_t allocatable, std::int64_t used, std::string_view reason) {
+            if (request <= 0 || request <= allocatable - used) return;
+            fits = false;
+            rejection.because(reason, request <= allocatable);
+        };
+        const Resources& request = pod_->requests;
+        const Resources& allocatable = node.spec().allocatable;
+        const Resources& used = node.requested();
+        if (static_cast<std::int64_t>(node.pods().size()) + 1 > node.spec().allowed_pods) {
+            fits = false;
+            rejection.because("Too many pods", node.spec().allowed_pods > 0);
+        }
+        check(request.milli_cpu, allocatable.milli_cpu, used.milli_cpu, "Insufficient cpu");
+        check(request.memory, allocatable.memory, used.memory, "Insufficient memory");
+        check(request.ephemeral_storage, allocatable.ephemeral_storage, used.ephemeral_storage, "Insufficient ephemeral-storage");
+        for (std::size_t i = 0; i < request.extended.size(); ++i) {
+            const auto& [resource, amount] = request.extended[i];
+            check(amount, allocatable.extended_amount(resource), used.extended_amount(resource), extended_reasons_[i]);
+        }
+        return fits;
+    }
+
+    bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const>) override {
+        pod_ = &pod;
+        return true;
+    }
+    std::int64_t score(const NodeInfo& node) override {
+        const Resources& allocatable = node.spec().allocatable;
+        std::int64_t sum = 0, resources = 0;
+        const auto add = [&](std::int64_t total, std::int64_t used) {
+            if (total == 0) return;
+            ++resources;
+            sum += used > total ? 0 : (total - used) * MaxScore / total;
+        };
+        add(allocatable.milli_cpu, node.scored_milli_cpu() + pod_->scored_milli_cpu);
+        add(allocatable.memory, node.scored_memory() + pod_->scored_memory);
+        return resources == 0 ? 0 : sum / resources;
+    }
+
+    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+        if (event.kind == ClusterEvent::Kind::PodRemoved) return true;
+        if (event.kind == ClusterEvent::Kind::PodChanged) return true;
+        if (!event.about_node()) return false;
+        const bool grew = !event.old_node || event.old_node->allocatable != event.node->allocatable ||
+                          event.old_node->allowed_pods != event.node->allowed_pods;
+        return grew && could_hold(*event.node, waiting.requests);
+    }
+
+private:
+    static bool could_hold(const NodeSpec& node, const Resources& request) {
+        return node.allowed_pods > 0 && request.milli_cpu <= node.allocatable.milli_cpu &&
+               request.memory <= node.allocatable.memory &&
+               request.ephemeral_storage <= node.allocatable.ephemeral_storage &&
+               std::ranges::all_of(request.extended, [&](const auto& entry) {
+                   return entry.second <= node.allocatable.extended_amount(entry.first);
+               });
+    }
+    const PodInfo* pod_ = nullptr;
+    std::vector<std::string> extended_reasons_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_node_resources_fit() { return std::make_unique<NodeResourcesFit>(); }
+
+}  // namespace porthole::scheduler

@@ -1,0 +1,36 @@
+#include "scheduler/plugins/plugins.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+/// Keeps pods off cordoned nodes, unless they tolerate the cordon's taint.
+class NodeUnschedulable final : public Plugin {
+public:
+    std::string_view name() const override { return "NodeUnschedulable"; }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
+        return tolerates_cordon(pod) ? PreFilter::skip() : PreFilter::run();
+    }
+    bool filter(const NodeInfo& node, Rejection& rejection) override {
+        if (!node.spec().unschedulable) return true;
+        rejection.because("node(s) were unschedulable", false);
+        return false;
+    }
+    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+        if (!event.about_node()) return false;
+        return !event.node->unschedulable && (!event.old_node || event.old_node->unschedulable);
+    }
+
+private:
+    static bool tolerates_cordon(const PodInfo& pod) {
+        static const Taint cordon{"node.kubernetes.io/unschedulable", "", TaintEffect::NoSchedule};
+        return tolerated(cordon, pod.tolerations);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_node_unschedulable() { return std::make_unique<NodeUnschedulable>(); }
+
+}  // namespace porthole::scheduler

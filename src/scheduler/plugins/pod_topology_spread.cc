@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scheduler/plugins/plugins.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+constexpr std::string_view Hostname = "kubernetes.io/hostname";
+
+bool accepts(const SpreadConstraint& constraint, const PodInfo& pod, const NodeInfo& node) {
+    if (constraint.honor_node_affinity && !pod.accepts_node(node.spec().labels, node.name())) return false;
+    if (!constraint.honor_node_taints) return true;
+    return std::ranges::all_of(node.spec().taints, [&](const Taint& taint) {
+        return taint.effect == TaintEffect::PreferNoSchedule || tolerated(taint, pod.tolerations);
+    });
+}
+
+bool counts_for(const SpreadConstraint& constraint, const PodInfo& pod, const PodInfo& other) {
+    return !other.terminating && other.namespace_ == pod.namespace_ && constraint.selector.matches(other.labels);
+}
+
+/// The state of one DoNotSchedule constraint in one cycle.
+struct RequiredSpread {
+    const SpreadConstraint* constraint = nullptr;
+    const Topology* topology = nullptr;
+    std::vector<std::int64_t> counts;    // by domain
+    std::vector<bool> eligible_domain;
+    std::vector<bool> eligible_slot;
+    std::size_t domains = 0;             // eligible ones
+    std::int64_t self = 0;               // 1 if the pod counts for its own constraint
+    std::int64_t smallest = 0;
+
+    void find_smallest() {
+        smallest = std::numeric_limits<std::int64_t>::max();
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            if (eligible_domain[i]) smallest = std::min(smallest, counts[i]);
+        }
+        if (domains == 0 || domains < static_cast<std::size_t>(constraint->min_domains)) smallest = 0;
+    }
+};
+
+/// The state of one ScheduleAnyway constraint in one cycle.
+struct PreferredSpread {
+    const SpreadConstraint* constraint = nullptr;
+    const Topology* topology = nullptr;
+    bool per_node = false;                     // hostname: counted on the node itself
+    std::vector<std::int64_t> counts;          // by domain
+    std::vector<std::uint32_t> class_stamp;    // by class id: stamp when the class counts
+    std::uint32_t stamp = 0;
+    double weight = 0;
+};
+
+/// Spreads pods over zones, hosts or any other topology.
+///
+/// Differs from Kubernetes: for the default constraints a pod's own labels stand for the selector of the set that owns it, so
+/// that the scheduler needs to watch neither services nor sets. Only scores depend on it.
+class PodTopologySpread final : public Plugin {
+public:
+    std::string_view name() const override { return "PodTopologySpread"; }
+    std::int64_t weight() const override { return 2; }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
+        pod_ = &pod;
+        required_.clear();
+        for (const SpreadConstraint& constraint : pod.spread_constraints) {
+            if (constraint.required) required_.push_back({.constraint = &constraint});
+        }
+        if (required_.empty()) return PreFilter::skip();
+        for (RequiredSpread& spread : required_) spread.topology = &cluster.topology(spread.constraint->topology_key);
+        for (RequiredSpread& spread : required_) count_required(spread, cluster);
+        return PreFilter::run();
+    }
+
+    bool filter(const NodeInfo& node, Rejection& rejection) override {
+        for (const RequiredSpread& spread : required_) {
+            const std::int32_t domain = spread.topology->domain(node);
+            if (domain == Topology::None) {
+                rejection.because("node(s) didn't match pod topology spread constraints (missing required label)", false);
+                return false;
+            }
+            const std::int64_t skew = spread.counts[static_cast<std::size_t>(domain)] + spread.self - spread.smallest;
+            if (skew > spread.constraint->max_skew) {
+                rejection.because("node(s) didn't match pod topology spread constraints", true);
+                return false;
+            }
+        }
+        return true;
+    }
+    void pod_added(const PodInfo& other, const NodeInfo& node) override { adjust(other, node, 1); }
+    void pod_removed(const PodInfo& other, const NodeInfo& node) override { adjust(other, node, -1); }
+
+    bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) override {
+        pod_ = &pod;
+        choose_preferred(pod, cluster);
+        if (preferred_.empty()) return false;
+        ++stamp_;
+        for (PreferredSpread& spread : preferred_) count_preferred(spread, cluster, nodes);
+        ignored_.assign(nodes.size(), false);
+        next_ = 0;
+        return true;
+    }
+    /// Called for the nodes of pre_score() in their order.
+    std::int64_t score(const NodeInfo& node) override {
+        const std::size_t index = next_++;
+        double sum = 0;
+        for (const PreferredSpread& spread : preferred_) {
+            const std::int32_t domain = spread.topology->domain(node);
+            if (domain == Topology::None) {
+                ignored_[index] = ignored_[index] || own_constraints_;
+                continue;
+            }
+            const std::int64_t count = spread.per_node ? count_on(node, spread) : spread.counts[static_cast<std::size_t>(domain)];
+            sum += static_cast<double>(count) * spread.weight + (spread.constraint->max_skew - 1);
+        }
+        return ignored_[index] ? 0 : static_cast<std::int64_t>(std::round(sum));
+    }
+    void normalise(std::span<std::int64_t> scores) override {
+        std::int64_t lowest = std::numeric_limits<std::int64_t>::max(), highest = 0;
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (ignored_[i]) continue;
+            lowest = std::min(lowest, scores[i]);
+            highest = std::max(highest, scores[i]);
+        }
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            if (ignored_[i]) {
+                scores[i] = 0;
+            } else {
+                scores[i] = highest == 0 ? MaxScore : MaxScore * (highest + lowest - scores[i]) / highest;
+            }
+        }
+    }
+
+    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+        switch (event.kind) {
+            case ClusterEvent::Kind::NodeAdded: return true;
+            case ClusterEvent::Kind::NodeChanged: return event.old_node->labels != event.node->labels;
+            case ClusterEvent::Kind::PodPlaced:
+            case ClusterEvent::Kind::PodChanged:
+            case ClusterEvent::Kind::PodRemoved: return event.pod->namespace_ == waiting.namespace_;
+            default: return false;
+        }
+    }
+
+private:
+    void count_required(RequiredSpread& spread, const Cluster& cluster) {
+        const SpreadConstraint& constraint = *spread.constraint;
+        spread.counts.assign(spread.topology->values.size(), 0);
+        spread.eligible_domain.assign(spread.topology->values.size(), false);
+        spread.eligible_slot.assign(cluster.slot_count(), false);
+        for (const NodeInfo* node : cluster.nodes()) {
+            if (!has_required_keys(*node) || !accepts(constraint, *pod_, *node)) continue;
+            spread.eligible_slot[node->slot()] = true;
+            const auto domain = static_cast<std::size_t>(spread.topology->domain(*node));
+            if (!spread.eligible_domain[domain]) ++spread.domains;
+            spread.eligible_domain[domain] = true;
+        }
+        for (const PodClass* pod_class : cluster.classes(pod_->namespace_)) {
+            if (!counts_for(constraint, *pod_, *pod_class->example)) continue;
+            for (const auto& [slot, count] : pod_class->nodes) {
+                if (spread.eligible_slot[slot]) spread.counts[static_cast<std::size_t>(spread.topology->domain_of_slot[slot])] += count;
+            }
+        }
+        spread.self = constraint.selector.matches(pod_->labels) ? 1 : 0;
+        spread.find_smallest();
+    }
+    bool has_required_keys(const NodeInfo& node) const {
+        return std::ranges::all_of(required_, [&](const RequiredSpread& spread) { return spread.topology->domain(node) != Topology::None; });
+    }
+    void adjust(const PodInfo& other, const NodeInfo& node, std::int64_t sign) {
+        for (RequiredSpread& spread : required_) {
+            if (!spread.eligible_slot[node.slot()] || !counts_for(*spread.constraint, *pod_, other)) continue;
+            spread.counts[static_cast<std::size_t>(spread.topology->domain(node))] += sign;
+            spread.find_smallest();
+        }
+    }
+
+    void choose_preferred(const PodInfo& pod, const Cluster& cluster) {
+        preferred_count_ = 0;
+        own_constraints_ = !pod.spread_constraints.empty();
+        for (const SpreadConstraint& constraint : pod.spread_constraints) {
+            if (!constraint.required) add_preferred(constraint, cluster);
+        }
+        if (!own_constraints_ && pod.owned_by_set) {
+            const Selector alike = labels_of_set(pod);
+            defaults_[0] = {.max_skew = 3, .topology_key = std::string(Hostname), .required = false, .selector = alike};
+            defaults_[1] = {.max_skew = 5, .topology_key = "topology.kubernetes.io/zone", .required = false, .selector = alike};
+            for (const SpreadConstraint& constraint : defaults_) add_preferred(constraint, cluster);
+        }
+        preferred_.resize(preferred_count_);
+    }
+    /// Reuses the tables of the last cycle.
+    void add_preferred(const SpreadConstraint& constraint, const Cluster& cluster) {
+        if (preferred_.size() <= preferred_count_) preferred_.emplace_back();
+        PreferredSpread& spread = preferred_[preferred_count_++];
+        spread.constraint = &constraint;
+        spread.topology = &cluster.topology(constraint.topology_key);
+        spread.per_node = constraint.topology_key == Hostname;
+    }
+    /// Without those labels that differ from pod to pod of one set.
+    static Selector labels_of_set(const PodInfo& pod) {
+        Labels labels = pod.labels;
+        for (const char* own : {"statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash"})
+            labels.erase(own);
+        return Selector::of(labels);
+    }
+
+    void count_preferred(PreferredSpread& spread, const Cluster& cluster, std::span<const NodeInfo* const> nodes) {
+        spread.stamp = stamp_;
+        spread.class_stamp.resize(cluster.class_limit(), 0);
+        spread.counts.assign(spread.per_node ? 0 : spread.topology->values.size(), 0);
+        for (const PodClass* pod_class : cluster.classes(pod_->namespace_)) {
+            if (!counts_for(*spread.constraint, *pod_, *pod_class->example)) continue;
+            spread.class_stamp[pod_class->id] = stamp_;
+            if (spread.per_node || spread.topology->values.empty()) continue;
+            for (const auto& [slot, count] : pod_class->nodes) {
+                const std::int32_t domain = spread.topology->domain_of_slot[slot];
+                if (domain == Topology::None || !accepts(*spread.constraint, *pod_, cluster.node_at(slot))) continue;
+                spread.counts[static_cast<std::size_t>(domain)] += count;
+            }
+        }
+        spread.weight = std::log(static_cast<double>(domains_among(spread, nodes)) + 2);
+    }
+    static std::size_t domains_among(const PreferredSpread& spread, std::span<const NodeInfo* const> nodes) {
+        if (spread.per_node) {
+            return static_cast<std::size_t>(std::ranges::count_if(
+                nodes, [&](const NodeInfo* node) { return spread.topology->domain(*node) != Topology::None; }));
+        }
+        std::vector<bool> seen(spread.topology->values.size(), false);
+        std::size_t domains = 0;
+        for (const NodeInfo* node : nodes) {
+            const std::int32_t domain = spread.topology->domain(*node);
+            if (domain == Topology::None || seen[static_cast<std::size_t>(domain)]) continue;
+            seen[static_cast<std::size_t>(domain)] = true;
+            ++domains;
+        }
+        return domains;
+    }
+    static std::int64_t count_on(const NodeInfo& node, const PreferredSpread& spread) {
+        std::int64_t count = 0;
+        for (const NodeInfo::ClassCount& here : node.class_counts()) {
+            if (spread.class_stamp[here.pod_class->id] == spread.stamp) count += here.count;
+        }
+        return count;
+    }
+
+    const PodInfo* pod_ = nullptr;
+    std::vector<RequiredSpread> required_;
+    std::vector<PreferredSpread> preferred_;
+    std::size_t preferred_count_ = 0;
+    SpreadConstraint defaults_[2];
+    std::vector<bool> ignored_;   // by position among the scored nodes
+    std::size_t next_ = 0;
+    std::uint32_t stamp_ = 0;
+    bool own_constraints_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_pod_topology_spread() { return std::make_unique<PodTopologySpread>(); }
+
+}  // namespace porthole::scheduler

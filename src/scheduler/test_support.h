@@ -1,0 +1,58 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "scheduler/cycle.h"
+#include "scheduler/plugins/registry.h"
+
+namespace porthole::scheduler::testing {
+
+inline NodeSpec node(std::string name, std::int64_t milli_cpu = 4000, std::int64_t memory = 8LL << 30) {
+    NodeSpec spec;
+    spec.labels = {{"kubernetes.io/hostname", name}};
+    spec.name = std::move(name);
+    spec.allocatable = {.milli_cpu = milli_cpu, .memory = memory, .ephemeral_storage = 100LL << 30};
+    spec.allowed_pods = 110;
+    return spec;
+}
+
+inline NodeSpec labelled(NodeSpec spec, Labels labels) {
+    spec.labels.merge(labels);
+    return spec;
+}
+
+inline PodInfo pod(std::string name, std::int64_t milli_cpu = 0, std::int64_t memory = 0) {
+    PodInfo info;
+    info.namespace_ = "default";
+    info.uid = "uid-" + name;
+    info.name = std::move(name);
+    info.requests = {.milli_cpu = milli_cpu, .memory = memory};
+    info.scored_milli_cpu = milli_cpu ? milli_cpu : 100;
+    info.scored_memory = memory ? memory : 200LL << 20;
+    info.container_count = 1;
+    return info;
+}
+
+inline PodRef placed(PodInfo info, std::string node_name) {
+    info.node_name = std::move(node_name);
+    return std::make_shared<const PodInfo>(std::move(info));
+}
+
+inline AffinityTerm term(Labels labels, std::string topology_key, std::int32_t weight = 0) {
+    return {.selector = Selector::of(labels), .namespaces = {"default"}, .topology_key = std::move(topology_key), .weight = weight};
+}
+
+/// A cluster and the default plugins.
+struct World {
+    Cluster cluster;
+    PluginList plugins = make_plugins();
+    SeededRandom random{7};
+    Cycle cycle{cluster, plugins, random};
+
+    std::string choice(const PodInfo& info) {
+        const Decision decision = cycle.decide(info);
+        return decision.node ? decision.node->name() : decision.diagnosis.text();
+    }
+};
+
+}  // namespace porthole::scheduler::testing
