@@ -60,4 +60,10 @@ inline constexpr Access map_access{
     .clear = [](void* member) { static_cast<Map*>(member)->clear(); },
 };
 
+/// For `Type::create` and `Type::destroy`.
+template <class T>
+void* create_struct() { return new T(); }
+template <class T>
+void destroy_struct(void* object) { delete static_cast<T*>(object); }
+
 }  // namespace porthole::schema

@@ -143,6 +143,8 @@ struct Type {
     std::span<const Field> fields;             ///< JSON's view: inlined structs are flattened into it
     std::span<const std::uint16_t> by_name;    ///< indices of `fields`, sorted by name
     std::span<const InlinedType> inlined;
+    void* (*create)() = nullptr;               ///< a new struct; nullptr in run-time types, which have none (see instance.h)
+    void (*destroy)(void*) = nullptr;
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
     const Field* find_field(std::string_view name) const;

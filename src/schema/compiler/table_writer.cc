@@ -217,9 +217,9 @@ private:
         if (type.has("alternatives")) flags += " | Type::Alternatives";
         if (!package_.proto3.empty()) flags += " | Type::Proto3";
         const bool empty = type.fields.empty();
-        out_ += fmt::format("constinit const Type {}{{{}, &package, {}, {}, {}, {}, {}}};\n", type.name, literal(type.name),
+        out_ += fmt::format("constinit const Type {0}{{{1}, &package, {2}, {3}, {4}, {5}, {6}, &create_struct<{7}>, &destroy_struct<{7}>}};\n", type.name, literal(type.name),
                             literal(type.description), flags, empty ? "{}" : type.name + "_fields", empty ? "{}" : type.name + "_by_name",
-                            inlines ? type.name + "_inlined" : "{}");
+                            inlines ? type.name + "_inlined" : "{}", qualified(type));
     }
 
     static std::vector<std::string> standard_verbs() { return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}; }

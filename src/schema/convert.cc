@@ -1,0 +1,179 @@
+#include "schema/convert.h"
+
+#include <string>
+
+#include "schema/access.h"
+#include "schema/instance.h"
+#include "schema/presence.h"
+#include "schema/scalar.h"
+#include "schema/scalars.h"
+
+namespace porthole::schema {
+namespace {
+
+// ---- struct to tree
+
+Value member_to_value(const Field& field, const void* memory);
+
+Value element_to_value(const Field& field, const void* memory) {
+    if (field.form == Form::Struct) return to_value(*field.type, memory);
+    if (field.form == Form::Nested) return member_to_value(*field.element, memory);
+    return scalar_to_value(field.form, memory);
+}
+
+Value list_to_value(const Field& field, const void* memory) {
+    Array items;
+    const std::size_t size = field.access->size(memory);
+    items.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) items.push_back(element_to_value(field, field.access->get_at(memory, i)));
+    return items;
+}
+
+Value map_to_value(const Field& field, const void* memory) {
+    struct Context {
+        const Field& field;
+        Object members;
+    } context{field, {}};
+    field.access->visit(memory, &context, [](void* raw, const std::string& key, const void* value) {
+        auto& [field, members] = *static_cast<Context*>(raw);
+        members.append(key, element_to_value(field, value));
+        return true;
+    });
+    return std::move(context.members);
+}
+
+Value member_to_value(const Field& field, const void* memory) {
+    if (field.is_list()) return list_to_value(field, memory);
+    if (field.is_map()) return map_to_value(field, memory);
+    if (!field.access) return element_to_value(field, memory);
+    const void* value = field.access->get(memory);
+    return value ? element_to_value(field, value) : Value();
+}
+
+/// A type whose JSON is the bare value of one of its fields: a list where it has items, else the struct, else the bool.
+Value alternatives_to_value(const Type& type, const void* object) {
+    Value result;
+    for (const Field& field : type.fields) {
+        const void* memory = member(object, field.offset);
+        if (field.form == Form::Bool) {
+            if (result.is_null()) result = load<bool>(memory);
+        } else if (!member_is_absent(field, memory)) {
+            result = member_to_value(field, memory);
+        }
+    }
+    return result;
+}
+
+void append_members(const Type& type, const void* object, Object& members) {
+    for (const Field& field : type.fields) {
+        const void* memory = member(object, field.offset);
+        if (field.is(Field::OmitEmpty) && member_is_absent(field, memory)) continue;
+        members.append(std::string(field.name), member_to_value(field, memory));
+    }
+}
+
+// ---- tree to struct
+
+/// The way from the root to where we are, as Go's decoder tells it: names of struct fields, without indices and map keys.
+struct Step {
+    const Step* parent;
+    std::string_view name;
+
+    std::string text() const { return parent && !parent->name.empty() ? parent->text() + "." + std::string(name) : std::string(name); }
+};
+
+class StructReader {
+public:
+    Result<void> read(const Type& type, void* object, const Value& value, const Step& here) {
+        for (const Member& entry : value.as_object()) {
+            const Field* field = type.find_field(entry.key);
+            if (!field || entry.value.is_null()) continue;
+            const Step step{&here, field->name};
+            TRY_VOID(read_member(type, *field, member(object, field->offset), entry.value, step));
+        }
+        return {};
+    }
+
+    Result<void> read_struct(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+        const Type& type = *field.type;
+        if (type.is(Type::Alternatives)) return read_alternatives(type, memory, value, step);
+        if (!value.is_object()) return type_error(value, owner.name, step.text(), field, true);
+        return read(type, memory, value, step);
+    }
+
+private:
+    Result<void> read_element(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+        if (value.is_null() && !is_opaque(field.form)) return {};
+        if (field.form == Form::Struct) return read_struct(owner, field, memory, value, step);
+        if (field.form == Form::Nested) return read_member(owner, *field.element, memory, value, step);
+        // The message's path is made only when there is one.
+        auto result = scalar_from_value(field.form, memory, value, "", "", field);
+        if (result || !result.error().message.starts_with("json:") || field.form == Form::IntOrString) return result;
+        return type_error(value, owner.name, step.text(), field, true);
+    }
+
+    Result<void> read_member(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+        if (field.is_list()) {
+            if (!value.is_array()) return type_error(value, owner.name, step.text(), field, false);
+            field.access->clear(memory);
+            for (const Value& item : value.as_array()) TRY_VOID(read_element(owner, field, field.access->append(memory), item, step));
+            return {};
+        }
+        if (field.is_map()) {
+            if (!value.is_object()) return type_error(value, owner.name, step.text(), field, false);
+            field.access->clear(memory);
+            for (const Member& entry : value.as_object())
+                TRY_VOID(read_element(owner, field, field.access->insert(memory, std::string(entry.key)), entry.value, step));
+            return {};
+        }
+        return read_element(owner, field, field.access ? field.access->emplace(memory) : memory, value, step);
+    }
+
+    Result<void> read_alternatives(const Type& type, void* object, const Value& value, const Step& step) {
+        for (const Field& field : type.fields) {
+            const bool fits = field.is_list() ? value.is_array() : field.form == Form::Bool ? value.is_bool() || value.is_object() : value.is_object();
+            if (!fits) continue;
+            void* memory = member(object, field.offset);
+            if (field.form == Form::Bool) store<bool>(memory, value.is_object() || value.as_bool());
+            else TRY_VOID(read_member(type, field, memory, value, step));
+        }
+        return {};
+    }
+};
+
+}  // namespace
+
+Value to_value(const Type& type, const void* object) {
+    if (type.is(Type::Alternatives)) return alternatives_to_value(type, object);
+    Object members;
+    append_members(type, object, members);
+    return members;
+}
+
+Value to_value(const Kind& kind, const void* object) {
+    Object members;
+    members.append("apiVersion", kind.api_version());
+    members.append("kind", kind.kind);
+    append_members(*kind.type, object, members);
+    return members;
+}
+
+Result<void> from_value(const Type& type, void* object, const Value& value) {
+    Field root;
+    root.form = Form::Struct;
+    root.type = &type;
+    if (!value.is_object() && !type.is(Type::Alternatives)) return type_error(value, "", "", root, true);
+    return StructReader().read_struct(type, root, object, value, Step{nullptr, ""});
+}
+
+Result<Value> canonical(const Type& type, const Value& value) {
+    Instance instance(type);
+    TRY_VOID(from_value(type, instance.get(), value));
+    Object members;
+    for (const char* name : {"apiVersion", "kind"})
+        if (const Value* found = value.find(name)) members.append(name, *found);
+    append_members(type, instance.get(), members);
+    return Value(std::move(members));
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,37 @@
+#pragma once
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/type.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+template <class T>
+concept TopLevel = requires { T::kind(); };
+
+/// The tree of a struct, with the members that Kubernetes writes: no empty ones unless they are always written.
+Value to_value(const Type& type, const void* object);
+/// The same after `apiVersion` and `kind`.
+Value to_value(const Kind& kind, const void* object);
+/// Fills a struct from a tree. Unknown members are ignored and null counts as absent.
+/// Errors: BadRequest in Go's words (`json: cannot unmarshal string into Go struct field ...`).
+Result<void> from_value(const Type& type, void* object, const Value& value);
+
+template <class T>
+Value to_value(const T& object) {
+    if constexpr (TopLevel<T>) return to_value(T::kind(), &object);
+    else return to_value(T::schema_type(), &object);
+}
+template <class T>
+Result<T> from_value(const Value& value) {
+    T object;
+    TRY_VOID(from_value(T::schema_type(), &object, value));
+    return object;
+}
+
+/// The tree as Kubernetes would send it back: through the struct and out again. Drops unknown and empty members, adds those always
+/// written, brings quantities and times into canonical form; `apiVersion` and `kind` stay. Requires a built-in type.
+Result<Value> canonical(const Type& type, const Value& value);
+
+}  // namespace porthole::schema

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "api/registry.h"
+#include "schema/compare.h"
+#include "schema/convert.h"
+#include "schema/json.h"
+#include "schema/random_object.h"
+
+namespace porthole::schema {
+namespace {
+
+class EveryKind : public testing::TestWithParam<const Kind*> {};
+INSTANTIATE_TEST_SUITE_P(BuiltIn, EveryKind, testing::ValuesIn(api::kinds().begin(), api::kinds().end()), [](const auto& info) {
+    std::string name = std::string(info.param->type->package->directory) + "_" + std::string(info.param->kind);
+    for (char& c : name) c = c == '/' ? '_' : c;
+    return name;
+});
+
+constexpr std::uint32_t Seeds = 3;
+
+TEST_P(EveryKind, SurvivesTheTree) {
+    const Type& type = *GetParam()->type;
+    for (std::uint32_t seed = 0; seed < Seeds; ++seed) {
+        SCOPED_TRACE(seed);
+        const Instance before = RandomObject(seed).make(type);
+        Instance after(type);
+        const auto read = from_value(type, after.get(), to_value(type, before.get()));
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_TRUE(equal(type, before.get(), after.get())) << to_json(to_value(type, before.get())) << "\n" << to_json(to_value(type, after.get()));
+    }
+}
+
+TEST_P(EveryKind, IsTheSameInJsonDirectlyAndByTheTree) {
+    const Kind& kind = *GetParam();
+    for (std::uint32_t seed = 0; seed < Seeds; ++seed) {
+        SCOPED_TRACE(seed);
+        const Instance object = RandomObject(seed).make(*kind.type);
+        std::string direct;
+        append_json(kind, object.get(), direct);
+        EXPECT_EQ(direct, to_json(to_value(kind, object.get())));
+        const auto parsed = parse_json(direct);
+        ASSERT_TRUE(parsed) << parsed.error().message;
+        EXPECT_EQ(*parsed, to_value(kind, object.get()));
+    }
+}
+
+}  // namespace
+}  // namespace porthole::schema

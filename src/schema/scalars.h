@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/type.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// One value of a scalar field in JSON's shape. Requires: not Struct, not Nested.
+Value scalar_to_value(Form form, const void* memory);
+/// The way back; `owner`, `path` and `field` are for the message. Requires: `value` is not null unless the form is opaque.
+Result<void> scalar_from_value(Form form, void* memory, const Value& value, std::string_view owner, std::string_view path, const Field& field);
+/// Whether Go's `omitempty` leaves it out: structs such as Time and Quantity are never left out.
+bool scalar_is_empty(Form form, const void* memory);
+bool scalar_is_zero(Form form, const void* memory);
+
+/// `json: cannot unmarshal string into Go struct field PodSpec.spec.containers of type []v1.Container`
+Error type_error(const Value& found, std::string_view owner, std::string_view path, const Field& field, bool element);
+/// Go's name of the field's type: "int32", "[]v1.Container"; of one element of it where `element`.
+std::string go_type(const Field& field, bool element);
+
+}  // namespace porthole::schema
