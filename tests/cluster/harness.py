@@ -8,6 +8,7 @@ import atexit
 import json
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import signal
@@ -80,7 +81,7 @@ class Cluster:
         self.images = self.folder / "images"
         self.nodes = nodes
         self.registry = None
-        self.before = Machine.now()
+        self.id = ""
 
     def start(self):
         import make
@@ -90,11 +91,13 @@ class Cluster:
         self.porthole("image", "load", self.images / "busybox.docker.tar")
 
     def up(self, check=True):
-        return self.porthole("up", "--nodes", f"linux={self.nodes}", "--kubeconfig", self.kubeconfig, "--detach",
+        done = self.porthole("up", "--nodes", f"linux={self.nodes}", "--kubeconfig", self.kubeconfig, "--detach",
                              seconds=120, check=check)
+        self.id = self.mark() or self.id
+        return done
 
     def down(self, check=True):
-        return self.porthole("down", "--kubeconfig", self.kubeconfig, seconds=120, check=check)
+        return self.porthole("down", seconds=120, check=check)
 
     def porthole(self, command, *words, **options):
         """One sub-command on this cluster's data directory, in its network namespace."""
@@ -130,8 +133,32 @@ class Cluster:
         for name in names:
             os.kill(running[name], signal.SIGKILL)
 
+    def mark(self):
+        """The six hex digits in the names of this cluster's links, namespaces and control groups; "" before it is up."""
+        links = json.loads(run(["ip", "-n", self.network.name, "-json", "link"]).stdout)
+        bridges = [link["ifname"] for link in links if re.fullmatch("ph[0-9a-f]{6}", link["ifname"])]
+        return bridges[0][2:] if bridges else ""
+
     def leftovers(self):
-        return self.before.leftovers(Machine.now(), self)
+        """One line for each thing on the machine that bears this cluster's marks, and all that is in its namespace."""
+        ours = [str(self.data)] + ([self.id] if self.id else [])
+        bears_mark = lambda text: any(mark in text for mark in ours)
+        mounts = [line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+        left = [f"network namespace {name}" for name in list_names("/run/netns") if bears_mark(name)]
+        left += [f"link {name} outside the namespace" for name in list_names("/sys/class/net") if bears_mark(name)]
+        left += [f"folder /run/porthole/{name}" for name in list_names("/run/porthole") if bears_mark(name)]
+        left += [f"mount {path}" for path in mounts if bears_mark(path)]
+        left += [f"cgroup {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/porthole-*") if bears_mark(path.name)]
+        left += [f"process {pid}: {words}" for pid, words in processes_naming(ours)]
+
+        inside = self.network.name
+        links = json.loads(run(["ip", "-n", inside, "-json", "link"]).stdout)
+        left += [f"link {link['ifname']}" for link in links if link["ifname"] != "lo"]
+        left += [f"route {line}" for line in run(["ip", "-n", inside, "route"]).stdout.splitlines()]
+        rules = run(self.network.inside(["nft", "list", "ruleset"]), check=False).stdout
+        left += [f"rule {line.strip()}" for line in rules.splitlines()
+                 if any(word in line for word in ("porthole", "CNI-DN", "10.244.", "10.96."))]
+        return left
 
     def stop(self):
         """Ends everything in every case; returns what `down` left behind."""
@@ -158,55 +185,19 @@ def is_running(pid, data):
     return bool(words) and (str(data) in words or "porthole" in words)
 
 
-class Machine:
-    """What a cluster could leave on the machine, at one moment."""
-
-    def __init__(self, namespaces, links, mounts, rules):
-        self.namespaces, self.links, self.mounts, self.rules = namespaces, links, mounts, rules
-
-    @staticmethod
-    def now():
-        names = lambda folder: set(os.listdir(folder)) if os.path.isdir(folder) else set()
-        mounts = {line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()}
-        return Machine(names("/run/netns"), names("/sys/class/net"), mounts, run(["nft", "list", "tables"], check=False).stdout)
-
-    def leftovers(self, after, cluster):
-        """One line for each thing that is there and was not there before."""
-        own = cluster.network.name
-        left = [f"network namespace {name}" for name in sorted(after.namespaces - self.namespaces - {own})]
-        left += [f"link {name} outside the namespace" for name in sorted(after.links - self.links)]
-        left += [f"mount {path}" for path in sorted(after.mounts - self.mounts) if path != f"/run/netns/{own}"
-                 and path != "/run/netns"]
-        if after.rules != self.rules:
-            left.append(f"nftables tables outside the namespace: {after.rules}")
-        links = json.loads(run(["ip", "-n", own, "-json", "link"]).stdout)
-        left += [f"link {link['ifname']}" for link in links if link["ifname"] != "lo"]
-        rules = run(cluster.network.inside(["nft", "list", "ruleset"]), check=False).stdout
-        left += [f"rule {line.strip()}" for line in rules.splitlines()
-                 if any(word in line for word in ("porthole", "CNI-DN", "10.244.", "10.96."))]
-        routes = run(["ip", "-n", own, "route", "show", "table", "main"]).stdout
-        left += [f"route {line}" for line in routes.splitlines()]
-        left += [f"process {pid}: {words}" for pid, words in processes_naming(cluster.data)]
-        left += [f"cgroup {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/kubepods*")
-                 if path.is_dir() and cluster_owns_cgroup(path, cluster)]
-        return left
+def list_names(folder):
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
-def cluster_owns_cgroup(path, cluster):
-    """Another cluster may run on this machine: only a folder made since this one's folder counts."""
-    return path.stat().st_ctime >= cluster.folder.stat().st_ctime - 1
-
-
-def processes_naming(folder):
-    """(pid, command line) of processes that name `folder`; zombies name nothing and do not count."""
-    own = {os.getpid(), os.getppid()}
+def processes_naming(marks):
+    """(pid, command line) of processes that name one of `marks`; zombies name nothing and do not count."""
     for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) not in own:
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 words = entry.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 continue
-            if str(folder) in words:
+            if any(mark in words for mark in marks):
                 yield int(entry.name), words[:160]
 
 
@@ -345,8 +336,9 @@ class ClusterCase(unittest.TestCase):
 
     # --- traffic
 
-    def exec(self, pod, *command, **options):
-        return self.kubectl("exec", pod, "--", *command, **options)
+    def exec(self, pod, *command, container=None, **options):
+        chosen = ["-c", container] if container else []
+        return self.kubectl("exec", pod, *chosen, "--", *command, **options)
 
     def fetch_from_pod(self, pod, url):
         """The page, or an AssertionError that says why not. The timeout is outside: this wget's own is broken."""

@@ -1,0 +1,55 @@
+"""One HTTPS request to the cluster of a kubeconfig: raw_request.py KUBECONFIG METHOD PATH [--token TOKEN], body on input.
+
+Uses the kubeconfig's client certificate, or only the token when one is given (an empty one means: no credentials).
+Prints the body of the answer, whatever its code.
+"""
+
+import argparse
+import base64
+import http.client
+import json
+import re
+import ssl
+import sys
+import tempfile
+import urllib.parse
+
+
+def read_field(text, name):
+    """The kubeconfig was written by our own program: one cluster, one user, a field a line, YAML or JSON."""
+    match = re.search(rf'"?{name}"?:\s*"?([^"\s,]+)', text)
+    return match.group(1) if match else ""
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("kubeconfig")
+    arguments.add_argument("method")
+    arguments.add_argument("path")
+    arguments.add_argument("--token")
+    options = arguments.parse_args()
+    text = open(options.kubeconfig).read()
+
+    with tempfile.NamedTemporaryFile("w") as authority, tempfile.NamedTemporaryFile("w") as own:
+        authority.write(base64.b64decode(read_field(text, "certificate-authority-data")).decode())
+        authority.flush()
+        context = ssl.create_default_context(cafile=authority.name)
+        if options.token is None:
+            for field in ("client-certificate-data", "client-key-data"):
+                own.write(base64.b64decode(read_field(text, field)).decode())
+            own.flush()
+            context.load_cert_chain(own.name)
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if options.token:
+        headers["Authorization"] = "Bearer " + options.token
+    server = urllib.parse.urlsplit(read_field(text, "server"))
+    connection = http.client.HTTPSConnection(server.hostname, server.port, context=context, timeout=20)
+    body = sys.stdin.read()
+    connection.request(options.method, options.path, body=body or None, headers=headers)
+    answer = connection.getresponse()
+    content = answer.read().decode()
+    print(content if content.startswith("{") else json.dumps({"code": answer.status, "text": content}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""The last tests of a run: what `status` says, and that `down` leaves nothing."""
+
+import json
+import unittest
+
+from harness import ClusterCase, Shared
+from manifests import web_deployment
+
+
+class Down(ClusterCase):
+    def test_a_status_names_processes_and_nodes(self):
+        status = json.loads(self.cluster.porthole("status", "-o", "json").stdout)
+        text = json.dumps(status)
+        for word in ("linux-1", "linux-2", "server"):
+            self.assertIn(word, text)
+        self.assertIn("linux-2", self.cluster.porthole("status").stdout)
+
+    def test_z_down_leaves_no_process_mount_namespace_link_or_rule(self):
+        self.apply(web_deployment("web", replicas=3))
+        self.wait_rolled_out("web")
+        self.cluster.down()
+        self.assertEqual(self.cluster.leftovers(), [])
+        self.doCleanups()
+        self.assertEqual(Shared.end(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
