@@ -43,7 +43,9 @@ public:
     /// Remembers that history up to `compacted` is gone, and forgets `superseded` rows (only revision and key are set).
     /// May stop half-way with an error; may then be called again.
     virtual Result<void> compact(Revision compacted, std::span<const Row> superseded) = 0;
-    /// Moves what is durable to where it costs least, if there is enough of it. Has no effect anyone could see.
+    /// Whether checkpoint() would be worth its while. From any thread.
+    virtual bool checkpoint_due() const { return false; }
+    /// Moves what is durable to where it costs least. Has no effect that anyone could see, and may fail silently.
     virtual void checkpoint() {}
     virtual void close() = 0;
 };

@@ -53,7 +53,7 @@ public:
 
     /// The newest revision readers can see.
     Revision revision() const;
-    /// Revisions up to this one cannot be read or watched from any more, unless still current.
+    /// The oldest revision that can still be read, and watched from.
     Revision compacted() const;
 
     /// The key's current record, or null.

@@ -1,0 +1,184 @@
+#include "store/embedded/embedded_engine.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "store/embedded/data_lock.h"
+#include "store/embedded/sqlite.h"
+
+namespace porthole::store {
+namespace {
+
+// One row of the log per operation. Its id is revision * IdsPerRevision + index, so that the table itself is the order of
+// history. A null value is a deletion. `meta` has the compacted revision.
+constexpr std::int64_t IdsPerRevision = Transaction::MaxOperations;
+constexpr std::int64_t FormatVersion = 1;
+constexpr int CheckpointPages = 2000;      // 8 MB: time to copy the log into the database, beside the writer
+constexpr int RestartPages = 16 * 1024;    // 64 MB: time to stop and do it, or the log would grow without end
+
+constexpr const char* Pragmas =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;";
+constexpr const char* Tables =
+    "CREATE TABLE IF NOT EXISTS log(id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, revision_at INTEGER,"
+    "  created INTEGER NOT NULL, lease INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "PRAGMA user_version=1;";
+
+std::int64_t id_of(Revision revision, std::uint32_t index) {
+    return static_cast<std::int64_t>(revision.value) * IdsPerRevision + index;
+}
+
+Result<std::int64_t> read_number(Database& database, const char* sql) {
+    TRY(Statement statement, database.prepare(sql));
+    TRY(const bool found, statement.step());
+    return found ? statement.integer(0) : 0;
+}
+
+/// SQLite gives its other files the mode of the database file.
+Result<void> ensure_private_file(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0) return Error(Reason::Io, "opening " + path + ": " + std::strerror(errno));
+    ::close(file);
+    return {};
+}
+
+class EmbeddedEngine final : public Engine {
+public:
+    EmbeddedEngine(DataLock lock, Database writer, Database checkpointer)
+        : lock_(std::move(lock)), writer_(std::move(writer)), checkpointer_(std::move(checkpointer)) {
+        writer_->track_log_pages(log_pages_);
+    }
+
+    Result<void> prepare() {
+        TRY(insert_, writer_->prepare("INSERT INTO log VALUES(?,?,?,?,?,?)"));
+        TRY(remove_, writer_->prepare("DELETE FROM log WHERE id BETWEEN ? AND ? AND key=?"));
+        TRY(set_compacted_, writer_->prepare("INSERT OR REPLACE INTO meta VALUES('compacted', ?)"));
+        return {};
+    }
+
+    Result<Revision> load(const std::function<void(Row)>& visit) override;
+    Result<void> append(std::span<const Commit> commits) override;
+    Result<void> compact(Revision compacted, std::span<const Row> superseded) override;
+    bool checkpoint_due() const override { return log_pages_.load(std::memory_order_relaxed) > CheckpointPages; }
+    void checkpoint() override { checkpointer_->checkpoint(); }
+    void close() override;
+
+private:
+    template <class Work>
+    Result<void> in_transaction(Work work);
+    Result<void> insert(const Row& row);
+
+    DataLock lock_;
+    std::optional<Database> writer_, checkpointer_;
+    Statement insert_, remove_, set_compacted_;
+    std::atomic<int> log_pages_{0};
+};
+
+template <class Work>
+Result<void> EmbeddedEngine::in_transaction(Work work) {
+    if (log_pages_.load(std::memory_order_relaxed) > RestartPages) writer_->restart_log();
+    Result<void> result = writer_->execute("BEGIN IMMEDIATE");
+    if (result) result = work();
+    if (result) result = writer_->execute("COMMIT");
+    // Some errors have already rolled back, others leave the transaction open.
+    if (!result && !writer_->autocommit()) (void)writer_->execute("ROLLBACK").has_value();
+    if (!result) return std::move(result).error().with_context("writing the store's database");
+    return {};
+}
+
+Result<void> EmbeddedEngine::insert(const Row& row) {
+    insert_.bind(1, id_of(row.revision, row.index)).bind(2, row.key);
+    if (row.deleted) {
+        insert_.bind_null(3);
+    } else {
+        insert_.bind_blob(3, row.value);
+    }
+    if (row.revision_at) {
+        insert_.bind(4, static_cast<std::int64_t>(*row.revision_at));
+    } else {
+        insert_.bind_null(4);
+    }
+    insert_.bind(5, static_cast<std::int64_t>(row.created.value)).bind(6, static_cast<std::int64_t>(row.lease.value));
+    return insert_.run();
+}
+
+Result<void> EmbeddedEngine::append(std::span<const Commit> commits) {
+    return in_transaction([&]() -> Result<void> {
+        for (const Commit& commit : commits) {
+            for (const Row& row : commit.rows) TRY_VOID(insert(row));
+        }
+        return {};
+    });
+}
+
+Result<void> EmbeddedEngine::compact(Revision compacted, std::span<const Row> superseded) {
+    return in_transaction([&]() -> Result<void> {
+        for (const Row& row : superseded) {
+            remove_.bind(1, id_of(row.revision, 0)).bind(2, id_of(row.revision, IdsPerRevision - 1)).bind(3, row.key);
+            TRY_VOID(remove_.run());
+        }
+        return set_compacted_.bind(1, static_cast<std::int64_t>(compacted.value)).run();
+    });
+}
+
+Result<Revision> EmbeddedEngine::load(const std::function<void(Row)>& visit) {
+    TRY(Statement all, writer_->prepare("SELECT id, key, value, revision_at, created, lease FROM log ORDER BY id"));
+    for (;;) {
+        TRY(const bool more, all.step());
+        if (!more) break;
+        Row row;
+        row.revision = Revision(static_cast<std::uint64_t>(all.integer(0) / IdsPerRevision));
+        row.index = static_cast<std::uint32_t>(all.integer(0) % IdsPerRevision);
+        row.key = all.text(1);
+        row.deleted = all.is_null(2);
+        row.value = all.text(2);
+        if (!all.is_null(3)) row.revision_at = static_cast<std::uint32_t>(all.integer(3));
+        row.created = Revision(static_cast<std::uint64_t>(all.integer(4)));
+        row.lease = LeaseId(static_cast<std::uint64_t>(all.integer(5)));
+        if (row.revision_at && *row.revision_at > row.value.size()) {
+            return Error(Reason::Io, "the store's database is damaged at revision " + to_string(row.revision));
+        }
+        visit(std::move(row));
+    }
+    TRY(const std::int64_t compacted, read_number(*writer_, "SELECT value FROM meta WHERE name='compacted'"));
+    return Revision(static_cast<std::uint64_t>(compacted));
+}
+
+void EmbeddedEngine::close() {
+    for (Statement* statement : {&insert_, &remove_, &set_compacted_}) *statement = Statement();
+    checkpointer_.reset();
+    writer_.reset();  // the last connection checkpoints and removes the log
+}
+
+Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& path) {
+    TRY_VOID(ensure_private_file(path));
+    TRY(Database writer, Database::open(path));
+    TRY(const std::int64_t version, read_number(writer, "PRAGMA user_version"));
+    if (version > FormatVersion) {
+        return Error(Reason::Io, "it was written by a newer Porthole (format " + std::to_string(version) +
+                                     ", this one knows " + std::to_string(FormatVersion) + "): use that, or restore a backup");
+    }
+    TRY_VOID(writer.execute(Pragmas));
+    if (version == 0) TRY_VOID(writer.execute(Tables));
+    TRY(Database checkpointer, Database::open(path));
+    auto engine = std::make_unique<EmbeddedEngine>(std::move(lock), std::move(writer), std::move(checkpointer));
+    TRY_VOID(engine->prepare());
+    return std::unique_ptr<Engine>(std::move(engine));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory) {
+    TRY(DataLock lock, DataLock::acquire(directory));
+    const std::string path = directory + "/store.db";
+    Result<std::unique_ptr<Engine>> engine = open_database(std::move(lock), path);
+    if (!engine) return std::move(engine).error().with_context("opening " + path);
+    return engine;
+}
+
+}  // namespace porthole::store

@@ -1,0 +1,202 @@
+#include "store/history.h"
+
+#include <algorithm>
+
+namespace porthole::store {
+namespace {
+
+Bytes finish(std::string value, std::optional<std::uint32_t> revision_at, Revision revision) {
+    if (revision_at) value.insert(*revision_at, to_string(revision));
+    value.shrink_to_fit();
+    return std::make_shared<const std::string>(std::move(value));
+}
+
+/// The last version of a deleted key, which says the deletion's revision: what watchers are shown.
+RecordPtr tombstone(const Record& last, Revision revision) {
+    auto record = std::make_shared<Record>(last);
+    record->modified = revision;
+    if (last.revision_at) {
+        std::string value = *last.value;
+        value.erase(*last.revision_at, to_string(last.modified).size());
+        record->value = finish(std::move(value), last.revision_at, revision);
+    }
+    return record;
+}
+
+Row superseded_row(std::string key, Revision revision) {
+    Row row;
+    row.key = std::move(key);
+    row.revision = revision;
+    return row;
+}
+
+/// What the history keeps beyond the current state because of `event`.
+std::size_t extra_bytes(const Event& event) {
+    std::size_t bytes = event.previous ? event.previous->value->size() : 0;
+    if (event.type == Event::Type::Delete && event.record->value != event.previous->value) {
+        bytes += event.record->value->size();
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Error expired_error(Revision wanted, Revision compacted) {
+    return Error(Reason::Expired,
+                 "too old resource version: " + to_string(wanted) + " (" + to_string(compacted) + ")");
+}
+
+Error too_large_error(Revision wanted, Revision current) {
+    return Error(Reason::Timeout,
+                 "Too large resource version: " + to_string(wanted) + ", current: " + to_string(current));
+}
+
+void History::begin_load(std::vector<Row> rows, Revision compacted, std::vector<Row>& superseded) {
+    compacted_ = revision_ = compacted;
+    for (Row& row : rows) {
+        if (row.revision <= compacted) {
+            load_base(std::move(row), superseded);
+        } else {
+            apply(std::move(row), nullptr);
+        }
+    }
+}
+
+void History::load_base(Row row, std::vector<Row>& superseded) {
+    const auto found = keys_.find(row.key);
+    if (found != keys_.end()) {
+        superseded.push_back(superseded_row(row.key, found->second.back().revision));
+        keys_.erase(found);
+    }
+    if (row.deleted) {
+        superseded.push_back(superseded_row(row.key, row.revision));
+        return;
+    }
+    const Revision revision = row.revision;
+    std::string key = row.key;
+    keys_.emplace(std::move(key), Versions{{revision, make_record(std::move(row), nullptr, nullptr)}});
+}
+
+RecordPtr History::make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const {
+    auto record = std::make_shared<Record>();
+    record->key = std::move(row.key);
+    record->value = finish(std::move(row.value), row.revision_at, row.revision);
+    record->attributes = std::move(attributes);
+    if (!record->attributes && attributes_of_) record->attributes = attributes_of_(record->key, *record->value);
+    record->created = previous ? previous->created : row.created;
+    record->modified = row.revision;
+    record->lease = row.lease;
+    record->revision_at = row.revision_at;
+    return record;
+}
+
+EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
+    CHECK(row.revision >= revision_);
+    revision_ = row.revision;
+    auto found = keys_.find(row.key);
+    RecordPtr previous = found == keys_.end() ? nullptr : found->second.back().record;
+    if (row.deleted && !previous) return nullptr;
+
+    auto event = std::make_shared<Event>();
+    event->revision = row.revision;
+    event->previous = previous;
+    if (row.deleted) {
+        event->type = Event::Type::Delete;
+        event->record = tombstone(*previous, row.revision);
+        found->second.push_back({row.revision, nullptr});
+    } else {
+        if (found == keys_.end()) found = keys_.emplace(row.key, Versions()).first;
+        event->record = make_record(std::move(row), previous, std::move(attributes));
+        found->second.push_back({event->revision, event->record});
+    }
+    superseded_bytes_ += extra_bytes(*event);
+    log_.push_back(event);
+    return event;
+}
+
+RecordPtr History::get(std::string_view key) const {
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? nullptr : found->second.back().record;
+}
+
+Result<void> History::check_readable(Revision revision) const {
+    if (revision < compacted_) return expired_error(revision, compacted_);
+    if (revision > revision_) return too_large_error(revision, revision_);
+    return {};
+}
+
+const RecordPtr& History::record_at(const Versions& versions, Revision revision) {
+    static const RecordPtr absent;
+    for (std::size_t i = versions.size(); i-- > 0;) {
+        if (versions[i].revision <= revision) return versions[i].record;
+    }
+    return absent;
+}
+
+Result<RecordPtr> History::get_at(std::string_view key, Revision revision) const {
+    TRY_VOID(check_readable(revision));
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? nullptr : record_at(found->second, revision);
+}
+
+Result<Range> History::range(const RangeRequest& request) const {
+    Range range;
+    range.revision = request.revision == Revision() ? revision_ : request.revision;
+    TRY_VOID(check_readable(range.revision));
+    for (auto i = keys_.lower_bound(std::max(request.prefix, request.start_key)); i != keys_.end(); ++i) {
+        if (!i->first.starts_with(request.prefix)) break;
+        const RecordPtr& record = record_at(i->second, range.revision);
+        if (!record || (request.matches && !request.matches(*record))) continue;
+        if (request.limit == 0 || range.records.size() < request.limit) {
+            range.records.push_back(record);
+            continue;
+        }
+        if (range.next_key.empty()) range.next_key = i->first;
+        if (request.matches) break;
+        ++range.remaining;
+    }
+    return range;
+}
+
+std::size_t History::count(std::string_view prefix) const {
+    std::size_t count = 0;
+    for (auto i = keys_.lower_bound(prefix); i != keys_.end() && i->first.starts_with(prefix); ++i) {
+        if (i->second.back().record) ++count;
+    }
+    return count;
+}
+
+std::uint64_t History::first_after(Revision revision) const {
+    const auto found = std::ranges::upper_bound(log_, revision, {}, [](const EventPtr& event) { return event->revision; });
+    return log_begin_ + static_cast<std::uint64_t>(found - log_.begin());
+}
+
+bool History::compact_some(Revision target, std::size_t events, std::vector<Row>& superseded) {
+    target = std::min(target, revision_);
+    for (; events > 0 && !log_.empty() && log_.front()->revision <= target; --events) {
+        const EventPtr event = std::move(log_.front());
+        log_.pop_front();
+        ++log_begin_;
+        compacted_ = event->revision;
+        forget(*event, superseded);
+    }
+    if (!log_.empty() && log_.front()->revision <= target) return false;
+    compacted_ = std::max(compacted_, target);
+    return true;
+}
+
+void History::forget(const Event& event, std::vector<Row>& superseded) {
+    superseded_bytes_ -= extra_bytes(event);
+    const auto found = keys_.find(event.record->key);
+    Versions& versions = found->second;
+    if (event.previous) {
+        superseded.push_back(superseded_row(event.record->key, event.previous->modified));
+        versions.erase(versions.begin());
+    }
+    if (event.type == Event::Type::Put) return;
+    superseded.push_back(superseded_row(event.record->key, event.revision));
+    versions.erase(versions.begin());
+    if (versions.empty()) keys_.erase(found);
+}
+
+}  // namespace porthole::store

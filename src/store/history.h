@@ -1,0 +1,77 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "store/engine.h"
+#include "store/store.h"
+
+namespace porthole::store {
+
+/// Every key's versions since the last compaction, and the log of events that made them.
+///
+/// Example, with the log's events as key@revision and `a` deleted at 5:
+///     log   a@1 b@2 a@3 b@4 a@5(delete)      keys  a: 1 3 5(absent)  b: 2 4
+/// after compact_some(4, ...)
+///     log   a@5(delete)                      keys  a: 3 5(absent)    b: 4      superseded rows: a@1 b@2
+/// Invariant: reading at any revision in [compacted(), revision()] is exact, and the log holds every event after compacted().
+class History {
+public:
+    explicit History(AttributesOf attributes_of) : attributes_of_(std::move(attributes_of)) {}
+
+    /// Starts over from rows in order; `compacted` as the engine remembers it. Superseded rows that a compaction left
+    /// behind are added to `superseded`.
+    void begin_load(std::vector<Row> rows, Revision compacted, std::vector<Row>& superseded);
+
+    /// Makes the row's change visible. Requires: rows come in order of (revision, index). Yields null for the deletion
+    /// of an absent key.
+    EventPtr apply(Row row, std::shared_ptr<const Attributes> attributes);
+
+    Revision revision() const { return revision_; }
+    Revision compacted() const { return compacted_; }
+
+    RecordPtr get(std::string_view key) const;
+    Result<RecordPtr> get_at(std::string_view key, Revision revision) const;
+    Result<Range> range(const RangeRequest& request) const;
+    std::size_t count(std::string_view prefix) const;
+
+    // The log, by absolute index: an event keeps its index until it is compacted.
+    std::uint64_t log_begin() const { return log_begin_; }
+    std::uint64_t log_end() const { return log_begin_ + log_.size(); }
+    const EventPtr& event(std::uint64_t index) const { return log_[index - log_begin_]; }
+    /// The index of the first event after `revision`.
+    std::uint64_t first_after(Revision revision) const;
+    /// Bytes held only for history.
+    std::size_t superseded_bytes() const { return superseded_bytes_; }
+
+    /// Forgets at most `events` events up to `target`; adds the rows that nobody needs any more to `superseded`.
+    /// True when compacted() has reached min(target, revision()).
+    bool compact_some(Revision target, std::size_t events, std::vector<Row>& superseded);
+
+private:
+    struct Version {
+        Revision revision;
+        RecordPtr record;  ///< null: deleted
+    };
+    using Versions = std::vector<Version>;  // ascending, never empty
+
+    RecordPtr make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const;
+    Result<void> check_readable(Revision revision) const;
+    static const RecordPtr& record_at(const Versions& versions, Revision revision);
+    void load_base(Row row, std::vector<Row>& superseded);
+    void forget(const Event& event, std::vector<Row>& superseded);
+
+    AttributesOf attributes_of_;
+    std::map<std::string, Versions, std::less<>> keys_;
+    std::deque<EventPtr> log_;
+    std::uint64_t log_begin_ = 0;
+    std::size_t superseded_bytes_ = 0;
+    Revision revision_, compacted_;
+};
+
+/// "too old resource version: 5 (9)"
+Error expired_error(Revision wanted, Revision compacted);
+/// "Too large resource version: 9, current: 5"
+Error too_large_error(Revision wanted, Revision current);
+
+}  // namespace porthole::store

@@ -1,0 +1,49 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "store/record.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::store {
+
+/// Which leases there are, until when, and what goes with them. Fed with every committed event: a lease is itself a
+/// record under LeasePrefix, whose value is its time to live in nanoseconds.
+class LeaseTable {
+public:
+    explicit LeaseTable(const Clock& clock) : clock_(clock) {}
+
+    void apply(const Event& event);
+    /// An identifier never seen before.
+    LeaseId next_id() { return LeaseId(++last_id_); }
+    bool contains(LeaseId lease) const { return leases_.contains(lease); }
+    bool keep_alive(LeaseId lease);
+    /// Makes an ending lease due again later: its removal did not work.
+    void postpone(LeaseId lease, Duration delay);
+    /// When the first lease ends, MonotonicTime::max() if none.
+    MonotonicTime next_deadline() const;
+    std::vector<LeaseId> due() const;
+    /// At most `limit` of the keys that name the lease.
+    std::vector<std::string> keys(LeaseId lease, std::size_t limit) const;
+
+private:
+    struct Lease {
+        Duration ttl{};
+        MonotonicTime deadline;
+        std::set<std::string> keys;
+        bool granted = true;  ///< false: its record has gone, but keys that name it are left
+    };
+    void set_deadline(LeaseId id, Lease& lease, MonotonicTime deadline);
+    void apply_to_lease(LeaseId id, const Event& event);
+    void detach(const Record& record);
+    void erase(std::map<LeaseId, Lease>::iterator lease);
+
+    const Clock& clock_;
+    std::map<LeaseId, Lease> leases_;
+    std::set<std::pair<MonotonicTime, LeaseId>> deadlines_;
+    std::uint64_t last_id_ = 0;
+};
+
+}  // namespace porthole::store

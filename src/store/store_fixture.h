@@ -1,0 +1,91 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include "runtime/scope.h"
+#include "runtime/sim/sim_loop.h"
+#include "runtime/sim/sim_worker_pool.h"
+#include "store/memory/memory_engine.h"
+#include "store/store.h"
+
+namespace porthole::store {
+
+using namespace std::chrono_literals;
+
+/// The part of a value before ";" is its topic.
+struct TestAttributes final : Attributes {
+    explicit TestAttributes(std::string_view value) : first(value.substr(0, value.find(';'))) {}
+    std::string_view topic() const override { return first; }
+    std::string first;
+};
+
+/// A store on a simulated loop and disk, for tests.
+class StoreTest : public testing::Test {
+protected:
+    void SetUp() override { open(); }
+    void TearDown() override {
+        if (store_) close();
+    }
+
+    void open() {
+        const AttributesOf attributes_of = [](std::string_view, std::string_view value) {
+            return std::make_shared<TestAttributes>(value);
+        };
+        Store::Seams seams{loop_, pool_, Logger(make_null_sink(), "store")};
+        auto opened = Store::open(std::move(seams), std::make_unique<MemoryEngine>(disk_), attributes_of, options_);
+        ASSERT_TRUE(opened) << opened.error().message;
+        store_ = std::move(*opened);
+    }
+    void close() {
+        ASSERT_TRUE(sim::run(loop_, store_->close()));
+        loop_.run_ready();
+        store_.reset();
+    }
+    void reopen() {
+        close();
+        open();
+    }
+
+    template <class T>
+    Result<T> run(Task<T> task) {
+        return sim::run(loop_, std::move(task));
+    }
+    static Put put_of(std::string key, std::string value, LeaseId lease = {}) {
+        Put put;
+        put.key = std::move(key);
+        put.value = std::move(value);
+        put.lease = lease;
+        return put;
+    }
+    Result<Committed> put(std::string key, std::string value, LeaseId lease = {}) {
+        Transaction transaction;
+        transaction.operations.push_back(put_of(std::move(key), std::move(value), lease));
+        return run(store_->commit(std::move(transaction)));
+    }
+    Result<Committed> remove(std::string key) {
+        Transaction transaction;
+        transaction.operations.push_back(Delete{std::move(key)});
+        return run(store_->commit(std::move(transaction)));
+    }
+    std::string value(std::string_view key) {
+        const RecordPtr record = store_->get(key);
+        return record ? *record->value : "(absent)";
+    }
+    /// "+a=1@1 a=2@2 -a=2@3": what the watch yields now, + for created.
+    static std::string text(const std::vector<EventPtr>& events) {
+        std::string text;
+        for (const EventPtr& event : events) {
+            if (!text.empty()) text += ' ';
+            text += event->type == Event::Type::Delete ? "-" : event->is_create() ? "+" : "";
+            text += event->record->key + "=" + *event->record->value + "@" + to_string(event->revision);
+        }
+        return text;
+    }
+
+    sim::SimLoop loop_;
+    sim::SimWorkerPool pool_{loop_};
+    MemoryDisk disk_;
+    Store::Options options_;
+    std::unique_ptr<Store> store_;
+};
+
+}  // namespace porthole::store
