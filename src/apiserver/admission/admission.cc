@@ -1,0 +1,28 @@
+#include "apiserver/admission/admission.h"
+
+namespace porthole::apiserver {
+
+Task<> AdmissionPlugin::admit(AdmissionAttributes&) { co_return {}; }
+Task<> AdmissionPlugin::validate(const AdmissionAttributes&) { co_return {}; }
+
+Task<> AdmissionChain::admit(AdmissionAttributes& attributes) const {
+    for (const auto& plugin : plugins_) CO_CHECK(co_await plugin->admit(attributes));
+    co_return {};
+}
+
+Task<> AdmissionChain::validate(const AdmissionAttributes& attributes) const {
+    for (const auto& plugin : plugins_) CO_CHECK(co_await plugin->validate(attributes));
+    co_return {};
+}
+
+Error admission_forbidden(const AdmissionAttributes& attributes, const std::string& why) {
+    Error error(Reason::Forbidden, "");
+    error.details.group = attributes.kind.group;
+    error.details.kind = attributes.kind.plural;
+    error.details.name = attributes.name;
+    const std::string group = attributes.kind.group.empty() ? "" : "." + std::string(attributes.kind.group);
+    error.message = std::string(attributes.kind.plural) + group + " \"" + attributes.name + "\" is forbidden: " + why;
+    return error;
+}
+
+}  // namespace porthole::apiserver

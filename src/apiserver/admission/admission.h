@@ -1,0 +1,56 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/request/api_object.h"
+#include "apiserver/request/user.h"
+#include "runtime/task.h"
+
+namespace porthole::apiserver {
+
+enum class AdmissionOperation { Create, Update, Delete, Connect };
+
+/// A write that is about to happen. References outlive the admission of one request.
+struct AdmissionAttributes {
+    AdmissionOperation operation = AdmissionOperation::Create;
+    const schema::Kind& kind;          ///< of the resource that is addressed, in the version that is stored
+    std::string subresource;           ///< "" for the object itself
+    std::string namespace_, name;      ///< name is "" when it is still to be generated
+    const User& user;
+    bool dry_run = false;
+    ApiObject* object = nullptr;       ///< what will be stored; null for Delete and Connect. For pods/binding and the like, their body
+    const ApiObject* old_object = nullptr;  ///< what is stored; null for Create and Connect, and for a deletecollection
+    std::vector<std::string>& warnings;     ///< sent to the client as Warning headers
+    std::map<std::string, std::string>& audit_annotations;
+
+    bool is(std::string_view group, std::string_view resource) const { return kind.group == group && kind.plural == resource; }
+};
+
+/// One step that may change or refuse writes.
+class AdmissionPlugin {
+public:
+    virtual ~AdmissionPlugin() = default;
+    virtual std::string_view name() const = 0;
+    /// May change *attributes.object.
+    virtual Task<> admit(AdmissionAttributes& attributes);
+    /// Sees the final object.
+    virtual Task<> validate(const AdmissionAttributes& attributes);
+};
+
+/// All plugins in the order of the list in chain.cc: first every admit, then (with the final object) every validate.
+class AdmissionChain {
+public:
+    void add(std::unique_ptr<AdmissionPlugin> plugin) { plugins_.push_back(std::move(plugin)); }
+    Task<> admit(AdmissionAttributes& attributes) const;
+    Task<> validate(const AdmissionAttributes& attributes) const;
+
+private:
+    std::vector<std::unique_ptr<AdmissionPlugin>> plugins_;
+};
+
+/// "<resource> "name" is forbidden: <why>", as plugins refuse.
+Error admission_forbidden(const AdmissionAttributes& attributes, const std::string& why);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <array>
+
+#include "api/authentication_v1.h"
+#include "api/certificates_v1.h"
+#include "api/core_v1.h"
+#include "apiserver/admission/plugins.h"
+#include "apiserver/authorization/node_authorizer.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using Labels = std::map<std::string, std::string>;
+
+constexpr const char* Mirror = "kubernetes.io/config.mirror";
+
+/// Labels in Kubernetes' own domains that a kubelet may set on its node.
+bool is_kubelet_label(std::string_view key) {
+    constexpr std::array<std::string_view, 10> Names = {
+        "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"};
+    if (std::ranges::find(Names, key) != Names.end()) return true;
+    const std::string_view domain = key.substr(0, key.find('/'));
+    const auto within = [&](std::string_view suffix) {
+        return domain == suffix || (domain.ends_with(suffix) && domain[domain.size() - suffix.size() - 1] == '.');
+    };
+    return within("kubelet.kubernetes.io") || within("node.kubernetes.io");
+}
+
+bool is_kubernetes_domain(std::string_view key) {
+    const std::size_t slash = key.find('/');
+    if (slash == key.npos) return false;
+    const std::string_view domain = key.substr(0, slash);
+    return domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") || domain == "k8s.io" || domain.ends_with(".k8s.io");
+}
+
+/// Keys whose value differs between the two.
+std::vector<std::string> changed(const Labels& before, const Labels& after) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : after) {
+        const auto old = before.find(key);
+        if (old == before.end() || old->second != value) keys.push_back(key);
+    }
+    for (const auto& [key, value] : before) {
+        if (!after.contains(key)) keys.push_back(key);
+    }
+    return keys;
+}
+
+class NodeRestriction final : public AdmissionPlugin {
+public:
+    explicit NodeRestriction(const ObjectReader& reader) : reader_(reader) {}
+    std::string_view name() const override { return "NodeRestriction"; }
+
+    Task<> admit(AdmissionAttributes& attributes) override {
+        const auto node = node_of(attributes.user);
+        if (!node) co_return {};
+        Result<std::string> refusal = std::string();
+        if (attributes.is("", "pods")) refusal = pod(*node, attributes);
+        if (attributes.is("", "nodes")) refusal = own_node(*node, attributes);
+        if (attributes.is("", "serviceaccounts") && attributes.subresource == "token") refusal = token(*node, attributes);
+        if (attributes.is("coordination.k8s.io", "leases") || attributes.is("storage.k8s.io", "csinodes")) {
+            refusal = attributes.name == *node ? "" : "node \"" + *node + "\" may only access its own objects of this kind";
+        }
+        if (!refusal) co_return std::move(refusal).error();
+        if (!refusal->empty()) co_return admission_forbidden(attributes, *refusal);
+        co_return {};
+    }
+
+private:
+    using Refusal = Result<std::string>;  ///< why not; "" when it may
+
+    Refusal pod(const std::string& node, const AdmissionAttributes& attributes) const {
+        if (attributes.subresource == "eviction") return stored_pod(node, attributes, "evict");
+        if (attributes.operation == AdmissionOperation::Delete) return stored_pod(node, attributes, "delete");
+        if (attributes.subresource == "status") {
+            TRY(const std::string why, stored_pod(node, attributes, "update status for"));
+            if (!why.empty()) return why;
+            const Labels& before = attributes.old_object->view<Pod>().metadata.labels;
+            return std::string(before == attributes.object->view<Pod>().metadata.labels
+                                   ? ""
+                                   : "node \"" + node + "\" cannot update labels through pod status");
+        }
+        if (attributes.operation != AdmissionOperation::Create || !attributes.subresource.empty()) {
+            return "unexpected operation of node \"" + node + "\" on pods";
+        }
+        return new_mirror_pod(node, attributes.object->view<Pod>());
+    }
+
+    Refusal stored_pod(const std::string& node, const AdmissionAttributes& attributes, const char* what) const {
+        std::string assigned;
+        if (attributes.old_object && attributes.old_object->is<Pod>()) {
+            assigned = attributes.old_object->view<Pod>().spec.node_name;
+        } else {
+            TRY(const auto found, reader_.find<Pod>(attributes.namespace_, attributes.name));
+            if (!found) return std::string();  // the verb itself will say NotFound
+            assigned = found->spec.node_name;
+        }
+        if (assigned == node) return std::string();
+        return "node \"" + node + "\" can only " + what + " pods with spec.nodeName set to itself";
+    }
+
+    static std::string new_mirror_pod(const std::string& node, const Pod& pod) {
+        const std::string can_only = "node \"" + node + "\" can only create pods ";
+        if (!pod.metadata.annotations.contains(Mirror)) return "pod does not have \"" + std::string(Mirror) + "\" annotation, " + can_only + "that are mirror pods";
+        if (pod.spec.node_name != node) return can_only + "with spec.nodeName set to itself";
+        const auto& owners = pod.metadata.owner_references;
+        if (owners.size() > 1) return can_only + "with a single owner reference set to itself";
+        for (const auto& owner : owners) {
+            if (owner.api_version != "v1" || owner.kind != "Node" || owner.name != node) return can_only + "with an owner reference set to itself";
+        }
+        if (!pod.spec.service_account_name.empty()) return "node \"" + node + "\" can not create pods that reference a service account";
+        for (const Volume& volume : pod.spec.volumes) {
+            if (volume.secret || volume.config_map || volume.persistent_volume_claim || volume.projected) {
+                return "node \"" + node + "\" can not create pods that reference secrets, configmaps or claims";
+            }
+        }
+        return "";
+    }
+
+    static Refusal own_node(const std::string& node, const AdmissionAttributes& attributes) {
+        if (attributes.name != node) return "node \"" + node + "\" is not allowed to modify node \"" + attributes.name + "\"";
+        if (!attributes.object || !attributes.object->is<Node>()) return std::string();
+        const Node& after = attributes.object->view<Node>();
+        const Node before = attributes.old_object ? attributes.old_object->view<Node>() : Node();
+        for (const std::string& key : changed(before.metadata.labels, after.metadata.labels)) {
+            const bool reserved = key.substr(0, key.find('/')).ends_with("node-restriction.kubernetes.io");
+            if (reserved || (is_kubernetes_domain(key) && !is_kubelet_label(key))) {
+                return "is not allowed to modify labels: " + key;
+            }
+        }
+        if (!attributes.old_object) return std::string();
+        if (before.spec.taints != after.spec.taints) return "node \"" + node + "\" is not allowed to modify taints";
+        if (before.metadata.owner_references != after.metadata.owner_references) return "node \"" + node + "\" is not allowed to update ownerReferences";
+        return std::string();
+    }
+
+    Refusal token(const std::string& node, const AdmissionAttributes& attributes) const {
+        using api::authentication::v1::TokenRequest;
+        const auto& bound = attributes.object->view<TokenRequest>().spec.bound_object_ref;
+        if (!bound || bound->api_version != "v1" || bound->kind != "Pod" || bound->name.empty()) {
+            return "node requested token not bound to a pod";
+        }
+        if (bound->uid.empty()) return "node requested token with a pod binding without a uid";
+        TRY(const auto pod, reader_.find<Pod>(attributes.namespace_, bound->name));
+        if (!pod || pod->metadata.uid != bound->uid) return "the UID in the bound object reference (" + bound->uid + ") does not match the UID in record";
+        return pod->spec.node_name == node ? std::string() : "node requested token bound to a pod scheduled on a different node";
+    }
+
+    const ObjectReader& reader_;
+};
+
+}  // namespace
+
+AdmissionPluginPtr node_restriction(const ObjectReader& reader) { return std::make_unique<NodeRestriction>(reader); }
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/authorization/rbac.h"
+#include "apiserver/cache/object_reader.h"
+#include "runtime/random.h"
+
+/// The steps of admission, in the order of chain.cc; each in the file of its name.
+namespace porthole::apiserver {
+
+using AdmissionPluginPtr = std::unique_ptr<AdmissionPlugin>;
+
+/// Nothing is made in a namespace that is missing or going; the system's own cannot be deleted.
+AdmissionPluginPtr namespace_lifecycle(const ObjectReader& reader);
+/// Container defaults, minima, maxima and ratios of the namespace's LimitRanges.
+AdmissionPluginPtr limit_ranger(const ObjectReader& reader);
+/// The pod's service account: its name, its token volume, its pull secrets.
+AdmissionPluginPtr service_account_admission(const ObjectReader& reader, Random& random);
+/// A kubelet changes only what is its own.
+AdmissionPluginPtr node_restriction(const ObjectReader& reader);
+/// A new node is tainted until it is known to be ready.
+AdmissionPluginPtr taint_nodes_by_condition();
+/// The number behind a pod's priority class.
+AdmissionPluginPtr priority_admission(const ObjectReader& reader);
+/// Pods outlive the loss of their node by five minutes.
+AdmissionPluginPtr default_toleration_seconds();
+/// Claims without a class get the default one.
+AdmissionPluginPtr default_storage_class(const ObjectReader& reader);
+/// Volumes and claims stay while they are in use.
+AdmissionPluginPtr storage_object_in_use_protection();
+/// Ingresses without a class get the default one.
+AdmissionPluginPtr default_ingress_class(const ObjectReader& reader);
+/// Overhead, node selector and tolerations of a pod's runtime class.
+AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader);
+/// Nobody grants by a role or a binding what they may not do themselves.
+AdmissionPluginPtr rbac_escalation(const RbacAuthorizer& rbac, Authorizer& authorizer);
+
+/// All of the above in Kubernetes' order. The references outlive the chain.
+struct AdmissionDependencies {
+    const ObjectReader& reader;
+    const RbacAuthorizer& rbac;
+    Authorizer& authorizer;
+    Random& random;
+};
+AdmissionChain make_admission_chain(const AdmissionDependencies& dependencies);
+
+}  // namespace porthole::apiserver

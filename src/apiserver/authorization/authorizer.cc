@@ -1,0 +1,80 @@
+#include "apiserver/authorization/authorizer.h"
+
+namespace porthole::apiserver {
+namespace {
+
+bool is_under(std::string_view path, std::string_view root) {
+    return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+}  // namespace
+
+AuthorizationAttributes authorization_attributes(const User& user, const RequestInfo& info) {
+    AuthorizationAttributes attributes;
+    attributes.user = user;
+    attributes.verb = info.verb;
+    attributes.is_resource = info.is_resource;
+    attributes.path = info.path;
+    if (!info.is_resource) return attributes;
+    attributes.group = info.group;
+    attributes.version = info.version;
+    attributes.resource = info.resource;
+    attributes.subresource = info.subresource;
+    attributes.namespace_ = info.namespace_;
+    attributes.name = info.name;
+    attributes.label_selector = info.parameter("labelSelector");
+    attributes.field_selector = info.parameter("fieldSelector");
+    return attributes;
+}
+
+Task<Decision> PrivilegedGroupAuthorizer::authorize(const AuthorizationAttributes& attributes) {
+    if (attributes.user.in_group(GroupMasters)) co_return Decision::allow();
+    co_return Decision::no_opinion();
+}
+
+Task<Decision> PublicPathAuthorizer::authorize(const AuthorizationAttributes& attributes) {
+    if (attributes.is_resource || attributes.verb != "get") co_return Decision::no_opinion();
+    for (const std::string_view root : {"/healthz", "/livez", "/readyz", "/version"})
+        if (is_under(attributes.path, root)) co_return Decision::allow();
+    if (!attributes.user.in_group(GroupAuthenticated)) co_return Decision::no_opinion();
+    for (const std::string_view root : {"/api", "/apis", "/openapi"})
+        if (is_under(attributes.path, root)) co_return Decision::allow();
+    co_return Decision::no_opinion();
+}
+
+Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attributes) {
+    std::string reasons;
+    for (const auto& authorizer : authorizers_) {
+        auto decided = co_await authorizer->authorize(attributes);
+        if (!decided && decided.error().reason == Reason::Cancelled) co_return std::move(decided).error();
+        Decision decision = decided ? std::move(*decided) : Decision::no_opinion(decided.error().message);
+        if (decision.kind != Decision::Kind::NoOpinion) co_return decision;
+        if (decision.reason.empty()) continue;
+        if (!reasons.empty()) reasons += ", ";
+        reasons += decision.reason;
+    }
+    co_return Decision::no_opinion(std::move(reasons));
+}
+
+Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason) {
+    Error error(Reason::Forbidden, "");
+    const std::string user = "User " + quoted(attributes.user.name) + " cannot ";
+    if (!attributes.is_resource) {
+        error.message = "forbidden: " + user + attributes.verb + " path " + quoted(attributes.path);
+    } else {
+        const std::string plain = attributes.group.empty() ? attributes.resource : attributes.resource + "." + attributes.group;
+        const std::string resource = attributes.subresource.empty() ? attributes.resource : attributes.resource + "/" + attributes.subresource;
+        error.message = plain + (attributes.name.empty() ? "" : " " + quoted(attributes.name)) + " is forbidden: " + user +
+                        attributes.verb + " resource " + quoted(resource) + " in API group " + quoted(attributes.group) +
+                        (attributes.namespace_.empty() ? " at the cluster scope" : " in the namespace " + quoted(attributes.namespace_));
+        error.details.group = attributes.group;
+        error.details.kind = attributes.resource;
+        error.details.name = attributes.name;
+    }
+    if (!reason.empty()) error.message += ": " + reason;
+    return error;
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,68 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/request/request_info.h"
+#include "apiserver/request/user.h"
+#include "runtime/task.h"
+
+namespace porthole::apiserver {
+
+/// What is to be allowed or not.
+struct AuthorizationAttributes {
+    User user;
+    std::string verb;
+    bool is_resource = false;
+    std::string group, version, resource, subresource, namespace_, name;
+    std::string path;  ///< for what is no resource
+    std::string label_selector, field_selector;  ///< of list, watch and deletecollection, as sent
+
+    bool read_only() const { return verb == "get" || verb == "list" || verb == "watch"; }
+};
+AuthorizationAttributes authorization_attributes(const User& user, const RequestInfo& info);
+
+struct Decision {
+    enum class Kind { Allow, Deny, NoOpinion };
+    Kind kind = Kind::NoOpinion;
+    std::string reason;  ///< for people and the audit log; may be empty
+
+    static Decision allow(std::string reason = "") { return {Kind::Allow, std::move(reason)}; }
+    static Decision deny(std::string reason) { return {Kind::Deny, std::move(reason)}; }
+    static Decision no_opinion(std::string reason = "") { return {Kind::NoOpinion, std::move(reason)}; }
+    bool allowed() const { return kind == Kind::Allow; }
+};
+
+class Authorizer {
+public:
+    virtual ~Authorizer() = default;
+    /// `attributes` outlives the task. An Error means that it could not be found out, and counts as no opinion.
+    virtual Task<Decision> authorize(const AuthorizationAttributes& attributes) = 0;
+};
+
+/// Allows everything to system:masters.
+class PrivilegedGroupAuthorizer final : public Authorizer {
+public:
+    Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
+};
+
+/// Health, version and (for those who have shown who they are) discovery, which everyone may read.
+class PublicPathAuthorizer final : public Authorizer {
+public:
+    Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
+};
+
+/// Asks in order; the first that allows or denies decides. What nobody allows is denied.
+class AuthorizerChain final : public Authorizer {
+public:
+    void add(std::unique_ptr<Authorizer> authorizer) { authorizers_.push_back(std::move(authorizer)); }
+    Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
+
+private:
+    std::vector<std::unique_ptr<Authorizer>> authorizers_;
+};
+
+/// The Forbidden error for a decision that is no permission, in Kubernetes' words.
+Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,92 @@
+#include "apiserver/authorization/node_authorizer.h"
+
+#include <algorithm>
+
+#include "apiserver/request/request_info.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using Attributes = AuthorizationAttributes;
+
+bool is(const Attributes& attributes, std::string_view group, std::string_view resource) {
+    return attributes.group == group && attributes.resource == resource;
+}
+
+/// A list or watch is narrowed to one object by its field selector.
+std::string name_of(const Attributes& attributes) {
+    return attributes.name.empty() ? name_in_field_selector(attributes.field_selector) : attributes.name;
+}
+
+/// Whether a comma-separated field selector demands exactly `field`=`value`.
+bool demands(std::string_view selector, const std::string& field, const std::string& value) {
+    while (!selector.empty()) {
+        const std::size_t end = std::min(selector.find(','), selector.size());
+        const std::string_view term = selector.substr(0, end);
+        if (term == field + "=" + value || term == field + "==" + value) return true;
+        selector.remove_prefix(std::min(end + 1, selector.size()));
+    }
+    return false;
+}
+
+Decision no_relationship(const std::string& node) {
+    return Decision::no_opinion("no relationship found between node '" + node + "' and this object");
+}
+
+}  // namespace
+
+std::optional<std::string> node_of(const User& user) {
+    constexpr std::string_view Prefix = "system:node:";
+    if (!user.name.starts_with(Prefix) || !user.in_group("system:nodes")) return std::nullopt;
+    return user.name.substr(Prefix.size());
+}
+
+Task<Decision> NodeAuthorizer::authorize(const Attributes& attributes) {
+    const auto node = node_of(attributes.user);
+    co_return node && attributes.is_resource ? decide(*node, attributes) : Decision::no_opinion();
+}
+
+Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attributes) const {
+    if (is(attributes, "", "secrets") || is(attributes, "", "configmaps")) return read_reached(node, attributes);
+    if (is(attributes, "", "persistentvolumeclaims") && attributes.subresource != "status") return read_reached(node, attributes);
+    if (is(attributes, "", "serviceaccounts")) {
+        const bool token = attributes.subresource == "token" && attributes.verb == "create";
+        if (!token && attributes.verb != "get") return Decision::no_opinion();
+        return graph_.reaches(node, "serviceaccounts", attributes.namespace_, attributes.name) ? Decision::allow() : no_relationship(node);
+    }
+    if (is(attributes, "coordination.k8s.io", "leases")) {
+        if (attributes.namespace_ != "kube-node-lease") return Decision::no_opinion("node '" + node + "' may use leases in kube-node-lease only");
+        if (attributes.verb != "create" && name_of(attributes) != node) return Decision::no_opinion("node '" + node + "' may use its own lease only");
+        return by_role(attributes);
+    }
+    if (is(attributes, "storage.k8s.io", "csinodes")) {
+        return attributes.verb == "create" || name_of(attributes) == node ? by_role(attributes) : no_relationship(node);
+    }
+    if (is(attributes, "", "nodes") && attributes.read_only()) {
+        return name_of(attributes) == node ? Decision::allow() : by_role(attributes);
+    }
+    if (is(attributes, "", "pods")) return use_pods(node, attributes);
+    return by_role(attributes);
+}
+
+Decision NodeAuthorizer::read_reached(const std::string& node, const Attributes& attributes) const {
+    if (!attributes.read_only() || !attributes.subresource.empty()) return Decision::no_opinion("can only read resources of this type");
+    const std::string name = name_of(attributes);
+    if (name.empty()) return Decision::no_opinion("can only read namespaced object of this type by name");
+    return graph_.reaches(node, attributes.resource, attributes.namespace_, name) ? Decision::allow() : no_relationship(node);
+}
+
+Decision NodeAuthorizer::use_pods(const std::string& node, const Attributes& attributes) const {
+    if (!attributes.read_only()) return by_role(attributes);  // NodeRestriction looks at the object
+    if (demands(attributes.field_selector, "spec.nodeName", node)) return by_role(attributes);
+    const bool own = !attributes.name.empty() && graph_.holds_pod(node, attributes.namespace_ + "/" + attributes.name);
+    return own ? by_role(attributes) : no_relationship(node);
+}
+
+Decision NodeAuthorizer::by_role(const Attributes& attributes) const {
+    const auto rules = rbac_.rules_of({.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "system:node"}, "");
+    const bool allowed = std::ranges::any_of(rules, [&](const auto& rule) { return rule_allows(rule, attributes); });
+    return allowed ? Decision::allow() : Decision::no_opinion();
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,138 @@
+#include "apiserver/authorization/node_graph.h"
+
+#include "apiserver/cache/keys.h"
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+
+std::string thing(std::string_view resource, std::string_view namespace_, std::string_view name) {
+    return std::string(resource) + "/" + std::string(namespace_) + "/" + std::string(name);
+}
+
+/// Collects what one pod refers to.
+class References {
+public:
+    explicit References(const Pod& pod) : namespace_(pod.metadata.namespace_) {
+        const PodSpec& spec = pod.spec;
+        add("serviceaccounts", spec.service_account_name);
+        for (const auto& secret : spec.image_pull_secrets) add("secrets", secret.name);
+        for (const auto* containers : {&spec.containers, &spec.init_containers}) {
+            for (const Container& container : *containers) environment(container.env, container.env_from);
+        }
+        for (const auto& container : spec.ephemeral_containers) environment(container.env, container.env_from);
+        for (const Volume& one : spec.volumes) volume(pod, one);
+    }
+    std::set<std::string> things;
+
+private:
+    void add(std::string_view resource, std::string_view name) {
+        if (!name.empty()) things.insert(thing(resource, namespace_, name));
+    }
+    void environment(const std::vector<EnvVar>& variables, const std::vector<EnvFromSource>& sources) {
+        for (const EnvVar& variable : variables) {
+            if (!variable.value_from) continue;
+            if (variable.value_from->secret_key_ref) add("secrets", variable.value_from->secret_key_ref->name);
+            if (variable.value_from->config_map_key_ref) add("configmaps", variable.value_from->config_map_key_ref->name);
+        }
+        for (const EnvFromSource& source : sources) {
+            if (source.secret_ref) add("secrets", source.secret_ref->name);
+            if (source.config_map_ref) add("configmaps", source.config_map_ref->name);
+        }
+    }
+    void volume(const Pod& pod, const Volume& one) {
+        if (one.secret) add("secrets", one.secret->secret_name);
+        if (one.config_map) add("configmaps", one.config_map->name);
+        if (one.persistent_volume_claim) add("persistentvolumeclaims", one.persistent_volume_claim->claim_name);
+        if (one.ephemeral) add("persistentvolumeclaims", pod.metadata.name + "-" + one.name);
+        if (one.csi && one.csi->node_publish_secret_ref) add("secrets", one.csi->node_publish_secret_ref->name);
+        if (!one.projected) return;
+        for (const VolumeProjection& source : one.projected->sources) {
+            if (source.secret) add("secrets", source.secret->name);
+            if (source.config_map) add("configmaps", source.config_map->name);
+        }
+    }
+    const std::string& namespace_;
+};
+
+}  // namespace
+
+void NodeGraph::put_pod(const std::string& key, const Pod& pod) {
+    remove_pod(key);
+    if (pod.spec.node_name.empty()) return;
+    PodEdges edges{.node = pod.spec.node_name};
+    if (!pod.metadata.annotations.contains("kubernetes.io/config.mirror")) edges.things = References(pod).things;
+    for (const std::string& reached : edges.things) ++reached_[edges.node][reached];
+    pods_.emplace(key, std::move(edges));
+}
+
+void NodeGraph::remove_pod(const std::string& key) {
+    const auto found = pods_.find(key);
+    if (found == pods_.end()) return;
+    forget(found->second);
+    pods_.erase(found);
+}
+
+void NodeGraph::forget(const PodEdges& edges) {
+    const auto node = reached_.find(edges.node);
+    if (node == reached_.end()) return;
+    for (const std::string& reached : edges.things) {
+        const auto count = node->second.find(reached);
+        if (--count->second == 0) node->second.erase(count);
+    }
+    if (node->second.empty()) reached_.erase(node);
+}
+
+bool NodeGraph::reaches(std::string_view node, std::string_view resource, std::string_view namespace_, std::string_view name) const {
+    const auto found = reached_.find(node);
+    return found != reached_.end() && found->second.contains(thing(resource, namespace_, name));
+}
+
+bool NodeGraph::holds_pod(std::string_view node, std::string_view key) const {
+    const auto found = pods_.find(key);
+    return found != pods_.end() && found->second.node == node;
+}
+
+Result<void> NodeGraph::load(const store::Store& store) {
+    TRY(const store::Range range, store.range({.prefix = kind_prefix(Pod::kind())}));
+    pods_.clear();
+    reached_.clear();
+    for (const store::RecordPtr& record : range.records) TRY_VOID(put_record(*record));
+    revision_ = range.revision;
+    return {};
+}
+
+Task<> NodeGraph::follow(store::Store& store) {
+    for (;;) {
+        auto watch = store.watch({.prefix = kind_prefix(Pod::kind()), .after = revision_});
+        if (watch) CO_CHECK(co_await take_events(*watch));
+        CO_CHECK(load(store));  // too much has been missed
+    }
+}
+
+Task<> NodeGraph::take_events(store::Watch& watch) {
+    for (;;) {
+        auto events = co_await watch.next();
+        if (!events && events.error().reason == Reason::Expired) co_return {};
+        if (!events) co_return std::move(events).error();
+        for (const store::EventPtr& event : *events) {
+            if (event->type == store::Event::Type::Delete) {
+                remove_pod(event->record->key.substr(kind_prefix(Pod::kind()).size()));
+            } else {
+                CO_CHECK(put_record(*event->record));
+            }
+            revision_ = event->revision;
+        }
+    }
+}
+
+Result<void> NodeGraph::put_record(const store::Record& record) {
+    auto pod = schema::decode_json<Pod>(*record.value);
+    if (!pod) return std::move(pod).error().with_context("reading " + record.key);
+    put_pod(record.key.substr(kind_prefix(Pod::kind()).size()), *pod);
+    return {};
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,71 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/cache/keys.h"
+#include "schema/json.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// Objects of one kind by "namespace/name" (or "name").
+template <class T>
+using ObjectMap = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
+
+/// All objects of a small kind, decoded, kept up to date from the store: for what is asked on every request.
+template <class T>
+class Mirror {
+public:
+    explicit Mirror(store::Store& store) : store_(store), prefix_(kind_prefix(T::kind())) {}
+
+    const ObjectMap<T>& objects() const { return objects_; }
+
+    /// Reads everything, at once. Call before the first use.
+    Result<void> load() {
+        TRY(const store::Range range, store_.range({.prefix = prefix_}));
+        objects_.clear();
+        for (const store::RecordPtr& record : range.records) TRY_VOID(put(*record));
+        revision_ = range.revision;
+        return {};
+    }
+    /// Follows changes until it is cancelled.
+    Task<> follow() {
+        for (;;) {
+            auto watch = store_.watch({.prefix = prefix_, .after = revision_});
+            if (watch) CO_CHECK(co_await take_events(*watch));
+            CO_CHECK(load());  // too much has been missed
+        }
+    }
+
+private:
+    /// Ends well when the watch has expired.
+    Task<> take_events(store::Watch& watch) {
+        for (;;) {
+            auto events = co_await watch.next();
+            if (!events && events.error().reason == Reason::Expired) co_return {};
+            if (!events) co_return std::move(events).error();
+            for (const store::EventPtr& event : *events) {
+                if (event->type == store::Event::Type::Delete) {
+                    objects_.erase(event->record->key.substr(prefix_.size()));
+                } else {
+                    CO_CHECK(put(*event->record));
+                }
+                revision_ = event->revision;
+            }
+        }
+    }
+    Result<void> put(const store::Record& record) {
+        auto object = schema::decode_json<T>(*record.value);
+        if (!object) return std::move(object).error().with_context("reading " + record.key);
+        objects_[record.key.substr(prefix_.size())] = std::make_shared<const T>(std::move(*object));
+        return {};
+    }
+
+    store::Store& store_;
+    const std::string prefix_;
+    ObjectMap<T> objects_;
+    store::Revision revision_;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,47 @@
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/cache/keys.h"
+#include "schema/json.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// Reads what is stored, as it is now: for rules that look at other objects than the one being written.
+class ObjectReader {
+public:
+    explicit ObjectReader(const store::Store& store) : store_(store) {}
+
+    /// Null when there is none. Error: InternalError when the stored bytes cannot be read.
+    template <class T>
+    Result<std::shared_ptr<const T>> find(std::string_view namespace_, std::string_view name) const {
+        const store::RecordPtr record = store_.get(object_key(T::kind(), namespace_, name));
+        if (!record) return std::shared_ptr<const T>();
+        return decode<T>(*record);
+    }
+    /// Of one namespace, or of all when `namespace_` is "".
+    template <class T>
+    Result<std::vector<std::shared_ptr<const T>>> list(std::string_view namespace_ = "") const {
+        TRY(const store::Range range,
+            store_.range({.prefix = namespace_.empty() ? kind_prefix(T::kind()) : namespace_prefix(T::kind(), namespace_)}));
+        std::vector<std::shared_ptr<const T>> objects;
+        for (const store::RecordPtr& record : range.records) {
+            TRY(auto object, decode<T>(*record));
+            objects.push_back(std::move(object));
+        }
+        return objects;
+    }
+
+private:
+    template <class T>
+    static Result<std::shared_ptr<const T>> decode(const store::Record& record) {
+        auto object = schema::decode_json<T>(*record.value);
+        if (!object) return std::move(object).error().with_context("reading " + record.key);
+        return std::make_shared<const T>(std::move(*object));
+    }
+    const store::Store& store_;
+};
+
+}  // namespace porthole::apiserver
