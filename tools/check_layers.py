@@ -19,6 +19,7 @@ ORDER = ["base", "runtime", "schema", "store", "net", "client", "windows", "hns"
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SOURCE_SUFFIXES = {".h", ".cc"}
+TEST_SUFFIXES = ("_test.cc", "_fuzz.cc", "_fixture.h", "_fixture.cc")
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,20 @@ class Layers:
             name, folder, *links = line.split()
             linked = links[0].split(",") if links else []
             self.libraries[name] = Library(name, folder, tuple(filter(None, linked)))
-        self._by_folder = {library.folder: library for library in self.libraries.values()}
+        self._by_folder = {}
+        for library in self.libraries.values():
+            self._by_folder.setdefault(library.folder, []).append(library)
 
     def of_path(self, path):
-        """The library of the nearest enclosing folder, or None. `path` is relative to the source folder."""
+        """The libraries of the nearest enclosing folder. `path` is relative to the source folder."""
         for folder in pathlib.PurePosixPath(path).parents:
             if str(folder) in self._by_folder:
                 return self._by_folder[str(folder)]
-        return None
+        return []
 
-    def usable_by(self, library):
-        """Names of the libraries that `library` links, directly or not, and its own."""
-        seen, waiting = set(), [library.name]
+    def usable_by(self, *libraries):
+        """Names of what these libraries link, directly or not, and their own."""
+        seen, waiting = set(), [library.name for library in libraries]
         while waiting:
             name = waiting.pop()
             if name not in seen and name in self.libraries:
@@ -84,8 +87,8 @@ def order_problem(from_folder, to_folder):
 def check_file(path, text, layers, folders):
     """Problems of one file. Tests may link more than their folder's library, so only the order binds them."""
     own = layers.of_path(path)
-    usable = layers.usable_by(own) if own else set()
-    is_test = path.endswith("_test.cc")
+    usable = layers.usable_by(*own)
+    is_test = path.endswith(TEST_SUFFIXES)
     own_folder = path.split("/")[0]
     for match in INCLUDE.finditer(text):
         included = match.group(1)
@@ -95,9 +98,9 @@ def check_file(path, text, layers, folders):
         line = text.count("\n", 0, match.start(1)) + 1
         problem = order_problem(own_folder, folder)
         if not problem and not is_test:
-            target = layers.of_path(included)
-            if own and target and target.name not in usable:
-                problem = f"{own.name} does not link {target.name}"
+            targets = [library.name for library in layers.of_path(included)]
+            if own and targets and not usable.intersection(targets):
+                problem = f"{own[0].name} does not link {targets[0]}"
         if problem:
             yield f'{path}:{line}: include of "{included}": {problem}'
 

@@ -9,6 +9,7 @@ import check_layers  # noqa: E402
 LAYERS = """
 base base ,
 runtime runtime base,
+runtime_linux runtime runtime,
 runtime_sim runtime/sim runtime,
 store store runtime,
 apiserver apiserver store,
@@ -48,6 +49,9 @@ class CheckLayers(unittest.TestCase):
 
     def test_lets_a_test_link_more_than_its_folder(self):
         self.assertEqual(self.problems({"store/store_test.cc": '#include "runtime/sim/world.h"\n'}), [])
+
+    def test_knows_that_a_folder_may_hold_two_libraries(self):
+        self.assertEqual(self.problems({"kubelet/pod.cc": '#include "runtime/task.h"\n'}), [])
 
     def test_refuses_circles(self):
         self.assertTrue(self.problems({}, LAYERS + "one base/one two\ntwo base/two one\n"))
