@@ -4,6 +4,7 @@
 #include "schema/compare.h"
 #include "schema/convert.h"
 #include "schema/json.h"
+#include "schema/protobuf.h"
 #include "schema/random_object.h"
 
 namespace porthole::schema {
@@ -42,6 +43,30 @@ TEST_P(EveryKind, IsTheSameInJsonDirectlyAndByTheTree) {
         ASSERT_TRUE(parsed) << parsed.error().message;
         EXPECT_EQ(*parsed, to_value(kind, object.get()));
     }
+}
+
+TEST_P(EveryKind, SurvivesProtobuf) {
+    const Kind& kind = *GetParam();
+    if (kind.kind == "Table") GTEST_SKIP() << "has no protobuf form";
+    for (std::uint32_t seed = 0; seed < Seeds; ++seed) {
+        SCOPED_TRACE(seed);
+        const Instance before = RandomObject(seed).make(*kind.type);
+        Instance after(*kind.type);
+        const auto read = decode_protobuf(*kind.type, after.get(), encode_protobuf(*kind.type, before.get()));
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_TRUE(equal(*kind.type, before.get(), after.get())) << to_json(to_value(kind, before.get())) << "\n" << to_json(to_value(kind, after.get()));
+    }
+}
+
+TEST_P(EveryKind, SurvivesTheEnvelopeAsATree) {
+    const Kind& kind = *GetParam();
+    if (kind.kind == "Table") GTEST_SKIP() << "has no protobuf form";
+    const Value before = to_value(kind, RandomObject(7).make(*kind.type).get());
+    const auto bytes = encode_enveloped(kind, before);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    const auto after = decode_enveloped(api::registry(), *bytes);
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_EQ(*after, before) << to_json(*after) << "\n" << to_json(before);
 }
 
 }  // namespace
