@@ -1,0 +1,30 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "apiserver/authentication/authenticator.h"
+#include "apiserver/authorization/rbac.h"
+#include "apiserver/request/api_object.h"
+
+/// Resources that only answer: a POST is a question, the reply its answer, and nothing is stored.
+namespace porthole::apiserver {
+
+struct VirtualResource {
+    const schema::Kind& kind;
+    /// Fills the status of `object`, which has the spec that was sent. Errors: Invalid, Unauthorized.
+    std::function<Task<ApiObject>(User user, ApiObject object)> create;
+};
+
+/// What the answers are made from; outlives them.
+struct ReviewDependencies {
+    Authorizer& authorizer;
+    const RbacAuthorizer& rbac;
+    const AuthenticatorChain& authenticators;
+};
+
+/// SelfSubjectAccessReview, SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview, TokenReview and
+/// SelfSubjectReview.
+std::vector<VirtualResource> reviews(const ReviewDependencies& dependencies);
+
+}  // namespace porthole::apiserver
