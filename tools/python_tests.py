@@ -1,76 +1,86 @@
 #!/usr/bin/env python3
-"""Runs the unittest files of a folder, one line a test: python_tests.py FOLDER [NAME...] [--results FILE.xml].
+"""Runs the unittest files of a folder, one line a test: python_tests.py FOLDER [NAME...] [--at-once N] [--results FILE.xml].
 
-A NAME selects the tests whose full name contains it. Results are written as JUnit XML for tools/test_summary.py.
+A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so
+that any of them can run beside any other, except where its class says `alone = True`. Results are written as JUnit XML for tools/test_summary.py.
 """
 
 import argparse
+import concurrent.futures
 import pathlib
+import re
 import sys
+import threading
 import time
 import unittest
 import xml.etree.ElementTree as xml
 
+PRINTABLE = re.compile(r"[^\t\n\x20-\uffff]")  # what XML can carry
 OUTCOMES = {"passed": "✓", "failed": "✗", "skipped": "-"}
 
 
-class LineResult(unittest.TestResult):
-    """Prints each test as it ends and keeps what the report needs."""
+class CaseResult(unittest.TestResult):
+    """What became of one test."""
 
-    def __init__(self):
+    def __init__(self, name):
         super().__init__()
-        self.cases = []  # (name, outcome, seconds, text)
-        self._started = 0.0
-        self._outcome = None
-
-    def startTest(self, test):
-        super().startTest(test)
-        self._started, self._outcome = time.monotonic(), ("passed", "")
-
-    def stopTest(self, test):
-        super().stopTest(test)
-        self._record(test.id(), *self._outcome, time.monotonic() - self._started)
+        self.name, self.outcome, self.text, self.seconds = name, "passed", "", 0.0
 
     def addError(self, test, error):
         super().addError(test, error)
-        self._failed(test, self.errors[-1][1])
+        self._failed(self.errors[-1][1])
 
     def addFailure(self, test, error):
         super().addFailure(test, error)
-        self._failed(test, self.failures[-1][1])
+        self._failed(self.failures[-1][1])
 
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error:
-            text = (self.failures or self.errors)[-1][1]
-            self._outcome = ("failed", f"{self._outcome[1]}\n{subtest.id()}: {text}")
+            self._failed(f"{subtest.id()}: {(self.failures + self.errors)[-1][1]}")
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        if isinstance(test, unittest.TestCase):
-            self._outcome = ("skipped", reason)
-        else:
-            self._record(test.id(), "skipped", reason, 0.0)
+        if self.outcome == "passed":
+            self.outcome, self.text = "skipped", reason
 
-    def _failed(self, test, text):
-        if isinstance(test, unittest.TestCase):
-            self._outcome = ("failed", text)
-        else:  # a failing setUpClass or setUpModule stands for all tests that it kept from running
-            self._record(test.id(), "failed", text, 0.0)
+    def _failed(self, text):
+        self.outcome, self.text = "failed", f"{self.text}\n{text}".strip()
 
-    def _record(self, name, outcome, text, seconds):
-        self.cases.append((name, outcome, seconds, text))
-        detail = f": {text}" if outcome == "skipped" else ""
-        print(f"  {OUTCOMES[outcome]} {name} ({seconds:.1f}s){detail}", flush=True)
-        if outcome == "failed":
-            print("      " + text.strip().replace("\n", "\n      "), flush=True)
+
+class Run:
+    """Runs tests, prints a line for each as it ends, and keeps the results in the order of their ends."""
+
+    def __init__(self):
+        self.results = []
+        self._lock = threading.Lock()  # guards results and the order of printed lines
+
+    def run_all(self, tests, at_once):
+        """`at_once` tests beside each other, then, one by one, those whose class says `alone = True`."""
+        alone = [test for test in tests if getattr(test, "alone", False)]
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(self.run_one, [test for test in tests if test not in alone]))
+        for test in alone:
+            self.run_one(test)
+
+    def run_one(self, test):
+        result, started = CaseResult(test.id()), time.monotonic()
+        test.run(result)
+        result.seconds = time.monotonic() - started
+        with self._lock:
+            self.results.append(result)
+            detail = f": {result.text}" if result.outcome == "skipped" else ""
+            print(f"  {OUTCOMES[result.outcome]} {result.name} ({result.seconds:.1f}s){detail}", flush=True)
+            if result.outcome == "failed":
+                print("      " + result.text.replace("\n", "\n      "), flush=True)
 
     def write(self, path):
         suite = xml.Element("testsuite", name=path.stem)
-        for name, outcome, seconds, text in self.cases:
-            case = xml.SubElement(suite, "testcase", classname=path.stem, name=name, time=f"{seconds:.3f}")
-            if outcome != "passed":
-                xml.SubElement(case, {"failed": "failure", "skipped": "skipped"}[outcome], message=text[:200]).text = text
+        for result in self.results:
+            case = xml.SubElement(suite, "testcase", classname=path.stem, name=result.name, time=f"{result.seconds:.3f}")
+            if result.outcome != "passed":
+                kind = {"failed": "failure", "skipped": "skipped"}[result.outcome]
+                xml.SubElement(case, kind, message=result.text[:200]).text = PRINTABLE.sub("?", result.text)
         xml.ElementTree(suite).write(path, encoding="utf-8")
 
 
@@ -87,6 +97,7 @@ def main():
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("names", nargs="*")
     arguments.add_argument("--results", type=pathlib.Path)
+    arguments.add_argument("--at-once", type=int, default=1)
     options = arguments.parse_args()
 
     sys.path.insert(0, str(options.folder.resolve()))
@@ -94,14 +105,14 @@ def main():
     chosen = [test for test in found if not options.names or any(name in test.id() for name in options.names)]
     if not chosen:
         sys.exit(f"python_tests: no test of {options.folder} is named like {' '.join(options.names) or '*'}")
-    result = LineResult()
+    run = Run()
     try:
-        unittest.TestSuite(chosen).run(result)
+        run.run_all(chosen, options.at_once)
     finally:
         if options.results:
             options.results.parent.mkdir(parents=True, exist_ok=True)
-            result.write(options.results)
-    sys.exit(0 if result.wasSuccessful() else 1)
+            run.write(options.results)
+    sys.exit(1 if any(result.outcome == "failed" for result in run.results) else 0)
 
 
 if __name__ == "__main__":

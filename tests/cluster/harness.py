@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -205,26 +206,35 @@ class Shared:
     """The cluster that all tests use. A failed start is remembered, so that it costs its time once."""
 
     cluster = None
-    failure = None
+    failed = False
+    lock = threading.Lock()
 
     @classmethod
     def get(cls):
-        if cls.failure:
-            raise AssertionError(f"the cluster did not start: {cls.failure}")
-        if not cls.cluster:
-            if os.geteuid() != 0:
-                raise unittest.SkipTest("a cluster on this machine needs root")
-            if not PORTHOLE.exists():
-                cls.failure = f"{PORTHOLE} is missing: ./run build"
-                return cls.get()
-            cls.cluster = Cluster()
-            atexit.register(cls.end)
-            try:
-                cls.cluster.start()
-            except Exception as error:  # whatever it is, it is the reason for every test
-                cls.failure = f"{error}\n{log_tails(cls.cluster.data)}"
-                return cls.get()
-        return cls.cluster
+        with cls.lock:
+            if cls.failed:
+                raise AssertionError("the cluster did not start: the first failed test says why")
+            if not cls.cluster:
+                cls.cluster = cls.start()
+            return cls.cluster
+
+    @classmethod
+    def start(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("a cluster on this machine needs root")
+        cls.failed = True
+        if not PORTHOLE.exists():
+            raise AssertionError(f"{PORTHOLE} is missing: ./run build")
+        cluster = Cluster()
+        try:
+            cluster.start()
+        except Exception as error:  # whatever it is, it is the reason why nothing can be tested
+            logs = log_tails(cluster.data)
+            cluster.stop()
+            raise AssertionError(f"the cluster did not start: {error}\n{logs}") from error
+        cls.failed = False
+        atexit.register(cls.end)
+        return cluster
 
     @classmethod
     def end(cls):
@@ -246,6 +256,7 @@ class ClusterCase(unittest.TestCase):
     """A test with an API namespace of its own. Subclasses may choose the client: "new" or "1.20"."""
 
     client = "new"
+    alone = False  # True: it disturbs others, and runs when they have ended
 
     def setUp(self):
         self.cluster = Shared.get()

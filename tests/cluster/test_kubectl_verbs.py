@@ -218,15 +218,15 @@ class Verbs:
 class Nodes:
     """Verbs that change nodes; each puts back what it changed."""
 
+    alone = True
+
     def test_cordon_drain_and_uncordon(self):
         self.apply(web_deployment("web", replicas=4))
         self.wait_rolled_out("web")
         try:
             self.kubectl("cordon", "linux-2", namespaced=False)
             self.assertIn("SchedulingDisabled", self.kubectl("get", "node", "linux-2", namespaced=False))
-            ours = f"--pod-selector=app=web"
-            data = "--delete-emptydir-data"
-            self.kubectl("drain", "linux-2", "--ignore-daemonsets", data, ours, "--timeout=60s", namespaced=False, warnings=True, seconds=80)
+            self.kubectl("drain", "linux-2", "--ignore-daemonsets", "--delete-emptydir-data", "--pod-selector=app=web", "--timeout=60s", namespaced=False, warnings=True, seconds=80)
             self.wait_rolled_out("web")
             self.assertEqual({found["spec"]["nodeName"] for found in self.pods("app=web")}, {"linux-1"})
         finally:
@@ -252,7 +252,7 @@ def labelled(found):
     return found
 
 
-class VerbsOfTheNewestKubectl(Verbs, Nodes, ClusterCase):
+class VerbsOfTheNewestKubectl(Verbs, ClusterCase):
     client = "new"
 
     def test_token_can_be_requested(self):
@@ -271,6 +271,14 @@ class VerbsOfTheNewestKubectl(Verbs, Nodes, ClusterCase):
 
 
 class VerbsOfKubectl120(Verbs, ClusterCase):
+    client = "1.20"
+
+
+class NodesWithTheNewestKubectl(Nodes, ClusterCase):
+    client = "new"
+
+
+class NodesWithKubectl120(Nodes, ClusterCase):
     client = "1.20"
 
 

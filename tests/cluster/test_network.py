@@ -174,12 +174,12 @@ class Unreachable(NetworkCase):
         for address in ("10.96.200.200", "10.111.1.2"):
             seconds, error = self.connect_from_node(address, 80)
             self.assertIn(error, ("EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED"))
-            self.assertLess(seconds, 1)
+            self.assertLess(seconds, 3)
 
     def test_unknown_pod_address_is_refused_at_once(self):
         seconds, error = self.connect_from_node("10.244.250.9", 80)
         self.assertIn(error, ("EHOSTUNREACH", "ENETUNREACH", "ECONNREFUSED"))
-        self.assertLess(seconds, 1)
+        self.assertLess(seconds, 3)
 
     def test_service_without_ready_pods_refuses_at_once(self):
         self.start(pod("client"), service("empty", {"app": "nobody"}))
@@ -194,7 +194,7 @@ class Unreachable(NetworkCase):
         for address in self.node_addresses():
             seconds, error = self.connect_from_node(address, 32766)
             self.assertIn(error, ("ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH"))
-            self.assertLess(seconds, 1)
+            self.assertLess(seconds, 3)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ def container_of(found):
 
 
 class Recovery(ClusterCase):
+    alone = True
+
     def api_answers(self):
         self.eventually(lambda: self.kubectl_run("get", "--raw", "/readyz", namespaced=False, check=False).stdout == "ok", 60, "the API is ready")
 

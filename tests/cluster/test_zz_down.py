@@ -8,6 +8,8 @@ from manifests import web_deployment
 
 
 class Down(ClusterCase):
+    alone = True
+
     def test_a_status_names_processes_and_nodes(self):
         status = json.loads(self.cluster.porthole("status", "-o", "json").stdout)
         text = json.dumps(status)
