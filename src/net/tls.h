@@ -12,12 +12,19 @@ struct TlsServerOptions {
     std::string client_ca_pem;    ///< certificates of clients are asked for and verified against these; "" asks for none
 };
 
-/// TLS 1.2 and 1.3 with ALPN h2 and http/1.1. `reload` changes the certificate for later handshakes.
+/// TLS 1.2 and 1.3 with ALPN h2 and http/1.1. Thread-safe.
+///
+/// A client whose certificate does not verify is let in without an identity: the request is then answered 401, which says
+/// more than a broken handshake.
 class TlsServerContext {
 public:
     virtual ~TlsServerContext() = default;
+    /// Error: BadRequest for bad PEM or a key that does not fit.
     static Result<std::shared_ptr<TlsServerContext>> create(const TlsServerOptions& options);
+    /// Changes the certificate for later handshakes.
     virtual Result<void> reload(const std::string& certificate_pem, const std::string& key_pem) = 0;
+    /// The same for the certificates that clients are verified against.
+    virtual Result<void> reload_client_ca(const std::string& client_ca_pem) = 0;
 };
 
 struct TlsClientOptions {

@@ -1,0 +1,2 @@
+// The compiled half of Beast, once for the whole program.
+#include <boost/beast/src.hpp>

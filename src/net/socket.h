@@ -1,0 +1,34 @@
+#pragma once
+#include "net/http.h"
+#include "net/http_client.h"
+
+namespace porthole::net {
+
+/// A connection that came in.
+struct Accepted {
+    std::unique_ptr<ByteStream> stream;
+    Peer peer;
+};
+
+/// A listening TCP or Unix socket.
+class Listener {
+public:
+    /// Error: AlreadyExists when the port is taken, BadRequest for a bad address, Io otherwise.
+    static Result<std::unique_ptr<Listener>> tcp(AsioLoop& loop, const std::string& address, std::uint16_t port);
+    /// The socket file has mode 0600 and is removed with the listener; one left behind by a dead program is replaced.
+    /// Error: AlreadyExists when a living program listens there, Io otherwise.
+    static Result<std::unique_ptr<Listener>> unix_socket(AsioLoop& loop, const std::string& path);
+
+    virtual ~Listener() = default;
+    virtual std::uint16_t port() const = 0;  ///< 0 for Unix sockets
+    /// Error: Cancelled, Io (for example no free descriptors; trying again later may help).
+    virtual Task<Accepted> accept() = 0;
+};
+
+/// A plain connection. Error: Unavailable ("connection refused: 127.0.0.1:6443"), Cancelled.
+Task<std::unique_ptr<ByteStream>> connect_socket(AsioLoop& loop, Endpoint endpoint);
+
+/// "127.0.0.1:6443", "[::1]:6443".
+std::string host_and_port(const std::string& host, std::uint16_t port);
+
+}  // namespace porthole::net

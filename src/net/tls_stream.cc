@@ -1,0 +1,206 @@
+#include "net/tls_stream.h"
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+
+#include "net/tls_context.h"
+#include "runtime/sync.h"
+
+namespace porthole::net {
+namespace {
+
+/// The engine and what it stands on. OpenSSL works on two memory buffers; the coroutines below carry bytes between those
+/// and the lower stream, so that TLS needs nothing of its lower stream but ByteStream. Shared by tasks that wait in it.
+struct TlsState {
+    TlsState(std::unique_ptr<ByteStream> lower, SslPointer ssl, std::string label)
+        : lower(std::move(lower)), ssl(std::move(ssl)), label(std::move(label)) {
+        in = BIO_new(BIO_s_mem());
+        out = BIO_new(BIO_s_mem());
+        SSL_set_bio(this->ssl.get(), in, out);
+    }
+    std::unique_ptr<ByteStream> lower;
+    SslPointer ssl;
+    std::string label;  ///< the server's name, for messages of the client; "" in the server
+    BIO* in;            ///< from the lower stream; owned by ssl
+    BIO* out;           ///< to the lower stream; owned by ssl
+    bool flushing = false;
+    bool closed = false;
+    std::string outgoing;
+    std::array<char, 16 << 10> incoming;
+    WaitList<void> flushed;
+};
+
+using StatePointer = std::shared_ptr<TlsState>;
+constexpr std::size_t LargestBatch = 256 << 10;  ///< plain bytes encrypted before they are handed to the lower stream
+
+Error tls_error(const TlsState& state) {
+    std::string text = take_openssl_error();
+    const long verified = SSL_get_verify_result(state.ssl.get());
+    if (verified != X509_V_OK && !SSL_is_server(state.ssl.get())) {
+        text = std::string("certificate not trusted (") + X509_verify_cert_error_string(verified) + ")";
+    }
+    if (text.empty()) text = "connection closed by the peer";
+    return Error(Reason::Unavailable, "tls: " + text + (state.label.empty() ? "" : ": " + state.label));
+}
+
+/// Hands everything encrypted to the lower stream. A reader may have to send too (alerts, key updates), so one task
+/// flushes for both and the other waits.
+Task<> flush(StatePointer state) {
+    while (state->flushing) CO_CHECK(co_await state->flushed.wait());
+    while (const std::size_t pending = BIO_ctrl_pending(state->out)) {
+        state->outgoing.resize(pending);
+        BIO_read(state->out, state->outgoing.data(), static_cast<int>(pending));
+        state->flushing = true;
+        auto written = co_await state->lower->write(state->outgoing);
+        state->flushing = false;
+        state->flushed.wake_all({});
+        if (!written) co_return std::move(written);
+    }
+    co_return {};
+}
+
+/// Feeds the engine from the lower stream. Yields 0 at the lower stream's end.
+Task<std::size_t> fill(StatePointer state) {
+    if (BIO_ctrl_pending(state->out) > 0 && !state->flushing) CO_CHECK(co_await flush(state));
+    CO_TRY(const std::size_t count, co_await state->lower->read(state->incoming));
+    if (count > 0) BIO_write(state->in, state->incoming.data(), static_cast<int>(count));
+    co_return count;
+}
+
+Task<> handshake(StatePointer state) {
+    for (;;) {
+        ERR_clear_error();
+        const int result = SSL_do_handshake(state->ssl.get());
+        if (result == 1) co_return co_await flush(std::move(state));
+        if (SSL_get_error(state->ssl.get(), result) != SSL_ERROR_WANT_READ) {
+            const Error error = tls_error(*state);
+            (void)co_await flush(state);  // the alert
+            co_return error;
+        }
+        CO_TRY(const std::size_t count, co_await fill(state));
+        if (count == 0) co_return tls_error(*state);
+    }
+}
+
+Task<std::size_t> read_plain(StatePointer state, std::span<char> buffer) {
+    for (;;) {
+        if (state->closed) co_return Error(Reason::Unavailable, "connection closed");
+        ERR_clear_error();
+        std::size_t count = 0;
+        const int result = SSL_read_ex(state->ssl.get(), buffer.data(), buffer.size(), &count);
+        if (result == 1) co_return count;
+        const int why = SSL_get_error(state->ssl.get(), result);
+        if (why == SSL_ERROR_ZERO_RETURN) co_return std::size_t(0);
+        if (why != SSL_ERROR_WANT_READ) co_return tls_error(*state);
+        // Without a close_notify the end might be an attacker's: a cut-off connection is an error.
+        CO_TRY(const std::size_t received, co_await fill(state));
+        if (received == 0) co_return Error(Reason::Unavailable, "connection closed by the peer");
+    }
+}
+
+Task<> write_plain(StatePointer state, std::string_view bytes) {
+    while (!bytes.empty()) {
+        if (state->closed) co_return Error(Reason::Unavailable, "connection closed");
+        ERR_clear_error();
+        for (std::size_t batch = 0; batch < LargestBatch && !bytes.empty();) {
+            std::size_t count = 0;
+            if (SSL_write_ex(state->ssl.get(), bytes.data(), bytes.size(), &count) != 1) co_return tls_error(*state);
+            bytes.remove_prefix(count);
+            batch += count;
+        }
+        CO_CHECK(co_await flush(state));
+    }
+    co_return {};
+}
+
+Task<> end_plain(StatePointer state) {
+    ERR_clear_error();
+    SSL_shutdown(state->ssl.get());
+    ERR_clear_error();
+    co_return co_await flush(std::move(state));
+}
+
+class TlsStream final : public ByteStream {
+public:
+    explicit TlsStream(StatePointer state) : state_(std::move(state)) {}
+    ~TlsStream() override { close(); }
+    Task<std::size_t> read(std::span<char> buffer) override { return read_plain(state_, buffer); }
+    Task<> write(std::string_view bytes) override { return write_plain(state_, bytes); }
+    Task<> end_writing() override { return end_plain(state_); }
+    void close() override {
+        state_->closed = true;
+        state_->lower->close();
+    }
+
+private:
+    StatePointer state_;
+};
+
+std::string protocol_of(SSL* ssl) {
+    const unsigned char* name = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(ssl, &name, &size);
+    return std::string(reinterpret_cast<const char*>(name), size);
+}
+
+std::optional<CertificateIdentity> verified_peer(SSL* ssl) {
+    const X509Pointer certificate(SSL_get1_peer_certificate(ssl));
+    const bool verified = SSL_get_verify_result(ssl) == X509_V_OK && !SSL_get_app_data(ssl);
+    if (!certificate || !verified || SSL_get_verify_mode(ssl) == SSL_VERIFY_NONE) return std::nullopt;
+    return identity_of(certificate.get());
+}
+
+Task<TlsConnection> finish_handshake(StatePointer state) {
+    CO_CHECK(co_await handshake(state));
+    TlsConnection connection;
+    connection.protocol = protocol_of(state->ssl.get());
+    connection.certificate = verified_peer(state->ssl.get());
+    connection.stream = std::make_unique<TlsStream>(std::move(state));
+    co_return connection;
+}
+
+bool is_ip_address(const std::string& host) {
+    const OpensslPointer<ASN1_OCTET_STRING, ASN1_OCTET_STRING_free> address(a2i_IPADDRESS(host.c_str()));
+    ERR_clear_error();
+    return address != nullptr;
+}
+
+/// Names the server: asked for by SNI, and required of its certificate.
+void expect_server(SSL* ssl, const std::string& name) {
+    if (is_ip_address(name)) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str());
+        return;
+    }
+    SSL_set_tlsext_host_name(ssl, name.c_str());
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set1_host(ssl, name.c_str());
+}
+
+}  // namespace
+
+Task<TlsConnection> tls_accept(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsServerContext> context) {
+    const auto& openssl = static_cast<const OpensslServerContext&>(*context);
+    auto state = std::make_shared<TlsState>(std::move(lower), SslPointer(SSL_new(openssl.current().get())), "");
+    SSL_set_accept_state(state->ssl.get());
+    co_return co_await finish_handshake(std::move(state));
+}
+
+Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsClientContext> context,
+                                std::string host, std::vector<std::string> protocols) {
+    const auto& openssl = static_cast<const OpensslClientContext&>(*context);
+    if (!openssl.server_name().empty()) host = openssl.server_name();
+    auto state = std::make_shared<TlsState>(std::move(lower), SslPointer(SSL_new(openssl.current().get())), host);
+    SSL* ssl = state->ssl.get();
+    SSL_set_connect_state(ssl);
+    expect_server(ssl, host);
+    std::string offered;
+    for (const std::string& protocol : protocols) offered += static_cast<char>(protocol.size()) + protocol;
+    if (!offered.empty()) {
+        SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()), static_cast<unsigned>(offered.size()));
+    }
+    co_return co_await finish_handshake(std::move(state));
+}
+
+}  // namespace porthole::net
