@@ -1,0 +1,39 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/registry.h"
+
+namespace porthole::schema {
+
+/// A finished document, shared by everyone who sends it.
+struct OpenApiDocument {
+    std::shared_ptr<const std::string> body;
+    std::string hash;  ///< for ETag and ?hash=
+};
+
+/// The OpenAPI documents of a registry, each built when first asked for. Make a new one when the registry changes.
+class OpenApi {
+public:
+    /// `registry` must outlive this. `version` is the server's, "v1.36.0".
+    OpenApi(const Registry& registry, std::string version) : registry_(registry), version_(std::move(version)) {}
+
+    const OpenApiDocument& v2_json();
+    /// The gnostic protobuf form, which kubectl before 1.27 must have.
+    const OpenApiDocument& v2_protobuf();
+    /// /openapi/v3: the index of the documents below with their hashes.
+    const OpenApiDocument& v3_index();
+    /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1"; nullptr: 404.
+    const OpenApiDocument* v3(std::string_view path);
+
+private:
+    const Registry& registry_;
+    std::string version_;
+    std::optional<OpenApiDocument> v2_json_, v2_protobuf_, v3_index_;
+    std::map<std::string, OpenApiDocument, std::less<>> v3_;
+};
+
+}  // namespace porthole::schema

@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "schema/type.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// Who writes, as metadata.managedFields shall say.
+struct FieldManager {
+    std::string name;         ///< the query parameter fieldManager, else what precedes "/" in User-Agent; at most 128 characters
+    std::string api_version;  ///< of the request, "apps/v1"
+    std::string subresource;  ///< "status", "scale" or ""
+    Timestamp now;
+};
+
+/// Server-side apply (KEP-555): `live` (null when it is to be created) brought to what `applied` says, with what the manager
+/// applied before and now leaves out removed, and metadata.managedFields brought up to date. Defaults and admission come after.
+///
+/// Errors: Conflict with one FieldManagerConflict cause for each field that another manager owns with another value, unless
+/// `force`; BadRequest for an object that is no valid configuration (managedFields set, a list item without its key, a key
+/// twice).
+Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force);
+
+/// Brings `updated`'s metadata.managedFields up to date for any other write: what changed against `live` (null for a create)
+/// belongs to the manager now. Called last, after defaults and admission, with `live` as it was stored. An `updated` that
+/// carries an empty list, or one empty entry, has its record cleared.
+void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager);
+
+}  // namespace porthole::schema

@@ -1,0 +1,17 @@
+#pragma once
+#include "base/time.h"
+#include "schema/type.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// The `columnDefinitions` of a kind's Table (meta.k8s.io): its own columns, else the name and the time of creation.
+Value column_definitions(const Kind& kind);
+
+/// The `cells` of a row, one for each column definition. Ages are as of `now`.
+Array table_cells(const Kind& kind, const Value& object, Timestamp now);
+
+/// The `conditions` of a row: a finished pod's row says so; empty for all others.
+Array row_conditions(const Kind& kind, const Value& object);
+
+}  // namespace porthole::schema
