@@ -1,0 +1,60 @@
+#pragma once
+#include <cstdint>
+#include <set>
+
+#include "kubelet/pod/pod.h"
+
+namespace porthole::kubelet {
+
+/// What probes say of a container now, by container id.
+enum class ProbeVerdict { Unknown, Success, Failure };
+struct ProbeVerdicts {
+    std::function<ProbeVerdict(const std::string& container_id)> startup, liveness, readiness;
+};
+
+struct ContainerToKill {
+    std::string id, name;
+    std::string message;           ///< the event's text
+    bool failed_startup = false;   ///< its grace period is that probe's
+    bool failed_liveness = false;
+    bool restart = true;           ///< counts as a failure that is followed by a new start
+};
+
+/// One step that brings the runtime's state nearer to the spec's.
+struct PodActions {
+    bool kill_pod = false;        ///< stop the sandbox and everything in it first
+    bool create_sandbox = false;
+    bool sandbox_changed = false; ///< there was one before: worth an event
+    std::string sandbox_id;       ///< the one to use, or the one to replace
+    std::uint32_t attempt = 0;    ///< of a new sandbox
+    std::vector<ContainerToKill> containers_to_kill;
+    std::vector<ContainerSpec> containers_to_start;  ///< in order; each waits for the one before
+
+    bool empty() const {
+        return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_start.empty();
+    }
+};
+
+/// The next step for a pod that is wanted. Pure; safe to repeat.
+///
+/// Sandbox first; then init containers one by one, where a sidecar counts as done once it has started; then all regular containers.
+/// Containers that ended come back as their restart policy says. A pod whose every container is done gets kill_pod.
+PodActions compute_actions(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes);
+
+/// Whether a container that is not running now must be started (again): per-container policy and rules before the pod's.
+bool should_restart(const core::Pod& pod, const core::Container& container, const PodRuntimeState& state);
+/// Whether the sandbox has to be made (again), and with which attempt.
+struct SandboxNeed {
+    bool create = false;
+    std::uint32_t attempt = 0;
+    std::string old_id;
+};
+SandboxNeed sandbox_need(const core::Pod& pod, const PodRuntimeState& state);
+/// All init containers have done their part: regular ones exited with 0, sidecars have started.
+bool is_initialized(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes);
+/// A container counts as started when its startup probe has passed, or at once without one.
+bool has_started(const core::Container& container, const cri::ContainerStatus& status, const ProbeVerdicts& probes);
+/// The restart policy in force for a container: its own, else (an init container is not restarted by Always) the pod's.
+std::string effective_restart_policy(const core::Pod& pod, const core::Container& container);
+
+}  // namespace porthole::kubelet

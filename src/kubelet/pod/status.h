@@ -1,0 +1,40 @@
+#pragma once
+#include "kubelet/pod/actions.h"
+
+namespace porthole::kubelet {
+
+/// Why a container does not run, as its status shows it: "ErrImagePull", "CrashLoopBackOff", …
+struct WaitingReason {
+    std::string reason, message;
+    bool operator==(const WaitingReason&) const = default;
+};
+
+struct StatusInputs {
+    const core::Pod& pod;
+    const PodRuntimeState& state;
+    const ProbeVerdicts& probes;
+    const std::map<std::string, WaitingReason>& waiting;  ///< by container
+    const core::PodStatus& previous;                      ///< the last one, for what the runtime has forgotten
+    std::vector<std::string> host_addresses;              ///< the node's, the main one first
+    std::string runtime_name;                             ///< "containerd"
+    bool finishing = false;   ///< the pod is being ended: what has stopped stays stopped
+    bool terminated = false;  ///< nothing runs any more
+    SystemTime now;
+};
+
+/// The whole status that follows from the runtime's state. Conditions that the kubelet does not own are those of `previous`.
+core::PodStatus generate_status(const StatusInputs& inputs);
+
+/// The phase that container statuses mean; `finishing` lets a pod whose containers have ended become Succeeded or Failed.
+std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool finishing);
+bool is_terminal_phase(const std::string& phase);
+
+/// Sets the conditions Initialized, Ready, ContainersReady, PodReadyToStartContainers and PodScheduled, keeping transition times.
+void update_conditions(const core::Pod& pod, core::PodStatus& status, bool has_sandbox, SystemTime now);
+
+/// Reasons that a container waits for, where the pod itself did not say more.
+inline constexpr const char* ContainerCreating = "ContainerCreating";
+inline constexpr const char* PodInitializing = "PodInitializing";
+inline constexpr const char* ContainerStatusUnknown = "ContainerStatusUnknown";
+
+}  // namespace porthole::kubelet
