@@ -1,0 +1,31 @@
+#include "apiserver/authentication/authenticator.h"
+
+namespace porthole::apiserver {
+
+Task<std::optional<User>> CertificateAuthenticator::authenticate(const net::HttpRequest& request) {
+    const auto& certificate = request.peer.certificate;
+    if (!certificate || certificate->common_name.empty()) co_return std::optional<User>();
+    User user{.name = certificate->common_name, .groups = certificate->organizations};
+    user.extra["authentication.kubernetes.io/credential-id"] = {"X509SHA256=" + certificate->fingerprint};
+    co_return std::optional<User>(std::move(user));
+}
+
+Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) const {
+    bool refused = false;
+    for (const auto& authenticator : authenticators_) {
+        auto found = co_await authenticator->authenticate(request);
+        if (!found) {
+            if (found.error().reason == Reason::Cancelled) co_return std::move(found).error();
+            refused = true;
+            continue;
+        }
+        if (!found->has_value()) continue;
+        User user = std::move(**found);
+        if (!user.in_group(GroupAuthenticated)) user.groups.emplace_back(GroupAuthenticated);
+        co_return user;
+    }
+    if (refused) co_return Error(Reason::Unauthorized, "Unauthorized");
+    co_return User{.name = std::string(AnonymousUser), .groups = {std::string(GroupUnauthenticated)}};
+}
+
+}  // namespace porthole::apiserver

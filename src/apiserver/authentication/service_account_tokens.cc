@@ -1,0 +1,224 @@
+#include "apiserver/authentication/service_account_tokens.h"
+
+#include <algorithm>
+
+#include "api/core_v1.h"
+#include "apiserver/authentication/base64url.h"
+#include "apiserver/request/status.h"
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using api::authentication::v1::BoundObjectReference;
+using api::authentication::v1::TokenRequest;
+using schema::Value;
+
+constexpr std::int64_t MinimumSeconds = 600;
+constexpr std::int64_t MaximumSeconds = 1LL << 32;
+constexpr std::int64_t DefaultSeconds = 3600;
+/// What kubelets ask for; for the server's own audience it lasts a year, as old clients never read a renewed token.
+constexpr std::int64_t ExtendableSeconds = 3607;
+constexpr std::int64_t YearSeconds = 365 * 24 * 3600;
+/// How long a token outlives the deletion of what it is bound to.
+constexpr std::int64_t LeewaySeconds = 60;
+
+Error unauthorized(std::string why) { return Error(Reason::Unauthorized, std::move(why)); }
+
+std::int64_t seconds_now(const Clock& clock) {
+    return std::chrono::duration_cast<std::chrono::seconds>(clock.wall_now().time_since_epoch()).count();
+}
+
+Error invalid_request(const std::string& field, const std::string& why) {
+    Error error(Reason::Invalid, "TokenRequest.authentication.k8s.io \"\" is invalid: " + field + ": " + why);
+    error.details.group = "authentication.k8s.io";
+    error.details.kind = "TokenRequest";
+    error.details.causes.push_back({"FieldValueInvalid", why, field});
+    return error;
+}
+
+Value reference(const std::string& name, const std::string& uid) { return Value::object({{"name", name}, {"uid", uid}}); }
+
+/// Whether a token bound to this object has to be refused.
+bool is_gone(const api::meta::v1::ObjectMeta& metadata, std::string_view uid, std::int64_t now) {
+    if (metadata.uid != uid) return true;
+    return metadata.deletion_timestamp && metadata.deletion_timestamp->seconds() + LeewaySeconds < now;
+}
+
+}  // namespace
+
+Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, const std::string& account,
+                                                 TokenRequest request) const {
+    auto& spec = request.spec;
+    if (spec.audiences.empty()) spec.audiences = {settings_.api_audiences.front()};
+    const std::int64_t wanted = spec.expiration_seconds.value_or(DefaultSeconds);
+    if (wanted < MinimumSeconds) return invalid_request("spec.expirationSeconds", "Invalid value: " + std::to_string(wanted) + ": may not specify a duration less than 10 minutes");
+    if (wanted > MaximumSeconds) return invalid_request("spec.expirationSeconds", "Invalid value: " + std::to_string(wanted) + ": may not specify a duration larger than 2^32 seconds");
+    TRY(const auto found, reader_.find<ServiceAccount>(namespace_, account));
+    if (!found) return not_found(ServiceAccount::kind(), account);
+
+    Value kubernetes = Value::object({{"namespace", namespace_}, {"serviceaccount", reference(account, found->metadata.uid)}});
+    if (spec.bound_object_ref) TRY_VOID(check_bound(*spec.bound_object_ref, namespace_, kubernetes));
+    const std::int64_t now = seconds_now(clock_);
+    const bool extended = wanted == ExtendableSeconds && spec.audiences == std::vector{settings_.api_audiences.front()};
+    if (extended) kubernetes["warnafter"] = now + wanted;
+
+    Value audiences = Value::array();
+    for (const std::string& audience : spec.audiences) audiences.as_array().emplace_back(audience);
+    const Value claims = Value::object({{"aud", std::move(audiences)},
+                                        {"exp", now + (extended ? YearSeconds : wanted)},
+                                        {"iat", now},
+                                        {"iss", settings_.issuer},
+                                        {"jti", random_.uuid()},
+                                        {"kubernetes.io", std::move(kubernetes)},
+                                        {"nbf", now},
+                                        {"sub", "system:serviceaccount:" + namespace_ + ":" + account}});
+    const Value header = Value::object({{"alg", key_.algorithm}, {"kid", key_.id}});
+    std::string token = encode_base64url(schema::to_json(header)) + "." + encode_base64url(schema::to_json(claims));
+    TRY(const std::string signature, key_.sign(token));
+    request.status.token = token + "." + encode_base64url(signature);
+    request.status.expiration_timestamp = Timestamp::from_seconds(now + wanted);
+    spec.expiration_seconds = wanted;
+    request.metadata.name = account;
+    request.metadata.namespace_ = namespace_;
+    return request;
+}
+
+Result<void> ServiceAccountTokens::check_bound(const BoundObjectReference& bound, const std::string& namespace_, Value& claims) const {
+    const auto check_uid = [&](const api::meta::v1::ObjectMeta& metadata) -> Result<void> {
+        if (bound.uid.empty() || bound.uid == metadata.uid) return {};
+        return Error(Reason::Conflict, "the UID in the bound object reference (" + bound.uid +
+                                           ") does not match the UID in record. The object might have been deleted and then recreated");
+    };
+    if (bound.kind == "Pod") {
+        TRY(const auto pod, reader_.find<Pod>(namespace_, bound.name));
+        if (!pod) return not_found(Pod::kind(), bound.name);
+        TRY_VOID(check_uid(pod->metadata));
+        const std::string account = claims.at_path({"serviceaccount", "name"})->as_string();
+        if (pod->spec.service_account_name != account) {
+            return Error(Reason::BadRequest, "cannot bind token for serviceaccount \"" + account + "\" to pod running with different serviceaccount name.");
+        }
+        claims["pod"] = reference(bound.name, pod->metadata.uid);
+        if (pod->spec.node_name.empty()) return {};
+        TRY(const auto node, reader_.find<Node>("", pod->spec.node_name));
+        claims["node"] = reference(pod->spec.node_name, node ? node->metadata.uid : "");
+        return {};
+    }
+    if (bound.kind == "Secret") {
+        TRY(const auto secret, reader_.find<Secret>(namespace_, bound.name));
+        if (!secret) return not_found(Secret::kind(), bound.name);
+        TRY_VOID(check_uid(secret->metadata));
+        claims["secret"] = reference(bound.name, secret->metadata.uid);
+        return {};
+    }
+    if (bound.kind == "Node") {
+        TRY(const auto node, reader_.find<Node>("", bound.name));
+        if (!node) return not_found(Node::kind(), bound.name);
+        TRY_VOID(check_uid(node->metadata));
+        claims["node"] = reference(bound.name, node->metadata.uid);
+        return {};
+    }
+    return Error(Reason::BadRequest, "cannot bind token to object of type " + bound.api_version + ", Kind=" + bound.kind);
+}
+
+Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token, const std::vector<std::string>& audiences) const {
+    const std::size_t first = token.find('.');
+    const std::size_t last = token.rfind('.');
+    if (first == token.npos || last == first) return std::optional<User>();
+    const auto payload = decode_base64url(token.substr(first + 1, last - first - 1));
+    const auto header = decode_base64url(token.substr(0, first));
+    const auto signature = decode_base64url(token.substr(last + 1));
+    if (!payload || !header || !signature) return std::optional<User>();
+    const auto claims = schema::parse_json(*payload);
+    const auto head = schema::parse_json(*header);
+    if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return std::optional<User>();
+
+    if (head->string_at({"alg"}) != key_.algorithm || head->string_at({"kid"}) != key_.id || !key_.verify(token.substr(0, last), *signature)) {
+        return unauthorized("invalid bearer token: the signature is not this server's");
+    }
+    const std::int64_t now = seconds_now(clock_);
+    const auto seconds = [&](const char* name) { const Value* found = claims->find(name); return found ? found->int_or(0) : 0; };
+    if (now >= seconds("exp")) return unauthorized("service account token has expired");
+    if (now + LeewaySeconds < seconds("nbf")) return unauthorized("service account token is not valid yet");
+    const Value* aud = claims->find("aud");
+    const bool meant_for_us = aud && aud->is_array() && std::ranges::any_of(aud->as_array(), [&](const Value& one) {
+                                  return std::ranges::find(audiences, one.string_or("")) != audiences.end();
+                              });
+    if (!meant_for_us) return unauthorized("service account token has no audience of this server");
+    TRY(User user, user_of(*claims));
+    return std::optional(std::move(user));
+}
+
+Result<User> ServiceAccountTokens::user_of(const Value& claims) const {
+    const Value* kubernetes = claims.find("kubernetes.io");
+    if (!kubernetes) return unauthorized("service account token lacks its claims");
+    const std::string namespace_(kubernetes->string_at({"namespace"}));
+    const std::string account(kubernetes->string_at({"serviceaccount", "name"}));
+    const std::string uid(kubernetes->string_at({"serviceaccount", "uid"}));
+    TRY(const auto found, reader_.find<ServiceAccount>(namespace_, account));
+    if (!found || is_gone(found->metadata, uid, seconds_now(clock_))) return unauthorized("service account " + namespace_ + "/" + account + " has been deleted");
+    User user{.name = "system:serviceaccount:" + namespace_ + ":" + account,
+              .uid = uid,
+              .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_},
+              .extra = {{"authentication.kubernetes.io/credential-id", {"JTI=" + std::string(claims.string_at({"jti"}))}}}};
+    TRY_VOID(check_alive(*kubernetes, namespace_, user));
+    return user;
+}
+
+Result<void> ServiceAccountTokens::check_alive(const Value& kubernetes, const std::string& namespace_, User& user) const {
+    const std::int64_t now = seconds_now(clock_);
+    const auto bound = [&](const char* kind) { return std::pair(kubernetes.string_at({kind, "name"}), kubernetes.string_at({kind, "uid"})); };
+    if (const auto [name, uid] = bound("pod"); !name.empty()) {
+        TRY(const auto pod, reader_.find<Pod>(namespace_, name));
+        if (!pod || is_gone(pod->metadata, uid, now)) return unauthorized("the pod this token is bound to has been deleted");
+        user.extra["authentication.kubernetes.io/pod-name"] = {std::string(name)};
+        user.extra["authentication.kubernetes.io/pod-uid"] = {std::string(uid)};
+    }
+    if (const auto [name, uid] = bound("secret"); !name.empty()) {
+        TRY(const auto secret, reader_.find<Secret>(namespace_, name));
+        if (!secret || is_gone(secret->metadata, uid, now)) return unauthorized("the secret this token is bound to has been deleted");
+    }
+    if (const auto [name, uid] = bound("node"); !name.empty()) {
+        if (!kubernetes.find("pod")) {
+            TRY(const auto node, reader_.find<Node>("", name));
+            if (!node || is_gone(node->metadata, uid, now)) return unauthorized("the node this token is bound to has been deleted");
+        }
+        user.extra["authentication.kubernetes.io/node-name"] = {std::string(name)};
+        user.extra["authentication.kubernetes.io/node-uid"] = {std::string(uid)};
+    }
+    return {};
+}
+
+Value ServiceAccountTokens::jwks() const { return Value::object({{"keys", Value::array({key_.jwk})}}); }
+
+Value ServiceAccountTokens::openid_configuration() const {
+    return Value::object({{"issuer", settings_.issuer},
+                          {"jwks_uri", settings_.issuer + "/openid/v1/jwks"},
+                          {"response_types_supported", Value::array({"id_token"})},
+                          {"subject_types_supported", Value::array({"public"})},
+                          {"id_token_signing_alg_values_supported", Value::array({key_.algorithm})}});
+}
+
+Task<std::optional<User>> ServiceAccountAuthenticator::authenticate(const net::HttpRequest& request) {
+    const std::string token = bearer_token(request);
+    if (token.empty()) co_return std::optional<User>();
+    co_return tokens_.verify(token, tokens_.settings().api_audiences);
+}
+
+std::string bearer_token(const net::HttpRequest& request) {
+    constexpr std::string_view Scheme = "bearer ";
+    const std::string_view header = request.headers.get("authorization");
+    const auto same = [](char a, char b) { return (a | 0x20) == b || a == b; };
+    if (header.size() > Scheme.size() && std::ranges::equal(header.substr(0, Scheme.size()), Scheme, same)) {
+        return std::string(header.substr(header.find_first_not_of(' ', Scheme.size())));
+    }
+    constexpr std::string_view Protocol = "base64url.bearer.authorization.k8s.io.";
+    const std::string_view protocols = request.headers.get("sec-websocket-protocol");
+    const std::size_t found = protocols.find(Protocol);
+    if (found == protocols.npos) return "";
+    const std::string_view encoded = protocols.substr(found + Protocol.size());
+    return decode_base64url(encoded.substr(0, encoded.find_first_of(", "))).value_or("");
+}
+
+}  // namespace porthole::apiserver

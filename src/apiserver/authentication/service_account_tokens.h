@@ -1,0 +1,83 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/authentication_v1.h"
+#include "apiserver/authentication/authenticator.h"
+#include "apiserver/cache/object_reader.h"
+#include "runtime/random.h"
+#include "schema/value.h"
+
+namespace porthole::apiserver {
+
+/// The key that tokens are signed with. The seam keeps cryptography out of here.
+struct TokenKey {
+    std::string algorithm;  ///< as in a JWT header: "ES256"
+    std::string id;         ///< base64url of the SHA-256 of the public key
+    schema::Value jwk;      ///< the public key for /openid/v1/jwks
+    std::function<Result<std::string>(std::string_view bytes)> sign;
+    std::function<bool(std::string_view bytes, std::string_view signature)> verify;
+};
+
+/// Issues and checks the tokens of service accounts: JWTs bound to the account and, where asked, to a pod, node or secret.
+///
+/// A token holds as long as what it is bound to is there with the same uid, and until it expires.
+class ServiceAccountTokens {
+public:
+    struct Settings {
+        std::string issuer;                      ///< claim iss, an https URL
+        std::vector<std::string> api_audiences;  ///< what a token for this server is issued for; the first is the default
+    };
+    ServiceAccountTokens(TokenKey key, Settings settings, const ObjectReader& reader, const Clock& clock, Random& random)
+        : key_(std::move(key)), settings_(std::move(settings)), reader_(reader), clock_(clock), random_(random) {}
+
+    /// Fills the status of a TokenRequest for the account. Errors: NotFound, Invalid, Conflict for a wrong uid.
+    Result<api::authentication::v1::TokenRequest> issue(const std::string& namespace_, const std::string& account,
+                                                        api::authentication::v1::TokenRequest request) const;
+    /// Who the token speaks for; nullopt when it is no token of ours. Error: Unauthorized.
+    Result<std::optional<User>> verify(std::string_view token, const std::vector<std::string>& audiences) const;
+
+    const Settings& settings() const { return settings_; }
+    schema::Value jwks() const;
+    schema::Value openid_configuration() const;
+
+private:
+    Result<void> check_bound(const api::authentication::v1::BoundObjectReference& bound, const std::string& namespace_,
+                             schema::Value& claims) const;
+    Result<User> user_of(const schema::Value& claims) const;
+    Result<void> check_alive(const schema::Value& kubernetes, const std::string& namespace_, User& user) const;
+
+    TokenKey key_;
+    Settings settings_;
+    const ObjectReader& reader_;
+    const Clock& clock_;
+    Random& random_;
+};
+
+/// "Authorization: Bearer <service account token>".
+class ServiceAccountAuthenticator final : public Authenticator {
+public:
+    explicit ServiceAccountAuthenticator(const ServiceAccountTokens& tokens) : tokens_(tokens) {}
+    Task<std::optional<User>> authenticate(const net::HttpRequest& request) override;
+
+private:
+    const ServiceAccountTokens& tokens_;
+};
+
+/// "Authorization: Bearer <id>.<secret>" of a secret kube-system/bootstrap-token-<id> of type bootstrap.kubernetes.io/token.
+class BootstrapTokenAuthenticator final : public Authenticator {
+public:
+    BootstrapTokenAuthenticator(const ObjectReader& reader, const Clock& clock) : reader_(reader), clock_(clock) {}
+    Task<std::optional<User>> authenticate(const net::HttpRequest& request) override;
+
+private:
+    const ObjectReader& reader_;
+    const Clock& clock_;
+};
+
+/// The bearer token of a request; "" for none. Looks at the header and at the WebSocket subprotocol of browsers.
+std::string bearer_token(const net::HttpRequest& request);
+
+}  // namespace porthole::apiserver
