@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "client/json_slices.h"
 #include "client/transport.h"
 #include "schema/json.h"
 #include "schema/registry.h"
@@ -37,6 +38,12 @@ struct DeleteOptions {
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
 
+struct WatchOptions {
+    bool bookmarks = true;
+    Duration timeout{};          ///< the server ends the watch after it; 0 leaves that to the server
+    bool metadata_only = false;  ///< PartialObjectMetadata instead of whole objects, where the server can
+};
+
 template <class T>
 struct ObjectList {
     std::vector<T> items;
@@ -54,7 +61,9 @@ public:
         return decoded<T>(call("GET", path(T::kind(), key, ""), ""));
     }
     template <class T>
-    Task<ObjectList<T>> list(ListOptions options = {});
+    Task<ObjectList<T>> list(ListOptions options = {}) {
+        return decoded_list<T>(list_raw(T::kind(), std::move(options)));
+    }
     template <class T>
     Task<T> create(T object) {
         std::string body = schema::encode_json(object);
@@ -75,9 +84,14 @@ public:
     }
     /// POST of any body to a subresource, for example a Binding or an Eviction. Yields the reply's JSON.
     Task<net::Bytes> post(std::string path, std::string body);
+    Task<net::Bytes> put_raw(std::string path, std::string body);
+    /// DELETE of one object, or of a whole collection that `query` may narrow.
+    Task<> remove_raw(std::string path, DeleteOptions options, std::string query = "");
+    Task<net::Bytes> patch_raw(std::string path, PatchType type, std::string body);
+    Task<net::Bytes> list_raw(const schema::Kind& kind, ListOptions options, bool metadata_only = false);
 
     /// Events as raw documents from `resource_version` on; see informer.h for the comfortable form.
-    Task<std::unique_ptr<ApiStream>> watch(const schema::Kind& kind, ListOptions options, bool bookmarks = true);
+    Task<std::unique_ptr<ApiStream>> watch(const schema::Kind& kind, ListOptions options, WatchOptions watch = {});
     /// GET of any path.
     Task<net::Bytes> get_raw(std::string path, std::string query = "");
 
@@ -87,16 +101,15 @@ public:
 
 private:
     Task<net::Bytes> call(std::string method, std::string path, std::string query, std::string body = "",
-                          std::string content_type = "");
-    Task<net::Bytes> patch_raw(std::string path, PatchType type, std::string body);
-    Task<> remove_raw(std::string path, DeleteOptions options);
-    Task<net::Bytes> list_raw(const schema::Kind& kind, ListOptions options);
+                          std::string content_type = "", std::string accept = "");
 
     template <class T>
     static Task<T> decoded(Task<net::Bytes> reply) {
         CO_TRY(const net::Bytes bytes, co_await std::move(reply));
         co_return schema::decode_json<T>(*bytes);
     }
+    template <class T>
+    static Task<ObjectList<T>> decoded_list(Task<net::Bytes> reply);
     template <class T>
     Task<T> put(T object, std::string subresource) {
         std::string body = schema::encode_json(object);
@@ -106,7 +119,29 @@ private:
     Transport& transport_;
 };
 
-/// The Error that a reply of 400 or more stands for.
+/// The Error that a reply of 400 or more stands for: a Status, or whatever a proxy in between has said.
 Error error_of_status(int code, std::string_view body);
+
+/// A list reply cut into its items.
+struct ListSlices {
+    std::vector<std::string_view> items;
+    std::string resource_version, continue_;
+};
+Result<ListSlices> slice_list(std::string_view body);
+
+template <class T>
+Task<ObjectList<T>> Client::decoded_list(Task<net::Bytes> reply) {
+    CO_TRY(const net::Bytes bytes, co_await std::move(reply));
+    CO_TRY(ListSlices slices, slice_list(*bytes));
+    ObjectList<T> list;
+    list.items.reserve(slices.items.size());
+    for (const std::string_view item : slices.items) {
+        CO_TRY(T object, schema::decode_json<T>(item));
+        list.items.push_back(std::move(object));
+    }
+    list.resource_version = std::move(slices.resource_version);
+    list.continue_ = std::move(slices.continue_);
+    co_return std::move(list);
+}
 
 }  // namespace porthole::client

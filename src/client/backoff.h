@@ -1,0 +1,28 @@
+#pragma once
+#include <algorithm>
+
+#include "runtime/event_loop.h"
+#include "runtime/random.h"
+
+namespace porthole::client {
+
+/// Waits that double from `first` to `limit`, each stretched by up to `jitter` of itself so that many clients do not return at once.
+class Backoff {
+public:
+    Backoff(Random& random, Duration first, Duration limit, double jitter = 0.5)
+        : random_(random), first_(first), limit_(limit), next_(first), jitter_(jitter) {}
+
+    Duration next() {
+        const Duration wait = next_;
+        next_ = std::min(limit_, next_ * 2);
+        return wait + Duration(static_cast<Duration::rep>(static_cast<double>(wait.count()) * jitter_ * random_.fraction()));
+    }
+    void reset() { next_ = first_; }
+
+private:
+    Random& random_;
+    Duration first_, limit_, next_;
+    double jitter_;
+};
+
+}  // namespace porthole::client

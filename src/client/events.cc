@@ -1,0 +1,139 @@
+#include "client/events.h"
+
+#include <fmt/format.h>
+
+#include "schema/value.h"
+
+namespace porthole::client {
+namespace {
+
+using api::core::v1::Event;
+using api::core::v1::ObjectReference;
+
+constexpr std::size_t Remembered = 4096;
+constexpr std::size_t LongestBacklog = 1000;
+constexpr double BurstPerObject = 25;
+constexpr double RefillPerSecond = 1.0 / 300;
+constexpr std::size_t SimilarAllowed = 10;
+constexpr Duration SimilarInterval = std::chrono::minutes(10);
+constexpr int Attempts = 12;
+constexpr Duration BetweenAttempts = std::chrono::seconds(10);
+constexpr std::size_t LongestMessage = 1024;
+
+std::string identity(const Event& event) {
+    const ObjectReference& object = event.involved_object;
+    return fmt::format("{}/{}/{}/{}/{}/{}/{}/{}", event.source.component, object.api_version, object.kind, object.namespace_, object.name,
+                       object.uid, object.field_path, event.type);
+}
+
+}  // namespace
+
+template <class T>
+T& EventRecorder::Recent<T>::at(const std::string& key) {
+    auto found = entries.find(key);
+    if (found != entries.end()) {
+        order.splice(order.begin(), order, found->second.second);
+        return found->second.first;
+    }
+    order.push_front(key);
+    if (order.size() > Remembered) {
+        entries.erase(order.back());
+        order.pop_back();
+    }
+    return entries.emplace(key, std::pair(T(), order.begin())).first->second.first;
+}
+
+EventRecorder::EventRecorder(EventLoop& loop, Client& client, Logger log, std::string component, std::string host)
+    : loop_(loop), client_(client), log_(std::move(log)), component_(std::move(component)), host_(std::move(host)) {}
+
+bool EventRecorder::within_budget(const std::string& key) {
+    Budget& budget = budgets_.at(key);
+    if (budget.known) {
+        const double passed = std::chrono::duration<double>(loop_.now() - budget.refilled).count();
+        budget.tokens = std::min(BurstPerObject, budget.tokens + passed * RefillPerSecond);
+    }
+    budget.known = true;
+    budget.refilled = loop_.now();
+    if (budget.tokens < 1) return false;
+    budget.tokens -= 1;
+    return true;
+}
+
+/// True when so many different messages have come lately that this one goes into the combined event.
+bool EventRecorder::combine(const std::string& key, const std::string& message) {
+    Similar& similar = similar_.at(key);
+    if (loop_.now() - similar.last > SimilarInterval) similar.messages.clear();
+    similar.last = loop_.now();
+    if (similar.messages.size() < SimilarAllowed) similar.messages.insert(message);
+    return similar.messages.size() >= SimilarAllowed;
+}
+
+void EventRecorder::record(const ObjectReference& object, std::string type, std::string reason, std::string message,
+                           std::map<std::string, std::string> annotations) {
+    Event event;
+    const SystemTime now = loop_.wall_now();
+    event.involved_object = object;
+    event.type = std::move(type);
+    event.reason = std::move(reason);
+    if (message.size() > LongestMessage) message.resize(LongestMessage);
+    event.message = std::move(message);
+    event.source.component = component_;
+    event.source.host = host_;
+    event.reporting_component = component_;
+    event.reporting_instance = host_;
+    event.first_timestamp = event.last_timestamp = Timestamp(now);
+    event.count = 1;
+    event.metadata.namespace_ = object.namespace_.empty() ? "default" : object.namespace_;
+    last_stamp_ = std::max<std::int64_t>(last_stamp_ + 1, now.time_since_epoch().count());
+    event.metadata.name = fmt::format("{}.{:x}", object.name, last_stamp_);
+    event.metadata.annotations = std::move(annotations);
+
+    if (combine(identity(event) + "/" + event.reason, event.message)) event.message = "(combined from similar events): " + event.message;
+    if (!within_budget(identity(event)) || pending_.size() >= LongestBacklog) return;
+    pending_.push(std::move(event));
+}
+
+Task<> EventRecorder::run() {
+    for (;;) {
+        CO_TRY(std::optional<Event> event, co_await pending_.next());
+        if (!event) co_return {};
+        CO_CHECK(co_await write(std::move(*event)));
+    }
+}
+
+Task<> EventRecorder::write(Event event) {
+    const bool combined = event.message.starts_with("(combined from similar events)");
+    const std::string key = identity(event) + "/" + event.reason + "/" + (combined ? "combined" : event.message);
+    for (int attempt = 1; attempt <= Attempts; ++attempt) {
+        Result<void> written = co_await create_or_count(event, key);
+        if (written) co_return {};
+        const Error& error = written.error();
+        if (error.reason == Reason::Cancelled) co_return cancelled_error();
+        if (error.reason != Reason::Unavailable && error.reason != Reason::TooManyRequests && error.reason != Reason::ServiceUnavailable) {
+            log_.debug("event refused", {{"reason", event.reason}, {"object", event.involved_object.name}, {"error", error.message}});
+            co_return {};
+        }
+        CO_CHECK(co_await loop_.sleep(BetweenAttempts));
+    }
+    co_return {};
+}
+
+Task<> EventRecorder::create_or_count(const Event& event, const std::string& key) {
+    Written known = written_.at(key);
+    if (known.count > 0) {
+        const schema::Value change = schema::Value::object({{"count", known.count + 1},
+                                                            {"lastTimestamp", event.last_timestamp.to_string()},
+                                                            {"message", event.message}});
+        Result<Event> counted = co_await client_.patch<Event>(known.event, PatchType::Merge, schema::to_json(change));
+        if (counted) {
+            written_.at(key) = {known.event, known.count + 1};
+            co_return {};
+        }
+        if (counted.error().reason != Reason::NotFound) co_return std::move(counted).error();
+    }
+    CO_TRY(const Event created, co_await client_.create(event));
+    written_.at(key) = {key_of(created), 1};
+    co_return {};
+}
+
+}  // namespace porthole::client

@@ -1,0 +1,153 @@
+#include "client/http_transport.h"
+
+#include <charconv>
+
+#include "client/client.h"
+#include "client/kubeconfig.h"
+
+namespace porthole::client {
+namespace {
+
+constexpr std::size_t LongestEvent = 16 << 20;
+
+/// Events of a watch, one a line.
+class LineStream final : public ApiStream {
+public:
+    explicit LineStream(std::unique_ptr<net::HttpBody> body) : body_(std::move(body)) {}
+
+    Task<std::optional<net::Bytes>> next() override {
+        for (;;) {
+            const std::size_t end = buffer_.find('\n', searched_);
+            if (end != buffer_.npos) {
+                std::string line = buffer_.substr(start_, end - start_);
+                start_ = searched_ = end + 1;
+                if (line.empty()) continue;
+                co_return std::optional<net::Bytes>(std::make_shared<const std::string>(std::move(line)));
+            }
+            buffer_.erase(0, start_);
+            start_ = 0;
+            searched_ = buffer_.size();
+            if (buffer_.size() > LongestEvent) co_return Error(Reason::RequestEntityTooLarge, "a watch event is longer than 16 MiB");
+            CO_TRY(std::optional<std::string> piece, co_await body_->next());
+            // An event that was cut off is no event: the watch is resumed before it.
+            if (!piece) co_return std::optional<net::Bytes>();
+            buffer_ += *piece;
+        }
+    }
+
+private:
+    std::unique_ptr<net::HttpBody> body_;
+    std::string buffer_;
+    std::size_t start_ = 0, searched_ = 0;
+};
+
+Task<std::string> read_all(net::HttpBody& body) {
+    std::string text;
+    for (;;) {
+        CO_TRY(std::optional<std::string> piece, co_await body.next());
+        if (!piece) co_return std::move(text);
+        if (text.size() < 65536) text += *piece;
+    }
+}
+
+struct Url {
+    bool tls = true;
+    std::string host;
+    std::uint16_t port = 443;
+    std::string prefix;
+};
+
+Result<Url> parse_url(const std::string& text) {
+    const auto refused = [&](const char* why) { return Error(Reason::BadRequest, "server \"" + text + "\": " + why); };
+    Url url;
+    std::string_view rest = text;
+    if (rest.starts_with("https://")) rest.remove_prefix(8);
+    else if (rest.starts_with("http://")) {
+        rest.remove_prefix(7);
+        url.tls = false;
+        url.port = 80;
+    } else return refused("must begin with https:// or http://");
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    url.prefix = rest.substr(slash);
+    while (url.prefix.ends_with('/')) url.prefix.pop_back();
+    std::string_view authority = rest.substr(0, slash), port;
+    if (authority.starts_with('[')) {
+        const std::size_t close = authority.find(']');
+        if (close == authority.npos) return refused("the bracket of the address is not closed");
+        url.host = authority.substr(1, close - 1);
+        port = authority.substr(close + 1);
+    } else {
+        const std::size_t colon = std::min(authority.find(':'), authority.size());
+        url.host = authority.substr(0, colon);
+        port = authority.substr(colon);
+    }
+    if (url.host.empty()) return refused("has no host");
+    if (port.empty()) return url;
+    port.remove_prefix(1);
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+    if (error != std::errc() || end != port.data() + port.size() || url.port == 0) return refused("has a bad port");
+    return url;
+}
+
+}  // namespace
+
+HttpTransport::HttpTransport(std::unique_ptr<net::HttpClient> http, Options options)
+    : http_(std::move(http)), options_(std::move(options)) {}
+HttpTransport::~HttpTransport() = default;
+
+net::HttpRequest HttpTransport::to_http(ApiRequest request) const {
+    net::HttpRequest http;
+    http.headers.add("host", options_.host);
+    http.headers.add("user-agent", options_.user_agent);
+    http.headers.add("accept", request.accept.empty() ? "application/json" : std::move(request.accept));
+    if (!request.body.empty())
+        http.headers.add("content-type", request.content_type.empty() ? "application/json" : std::move(request.content_type));
+    if (options_.bearer_token) {
+        if (const std::string token = options_.bearer_token(); !token.empty()) http.headers.add("authorization", "Bearer " + token);
+    }
+    http.method = std::move(request.method);
+    http.path = options_.prefix + request.path;
+    http.query = std::move(request.query);
+    http.body = std::move(request.body);
+    return http;
+}
+
+Task<ApiResponse> HttpTransport::call(ApiRequest request) {
+    CO_TRY(net::HttpResponse response, co_await http_->send(to_http(std::move(request))));
+    co_return ApiResponse{response.code, std::make_shared<const std::string>(std::move(response.body))};
+}
+
+Task<std::unique_ptr<ApiStream>> HttpTransport::watch(ApiRequest request) {
+    CO_TRY(std::unique_ptr<net::HttpBody> body, co_await http_->open(to_http(std::move(request))));
+    if (body->code() != 200) {
+        CO_TRY(const std::string text, co_await read_all(*body));
+        co_return error_of_status(body->code(), text);
+    }
+    co_return std::unique_ptr<ApiStream>(std::make_unique<LineStream>(std::move(body)));
+}
+
+Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
+                                                       std::function<std::string()> read_token) {
+    TRY(const Url url, parse_url(config.server));
+    std::shared_ptr<const net::TlsClientContext> tls;
+    if (url.tls) {
+        net::TlsClientOptions options;
+        options.ca_pem = config.ca_pem;
+        options.certificate_pem = config.certificate_pem;
+        options.key_pem = config.key_pem;
+        options.server_name = config.server_name;
+        options.insecure_skip_verify = config.insecure_skip_verify;
+        TRY(tls, net::TlsClientContext::create(options));
+    }
+    HttpTransport::Options options;
+    options.host = (url.host.contains(':') ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
+    options.prefix = url.prefix;
+    options.user_agent = std::move(user_agent);
+    if (!config.token_file.empty() && read_token) options.bearer_token = std::move(read_token);
+    else if (!config.token.empty()) options.bearer_token = [token = config.token] { return token; };
+    net::Endpoint endpoint{url.host, url.port, ""};
+    return std::unique_ptr<Transport>(
+        std::make_unique<HttpTransport>(std::make_unique<net::HttpClient>(loop, std::move(endpoint), std::move(tls)), std::move(options)));
+}
+
+}  // namespace porthole::client

@@ -1,0 +1,41 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/transport.h"
+#include "net/http_client.h"
+
+namespace porthole::client {
+
+struct ClientConfig;
+
+/// Reaches an API server by HTTP. Who we are is a client certificate (in `http`) or a bearer token.
+class HttpTransport final : public Transport {
+public:
+    struct Options {
+        std::string host;         ///< for the header Host (":authority" of HTTP/2)
+        std::string prefix;       ///< of every path; "" or "/something"
+        std::string user_agent = "porthole";
+        std::function<std::string()> bearer_token;  ///< asked for every request, so that it may be renewed; may be empty
+    };
+
+    HttpTransport(std::unique_ptr<net::HttpClient> http, Options options);
+    ~HttpTransport() override;
+
+    Task<ApiResponse> call(ApiRequest request) override;
+    Task<std::unique_ptr<ApiStream>> watch(ApiRequest request) override;
+
+private:
+    net::HttpRequest to_http(ApiRequest request) const;
+
+    std::unique_ptr<net::HttpClient> http_;
+    Options options_;
+};
+
+/// A transport for what a kubeconfig says. `read_token` reads `config.token_file`, and may be empty where that is.
+/// Error: BadRequest for a server that is no URL; what TLS has to say about certificates and keys.
+Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
+                                                       std::function<std::string()> read_token = {});
+
+}  // namespace porthole::client

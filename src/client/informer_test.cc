@@ -1,0 +1,158 @@
+#include "client/informer.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "api/core_v1.h"
+#include "client/fake/fake_api.h"
+#include "runtime/sim/sim_loop.h"
+
+using namespace std::chrono_literals;
+
+namespace porthole::client {
+namespace {
+
+using api::core::v1::Pod;
+
+Pod pod(const std::string& name, const std::string& node = "") {
+    Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = name;
+    pod.spec.node_name = node;
+    return pod;
+}
+
+struct InformerTest : testing::Test {
+    InformerTest() { watch(pods); }
+    ~InformerTest() override { EXPECT_TRUE(sim::run(loop, scope.close())); }
+
+    void watch(Informer<Pod>& informer) {
+        informer.subscribe({
+            .added = [this](const auto& now) { heard += "+" + now->metadata.name; },
+            .updated = [this](const auto& old, const auto& now) { heard += "~" + now->metadata.name + old->spec.node_name + now->spec.node_name; },
+            .deleted = [this](const auto& last) { heard += "-" + last->metadata.name; },
+        });
+    }
+    void start() {
+        scope.spawn(pods.run());
+        loop.advance(1s);
+    }
+    std::string take() { return std::exchange(heard, ""); }
+    std::size_t lists() {
+        return static_cast<std::size_t>(std::ranges::count_if(api.requests(), [](const auto& request) { return request.method == "GET"; }));
+    }
+
+    sim::SimLoop loop;
+    FakeApi api{loop};
+    Client client{api};
+    SeededRandom random{7};
+    InformerContext context{loop, client, random, Logger(make_null_sink(), "test")};
+    Informer<Pod> pods{context};
+    std::string heard;
+    Scope scope{loop};
+};
+
+TEST_F(InformerTest, DeliversWhatIsThereAndThenEveryChange) {
+    api.put(pod("a"));
+    EXPECT_FALSE(pods.synced());
+    start();
+    EXPECT_TRUE(pods.synced());
+    EXPECT_EQ(take(), "+a");
+    api.put(pod("b"));
+    api.put(pod("a", "n1"));
+    api.erase<Pod>({"ns", "b"});
+    loop.run_ready();
+    EXPECT_EQ(take(), "+b~an1-b");
+    EXPECT_EQ(pods.find({"ns", "a"})->spec.node_name, "n1");
+    EXPECT_EQ(pods.size(), 1u);
+    EXPECT_EQ(lists(), 1u);
+}
+
+TEST_F(InformerTest, ResumesABrokenWatchWithoutListingAgain) {
+    api.put(pod("a"));
+    start();
+    api.drop_watches();
+    api.put(pod("b"));
+    loop.advance(2s);
+    EXPECT_EQ(take(), "+a+b");
+    EXPECT_EQ(lists(), 1u);
+}
+
+TEST_F(InformerTest, AnExpiredWatchIsRelistedAndOnlyDifferencesAreHeard) {
+    for (const char* name : {"gone", "kept", "changed"}) api.put(pod(name));
+    start();
+    EXPECT_EQ(take(), "+changed+gone+kept");
+    api.drop_watches();
+    api.erase<Pod>({"ns", "gone"});
+    api.put(pod("changed", "n2"));
+    api.put(pod("new"));
+    api.expire_watches();
+    loop.advance(10s);
+    EXPECT_EQ(take(), "-gone~changedn2+new");
+    EXPECT_EQ(lists(), 2u);
+}
+
+TEST_F(InformerTest, WaitsLongerAndLongerForAServerThatIsAway) {
+    int asked = 0;
+    api.set_fault([&](const ApiRequest&) {
+        ++asked;
+        return Error(Reason::Unavailable, "connection refused");
+    });
+    start();
+    loop.advance(10min);
+    EXPECT_GT(asked, 10);
+    EXPECT_LT(asked, 40);
+    api.set_fault({});
+    api.put(pod("a"));
+    loop.advance(1min);
+    EXPECT_EQ(take(), "+a");
+}
+
+TEST_F(InformerTest, FindsByIndexAsObjectsMove) {
+    const auto by_node = pods.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; });
+    api.put(pod("a", "n1"));
+    api.put(pod("b", "n1"));
+    start();
+    EXPECT_EQ(by_node.find("n1").size(), 2u);
+    api.put(pod("b", "n2"));
+    api.erase<Pod>({"ns", "a"});
+    loop.run_ready();
+    EXPECT_TRUE(by_node.find("n1").empty());
+    ASSERT_EQ(by_node.find("n2").size(), 1u);
+    EXPECT_EQ(by_node.find("n2")[0]->metadata.name, "b");
+}
+
+TEST_F(InformerTest, ASelectionForgetsWhatNoLongerFits) {
+    Informer<Pod> mine(context, {.field_selector = "spec.nodeName=n1"});
+    api.put(pod("a", "n1"));
+    api.put(pod("b", "n2"));
+    scope.spawn(mine.run());
+    loop.advance(1s);
+    EXPECT_EQ(mine.list().size(), 1u);
+    api.put(pod("a", "n3"));
+    api.put(pod("b", "n1"));
+    loop.run_ready();
+    ASSERT_EQ(mine.list().size(), 1u);
+    EXPECT_EQ(mine.list()[0]->metadata.name, "b");
+}
+
+TEST_F(InformerTest, ALateHandlerHearsOfWhatIsCached) {
+    api.put(pod("a"));
+    start();
+    take();
+    watch(pods);
+    EXPECT_EQ(take(), "+a");
+}
+
+TEST_F(InformerTest, OneSelectionIsShared) {
+    Informers informers(context);
+    EXPECT_EQ(&informers.get<Pod>(), &informers.get<Pod>());
+    EXPECT_NE(&informers.get<Pod>(), &informers.get<Pod>({.namespace_ = "x"}));
+    informers.start();
+    EXPECT_TRUE(sim::run(loop, informers.wait_for_sync(), 10s));
+    EXPECT_TRUE(sim::run(loop, informers.close()));
+}
+
+}  // namespace
+}  // namespace porthole::client

@@ -1,0 +1,113 @@
+#include "client/json_slices.h"
+
+#include <string>
+
+namespace porthole::client {
+namespace {
+
+Error malformed(const char* what) { return Error(Reason::BadRequest, std::string("malformed JSON: ") + what); }
+
+class Slicer {
+public:
+    explicit Slicer(std::string_view text) : text_(text) {}
+
+    bool take(char c) {
+        skip_space();
+        if (at_end() || text_[position_] != c) return false;
+        ++position_;
+        return true;
+    }
+    bool at_end() const { return position_ >= text_.size(); }
+
+    Result<std::string_view> value() {
+        skip_space();
+        const std::size_t start = position_;
+        if (at_end()) return malformed("unexpected end");
+        const char first = text_[position_];
+        if (first == '"') {
+            TRY_VOID(skip_string());
+        } else if (first == '{' || first == '[') {
+            TRY_VOID(skip_nested());
+        } else {
+            position_ = std::min(text_.find_first_of(",]} \t\r\n", position_), text_.size());
+            if (position_ == start) return malformed("a value is missing");
+        }
+        return text_.substr(start, position_ - start);
+    }
+
+private:
+    void skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
+
+    Result<void> skip_string() {
+        for (++position_;;) {
+            position_ = text_.find_first_of("\"\\", position_);
+            if (position_ == text_.npos) return malformed("unterminated string");
+            if (text_[position_] == '"') break;
+            position_ += 2;
+        }
+        ++position_;
+        return {};
+    }
+    Result<void> skip_nested() {
+        std::size_t depth = 0;
+        for (;;) {
+            position_ = text_.find_first_of("\"{}[]", position_);
+            if (position_ == text_.npos) return malformed("unterminated object or array");
+            const char c = text_[position_];
+            if (c == '"') {
+                TRY_VOID(skip_string());
+                continue;
+            }
+            ++position_;
+            if (c == '{' || c == '[') ++depth;
+            else if (--depth == 0) return {};
+        }
+    }
+
+    std::string_view text_;
+    std::size_t position_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string_view, std::string_view>>> json_members(std::string_view json) {
+    Slicer slicer(json);
+    std::vector<std::pair<std::string_view, std::string_view>> members;
+    if (!slicer.take('{')) return malformed("an object is expected");
+    if (slicer.take('}')) return members;
+    do {
+        TRY(const std::string_view key, slicer.value());
+        if (!slicer.take(':')) return malformed("a colon is missing");
+        TRY(const std::string_view value, slicer.value());
+        members.emplace_back(json_plain_string(key), value);
+    } while (slicer.take(','));
+    if (!slicer.take('}')) return malformed("unterminated object");
+    return members;
+}
+
+Result<std::vector<std::string_view>> json_elements(std::string_view json) {
+    Slicer slicer(json);
+    std::vector<std::string_view> elements;
+    if (!slicer.take('[')) return malformed("an array is expected");
+    if (slicer.take(']')) return elements;
+    do {
+        TRY(const std::string_view value, slicer.value());
+        elements.push_back(value);
+    } while (slicer.take(','));
+    if (!slicer.take(']')) return malformed("unterminated array");
+    return elements;
+}
+
+Result<std::string_view> json_member(std::string_view json, std::string_view key) {
+    TRY(const auto members, json_members(json));
+    for (const auto& [name, value] : members)
+        if (name == key) return value;
+    return std::string_view();
+}
+
+std::string_view json_plain_string(std::string_view slice) {
+    if (slice.size() < 2 || slice.front() != '"') return {};
+    return slice.substr(1, slice.size() - 2);
+}
+
+}  // namespace porthole::client

@@ -1,0 +1,21 @@
+#pragma once
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole::client {
+
+/// Cuts JSON text into its parts without reading them, so that each part is decoded once, straight into its struct.
+///
+/// Only the nesting is looked at; what the slices hold is judged by the decoder they are given to. The slices point into `json`.
+/// Error: BadRequest when `json` is no object or array, or is cut off.
+Result<std::vector<std::pair<std::string_view, std::string_view>>> json_members(std::string_view json);
+Result<std::vector<std::string_view>> json_elements(std::string_view json);
+/// The value of the object's member `key` (without escapes), or "" where there is none.
+Result<std::string_view> json_member(std::string_view json, std::string_view key);
+/// A string slice without its quotes, escapes left as they are; "" for anything else.
+std::string_view json_plain_string(std::string_view slice);
+
+}  // namespace porthole::client

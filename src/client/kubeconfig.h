@@ -1,0 +1,69 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/file_system.h"
+#include "schema/value.h"
+
+namespace porthole::client {
+
+/// How to reach a server and as whom, ready to use: files that the configuration names have been read.
+struct ClientConfig {
+    std::string server;      ///< "https://host:port[/prefix]"
+    std::string ca_pem;      ///< "" means the system's roots
+    std::string server_name; ///< expected in the certificate; "" means the server's host
+    bool insecure_skip_verify = false;
+    std::string certificate_pem, key_pem;  ///< client certificate, or ""
+    std::string token;
+    std::string token_file;  ///< read again from time to time; wins over `token`
+    std::string namespace_;  ///< "default" unless the context says otherwise
+    bool operator==(const ClientConfig&) const = default;
+};
+
+/// A cluster, a user and a context of one name, as `porthole up` adds them.
+struct KubeconfigEntry {
+    std::string name;
+    std::string server;
+    std::string ca_pem, certificate_pem, key_pem, token;
+};
+
+/// A kubeconfig document. What it does not know is kept as it was.
+class Kubeconfig {
+public:
+    /// An empty one.
+    Kubeconfig();
+    /// Error: BadRequest, naming what is wrong; `text` may be empty. YAML or JSON.
+    static Result<Kubeconfig> parse(std::string_view text);
+    std::string text() const;
+
+    std::string current_context() const;
+    std::vector<std::string> contexts() const;
+
+    /// Adds what `other` has and this one has not; of things with one name this one's stay. Relative paths in `other`
+    /// become relative to `folder`, where its file is.
+    void merge(const Kubeconfig& other, const std::string& folder);
+    /// Adds or replaces the cluster, the user and the context of that name and makes the context the current one.
+    void set_entry(const KubeconfigEntry& entry);
+    /// Removes the three; the current context is unset if it was this one. True when anything was there.
+    bool remove_entry(const std::string& name);
+
+    /// What `context` ("" for the current one) says. Error: NotFound, BadRequest; Io for files that cannot be read.
+    Result<ClientConfig> resolve(FileSystem& files, const std::string& context = "") const;
+
+private:
+    explicit Kubeconfig(schema::Value document);
+    schema::Value document_;
+};
+
+/// The files that kubectl would read: those of `kubeconfig_variable` (as in KUBECONFIG, separated by ":"), else ~/.kube/config.
+std::vector<std::string> kubeconfig_paths(const std::string& kubeconfig_variable, const std::string& home);
+/// All of them merged; files that are missing count as empty. Error: BadRequest or Io, naming the file.
+Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::string>& paths);
+
+/// Changes one file as a whole, with mode 0600, so that no reader ever sees half of it, and under kubectl's own lock
+/// ("<path>.lock"). Error: AlreadyExists when somebody else holds the lock for long.
+Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const KubeconfigEntry& entry);
+Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name);
+
+}  // namespace porthole::client

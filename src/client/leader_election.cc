@@ -1,0 +1,128 @@
+#include "client/leader_election.h"
+
+#include "runtime/scope.h"
+
+namespace porthole::client {
+namespace {
+
+using api::coordination::v1::Lease;
+using api::coordination::v1::LeaseSpec;
+
+/// The first of two tasks to end decides; the other is cancelled.
+class FirstOf final : public Operation<void> {
+public:
+    FirstOf(Task<> a, Task<> b) : tasks_{std::move(a), std::move(b)} {}
+
+private:
+    void start() override {
+        for (auto& context : contexts_) context.emplace(loop());
+        for (int i = 0; i < 2; ++i) start_task(std::move(tasks_[i]), *contexts_[i], [this, i](Result<void> result) { ended(i, std::move(result)); });
+    }
+    void cancel() override {
+        for (auto& context : contexts_) context->cancel();
+    }
+    void ended(int index, Result<void> result) {
+        if (!first_) {
+            first_.emplace(std::move(result));
+            contexts_[1 - index]->cancel();
+        }
+        if (++ended_ == 2) complete_later(std::move(*first_));
+    }
+    Task<> tasks_[2];
+    std::optional<TaskContext> contexts_[2];
+    std::optional<Result<void>> first_;
+    int ended_ = 0;
+};
+
+Task<> first_of(Task<> a, Task<> b) {
+    FirstOf operation(std::move(a), std::move(b));
+    co_return co_await operation;
+}
+
+}  // namespace
+
+LeaderElector::LeaderElector(EventLoop& loop, Client& client, Random& random, Logger log, NamespacedName key, std::string identity,
+                             Timing timing)
+    : loop_(loop), client_(client), random_(random), log_(std::move(log)), key_(std::move(key)), identity_(std::move(identity)), timing_(timing) {}
+
+bool LeaderElector::expired(const Lease& lease) {
+    if (lease.spec != observed_) {
+        observed_ = lease.spec;
+        observed_at_ = loop_.now();
+    }
+    if (lease.spec.holder_identity.value_or("").empty()) return true;
+    return loop_.now() >= observed_at_ + std::chrono::seconds(lease.spec.lease_duration_seconds.value_or(15));
+}
+
+Task<bool> LeaderElector::try_acquire() {
+    const MicroTimestamp now(loop_.wall_now());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timing_.lease).count();
+    Result<Lease> found = co_await client_.get<Lease>(key_);
+    if (!found) {
+        if (found.error().reason != Reason::NotFound) co_return std::move(found).error();
+        Lease fresh;
+        fresh.metadata.namespace_ = key_.namespace_;
+        fresh.metadata.name = key_.name;
+        fresh.spec.holder_identity = identity_;
+        fresh.spec.lease_duration_seconds = static_cast<std::int32_t>(seconds);
+        fresh.spec.acquire_time = fresh.spec.renew_time = now;
+        fresh.spec.lease_transitions = 0;
+        CO_CHECK(co_await client_.create(std::move(fresh)));
+        co_return true;
+    }
+    Lease lease = std::move(*found);
+    const bool ours = lease.spec.holder_identity == identity_;
+    if (!expired(lease) && !ours) co_return false;
+    if (!ours) {
+        lease.spec.acquire_time = now;
+        lease.spec.lease_transitions = lease.spec.lease_transitions.value_or(0) + 1;
+    }
+    lease.spec.holder_identity = identity_;
+    lease.spec.lease_duration_seconds = static_cast<std::int32_t>(seconds);
+    lease.spec.renew_time = now;
+    CO_CHECK(co_await client_.update(std::move(lease)));
+    co_return true;
+}
+
+Task<> LeaderElector::renew() {
+    MonotonicTime renewed = loop_.now();
+    for (;;) {
+        CO_CHECK(co_await loop_.sleep(timing_.retry));
+        const Result<bool> held = co_await try_acquire();
+        if (held && *held) {
+            renewed = loop_.now();
+            continue;
+        }
+        if (!held && held.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (held || loop_.now() - renewed >= timing_.renew) co_return Error(Reason::Conflict, "leadership of " + key_.text() + " is lost");
+    }
+}
+
+Task<> LeaderElector::release() {
+    CO_TRY(Lease lease, co_await client_.get<Lease>(key_));
+    if (lease.spec.holder_identity != identity_) co_return {};
+    lease.spec.holder_identity = "";
+    lease.spec.lease_duration_seconds = 1;
+    CO_CHECK(co_await client_.update(std::move(lease)));
+    co_return {};
+}
+
+Task<> LeaderElector::run(std::function<Task<>()> lead) {
+    for (;;) {
+        const Result<bool> acquired = co_await try_acquire();
+        if (acquired && *acquired) break;
+        if (!acquired && acquired.error().reason == Reason::Cancelled) co_return cancelled_error();
+        const double stretch = 1 + 1.2 * random_.fraction();
+        CO_CHECK(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
+    }
+    log_.info("leading", {{"lease", key_.text()}});
+    leading_ = true;
+    Result<void> ended = co_await first_of(lead(), renew());
+    leading_ = false;
+    const bool lost = !ended && ended.error().reason == Reason::Conflict;
+    const bool cancelled = !ended && ended.error().reason == Reason::Cancelled;
+    if (!lost && !cancelled) (void)co_await release();
+    co_return ended;
+}
+
+}  // namespace porthole::client

@@ -1,0 +1,57 @@
+#include "client/selectors.h"
+
+#include <algorithm>
+
+namespace porthole::client {
+namespace {
+
+using api::meta::v1::LabelSelector;
+using api::meta::v1::LabelSelectorRequirement;
+
+bool holds(const LabelSelectorRequirement& requirement, const Labels& labels) {
+    const auto found = labels.find(requirement.key);
+    const bool present = found != labels.end();
+    const auto listed = [&] { return std::ranges::find(requirement.values, found->second) != requirement.values.end(); };
+    if (requirement.operator_ == "In") return present && listed();
+    if (requirement.operator_ == "NotIn") return !present || !listed();
+    if (requirement.operator_ == "Exists") return present;
+    if (requirement.operator_ == "DoesNotExist") return !present;
+    return false;
+}
+
+std::string joined(const std::vector<std::string>& values) {
+    std::string text;
+    for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
+    return text;
+}
+
+}  // namespace
+
+bool contains_all(const Labels& labels, const Labels& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& pair) {
+        const auto found = labels.find(pair.first);
+        return found != labels.end() && found->second == pair.second;
+    });
+}
+
+bool matches(const LabelSelector& selector, const Labels& labels) {
+    return contains_all(labels, selector.match_labels) &&
+           std::ranges::all_of(selector.match_expressions, [&](const auto& requirement) { return holds(requirement, labels); });
+}
+
+bool matches(const std::optional<LabelSelector>& selector, const Labels& labels) { return selector && matches(*selector, labels); }
+
+bool selects_everything(const LabelSelector& selector) { return selector.match_labels.empty() && selector.match_expressions.empty(); }
+
+std::string to_query(const LabelSelector& selector) {
+    std::vector<std::string> terms;
+    for (const auto& [key, value] : selector.match_labels) terms.push_back(key + "=" + value);
+    for (const LabelSelectorRequirement& requirement : selector.match_expressions) {
+        if (requirement.operator_ == "Exists") terms.push_back(requirement.key);
+        else if (requirement.operator_ == "DoesNotExist") terms.push_back("!" + requirement.key);
+        else terms.push_back(requirement.key + (requirement.operator_ == "In" ? " in (" : " notin (") + joined(requirement.values) + ")");
+    }
+    return joined(terms);
+}
+
+}  // namespace porthole::client

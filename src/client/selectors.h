@@ -1,0 +1,26 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/meta_v1.h"
+
+namespace porthole::client {
+
+using Labels = std::map<std::string, std::string>;
+
+/// Every pair of `wanted` is in `labels`; nothing wanted is always there. This is how a Service selects.
+bool contains_all(const Labels& labels, const Labels& wanted);
+
+/// Whether `labels` fulfil the selector. An empty one selects everything; one with an unknown operator nothing.
+bool matches(const api::meta::v1::LabelSelector& selector, const Labels& labels);
+/// A selector that is not there selects nothing.
+bool matches(const std::optional<api::meta::v1::LabelSelector>& selector, const Labels& labels);
+
+/// Nothing is asked for, so everything is selected.
+bool selects_everything(const api::meta::v1::LabelSelector& selector);
+
+/// The form for a query: "a=b,c in (d,e),!f".
+std::string to_query(const api::meta::v1::LabelSelector& selector);
+
+}  // namespace porthole::client
