@@ -1,0 +1,132 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/request/api_object.h"
+#include "apiserver/request/names.h"
+#include "apiserver/request/user.h"
+#include "base/time.h"
+#include "runtime/event_loop.h"
+#include "apiserver/request/field_errors.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// When metadata.generation counts up.
+enum class Generation : std::uint8_t {
+    None,                ///< the field stays absent
+    OnSpecChange,
+    OnSpecOrAnnotationChange,
+    OnChangeOutsideMetadata,
+    Constant,            ///< 1 from the start
+};
+
+/// What a rule may know beside the objects.
+struct WriteContext {
+    const User& user;
+    Timestamp now;
+    bool dry_run = false;
+};
+
+/// Extra conditions and records that are committed together with an object, such as a service's address.
+struct TransactionDraft {
+    std::vector<store::Guard> guards;
+    std::vector<store::Operation> operations;
+};
+
+/// A field that selectors may name.
+struct SelectableField {
+    std::string_view name;         ///< dotted, for example "spec.nodeName"
+    std::string_view absent = "";  ///< its text where the object does not have it
+    std::string_view path = "";    ///< where it stands, if that is not its name
+};
+
+/// What is special about a kind beyond its tables. A kind without rules of its own has these defaults.
+///
+/// The functions may be empty. They see the object in the version that is stored.
+struct KindRules {
+    std::string_view group, kind;
+    names::NameRule name_rule = names::NameRule::Subdomain;
+    Generation generation = Generation::None;
+    bool create_on_update = false;       ///< PUT of a missing name creates it
+    bool unconditional_update = true;    ///< PUT may leave metadata.resourceVersion out
+    bool keeps_created_status = false;   ///< status sent with a create is stored
+    bool orphans_by_default = false;     ///< DELETE without a policy leaves dependents alone
+    Duration time_to_live{};             ///< 0: for ever
+    /// Beside metadata.name and metadata.namespace.
+    std::vector<SelectableField> selectable_fields;
+    /// The one of them by which watchers are indexed; "" for none.
+    std::string_view topic_field;
+
+    std::function<void(ApiObject&)> set_defaults;
+    std::function<void(ApiObject&, const WriteContext&)> prepare_for_create;
+    /// After status and system metadata have been taken from `old`.
+    std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_update;
+    std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_status_update;
+    std::function<void(const ApiObject&, FieldErrors&)> validate;
+    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_update;
+    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_status_update;
+    std::function<void(const ApiObject&, const ApiObject* old, std::vector<std::string>&)> warn;
+    /// How long a deletion waits for the node, given what the request asks for; empty for kinds that go at once.
+    std::function<std::int64_t(const ApiObject&, std::optional<std::int64_t> requested)> grace_period;
+    /// Whether more than metadata.finalizers stands in the way of the object's removal.
+    std::function<bool(const ApiObject&)> delays_removal;
+    /// Marks an object that begins to be deleted but stays for now.
+    std::function<void(ApiObject&)> begin_deletion;
+    /// Reserves and releases what belongs to the object; `object` is null for a deletion, `old` for a creation. May change the
+    /// object. Called again when the commit loses a race.
+    std::function<Result<void>(ApiObject* object, const ApiObject* old, TransactionDraft&, FieldErrors&)> amend;
+};
+
+/// The functions of a kind's rules written on its struct; see KindRules for what each is for.
+template <class T>
+struct TypedRules {
+    void (*set_defaults)(T&) = nullptr;
+    void (*prepare_for_create)(T&, const WriteContext&) = nullptr;
+    void (*prepare_for_update)(T&, const T& old, const WriteContext&) = nullptr;
+    void (*prepare_for_status_update)(T&, const T& old, const WriteContext&) = nullptr;
+    void (*validate)(const T&, FieldErrors&) = nullptr;
+    void (*validate_update)(const T&, const T& old, FieldErrors&) = nullptr;
+    void (*validate_status_update)(const T&, const T& old, FieldErrors&) = nullptr;
+    void (*warn)(const T&, const T* old, std::vector<std::string>&) = nullptr;
+};
+
+/// Rules for T's kind, with `typed` in place of the untyped functions.
+template <class T>
+KindRules rules_for(TypedRules<T> typed = {}) {
+    KindRules rules{.group = T::kind().group, .kind = T::kind().kind};
+    if (typed.set_defaults) rules.set_defaults = [f = typed.set_defaults](ApiObject& object) { f(object.edit<T>()); };
+    const auto prepare = [](auto f) {
+        return [f](ApiObject& object, const ApiObject& old, const WriteContext& context) {
+            f(object.edit<T>(), old.view<T>(), context);
+        };
+    };
+    const auto compare = [](auto f) {
+        return [f](const ApiObject& object, const ApiObject& old, FieldErrors& errors) {
+            f(object.view<T>(), old.view<T>(), errors);
+        };
+    };
+    if (typed.prepare_for_create) {
+        rules.prepare_for_create = [f = typed.prepare_for_create](ApiObject& object, const WriteContext& context) {
+            f(object.edit<T>(), context);
+        };
+    }
+    if (typed.prepare_for_update) rules.prepare_for_update = prepare(typed.prepare_for_update);
+    if (typed.prepare_for_status_update) rules.prepare_for_status_update = prepare(typed.prepare_for_status_update);
+    if (typed.validate) {
+        rules.validate = [f = typed.validate](const ApiObject& object, FieldErrors& errors) { f(object.view<T>(), errors); };
+    }
+    if (typed.validate_update) rules.validate_update = compare(typed.validate_update);
+    if (typed.validate_status_update) rules.validate_status_update = compare(typed.validate_status_update);
+    if (typed.warn) {
+        rules.warn = [f = typed.warn](const ApiObject& object, const ApiObject* old, std::vector<std::string>& warnings) {
+            f(object.view<T>(), old ? &old->view<T>() : nullptr, warnings);
+        };
+    }
+    return rules;
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,90 @@
+#include "apiserver/request/api_object.h"
+
+#include "schema/convert.h"
+#include "schema/compare.h"
+#include "schema/json.h"
+#include "schema/scalar.h"
+
+namespace porthole::apiserver {
+namespace {
+
+ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
+    const schema::Field* field = kind.type->find_field("metadata");
+    CHECK(field && field->type == &ObjectMeta::schema_type());
+    return *static_cast<ObjectMeta*>(schema::member(structure, field->offset));
+}
+
+}  // namespace
+
+const schema::Value& ApiObject::tree() const {
+    if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
+    return *tree_;
+}
+
+schema::Value& ApiObject::edit_tree() {
+    tree();
+    struct_.reset();
+    tree_metadata_.reset();
+    return *tree_;
+}
+
+const void* ApiObject::structure() const {
+    if (!struct_) {
+        struct_.emplace(*kind_->type);
+        // Conforming has refused what does not fit the tables, so this cannot fail.
+        CHECK(schema::from_value(*kind_->type, struct_->get(), *tree_).has_value());
+    }
+    return struct_->get();
+}
+
+void* ApiObject::edit_structure() {
+    structure();
+    tree_.reset();
+    tree_metadata_.reset();
+    return struct_->get();
+}
+
+const ObjectMeta& ApiObject::metadata() const {
+    if (struct_) return metadata_in(*kind_, struct_->get());
+    if (!tree_metadata_) {
+        tree_metadata_.emplace();
+        CHECK(schema::from_value(ObjectMeta::schema_type(), &*tree_metadata_, schema::at(*tree_, "metadata")).has_value());
+    }
+    return *tree_metadata_;
+}
+
+ObjectMeta& ApiObject::begin_metadata_change() {
+    if (is_built_in()) return metadata_in(*kind_, edit_structure());
+    metadata();
+    return *tree_metadata_;
+}
+
+void ApiObject::end_metadata_change() {
+    if (!is_built_in()) (*tree_)["metadata"] = schema::to_value(*tree_metadata_);
+}
+
+void ApiObject::copy_field(std::string_view field, const ApiObject& from) {
+    const schema::Value* value = from.tree().find(field);
+    if (value) edit_tree()[field] = *value;
+    else edit_tree().erase(field);
+}
+
+bool ApiObject::same_field(std::string_view field, const ApiObject& other) const {
+    const schema::Field* described = kind_->type->find_field(field);
+    if (struct_ && other.struct_ && described && described->type && described->is_single() && !described->access) {
+        return schema::equal(*described->type, schema::member(struct_->get(), described->offset),
+                             schema::member(other.struct_->get(), described->offset));
+    }
+    return schema::at(tree(), field) == schema::at(other.tree(), field);
+}
+
+void ApiObject::clear_field(std::string_view field) { edit_tree().erase(field); }
+
+std::string ApiObject::to_json() const {
+    if (!struct_) return schema::to_json(*tree_);
+    std::string text;
+    schema::append_json(*kind_, struct_->get(), text);
+    return text;
+}
+
+}  // namespace porthole::apiserver

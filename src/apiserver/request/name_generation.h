@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "runtime/random.h"
+
+namespace porthole::apiserver {
+
+/// A name from metadata.generateName: the prefix, cut to leave room, and five random characters that spell no words.
+std::string generated_name(std::string_view prefix, Random& random);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,146 @@
+#include "apiserver/request/negotiation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr std::string_view Json = "application/json";
+constexpr std::string_view Yaml = "application/yaml";
+constexpr std::string_view Protobuf = "application/vnd.kubernetes.protobuf";
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    return result;
+}
+
+template <class Visit>
+void split(std::string_view text, char separator, Visit visit) {
+    while (true) {
+        const std::size_t end = text.find(separator);
+        visit(trim(text.substr(0, end)));
+        if (end == std::string_view::npos) return;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::optional<Encoding> encoding_named(std::string_view type, bool stream) {
+    if (type == Json || type == "*/*" || type == "application/*") return Encoding::Json;
+    if (type == Protobuf) return Encoding::Protobuf;
+    if (!stream && (type == Yaml || type == "application/x-yaml" || type == "text/yaml")) return Encoding::Yaml;
+    return std::nullopt;
+}
+
+std::optional<OutputForm> form_of(const MediaType& clause, bool transforms_allowed, bool stream) {
+    const auto encoding = encoding_named(clause.type, stream);
+    if (!encoding) return std::nullopt;
+    OutputForm form;
+    form.encoding = *encoding;
+    form.pretty = clause.parameter("pretty") == "1";
+    const std::string_view as = clause.parameter("as");
+    if (as.empty()) return form;
+    const std::string_view version = clause.parameter("v");
+    if (!transforms_allowed || clause.parameter("g") != "meta.k8s.io" || (version != "v1" && version != "v1beta1")) return std::nullopt;
+    form.transform_version = version;
+    if (as == "Table") {
+        if (*encoding == Encoding::Protobuf) return std::nullopt;
+        form.transform = Transform::Table;
+    } else if (as == "PartialObjectMetadata") {
+        form.transform = Transform::PartialObjectMetadata;
+    } else if (as == "PartialObjectMetadataList") {
+        form.transform = Transform::PartialObjectMetadataList;
+    } else {
+        return std::nullopt;
+    }
+    return form;
+}
+
+}  // namespace
+
+std::string OutputForm::content_type(bool stream) const {
+    switch (encoding) {
+        case Encoding::Json: return std::string(Json);
+        case Encoding::Yaml: return std::string(Yaml);
+        case Encoding::Protobuf: return std::string(Protobuf) + (stream ? ";stream=watch" : "");
+    }
+    return std::string(Json);
+}
+
+std::string_view MediaType::parameter(std::string_view name) const {
+    const auto found = std::ranges::find(parameters, name, &std::pair<std::string, std::string>::first);
+    return found == parameters.end() ? std::string_view() : std::string_view(found->second);
+}
+
+MediaType parse_media_type(std::string_view text) {
+    MediaType media;
+    bool first = true;
+    split(text, ';', [&](std::string_view part) {
+        if (std::exchange(first, false)) {
+            media.type = lower(part);
+            return;
+        }
+        const std::size_t equals = part.find('=');
+        const std::string name = lower(trim(part.substr(0, equals)));
+        std::string_view value = equals == std::string_view::npos ? std::string_view() : trim(part.substr(equals + 1));
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+        if (name == "q") {
+            std::from_chars(value.data(), value.data() + value.size(), media.quality);
+        } else if (!name.empty()) {
+            media.parameters.emplace_back(name, std::string(value));
+        }
+    });
+    return media;
+}
+
+std::vector<MediaType> parse_accept(std::string_view header) {
+    std::vector<MediaType> clauses;
+    split(header, ',', [&](std::string_view part) {
+        if (part.empty()) return;
+        MediaType clause = parse_media_type(part);
+        const auto place = std::ranges::upper_bound(clauses, clause.quality, std::greater(), &MediaType::quality);
+        clauses.insert(place, std::move(clause));
+    });
+    return clauses;
+}
+
+Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream) {
+    if (trim(accept).empty()) return OutputForm();
+    std::optional<OutputForm> best;
+    for (const MediaType& clause : parse_accept(accept)) {
+        if (clause.quality <= 0) continue;
+        const auto form = form_of(clause, transforms_allowed, stream);
+        if (!form) continue;
+        const bool better = !best || (best->encoding == Encoding::Protobuf && form->encoding == Encoding::Json &&
+                                      form->transform == best->transform);
+        if (better) best = form;
+    }
+    if (best) return *best;
+    return Error(Reason::NotAcceptable,
+                 stream ? "only the following media types are accepted: application/json;stream=watch, "
+                          "application/vnd.kubernetes.protobuf;stream=watch"
+                        : "only the following media types are accepted: application/json, application/yaml, "
+                          "application/vnd.kubernetes.protobuf");
+}
+
+Result<Encoding> encoding_of_content_type(std::string_view content_type) {
+    if (trim(content_type).empty()) return Encoding::Json;
+    const MediaType media = parse_media_type(content_type);
+    if (media.type == Json) return Encoding::Json;
+    if (media.type == Protobuf) return Encoding::Protobuf;
+    if (media.type == Yaml || media.type == "application/x-yaml" || media.type == "text/yaml") return Encoding::Yaml;
+    return Error(Reason::UnsupportedMediaType,
+                 "the body of the request was in an unknown format - accepted media types include: application/json, "
+                 "application/yaml, application/vnd.kubernetes.protobuf");
+}
+
+}  // namespace porthole::apiserver

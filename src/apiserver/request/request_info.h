@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http.h"
+
+namespace porthole::apiserver {
+
+/// What a request asks for, read from its method, path and query alone: the words that authorisation, audit and routing share.
+///
+/// "/apis/apps/v1/namespaces/a/deployments/web/scale" is group apps, version v1, namespace a, resource deployments, name web,
+/// subresource scale. A path outside /api and /apis is no resource request; its verb is the method in lower case.
+struct RequestInfo {
+    bool is_resource = false;
+    std::string path;  ///< decoded
+    std::string verb;  ///< get, list, watch, create, update, patch, delete, deletecollection; or the method in lower case
+    std::string group, version, namespace_, resource, subresource, name;
+    std::vector<std::string> rest;  ///< path segments after the subresource, for proxies
+    std::vector<std::pair<std::string, std::string>> query;
+
+    /// The first value of a query parameter, or "".
+    std::string_view parameter(std::string_view name) const;
+    bool has_parameter(std::string_view name) const;
+    /// True for "true", "1" and the like, and for a parameter that stands alone.
+    bool flag(std::string_view name) const;
+    /// "" for a discovery path such as /apis/apps/v1.
+    std::string resource_and_subresource() const { return subresource.empty() ? resource : resource + "/" + subresource; }
+    /// Streams or waits at length: watch, log, exec, attach, portforward, proxy.
+    bool long_running() const;
+};
+
+RequestInfo parse_request_info(const net::HttpRequest& request);
+RequestInfo parse_request_info(std::string_view method, std::string_view path, std::string_view query);
+
+/// The name a list or watch is narrowed to by its field selector "metadata.name=x"; "" for none.
+std::string name_in_field_selector(std::string_view selector);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,29 @@
+#pragma once
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace porthole::apiserver {
+
+/// Who makes a request.
+struct User {
+    std::string name, uid;
+    std::vector<std::string> groups;
+    std::map<std::string, std::vector<std::string>> extra;
+
+    bool in_group(std::string_view group) const { return std::ranges::find(groups, group) != groups.end(); }
+};
+
+inline constexpr std::string_view AnonymousUser = "system:anonymous";
+inline constexpr std::string_view GroupMasters = "system:masters";
+inline constexpr std::string_view GroupAuthenticated = "system:authenticated";
+inline constexpr std::string_view GroupUnauthenticated = "system:unauthenticated";
+
+/// The server's own components in its process: may do everything.
+inline User loopback_user() {
+    return {.name = "system:apiserver", .groups = {std::string(GroupMasters), std::string(GroupAuthenticated)}};
+}
+
+}  // namespace porthole::apiserver

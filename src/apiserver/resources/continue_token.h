@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/record.h"
+
+namespace porthole::apiserver {
+
+/// Where a list in pages goes on, as an opaque URL-safe text.
+struct ContinueToken {
+    store::Revision revision;
+    std::string start_key;
+
+    /// Error: BadRequest for a text that is no token, or one of another list.
+    static Result<ContinueToken> parse(std::string_view text, std::string_view prefix);
+    std::string text(std::string_view prefix) const;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,105 @@
+#include "apiserver/resources/object_attributes.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+const schema::Value* at_dotted(const schema::Value& object, std::string_view path) {
+    const schema::Value* value = &object;
+    while (value) {
+        const std::size_t dot = path.find('.');
+        value = value->find(path.substr(0, dot));
+        if (dot == std::string_view::npos) return value;
+        path.remove_prefix(dot + 1);
+    }
+    return nullptr;
+}
+
+std::string text_of(const SelectableField& field, const schema::Value& object) {
+    const schema::Value* value = at_dotted(object, field.path.empty() ? field.name : field.path);
+    if (!value || value->is_null()) return std::string(field.absent);
+    if (value->is_string()) return value->as_string().empty() ? std::string(field.absent) : value->as_string();
+    if (value->is_bool()) return value->as_bool() ? "true" : "false";
+    if (value->is_int()) return std::to_string(value->as_int());
+    return std::string(field.absent);
+}
+
+Error unselectable(const KindRules& rules, const std::string& field) {
+    if (rules.selectable_fields.empty()) {
+        return Error(Reason::BadRequest,
+                     '"' + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+    }
+    return Error(Reason::BadRequest, "field label not supported: " + field);
+}
+
+}  // namespace
+
+ObjectAttributes::ObjectAttributes(const KindRules& rules, const schema::Value& object)
+    : rules_(rules), name_(object.string_at({"metadata", "name"})), namespace_(object.string_at({"metadata", "namespace"})) {
+    if (const schema::Value* labels = object.at_path({"metadata", "labels"}); labels && labels->is_object()) {
+        labels_.reserve(labels->as_object().size());
+        for (const schema::Member& member : labels->as_object()) labels_.emplace_back(member.key, member.value.string_or(""));
+        std::ranges::sort(labels_);
+    }
+    fields_.reserve(rules.selectable_fields.size());
+    for (const SelectableField& field : rules.selectable_fields) fields_.push_back(text_of(field, object));
+}
+
+std::string_view ObjectAttributes::topic() const { return rules_.topic_field.empty() ? std::string_view() : field(rules_.topic_field); }
+
+const std::string* ObjectAttributes::find_label(std::string_view key) const {
+    const auto found = std::ranges::lower_bound(labels_, key, std::less<>(), &std::pair<std::string, std::string>::first);
+    return found == labels_.end() || found->first != key ? nullptr : &found->second;
+}
+
+std::string_view ObjectAttributes::field(std::string_view name) const {
+    if (name == "metadata.name") return name_;
+    if (name == "metadata.namespace") return namespace_;
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+        if (rules_.selectable_fields[i].name == name) return fields_[i];
+    return {};
+}
+
+Result<ObjectFilter> ObjectFilter::create(const KindRules& rules, std::string_view label_selector, std::string_view field_selector) {
+    ObjectFilter filter;
+    TRY(filter.labels_, LabelSelector::parse(label_selector));
+    TRY(filter.fields_, FieldSelector::parse(field_selector));
+    for (const FieldSelector::Term& term : filter.fields_.terms()) {
+        const bool known = term.field == "metadata.name" || term.field == "metadata.namespace" ||
+                           std::ranges::find(rules.selectable_fields, term.field, &SelectableField::name) != rules.selectable_fields.end();
+        if (!known) return unselectable(rules, term.field);
+    }
+    return filter;
+}
+
+bool ObjectFilter::matches(const store::Record& record) const {
+    if (empty()) return true;
+    const ObjectAttributes& attributes = attributes_of(record);
+    return labels_.matches_by([&](const std::string& key) { return attributes.find_label(key); }) &&
+           fields_.matches([&](const std::string& field) { return attributes.field(field); });
+}
+
+std::string_view ObjectFilter::equal_to(std::string_view field) const {
+    for (const FieldSelector::Term& term : fields_.terms())
+        if (term.field == field && term.equal) return term.value;
+    return {};
+}
+
+const ObjectAttributes& attributes_of(const store::Record& record) {
+    CHECK(record.attributes);
+    return static_cast<const ObjectAttributes&>(*record.attributes);
+}
+
+store::AttributesOf make_attributes_of(const ResourceTable& resources) {
+    return [&resources](std::string_view key, std::string_view value) -> std::shared_ptr<const store::Attributes> {
+        const Resource* resource = resources.find_by_key(key);
+        if (!resource) return nullptr;
+        const auto tree = schema::parse_json(value);
+        return std::make_shared<ObjectAttributes>(*resource->rules, tree ? *tree : schema::null_value());
+    };
+}
+
+}  // namespace porthole::apiserver

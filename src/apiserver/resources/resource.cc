@@ -1,0 +1,80 @@
+#include "apiserver/resources/resource.h"
+
+#include "apiserver/cache/keys.h"
+
+#include <algorithm>
+
+namespace porthole::apiserver {
+namespace {
+
+std::string path_of(std::string_view group, std::string_view version, std::string_view plural) {
+    return std::string(group) + '/' + std::string(version) + '/' + std::string(plural);
+}
+
+}  // namespace
+
+std::string Resource::key(std::string_view namespace_, std::string_view name) const {
+    return prefix_of(kind->namespaced() ? namespace_ : std::string_view()) + std::string(name);
+}
+
+std::string Resource::prefix_of(std::string_view namespace_) const {
+    return namespace_.empty() ? prefix : prefix + std::string(namespace_) + '/';
+}
+
+ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules,
+                             std::map<std::string, Conversion> conversions) {
+    std::map<std::string, const KindRules*> rules_of;
+    for (KindRules& one : rules) {
+        rules_.push_back(std::make_unique<KindRules>(std::move(one)));
+        const bool first = rules_of.emplace(std::string(rules_.back()->group) + '/' + std::string(rules_.back()->kind), rules_.back().get()).second;
+        CHECK(first);
+    }
+    for (const schema::Kind* kind : registry.kinds()) {
+        if (!kind->is(schema::Kind::Resource)) continue;
+        // A kind that is never stored (a review) is known to discovery and answered by its own handler.
+        if (kind->storage_version.empty()) continue;
+        const schema::Kind* stored = registry.find_kind(kind->storage_group, kind->storage_version, kind->kind);
+        if (!stored) continue;
+        auto resource = std::make_unique<Resource>();
+        resource->kind = kind;
+        resource->stored = stored;
+        const std::string name = std::string(stored->group) + '/' + std::string(stored->kind);
+        auto found = rules_of.find(name);
+        if (found == rules_of.end()) {
+            rules_.push_back(std::make_unique<KindRules>(KindRules{.group = stored->group, .kind = stored->kind}));
+            found = rules_of.emplace(name, rules_.back().get()).first;
+        }
+        resource->rules = found->second;
+        resource->prefix = kind_prefix(*stored);
+        if (const auto conversion = conversions.find(kind->api_version() + '/' + std::string(kind->kind)); conversion != conversions.end())
+            resource->conversion = conversion->second;
+        if (kind == stored) {
+            by_prefix_.emplace(resource->prefix, resource.get());
+            stored_.push_back(resource.get());
+        }
+        by_path_.emplace(path_of(kind->group, kind->version, kind->plural), std::move(resource));
+    }
+}
+
+const Resource* ResourceTable::find(std::string_view group, std::string_view version, std::string_view plural) const {
+    const auto found = by_path_.find(path_of(group, version, plural));
+    return found == by_path_.end() ? nullptr : found->second.get();
+}
+
+const Resource& ResourceTable::stored(std::string_view group, std::string_view plural) const {
+    const auto found = std::ranges::find_if(stored_, [&](const Resource* one) { return one->kind->group == group && one->kind->plural == plural; });
+    CHECK(found != stored_.end());
+    return **found;
+}
+
+const Resource* ResourceTable::find_by_key(std::string_view key) const {
+    constexpr std::string_view Root = "/registry/";
+    if (!key.starts_with(Root)) return nullptr;
+    const std::size_t group_end = key.find('/', Root.size());
+    const std::size_t end = group_end == std::string_view::npos ? group_end : key.find('/', group_end + 1);
+    if (end == std::string_view::npos) return nullptr;
+    const auto found = by_prefix_.find(key.substr(0, end + 1));
+    return found == by_prefix_.end() ? nullptr : found->second;
+}
+
+}  // namespace porthole::apiserver

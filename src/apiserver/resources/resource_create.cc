@@ -1,0 +1,120 @@
+#include "api/core_v1.h"
+#include "apiserver/cache/keys.h"
+#include "apiserver/kinds/object_meta.h"
+#include "apiserver/request/name_generation.h"
+#include "apiserver/request/status.h"
+#include "apiserver/resources/resource_store.h"
+#include "schema/fields.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr int NameAttempts = 8;
+
+store::Guard namespace_guard(const std::string& namespace_) { return store::Guard::present(object_key(api::core::v1::Namespace::kind(), "", namespace_)); }
+
+Error missing_namespace(const std::string& namespace_) {
+    Error error(Reason::NotFound, "namespaces \"" + namespace_ + "\" not found");
+    error.details.kind = "namespaces";
+    error.details.name = namespace_;
+    return error;
+}
+
+}  // namespace
+
+WriteContext ResourceStore::write_context(const WriteRequest& request) const {
+    return {.user = request.user, .now = Timestamp(seams_.clock.wall_now()), .dry_run = request.dry_run};
+}
+
+AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& request, AdmissionOperation operation) const {
+    return {.operation = operation,
+            .kind = *request.resource.stored,
+            .subresource = request.subresource,
+            .namespace_ = request.namespace_,
+            .name = request.name,
+            .user = request.user,
+            .dry_run = request.dry_run,
+            .warnings = request.warnings,
+            .audit_annotations = request.audit_annotations};
+}
+
+Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
+    if (!object.metadata().resource_version.empty()) co_return bad_request("resourceVersion should not be set on objects to be created");
+    const std::string prefix = object.metadata().generate_name;
+    if (!object.name().empty() || prefix.empty()) {
+        request.name = object.name();
+        co_return co_await create_named(std::move(request), std::move(object));
+    }
+    for (int attempt = 1;; ++attempt) {
+        ApiObject named(object);
+        request.name = generated_name(prefix, seams_.random);
+        named.edit_metadata([&](ObjectMeta& metadata) { metadata.name = request.name; });
+        auto written = co_await create_named(request, std::move(named));
+        const bool clash = !written && written.error().reason == Reason::AlreadyExists;
+        if (!clash || attempt == NameAttempts) co_return std::move(written);
+    }
+}
+
+void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
+    const KindRules& rules = *request.resource.rules;
+    if (request.resource.stored->is(schema::Kind::HasStatus) && !rules.keeps_created_status) object.clear_field("status");
+    object.edit_metadata([&](ObjectMeta& metadata) {
+        metadata.uid = seams_.random.uuid();
+        metadata.creation_timestamp = Timestamp(seams_.clock.wall_now());
+        metadata.deletion_timestamp.reset();
+        metadata.deletion_grace_period_seconds.reset();
+        metadata.self_link.clear();
+        metadata.generation = rules.generation == Generation::None ? 0 : 1;
+    });
+    if (rules.prepare_for_create) rules.prepare_for_create(object, write_context(request));
+}
+
+Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object) {
+    const Resource& resource = request.resource;
+    const KindRules& rules = *resource.rules;
+    if (rules.set_defaults) rules.set_defaults(object);
+    AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
+    attributes.object = &object;
+    CO_CHECK(co_await seams_.admission.admit(attributes));
+    prepare_create(request, object);
+    if (rules.set_defaults) rules.set_defaults(object);
+
+    FieldErrors errors;
+    validate_metadata(object.metadata(), *resource.stored, rules, errors);
+    if (rules.validate) rules.validate(object, errors);
+    else schema::validate_structure(object.tree(), *resource.stored, errors);
+    if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
+    if (rules.warn) rules.warn(object, nullptr, request.warnings);
+    CO_CHECK(co_await seams_.admission.validate(attributes));
+
+    const std::string key = resource.key(request.namespace_, request.name);
+    while (true) {
+        if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
+        TransactionDraft draft;
+        if (rules.amend) {
+            ApiObject amended(object);
+            CO_CHECK(rules.amend(&amended, nullptr, draft, errors));
+            if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
+            object = std::move(amended);
+        }
+        if (request.dry_run) co_return Written{bytes_of(object.to_json()), true};
+
+        store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+        transaction.guards.push_back(store::Guard::absent(key));
+        if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
+        store::Put put = put_of(resource, key, object);
+        if (rules.time_to_live > Duration::zero()) {
+            CO_TRY(put.lease, co_await seams_.store.shared_lease(rules.time_to_live));
+        }
+        transaction.operations.push_back(std::move(put));
+        auto committed = co_await seams_.store.commit(std::move(transaction));
+        if (committed) co_return Written{committed->events.back()->record->value, true};
+        // A guard of the object itself, or of what goes with it.
+        if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
+        if (committed.error().reason == Reason::NotFound && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
+        const bool lost_race = committed.error().reason == Reason::AlreadyExists || committed.error().reason == Reason::Conflict;
+        if (!lost_race || !rules.amend) co_return std::move(committed).error();
+    }
+}
+
+}  // namespace porthole::apiserver

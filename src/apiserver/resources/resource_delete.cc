@@ -1,0 +1,164 @@
+#include <algorithm>
+
+#include "apiserver/request/status.h"
+#include "apiserver/resources/resource_store.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr std::string_view OrphanFinalizer = "orphan";
+constexpr std::string_view ForegroundFinalizer = "foregroundDeletion";
+constexpr int ConflictRetries = 5;
+
+bool has(const std::vector<std::string>& finalizers, std::string_view one) { return std::ranges::find(finalizers, one) != finalizers.end(); }
+
+/// The finalizers that the garbage collector answers for, as the request's policy (or the kind's) wants them.
+std::vector<std::string> finalizers_for_policy(const KindRules& rules, const ObjectMeta& metadata, const DeleteOptions& options) {
+    bool orphan = false, foreground = false;
+    if (options.orphan_dependents) {
+        orphan = *options.orphan_dependents;
+    } else if (!options.propagation_policy.empty()) {
+        orphan = options.propagation_policy == "Orphan";
+        foreground = options.propagation_policy == "Foreground";
+    } else {
+        const bool decided = has(metadata.finalizers, OrphanFinalizer) || has(metadata.finalizers, ForegroundFinalizer);
+        if (decided) return metadata.finalizers;
+        orphan = rules.orphans_by_default;
+    }
+    std::vector<std::string> finalizers;
+    for (const std::string& finalizer : metadata.finalizers)
+        if (finalizer != OrphanFinalizer && finalizer != ForegroundFinalizer) finalizers.push_back(finalizer);
+    if (orphan) finalizers.emplace_back(OrphanFinalizer);
+    if (foreground) finalizers.emplace_back(ForegroundFinalizer);
+    return finalizers;
+}
+
+Result<void> check_preconditions(const Resource& resource, const std::string& name, const ObjectMeta& metadata, const DeleteOptions& options) {
+    if (options.uid && *options.uid != metadata.uid) {
+        return conflict(*resource.kind, name,
+                        "the UID in the precondition (" + *options.uid + ") does not match the UID in record (" + metadata.uid +
+                            "). The object might have been deleted and then recreated");
+    }
+    if (options.resource_version && *options.resource_version != metadata.resource_version) {
+        return conflict(*resource.kind, name,
+                        "the ResourceVersion in the precondition (" + *options.resource_version +
+                            ") does not match the ResourceVersion in record (" + metadata.resource_version +
+                            "). The object might have been modified");
+    }
+    return {};
+}
+
+/// Sets when the object is to be gone. A second request may only bring that forward. False when it changes nothing.
+bool set_deletion_time(ObjectMeta& metadata, std::int64_t grace, Timestamp now) {
+    if (!metadata.deletion_timestamp) {
+        metadata.deletion_timestamp = now + std::chrono::seconds(grace);
+        metadata.deletion_grace_period_seconds = grace;
+        if (metadata.generation > 0) ++metadata.generation;
+        return true;
+    }
+    const std::int64_t before = metadata.deletion_grace_period_seconds.value_or(0);
+    if (grace >= before) return false;
+    // The time counts from the first request.
+    Timestamp when = *metadata.deletion_timestamp + std::chrono::seconds(grace - before);
+    if (when < now) {
+        when = now;
+        if (grace != 0) grace = 1;
+    }
+    metadata.deletion_timestamp = when;
+    metadata.deletion_grace_period_seconds = grace;
+    return true;
+}
+
+}  // namespace
+
+Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options) {
+    const std::string key = request.resource.key(request.namespace_, request.name);
+    for (int attempt = 1;; ++attempt) {
+        const store::RecordPtr current = seams_.store.get(key);
+        if (!current) co_return not_found(*request.resource.kind, request.name);
+        auto removed = co_await remove_once(request, current, options);
+        const bool lost_race = !removed && removed.error().reason == Reason::Conflict && removed.error().details.name.empty();
+        if (!lost_race) co_return std::move(removed);
+        if (attempt == ConflictRetries) co_return modified_meanwhile(*request.resource.kind, request.name);
+    }
+}
+
+Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options) {
+    const Resource& resource = request.resource;
+    const KindRules& rules = *resource.rules;
+    CO_TRY(ApiObject object, stored_object(resource, *current));
+    CO_CHECK(check_preconditions(resource, request.name, object.metadata(), options));
+    AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
+    attributes.old_object = &object;
+    CO_CHECK(co_await seams_.admission.admit(attributes));
+    CO_CHECK(co_await seams_.admission.validate(attributes));
+
+    const std::int64_t grace = rules.grace_period ? rules.grace_period(object, options.grace_period_seconds) : 0;
+    const std::vector<std::string> finalizers = finalizers_for_policy(rules, object.metadata(), options);
+    const bool stays = grace > 0 || !finalizers.empty() || (rules.delays_removal && rules.delays_removal(object));
+    Removed removed{.name = object.name(), .uid = object.metadata().uid};
+    if (!stays) {
+        removed.gone = true;
+        removed.bytes = current->value;
+        if (request.dry_run) co_return removed;
+        co_return co_await commit_removal(request, current, std::move(object));
+    }
+
+    bool changed = finalizers != object.metadata().finalizers;
+    const bool begins = !object.is_deleting();
+    object.edit_metadata([&](ObjectMeta& metadata) {
+        metadata.finalizers = finalizers;
+        changed = set_deletion_time(metadata, grace, Timestamp(seams_.clock.wall_now())) || changed;
+    });
+    if (begins && rules.begin_deletion) rules.begin_deletion(object);
+    removed.bytes = current->value;
+    if (!changed) co_return removed;
+    if (request.dry_run) {
+        removed.bytes = bytes_of(object.to_json());
+        co_return removed;
+    }
+    store::Transaction transaction;
+    transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
+    store::Put put = put_of(resource, current->key, std::move(object));
+    put.lease = current->lease;
+    transaction.operations.push_back(std::move(put));
+    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    removed.bytes = committed.events.back()->record->value;
+    co_return removed;
+}
+
+Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object) {
+    Removed removed{.gone = true, .name = object.name(), .uid = object.metadata().uid};
+    TransactionDraft draft;
+    if (request.resource.rules->amend) {
+        FieldErrors errors;
+        CO_CHECK(request.resource.rules->amend(nullptr, &object, draft, errors));
+    }
+    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+    transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
+    transaction.operations.push_back(store::Delete{current->key});
+    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    const store::EventPtr& event = committed.events.back();
+    removed.bytes = event ? event->record->value : current->value;
+    co_return removed;
+}
+
+Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection) {
+    CO_TRY(const Page page, co_await list(request.resource, request.namespace_, std::move(selection)));
+    std::vector<Removed> all;
+    for (const store::RecordPtr& record : page.records) {
+        WriteRequest one{request.resource, "", "", "", request.user, request.dry_run, request.warnings, request.audit_annotations};
+        std::string_view rest = std::string_view(record->key).substr(request.resource.prefix.size());
+        if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
+            one.namespace_ = rest.substr(0, slash);
+            rest.remove_prefix(slash + 1);
+        }
+        one.name = rest;
+        auto removed = co_await remove(std::move(one), options);
+        if (removed) all.push_back(std::move(*removed));
+        else if (removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+    }
+    co_return all;
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,91 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apiserver/admission/admission.h"
+#include "apiserver/request/options.h"
+#include "apiserver/resources/object_codec.h"
+#include "runtime/random.h"
+
+namespace porthole::apiserver {
+
+/// Who writes what, and how. References outlive the request.
+struct WriteRequest {
+    const Resource& resource;
+    std::string namespace_, name;
+    std::string subresource;  ///< "", "status", or another whose body is the object itself
+    const User& user;
+    bool dry_run = false;
+    std::vector<std::string>& warnings;
+    std::map<std::string, std::string>& audit_annotations;
+};
+
+/// A write's outcome, in the stored version.
+struct Written {
+    store::Bytes bytes;
+    bool created = false;
+};
+
+struct Removed {
+    bool gone = false;    ///< else the object stays, marked as being deleted
+    store::Bytes bytes;   ///< its last form
+    std::string name, uid;
+};
+
+/// One page of a list, in the stored version.
+struct Page {
+    std::vector<store::RecordPtr> records;
+    store::Revision revision;
+    std::string continue_;
+    std::optional<std::size_t> remaining;
+};
+
+/// Makes the new object from the stored one. May be called again when another write came between.
+using Mutation = std::function<Result<ApiObject>(const ApiObject& current)>;
+
+/// Every kind's objects: the life cycle of a write from a decoded body to the store, and reads.
+///
+/// Works in the stored version throughout; the handlers convert. Lives on the store's loop.
+class ResourceStore {
+public:
+    struct Seams {
+        const Clock& clock;
+        Random& random;
+        store::Store& store;
+        const AdmissionChain& admission;
+    };
+    explicit ResourceStore(Seams seams) : seams_(seams) {}
+
+    /// Errors: NotFound; for an old `resource_version`, Expired is never given: newest counts.
+    Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
+    Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
+
+    /// `object` has been decoded, its namespace is the request's. Errors: AlreadyExists, Invalid, Forbidden, ...
+    Task<Written> create(WriteRequest request, ApiObject object);
+    /// PUT: `object` replaces what is stored, guarded by its resourceVersion where it has one. Errors: NotFound, Conflict, Invalid, ...
+    Task<Written> replace(WriteRequest request, ApiObject object);
+    /// A change that is computed from the stored object, tried again on conflict unless the result names a resourceVersion.
+    Task<Written> mutate(WriteRequest request, Mutation mutation);
+    Task<Removed> remove(WriteRequest request, DeleteOptions options);
+    /// Removes everything that the list options select, and yields it.
+    Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
+
+    store::Store& store() { return seams_.store; }
+    const Clock& clock() const { return seams_.clock; }
+
+private:
+    Task<Written> create_named(WriteRequest request, ApiObject object);
+    Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
+    Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options);
+    Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);
+    void prepare_create(const WriteRequest& request, ApiObject& object);
+    void prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old);
+    AdmissionAttributes admission_attributes(const WriteRequest& request, AdmissionOperation operation) const;
+    WriteContext write_context(const WriteRequest& request) const;
+
+    Seams seams_;
+};
+
+}  // namespace porthole::apiserver

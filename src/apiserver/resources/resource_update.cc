@@ -1,0 +1,163 @@
+#include "apiserver/kinds/object_meta.h"
+#include "apiserver/request/status.h"
+#include "apiserver/resources/resource_store.h"
+#include "schema/fields.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr int ConflictRetries = 5;
+
+/// The object goes for good once nothing keeps it any more.
+bool completes_deletion(const KindRules& rules, const ApiObject& object, const ApiObject& old) {
+    const ObjectMeta& metadata = object.metadata();
+    const auto grace = old.metadata().deletion_grace_period_seconds;
+    return metadata.deletion_timestamp && metadata.finalizers.empty() && grace && *grace == 0 &&
+           !(rules.delays_removal && rules.delays_removal(object));
+}
+
+bool changed_outside_metadata(const ApiObject& object, const ApiObject& old) {
+    schema::Value now = object.tree(), before = old.tree();
+    for (const std::string_view field : {"metadata", "status"}) {
+        now.erase(field);
+        before.erase(field);
+    }
+    return !(now == before);
+}
+
+bool counts_up(Generation generation, const ApiObject& object, const ApiObject& old) {
+    switch (generation) {
+        case Generation::None:
+        case Generation::Constant: return false;
+        case Generation::OnSpecChange: return !object.same_field("spec", old);
+        case Generation::OnSpecOrAnnotationChange:
+            return !object.same_field("spec", old) || object.metadata().annotations != old.metadata().annotations;
+        case Generation::OnChangeOutsideMetadata: return changed_outside_metadata(object, old);
+    }
+    return false;
+}
+
+/// What no client may change, taken over from what is stored.
+void keep_system_metadata(ApiObject& object, const ApiObject& old) {
+    const ObjectMeta& before = old.metadata();
+    object.edit_metadata([&](ObjectMeta& metadata) {
+        if (metadata.uid.empty()) metadata.uid = before.uid;
+        metadata.creation_timestamp = before.creation_timestamp;
+        metadata.deletion_timestamp = before.deletion_timestamp;
+        metadata.deletion_grace_period_seconds = before.deletion_grace_period_seconds;
+        metadata.generation = before.generation;
+        metadata.self_link.clear();
+        metadata.generate_name = before.generate_name;
+        metadata.resource_version = before.resource_version;
+    });
+}
+
+}  // namespace
+
+void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
+    const KindRules& rules = *request.resource.rules;
+    const WriteContext context = write_context(request);
+    if (request.subresource == "status") {
+        // Everything but status and metadata is what is stored.
+        ApiObject merged(old);
+        merged.copy_field("status", object);
+        merged.copy_field("metadata", object);
+        object = std::move(merged);
+    } else if (request.subresource.empty() && request.resource.stored->is(schema::Kind::HasStatus)) {
+        object.copy_field("status", old);
+    }
+    keep_system_metadata(object, old);
+    if (request.subresource == "status") {
+        if (rules.prepare_for_status_update) rules.prepare_for_status_update(object, old, context);
+        return;
+    }
+    if (rules.prepare_for_update) rules.prepare_for_update(object, old, context);
+    if (counts_up(rules.generation, object, old)) object.edit_metadata([](ObjectMeta& metadata) { ++metadata.generation; });
+}
+
+Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object) {
+    const Resource& resource = request.resource;
+    const std::string wanted_version = object.metadata().resource_version;
+    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.rules->create_on_update && request.subresource.empty()) {
+        if (!wanted_version.empty() && wanted_version != "0") co_return modified_meanwhile(*resource.kind, request.name);
+        object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version.clear(); });
+        co_return co_await create(std::move(request), std::move(object));
+    }
+    if (wanted_version.empty() && !resource.rules->unconditional_update) {
+        FieldErrors errors;
+        errors.invalid("metadata.resourceVersion", schema::Value(0), "must be specified for an update");
+        co_return invalid(*resource.stored, request.name, errors);
+    }
+    co_return co_await mutate(std::move(request), [&object](const ApiObject&) -> Result<ApiObject> { return ApiObject(object); });
+}
+
+Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
+    const Resource& resource = request.resource;
+    const std::string key = resource.key(request.namespace_, request.name);
+    for (int attempt = 1;; ++attempt) {
+        const store::RecordPtr current = seams_.store.get(key);
+        if (!current) co_return not_found(*resource.kind, request.name);
+        CO_TRY(ApiObject old, stored_object(resource, *current));
+        CO_TRY(ApiObject object, mutation(old));
+        const std::string wanted_version = object.metadata().resource_version;
+        const bool guarded = !wanted_version.empty() && wanted_version != "0";
+        if (guarded && wanted_version != store::to_string(current->modified)) co_return modified_meanwhile(*resource.kind, request.name);
+        if (const std::string& uid = object.metadata().uid; !uid.empty() && uid != old.metadata().uid) {
+            co_return conflict(*resource.kind, request.name,
+                               "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + old.metadata().uid);
+        }
+        auto written = co_await write_over(request, current, std::move(old), std::move(object));
+        const bool lost_race = !written && written.error().reason == Reason::Conflict && written.error().details.name.empty();
+        if (!lost_race) co_return std::move(written);
+        if (attempt == ConflictRetries || (guarded && wanted_version == store::to_string(current->modified)))
+            co_return modified_meanwhile(*resource.kind, request.name);
+    }
+}
+
+Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
+    const Resource& resource = request.resource;
+    const KindRules& rules = *resource.rules;
+    if (rules.set_defaults) rules.set_defaults(object);
+    prepare_update(request, object, old);
+    AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
+    attributes.object = &object;
+    attributes.old_object = &old;
+    CO_CHECK(co_await seams_.admission.admit(attributes));
+    if (rules.set_defaults) rules.set_defaults(object);
+
+    FieldErrors errors;
+    validate_metadata_update(object.metadata(), old.metadata(), *resource.stored, errors);
+    if (request.subresource == "status") {
+        if (rules.validate_status_update) rules.validate_status_update(object, old, errors);
+    } else {
+        if (rules.validate && !rules.validate_update) rules.validate(object, errors);
+        if (!rules.validate && !rules.validate_update) schema::validate_structure(object.tree(), *resource.stored, errors);
+        if (rules.validate_update) rules.validate_update(object, old, errors);
+    }
+    if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
+    if (rules.warn) rules.warn(object, &old, request.warnings);
+    CO_CHECK(co_await seams_.admission.validate(attributes));
+
+    if (completes_deletion(rules, object, old)) {
+        if (request.dry_run) co_return Written{bytes_of(object.to_json())};
+        CO_TRY(const Removed removed, co_await commit_removal(request, current, std::move(object)));
+        co_return Written{removed.bytes};
+    }
+    TransactionDraft draft;
+    if (rules.amend && request.subresource.empty()) {
+        CO_CHECK(rules.amend(&object, &old, draft, errors));
+        if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
+    }
+    if (draft.operations.empty() && object.tree() == old.tree()) co_return Written{current->value};
+    if (request.dry_run) co_return Written{bytes_of(object.to_json())};
+
+    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+    transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
+    store::Put put = put_of(resource, current->key, std::move(object));
+    put.lease = current->lease;
+    transaction.operations.push_back(std::move(put));
+    CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    co_return Written{committed.events.back()->record->value};
+}
+
+}  // namespace porthole::apiserver

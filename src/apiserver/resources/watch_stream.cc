@@ -1,0 +1,156 @@
+#include "apiserver/resources/watch_stream.h"
+
+#include <algorithm>
+
+#include "apiserver/resources/object_attributes.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr Duration BookmarkEvery = std::chrono::minutes(1);
+constexpr Duration ShortestWatch = std::chrono::minutes(30);
+constexpr std::size_t ChunkLimit = 64 << 10;
+
+/// The bytes of an older record with a newer revision: what a watcher is told of an object that leaves its selection.
+std::string stamped(const store::Record& record, store::Revision revision) {
+    std::string bytes = *record.value;
+    if (!record.revision_at) return bytes;
+    const std::size_t digits = store::to_string(record.modified).size();
+    bytes.replace(*record.revision_at, digits, store::to_string(revision));
+    return bytes;
+}
+
+class WatchStream {
+public:
+    WatchStream(ResourceStore& objects, WatchOrder order, Presenter presenter, Random& random, net::HttpResponder& responder)
+        : objects_(objects), order_(std::move(order)), presenter_(std::move(presenter)), random_(random), responder_(responder) {}
+
+    Task<> run(net::Headers headers) {
+        CO_TRY(filter_, ObjectFilter::create(*order_.resource.rules, order_.options.label_selector, order_.options.field_selector));
+        CO_TRY(store::Revision after, co_await starting_point());
+        const Clock& clock = objects_.clock();
+        const MonotonicTime end = clock.now() + time_limit();
+        CO_CHECK(co_await responder_.start(200, std::move(headers)));
+        if (wants_initial_events()) {
+            auto sent = co_await send_initial_events(after);
+            if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
+            CO_CHECK(std::move(sent));
+        }
+
+        auto watch = objects_.store().watch({.prefix = watched_prefix(), .after = after, .topic = topic()});
+        if (!watch) co_return co_await end_with(std::move(watch).error());
+        MonotonicTime bookmark = clock.now() + BookmarkEvery;
+        while (true) {
+            const MonotonicTime until = std::min(end, bookmark);
+            auto events = co_await with_timeout(watch->next(), std::max(until - clock.now(), Duration(0)), "watch");
+            if (!events && events.error().reason != Reason::Timeout) {
+                if (!is_reported(events.error())) co_return std::move(events).error();
+                co_return co_await end_with(std::move(events).error());
+            }
+            if (events) CO_CHECK(co_await send(*events));
+            const MonotonicTime now = clock.now();
+            if (now >= std::min(end, bookmark)) {
+                bookmark = now + BookmarkEvery;
+                CO_CHECK(co_await send_bookmark(watch->revision(), false));
+            }
+            if (now >= end) co_return co_await responder_.finish();
+        }
+    }
+
+private:
+    std::string watched_prefix() const {
+        const bool one = !filter_.name().empty() && (!order_.resource.kind->namespaced() || !order_.namespace_.empty());
+        return one ? order_.resource.key(order_.namespace_, filter_.name()) : order_.resource.prefix_of(order_.namespace_);
+    }
+    std::string topic() const {
+        const std::string_view field = order_.resource.rules->topic_field;
+        return field.empty() ? "" : std::string(filter_.equal_to(field));
+    }
+    bool from_beginning() const { return order_.options.resource_version.empty() || order_.options.resource_version == "0"; }
+    bool wants_initial_events() const { return order_.options.send_initial_events.value_or(from_beginning()); }
+
+    Task<store::Revision> starting_point() {
+        if (from_beginning()) co_return objects_.store().revision();
+        CO_TRY(const std::uint64_t wanted, parse_resource_version(order_.options.resource_version));
+        if (!wants_initial_events()) co_return store::Revision(wanted);
+        CO_CHECK(co_await objects_.store().wait_for_revision(store::Revision(wanted), std::chrono::seconds(3)));
+        co_return objects_.store().revision();
+    }
+
+    /// Whether the peer can still be told.
+    static bool is_reported(const Error& error) { return error.reason != Reason::Cancelled && error.reason != Reason::Unavailable; }
+
+    Duration time_limit() {
+        if (const auto seconds = order_.options.timeout_seconds; seconds && *seconds > 0) return std::chrono::seconds(*seconds);
+        // Spread, so that the watches of a restarted server do not all end together.
+        return ShortestWatch + std::chrono::seconds(random_.below(30 * 60));
+    }
+
+    /// What there is at `revision`, as if it had just been added.
+    Task<> send_initial_events(store::Revision revision) {
+        store::RangeRequest range{.prefix = watched_prefix(), .revision = revision};
+        CO_TRY(const store::Range found, objects_.store().range(range));
+        std::string chunk;
+        for (const store::RecordPtr& record : found.records) {
+            if (!filter_.matches(*record)) continue;
+            CO_CHECK(presenter_.append_event("ADDED", *record->value, chunk));
+            if (chunk.size() >= ChunkLimit) CO_CHECK(co_await flush(chunk));
+        }
+        if (!chunk.empty()) CO_CHECK(co_await flush(chunk));
+        if (order_.options.send_initial_events.value_or(false)) CO_CHECK(co_await send_bookmark(revision, true));
+        co_return {};
+    }
+
+    Task<> send(const std::vector<store::EventPtr>& events) {
+        std::string chunk;
+        for (const store::EventPtr& event : events) {
+            CO_CHECK(append(*event, chunk));
+            if (chunk.size() >= ChunkLimit) CO_CHECK(co_await flush(chunk));
+        }
+        if (!chunk.empty()) CO_CHECK(co_await flush(chunk));
+        co_return {};
+    }
+
+    Result<void> append(const store::Event& event, std::string& chunk) {
+        const bool was = event.previous && filter_.matches(*event.previous);
+        if (event.type == store::Event::Type::Delete)
+            return was ? presenter_.append_event("DELETED", *event.record->value, chunk) : Result<void>();
+        const bool is = filter_.matches(*event.record);
+        if (is) return presenter_.append_event(was ? "MODIFIED" : "ADDED", *event.record->value, chunk);
+        if (was) return presenter_.append_event("DELETED", stamped(*event.previous, event.revision), chunk);
+        return {};
+    }
+
+    Task<> flush(std::string& chunk) { return responder_.write(bytes_of(std::exchange(chunk, {}))); }
+
+    Task<> send_bookmark(store::Revision revision, bool initial_events_end) {
+        if (!order_.options.allow_watch_bookmarks) co_return {};
+        std::string chunk;
+        presenter_.append_bookmark(revision, initial_events_end, chunk);
+        co_return co_await flush(chunk);
+    }
+
+    Task<> end_with(Error error) {
+        std::string chunk;
+        presenter_.append_error(error, chunk);
+        CO_CHECK(co_await flush(chunk));
+        co_return co_await responder_.finish();
+    }
+
+    ResourceStore& objects_;
+    WatchOrder order_;
+    Presenter presenter_;
+    Random& random_;
+    net::HttpResponder& responder_;
+    ObjectFilter filter_;
+};
+
+}  // namespace
+
+Task<> serve_watch(ResourceStore& objects, WatchOrder order, Presenter presenter, net::Headers headers, Random& random,
+                   net::HttpResponder& responder) {
+    WatchStream stream(objects, std::move(order), std::move(presenter), random, responder);
+    co_return co_await stream.run(std::move(headers));
+}
+
+}  // namespace porthole::apiserver
