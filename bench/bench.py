@@ -123,8 +123,7 @@ class Bench:
         return harness.run(self.cluster.network.inside(["timeout", "1", *words]), check=False).returncode == 0
 
     def kubectl(self, *words, **options):
-        client = "new" if harness.CLIENTS["new"].exists() else "1.20"
-        return self.cluster.kubectl(client, *words, **options).stdout
+        return self.cluster.kubectl(harness.NEWEST_CLIENT, *words, **options).stdout
 
     def raw(self, method, path, body="", token=None):
         script = ROOT / "tests/cluster/raw_request.py"

@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PORTHOLE = pathlib.Path(os.environ.get("PORTHOLE", ROOT / "build/release/bin/porthole"))
 TOOLS = ROOT / "build/tools"
 CLIENTS = {"new": TOOLS / "kubectl-new", "1.20": TOOLS / "kubectl-1.20"}
+NEWEST_CLIENT = "new" if CLIENTS["new"].exists() else "1.20"  # the new one needs Go to build
 IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
@@ -255,7 +256,7 @@ def log_tails(data, lines=15):
 class ClusterCase(unittest.TestCase):
     """A test with an API namespace of its own. Subclasses may choose the client: "new" or "1.20"."""
 
-    client = "new"
+    client = NEWEST_CLIENT
     alone = False  # True: it disturbs others, and runs when they have ended
 
     def setUp(self):

@@ -99,7 +99,9 @@ class BadRequests(ClusterCase):
         self.assertIn("not found", self.kubectl_fails("create", "configmap", "x", "-n", "no-such-namespace", namespaced=False))
 
     def test_missing_rights_are_told_and_nothing_is_shown(self):
-        token = self.kubectl("create", "token", "default").strip()
+        answer = self.raw("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts/default/token",
+                          '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}')
+        token = answer["status"]["token"]
         status = self.raw_as(token, f"/api/v1/namespaces/{self.namespace}/secrets")
         self.assertEqual((status["code"], status["reason"]), (403, "Forbidden"))
         self.assertIn(f'User "system:serviceaccount:{self.namespace}:default" cannot list resource "secrets" in API group "" in the namespace "{self.namespace}"',
