@@ -1,0 +1,96 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole::net {
+
+using CertificateTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+/// A private key on the curve P-256 (or one read from PEM of another sort).
+class PrivateKey {
+public:
+    static PrivateKey generate();
+    /// Error: BadRequest.
+    static Result<PrivateKey> parse(const std::string& pem);
+
+    std::string pem() const;         ///< PKCS #8
+    std::string public_der() const;  ///< SubjectPublicKeyInfo
+    /// ECDSA with SHA-256 in the form of a JSON Web Signature: r and s, 32 bytes each. Requires a P-256 key.
+    std::string sign_es256(std::string_view bytes) const;
+    bool verify_es256(std::string_view bytes, std::string_view signature) const;
+    /// The coordinates of the public point, 32 bytes each. Requires a P-256 key.
+    std::pair<std::string, std::string> public_point() const;
+
+    struct Impl;
+    const Impl& impl() const { return *impl_; }
+
+private:
+    explicit PrivateKey(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<const Impl> impl_;
+};
+
+/// Who a certificate is about.
+struct CertificateSubject {
+    std::string common_name;
+    std::vector<std::string> organizations;
+    std::vector<std::string> dns_names, ip_addresses;
+    bool operator==(const CertificateSubject&) const = default;
+};
+
+struct CertificateOptions {
+    CertificateTime not_before, not_after;
+    bool is_ca = false, for_server = false, for_client = false;
+};
+
+struct CertificateInfo {
+    CertificateSubject subject;
+    CertificateTime not_before, not_after;
+    std::string fingerprint;  ///< SHA-256 of the certificate, lower-case hex
+    std::string public_der;   ///< SubjectPublicKeyInfo
+    bool is_ca = false;
+};
+
+/// Signs certificates with its own. Copies share the key.
+class CertificateAuthority {
+public:
+    /// A new key and a certificate signed by itself.
+    static CertificateAuthority create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after);
+    /// Error: BadRequest when the two are broken or do not belong together.
+    static Result<CertificateAuthority> load(const std::string& certificate_pem, const std::string& key_pem);
+
+    const std::string& certificate_pem() const { return certificate_pem_; }
+    std::string key_pem() const { return key_.pem(); }
+
+    /// A certificate for `public_der`. Error: BadRequest for a broken key or address.
+    Result<std::string> issue(const std::string& public_der, const CertificateSubject& subject, const CertificateOptions& options) const;
+    Result<std::string> issue(const PrivateKey& key, const CertificateSubject& subject, const CertificateOptions& options) const {
+        return issue(key.public_der(), subject, options);
+    }
+
+private:
+    CertificateAuthority(std::string certificate_pem, PrivateKey key)
+        : certificate_pem_(std::move(certificate_pem)), key_(std::move(key)) {}
+    std::string certificate_pem_;
+    PrivateKey key_;
+};
+
+/// The first certificate of a PEM text. Error: BadRequest.
+Result<CertificateInfo> parse_certificate(const std::string& pem);
+
+struct CertificateRequest {
+    CertificateSubject subject;
+    std::string public_der;
+};
+std::string create_certificate_request(const PrivateKey& key, const CertificateSubject& subject);
+/// Error: BadRequest, also when the request is not signed by its own key.
+Result<CertificateRequest> parse_certificate_request(const std::string& pem);
+
+std::string sha256(std::string_view bytes);
+std::string to_hex(std::string_view bytes);
+
+}  // namespace porthole::net

@@ -1,0 +1,76 @@
+#include "net/x509.h"
+
+#include <gtest/gtest.h>
+
+using namespace std::chrono_literals;
+
+namespace porthole::net {
+namespace {
+
+const CertificateTime Start{std::chrono::seconds(1'767'225'600)};
+
+CertificateAuthority authority() { return CertificateAuthority::create("test-ca", Start, Start + 24h); }
+
+TEST(X509, IssuedCertificatesSayWhatWasAsked) {
+    const CertificateSubject subject{.common_name = "system:node:linux-1",
+                                     .organizations = {"system:nodes"},
+                                     .dns_names = {"linux-1", "localhost"},
+                                     .ip_addresses = {"10.89.0.1", "127.0.0.1"}};
+    const PrivateKey key = PrivateKey::generate();
+    const auto pem = authority().issue(key, subject, {.not_before = Start, .not_after = Start + 1h, .for_server = true, .for_client = true});
+    ASSERT_TRUE(pem) << pem.error().message;
+    const auto info = parse_certificate(*pem);
+    ASSERT_TRUE(info);
+    EXPECT_EQ(info->subject, subject);
+    EXPECT_EQ(info->not_after, Start + 1h);
+    EXPECT_EQ(info->public_der, key.public_der());
+    EXPECT_FALSE(info->is_ca);
+    EXPECT_EQ(info->fingerprint.size(), 64u);
+}
+
+TEST(X509, AnAuthorityIsReadBackFromItsPem) {
+    const CertificateAuthority ca = authority();
+    EXPECT_TRUE(parse_certificate(ca.certificate_pem())->is_ca);
+    EXPECT_TRUE(CertificateAuthority::load(ca.certificate_pem(), ca.key_pem()));
+    const auto mixed = CertificateAuthority::load(ca.certificate_pem(), PrivateKey::generate().pem());
+    EXPECT_EQ(mixed.error().reason, Reason::BadRequest);
+}
+
+TEST(X509, ARequestIsSignedByItsOwnKey) {
+    const PrivateKey key = PrivateKey::generate();
+    std::string pem = create_certificate_request(key, {.common_name = "x", .organizations = {"a", "b"}, .dns_names = {"x.test"}});
+    const auto request = parse_certificate_request(pem);
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->subject.organizations, (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(request->subject.dns_names, std::vector<std::string>{"x.test"});
+    EXPECT_EQ(request->public_der, key.public_der());
+    const std::size_t middle = pem.size() / 2;
+    pem[middle] = pem[middle] == 'A' ? 'B' : 'A';
+    EXPECT_FALSE(parse_certificate_request(pem));
+    EXPECT_FALSE(parse_certificate_request("nonsense"));
+}
+
+TEST(X509, RefusesAddressesThatAreNone) {
+    const auto issued = authority().issue(PrivateKey::generate(), {.common_name = "x", .ip_addresses = {"300.1.1.1"}},
+                                          {.not_before = Start, .not_after = Start + 1h});
+    EXPECT_EQ(issued.error().reason, Reason::BadRequest);
+}
+
+TEST(PrivateKey, SignaturesHoldForTheirBytesAndKeyOnly) {
+    const PrivateKey key = PrivateKey::generate();
+    const std::string signature = key.sign_es256("header.claims");
+    EXPECT_EQ(signature.size(), 64u);
+    EXPECT_TRUE(key.verify_es256("header.claims", signature));
+    EXPECT_FALSE(key.verify_es256("header.claimz", signature));
+    EXPECT_FALSE(PrivateKey::generate().verify_es256("header.claims", signature));
+    EXPECT_FALSE(key.verify_es256("header.claims", "short"));
+    EXPECT_TRUE(PrivateKey::parse(key.pem())->verify_es256("header.claims", signature));
+    EXPECT_EQ(key.public_point().first.size(), 32u);
+}
+
+TEST(Sha256, IsTheKnownDigest) {
+    EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+}  // namespace
+}  // namespace porthole::net
