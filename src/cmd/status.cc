@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/pki.h"

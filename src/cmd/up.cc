@@ -12,6 +12,7 @@
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/supervisor.h"
+#include "runtime/file_system.h"
 
 namespace porthole::cmd {
 namespace {
@@ -154,6 +155,26 @@ int stay(RealWorld& world, ProcessId supervisor, const DataDir& data) {
     return ended && cluster && cluster->supervisor.pid == 0 ? 0 : fail("the supervisor ended; see " + data.logs().string());
 }
 
+/// Where kubectl looks first.
+std::string kubeconfig_file(const std::string& chosen) {
+    if (!chosen.empty()) return chosen;
+    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+    return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
+}
+
+/// Writes the administrator's way in, once beside the data and once where kubectl looks.
+Result<void> merge_kubeconfig(const DataDir& data, const Cluster& cluster, const std::string& path) {
+    TRY(const Pki pki, Pki::load(data.pki()));
+    const client::KubeconfigEntry entry{.name = "porthole",
+                                        .server = cluster.server_url(),
+                                        .ca_pem = pki.ca_pem,
+                                        .certificate_pem = pki.admin.certificate_pem,
+                                        .key_pem = pki.admin.key_pem};
+    const auto files = make_file_system();
+    TRY_VOID(client::add_to_kubeconfig(*files, data.admin_kubeconfig(), entry));
+    return client::add_to_kubeconfig(*files, path, entry);
+}
+
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
     auto known = Cluster::load(data);
     running = known && is_running(known->supervisor);
@@ -205,10 +226,8 @@ int run_up(std::vector<std::string> arguments) {
         if (!supervisor) return fail(supervisor.error().message);
         cluster->supervisor = *supervisor;
     }
-    const std::string kubeconfig = flags.kubeconfig.empty() ? client::default_kubeconfig_path() : flags.kubeconfig;
-    if (const auto merged = client::merge_kubeconfig(data.admin_kubeconfig(), kubeconfig, "porthole"); !merged) {
-        return fail(merged.error().message);
-    }
+    const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
+    if (const auto merged = merge_kubeconfig(data, *cluster, kubeconfig); !merged) return fail(merged.error().message);
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig
                           : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) return 0;

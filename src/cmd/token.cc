@@ -1,0 +1,118 @@
+#include <cstdio>
+
+#include "api/core_v1.h"
+#include "base/time.h"
+#include "cmd/admin_client.h"
+#include "cmd/command.h"
+#include "cmd/data_dir.h"
+#include "cmd/flags.h"
+#include "cmd/runtime_setup.h"
+#include "net/x509.h"
+#include "runtime/random.h"
+
+namespace porthole::cmd {
+namespace {
+
+using api::core::v1::Secret;
+using namespace std::chrono_literals;
+
+constexpr const char* Alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+constexpr const char* Namespace = "kube-system";
+constexpr std::string_view Prefix = "bootstrap-token-";
+
+struct TokenFlags {
+    std::string data = default_data_dir(), kubeconfig, ttl = "24h", description, output;
+    bool print_join_command = false;
+    std::vector<std::string> tokens;
+};
+
+/// "24h", "90m"; "0" never ends. Error: BadRequest.
+Result<std::optional<std::chrono::nanoseconds>> parse_ttl(const std::string& text) {
+    if (text == "0") return std::optional<std::chrono::nanoseconds>();
+    auto duration = parse_duration(text);
+    if (!duration || *duration <= 0ns) return Error(Reason::BadRequest, "--ttl " + text + " is not understood; write it like 24h, or 0 for ever");
+    return std::optional(*duration);
+}
+
+Task<> create(RealWorld& world, AdminClient& admin, TokenFlags flags) {
+    CO_TRY(const auto ttl, parse_ttl(flags.ttl));
+    SystemRandom random;
+    const std::string id = random.pick(6, Alphabet), key = random.pick(16, Alphabet);
+    Secret secret;
+    secret.metadata.name = std::string(Prefix) + id;
+    secret.metadata.namespace_ = Namespace;
+    secret.type = "bootstrap.kubernetes.io/token";
+    secret.data = {{"token-id", id},
+                   {"token-secret", key},
+                   {"usage-bootstrap-authentication", "true"},
+                   {"usage-bootstrap-signing", "true"},
+                   {"auth-extra-groups", "system:bootstrappers:porthole:default-node-token"}};
+    if (!flags.description.empty()) secret.data["description"] = flags.description;
+    if (ttl) secret.data["expiration"] = Timestamp(world.loop.wall_now() + *ttl).to_string();
+    CO_CHECK(co_await admin.client.create(std::move(secret)));
+    if (!flags.print_join_command) {
+        std::printf("%s.%s\n", id.c_str(), key.c_str());
+        co_return {};
+    }
+    CO_TRY(const auto ca, net::parse_certificate(admin.ca_pem));
+    std::printf("porthole join %s --token %s.%s --ca-cert-hash sha256:%s\n", admin.server.c_str(), id.c_str(), key.c_str(),
+                net::to_hex(net::sha256(ca.public_der)).c_str());
+    co_return {};
+}
+
+std::string datum(const Secret& secret, const char* key) {
+    const auto found = secret.data.find(key);
+    return found == secret.data.end() ? "" : found->second;
+}
+
+Task<> list(RealWorld& world, AdminClient& admin) {
+    CO_TRY(const auto secrets, co_await admin.client.list<Secret>({.namespace_ = Namespace, .field_selector = "type=bootstrap.kubernetes.io/token"}));
+    std::printf("%-25s %-10s %-22s %s\n", "TOKEN", "LEFT", "EXPIRES", "DESCRIPTION");
+    for (const Secret& secret : secrets.items) {
+        const std::string expires = datum(secret, "expiration");
+        const auto until = Timestamp::parse(expires);
+        const std::string left = until ? format_age(until->to_system_time() - world.loop.wall_now()) : "<forever>";
+        std::printf("%-25s %-10s %-22s %s\n", (datum(secret, "token-id") + "." + datum(secret, "token-secret")).c_str(), left.c_str(),
+                    expires.empty() ? "<never>" : expires.c_str(), datum(secret, "description").c_str());
+    }
+    co_return {};
+}
+
+Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
+    for (const std::string& token : tokens) {
+        const std::string id = token.substr(0, token.find('.'));
+        CO_CHECK(co_await admin.client.remove<Secret>({Namespace, std::string(Prefix) + id}));
+        std::printf("token %s deleted\n", id.c_str());
+    }
+    co_return {};
+}
+
+}  // namespace
+
+int run_token(std::vector<std::string> arguments) {
+    TokenFlags flags;
+    CLI::App app("Make, list and delete the tokens that nodes join with.", "token");
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
+    app.add_option("--kubeconfig", flags.kubeconfig, "of another cluster's administrator");
+    CLI::App* create_command = app.add_subcommand("create", "make a token and print it");
+    create_command->add_option("--ttl", flags.ttl, "how long it holds, for example 2h; 0 for ever")->capture_default_str();
+    create_command->add_option("--description", flags.description, "for people");
+    create_command->add_flag("--print-join-command", flags.print_join_command, "print the command that joins a node with it");
+    CLI::App* list_command = app.add_subcommand("list", "show all tokens");
+    CLI::App* delete_command = app.add_subcommand("delete", "delete tokens");
+    delete_command->add_option("tokens", flags.tokens, "tokens or their ids")->required();
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);
+    if (!admin) return fail(admin.error().message);
+    Result<void> done;
+    if (create_command->parsed()) done = world.run(create(world, **admin, flags));
+    if (list_command->parsed()) done = world.run(list(world, **admin));
+    if (delete_command->parsed()) done = world.run(remove(**admin, flags.tokens));
+    return done ? 0 : fail(done.error().message);
+}
+
+}  // namespace porthole::cmd
