@@ -1,0 +1,174 @@
+#include "kubelet/container/container_config.h"
+
+#include <algorithm>
+
+#include "kubelet/container/expansion.h"
+#include "kubelet/container/security_context.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+std::vector<std::string> expand_all(const std::vector<std::string>& texts, const Environment& environment) {
+    std::vector<std::string> result;
+    for (const std::string& text : texts)
+        result.push_back(expand(text, [&](std::string_view name) { return find_variable(environment, name); }));
+    return result;
+}
+
+std::map<std::string, std::string> identity_labels(const core::Pod& pod) {
+    return {{PodNameLabel, pod.metadata.name}, {PodNamespaceLabel, pod.metadata.namespace_}, {PodUidLabel, pod.metadata.uid}};
+}
+
+std::map<std::string, std::string> container_annotations(const core::Pod& pod, const core::Container& container,
+                                                         std::int32_t attempt) {
+    std::map<std::string, std::string> annotations{
+        {ContainerHashAnnotation, container_hash(container)},
+        {RestartCountAnnotation, std::to_string(attempt)},
+        {TerminationMessagePathAnnotation, container.termination_message_path},
+        {TerminationMessagePolicyAnnotation, container.termination_message_policy},
+    };
+    if (pod.metadata.deletion_grace_period_seconds)
+        annotations[DeletionGracePeriodAnnotation] = std::to_string(*pod.metadata.deletion_grace_period_seconds);
+    if (pod.spec.termination_grace_period_seconds)
+        annotations[TerminationGracePeriodAnnotation] = std::to_string(*pod.spec.termination_grace_period_seconds);
+    if (container.lifecycle && container.lifecycle->pre_stop)
+        annotations[PreStopHandlerAnnotation] = schema::encode_json(*container.lifecycle->pre_stop);
+    if (!container.ports.empty()) {
+        std::string ports;
+        for (const core::ContainerPort& port : container.ports) ports += (ports.empty() ? "[" : ",") + schema::encode_json(port);
+        annotations[PortsAnnotation] = ports + "]";
+    }
+    return annotations;
+}
+
+cri::Protocol protocol_named(const std::string& name) {
+    return name == "UDP" ? cri::Protocol::Udp : name == "SCTP" ? cri::Protocol::Sctp : cri::Protocol::Tcp;
+}
+
+std::vector<cri::PortMapping> port_mappings(const core::Pod& pod) {
+    std::vector<cri::PortMapping> mappings;
+    if (pod.spec.host_network) return mappings;
+    for (const auto* list : {&pod.spec.init_containers, &pod.spec.containers}) {
+        for (const core::Container& container : *list) {
+            if (list == &pod.spec.init_containers && !is_sidecar(container)) continue;
+            for (const core::ContainerPort& port : container.ports) {
+                if (port.host_port <= 0) continue;
+                cri::PortMapping& mapping = mappings.emplace_back();
+                mapping.protocol = protocol_named(port.protocol);
+                mapping.container_port = port.container_port;
+                mapping.host_port = port.host_port;
+                mapping.host_ip = port.host_ip;
+            }
+        }
+    }
+    return mappings;
+}
+
+cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
+    const core::ResourceRequirements& wanted = in.spec.container.resources;
+    cri::LinuxContainerResources resources = linux_resources(wanted.requests, wanted.limits);
+    resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.memory_capacity);
+    // An out-of-memory kill ends the container as a whole: what is left of it would not be healthy.
+    if (in.cgroup_v2) resources.unified["memory.oom.group"] = "1";
+    return resources;
+}
+
+}  // namespace
+
+Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
+    const core::Container& container = in.spec.container;
+    TRY_VOID(verify_non_root(in.pod, container, in.image_user));
+    TRY(cri::LinuxContainerSecurityContext security, linux_security_context(in));
+
+    cri::ContainerConfig config;
+    config.metadata.emplace();
+    config.metadata->name = container.name;
+    config.metadata->attempt = static_cast<std::uint32_t>(in.attempt);
+    config.image.emplace();
+    config.image->image = in.image_ref;
+    config.image->user_specified_image = container.image;
+    config.command = expand_all(container.command, in.environment);
+    config.args = expand_all(container.args, in.environment);
+    config.working_dir = container.working_dir;
+    for (auto& [name, value] : in.environment) {
+        cri::KeyValue& variable = config.envs.emplace_back();
+        variable.key = name;
+        variable.value = value;
+    }
+    config.mounts = std::move(in.mounts);
+    config.labels = identity_labels(in.pod);
+    config.labels[ContainerNameLabel] = container.name;
+    config.annotations = container_annotations(in.pod, container, in.attempt);
+    config.log_path = container.name + "/" + std::to_string(in.attempt) + ".log";
+    config.stdin = container.stdin;
+    config.stdin_once = container.stdin_once;
+    config.tty = container.tty;
+    if (container.lifecycle && container.lifecycle->stop_signal) config.stop_signal = signal_named(*container.lifecycle->stop_signal);
+    config.linux.emplace();
+    config.linux->resources = container_resources(in);
+    config.linux->security_context = std::move(security);
+    return config;
+}
+
+cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
+    cri::PodSandboxConfig config;
+    config.metadata.emplace();
+    config.metadata->name = in.pod.metadata.name;
+    config.metadata->namespace_ = in.pod.metadata.namespace_;
+    config.metadata->uid = in.pod.metadata.uid;
+    config.metadata->attempt = in.attempt;
+    const bool fqdn = in.pod.spec.set_hostname_as_fqdn.value_or(false) && !in.hostname.domain.empty();
+    // On the host's network the pod has the host's name.
+    if (!in.pod.spec.host_network)
+        config.hostname = fqdn ? in.hostname.hostname + "." + in.hostname.domain : in.hostname.hostname;
+    config.log_directory = std::move(in.log_directory);
+    config.dns_config = std::move(in.dns);
+    config.port_mappings = port_mappings(in.pod);
+    config.labels = in.pod.metadata.labels;
+    config.labels.merge(identity_labels(in.pod));
+    config.annotations = in.pod.metadata.annotations;
+    config.linux = linux_sandbox_config(in.pod);
+    config.linux->cgroup_parent = std::move(in.cgroup_parent);
+    config.linux->resources = linux_resources(pod_requests(in.pod), pod_limits(in.pod));
+    if (!in.pod.spec.overhead.empty()) config.linux->overhead = linux_resources(in.pod.spec.overhead, in.pod.spec.overhead);
+    return config;
+}
+
+std::string pod_cgroup(const core::Pod& pod, const std::string& root) {
+    const std::string qos = qos_class_of(pod);
+    const char* tier = qos == core::PodQOSClass::Burstable ? "/burstable" : qos == core::PodQOSClass::BestEffort ? "/besteffort" : "";
+    return root + "/kubepods" + tier + "/pod" + pod.metadata.uid;
+}
+
+cri::LinuxContainerResources linux_resources(const ResourceList& requests, const ResourceList& limits) {
+    cri::LinuxContainerResources resources;
+    const Quantity cpu_limit = amount_of(limits, "cpu");
+    const bool has_request = requests.contains("cpu");
+    resources.cpu_shares = cpu_shares_of((has_request ? amount_of(requests, "cpu") : cpu_limit).milli_value());
+    resources.cpu_period = CpuPeriod;
+    resources.cpu_quota = cpu_quota_of(cpu_limit.milli_value());
+    resources.memory_limit_in_bytes = amount_of(limits, "memory").value();
+    return resources;
+}
+
+cri::Signal signal_named(const std::string& name) {
+    static constexpr const char* Names[] = {
+        "",        "SIGABRT",  "SIGALRM", "SIGBUS",    "SIGCHLD", "SIGCLD",  "SIGCONT", "SIGFPE",  "SIGHUP",
+        "SIGILL",  "SIGINT",   "SIGIO",   "SIGIOT",    "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR",
+        "SIGQUIT", "SIGSEGV",  "SIGSTKFLT", "SIGSTOP", "SIGSYS",  "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN",
+        "SIGTTOU", "SIGURG",   "SIGUSR1", "SIGUSR2",   "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"};
+    const auto found = std::find(std::begin(Names) + 1, std::end(Names), name);
+    if (found != std::end(Names)) return static_cast<cri::Signal>(found - std::begin(Names));
+    // SIGRTMIN, SIGRTMIN+1 … +15, SIGRTMAX-14 … -1, SIGRTMAX follow in this order.
+    for (int i = 0; i <= 30; ++i) {
+        const std::string real_time = i == 0    ? "SIGRTMIN"
+                                      : i <= 15 ? "SIGRTMIN+" + std::to_string(i)
+                                      : i == 30 ? "SIGRTMAX"
+                                                : "SIGRTMAX-" + std::to_string(30 - i);
+        if (real_time == name) return static_cast<cri::Signal>(static_cast<int>(cri::Signal::Sigrtmin) + i);
+    }
+    return cri::Signal::RuntimeDefault;
+}
+
+}  // namespace porthole::kubelet

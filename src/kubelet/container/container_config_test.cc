@@ -1,0 +1,240 @@
+#include "kubelet/container/container_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kubelet/container/cgroups.h"
+#include "kubelet/container/expansion.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+core::Pod pod_of(const char* json) { return schema::decode_json<core::Pod>(json).value(); }
+
+TEST(Expansion, FollowsTheRulesOfKubernetes) {
+    struct { const char* text; const char* expected; } const rows[] = {
+        {"$(A)", "1"},          {"x$(A)y$(A)", "x1y1"}, {"$(MISSING)", "$(MISSING)"}, {"$$(A)", "$(A)"}, {"$$$(A)", "$1"},
+        {"$", "$"},             {"$A", "$A"},           {"$(A", "$(A"},               {"a$$b", "a$b"},   {"$()", "$()"},
+        {"$$$$$(A)", "$$1"},
+    };
+    const auto lookup = [](std::string_view name) { return name == "A" ? std::optional<std::string>("1") : std::nullopt; };
+    for (const auto& row : rows) EXPECT_EQ(expand(row.text, lookup), row.expected) << row.text;
+}
+
+struct Objects final : ObjectSource {
+    Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
+        if (name != "settings") co_return Error(Reason::NotFound, "configmap \"" + name + "\" not found");
+        auto map = std::make_shared<core::ConfigMap>();
+        map->data = {{"color", "red"}, {"a=b", "bad"}};
+        co_return map;
+    }
+    Task<std::shared_ptr<const core::Secret>> secret(std::string, std::string name) override {
+        if (name != "hidden") co_return Error(Reason::NotFound, "secret \"" + name + "\" not found");
+        auto secret = std::make_shared<core::Secret>();
+        secret->data = {{"password", "pw"}};
+        co_return secret;
+    }
+};
+
+struct EnvironmentTest : testing::Test {
+    Result<Environment> environment(const char* container_json, Environment services = {}) {
+        pod.spec.containers = {schema::decode_json<core::Container>(container_json).value()};
+        pod.spec.node_name = "n1";
+        pod.metadata.labels["app"] = "web";
+        const DownwardContext context{.host_addresses = {"192.0.2.1"}, .pod_addresses = {"10.1.0.1", "fd00::1"},
+                                      .node_allocatable = {{"memory", Quantity::parse("4Gi").value()}}};
+        return sim::run(loop, make_environment(pod, pod.spec.containers[0], context, std::move(services), objects));
+    }
+    sim::SimLoop loop;
+    Objects objects;
+    core::Pod pod;
+};
+
+TEST_F(EnvironmentTest, LaterDefinitionsWinAndSeeEarlierOnes) {
+    const auto result = environment(
+        R"j({"name":"c","envFrom":[{"prefix":"CFG_","configMapRef":{"name":"settings"}},{"secretRef":{"name":"hidden"}}],
+            "env":[{"name":"password","value":"own"},{"name":"URL","value":"http://$(WEB_SERVICE_HOST)/$(CFG_color)/$(LATER)"},
+                   {"name":"LATER","value":"x"}]})j",
+        {{"WEB_SERVICE_HOST", "10.96.0.5"}, {"LATER", "from service"}});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(find_variable(*result, "password"), "own");
+    EXPECT_EQ(find_variable(*result, "URL"), "http://10.96.0.5/red/from service");
+    EXPECT_EQ(find_variable(*result, "LATER"), "x");
+    EXPECT_EQ(find_variable(*result, "CFG_a=b"), std::nullopt);
+}
+
+TEST_F(EnvironmentTest, DownwardApi) {
+    const auto result = environment(
+        R"j({"name":"c","resources":{"limits":{"cpu":"1500m"}},"env":[
+            {"name":"L","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['app']"}}},
+            {"name":"N","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}},
+            {"name":"IPS","valueFrom":{"fieldRef":{"fieldPath":"status.podIPs"}}},
+            {"name":"CPU","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu"}}},
+            {"name":"MILLI","valueFrom":{"resourceFieldRef":{"resource":"limits.cpu","divisor":"1m"}}},
+            {"name":"MEM","valueFrom":{"resourceFieldRef":{"resource":"limits.memory","divisor":"1Mi"}}}]})j");
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_THAT(*result, ElementsAre(testing::Pair("L", "web"), testing::Pair("N", "n1"), testing::Pair("IPS", "10.1.0.1,fd00::1"),
+                                     testing::Pair("CPU", "2"), testing::Pair("MILLI", "1500"), testing::Pair("MEM", "4096")));
+}
+
+TEST_F(EnvironmentTest, MissingReferencesAreErrorsUnlessOptional) {
+    EXPECT_EQ(environment(R"j({"name":"c","envFrom":[{"configMapRef":{"name":"none"}}]})j").error().message,
+              "configmap \"none\" not found");
+    EXPECT_THAT(environment(R"j({"name":"c","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"hidden","key":"x"}}}]})j").error().message,
+                HasSubstr("couldn't find key x in Secret"));
+    EXPECT_TRUE(environment(R"j({"name":"c","envFrom":[{"configMapRef":{"name":"none","optional":true}}]})j"));
+    EXPECT_TRUE(environment(R"j({"name":"c","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"x","key":"x","optional":true}}}]})j"));
+}
+
+TEST(ServiceEnvironment, NamesEveryPort) {
+    auto service = std::make_shared<core::Service>(schema::decode_json<core::Service>(
+        R"j({"metadata":{"name":"my-db","namespace":"ns"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"main","port":5432,"protocol":"TCP"}]}})j").value());
+    EXPECT_THAT(service_environment({service}),
+                ElementsAre(testing::Pair("MY_DB_SERVICE_HOST", "10.0.0.9"), testing::Pair("MY_DB_SERVICE_PORT", "5432"),
+                            testing::Pair("MY_DB_SERVICE_PORT_MAIN", "5432"), testing::Pair("MY_DB_PORT", "tcp://10.0.0.9:5432"),
+                            testing::Pair("MY_DB_PORT_5432_TCP", "tcp://10.0.0.9:5432"), testing::Pair("MY_DB_PORT_5432_TCP_PROTO", "tcp"),
+                            testing::Pair("MY_DB_PORT_5432_TCP_PORT", "5432"), testing::Pair("MY_DB_PORT_5432_TCP_ADDR", "10.0.0.9")));
+}
+
+TEST(NetworkFiles, HostnameAndHosts) {
+    core::Pod pod = pod_of(R"j({"metadata":{"name":"web-0","namespace":"ns"},"spec":{"subdomain":"web"}})j");
+    const PodHostname name = pod_hostname(pod, "cluster.local").value();
+    EXPECT_EQ(name.hostname, "web-0");
+    EXPECT_EQ(name.domain, "web.ns.svc.cluster.local");
+    core::HostAlias alias;
+    alias.ip = "1.2.3.4";
+    alias.hostnames = {"foo", "bar"};
+    const std::string file = hosts_file({"10.1.0.1"}, name, {alias});
+    EXPECT_THAT(file, HasSubstr("\n10.1.0.1\tweb-0.web.ns.svc.cluster.local\tweb-0\n"));
+    EXPECT_THAT(file, HasSubstr("\n# Entries added by HostAliases.\n1.2.3.4\tfoo\tbar\n"));
+    pod.metadata.name = std::string(62, 'x') + "-y";
+    EXPECT_EQ(pod_hostname(pod, "cluster.local")->hostname, std::string(62, 'x'));
+    pod.spec.set_hostname_as_fqdn = true;
+    EXPECT_FALSE(pod_hostname(pod, "cluster.local"));
+}
+
+TEST(NetworkFiles, DnsByPolicy) {
+    const ClusterDns cluster{{"10.96.0.10"}, "cluster.local", parse_resolv_conf("# c\nsearch old\nsearch corp.example svc.cluster.local\nnameserver 9.9.9.9\noptions timeout:1\n")};
+    core::Pod pod = pod_of(R"j({"metadata":{"name":"p","namespace":"ns"},"spec":{"dnsConfig":{"options":[{"name":"ndots","value":"2"}]}}})j");
+    const cri::DNSConfig first = pod_dns(pod, cluster).config;
+    EXPECT_THAT(first.servers, ElementsAre("10.96.0.10"));
+    EXPECT_THAT(first.searches, ElementsAre("ns.svc.cluster.local", "svc.cluster.local", "cluster.local", "corp.example"));
+    EXPECT_THAT(first.options, ElementsAre("ndots:2"));
+    pod.spec.host_network = true;
+    EXPECT_THAT(pod_dns(pod, cluster).config.servers, ElementsAre("9.9.9.9"));
+    pod.spec.dns_policy = "ClusterFirstWithHostNet";
+    EXPECT_THAT(pod_dns(pod, cluster).config.servers, ElementsAre("10.96.0.10"));
+    pod.spec.dns_policy = "None";
+    pod.spec.dns_config->nameservers = {"1.1.1.1", "2.2.2.2", "3.3.3.3", "4.4.4.4"};
+    const DnsOutcome none = pod_dns(pod, cluster);
+    EXPECT_THAT(none.config.servers, ElementsAre("1.1.1.1", "2.2.2.2", "3.3.3.3"));
+    EXPECT_EQ(none.warning_reason, "DNSConfigForming");
+}
+
+TEST(ContainerConfig, CarriesIdentityCommandsAndSecurity) {
+    const core::Pod pod = pod_of(
+        R"j({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"terminationGracePeriodSeconds":7,
+            "securityContext":{"runAsUser":1000,"fsGroup":2000,"seccompProfile":{"type":"RuntimeDefault"}},
+            "containers":[{"name":"c","image":"i:1","command":["$(SHELL)"],"args":["-c","$(NO)"],
+              "securityContext":{"runAsUser":7,"allowPrivilegeEscalation":false,"capabilities":{"drop":["ALL"]}},
+              "resources":{"requests":{"cpu":"250m"},"limits":{"cpu":"500m","memory":"64Mi"}},
+              "lifecycle":{"stopSignal":"SIGUSR1"}}]}})j");
+    const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
+    const auto config = make_container_config({.pod = pod, .spec = spec, .attempt = 3, .environment = {{"SHELL", "sh"}},
+                                               .image_ref = "sha256:9", .memory_capacity = 1 << 30});
+    ASSERT_TRUE(config);
+    EXPECT_THAT(config->command, ElementsAre("sh"));
+    EXPECT_THAT(config->args, ElementsAre("-c", "$(NO)"));
+    EXPECT_EQ(config->log_path, "c/3.log");
+    EXPECT_EQ(config->labels.at("io.kubernetes.pod.uid"), "u1");
+    EXPECT_EQ(config->annotations.at("io.kubernetes.container.restartCount"), "3");
+    EXPECT_EQ(config->annotations.at("io.kubernetes.pod.terminationGracePeriod"), "7");
+    EXPECT_EQ(config->stop_signal, cri::Signal::Sigusr1);
+    const auto& security = *config->linux->security_context;
+    EXPECT_EQ(security.run_as_user->value, 7);
+    EXPECT_THAT(security.supplemental_groups, ElementsAre(2000));
+    EXPECT_TRUE(security.no_new_privs);
+    EXPECT_EQ(security.seccomp->profile_type, cri::SecurityProfileProfileType::RuntimeDefault);
+    EXPECT_THAT(security.masked_paths, testing::Contains("/proc/kcore"));
+    EXPECT_EQ(config->linux->resources->cpu_shares, 256);
+    EXPECT_EQ(config->linux->resources->cpu_quota, 50'000);
+    EXPECT_EQ(config->linux->resources->memory_limit_in_bytes, 64 << 20);
+}
+
+TEST(ContainerConfig, RunAsNonRootLooksAtTheImage) {
+    core::Pod pod = pod_of(R"j({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})j");
+    const core::Container& container = pod.spec.containers[0];
+    EXPECT_TRUE(verify_non_root(pod, container, {.uid = 7}));
+    EXPECT_EQ(verify_non_root(pod, container, {.uid = 0}).error().message,
+              "container has runAsNonRoot and image will run as root (pod: \"p_ns(u)\", container: c)");
+    EXPECT_THAT(verify_non_root(pod, container, {.name = "www"}).error().message, HasSubstr("non-numeric user (www)"));
+    EXPECT_FALSE(verify_non_root(pod, container, {}));
+    pod.spec.security_context->run_as_user = 5;
+    EXPECT_TRUE(verify_non_root(pod, pod.spec.containers[0], {}));
+}
+
+TEST(ContainerConfig, SandboxHasPortsNamespacesAndSysctls) {
+    const core::Pod pod = pod_of(
+        R"j({"metadata":{"name":"p","namespace":"ns","uid":"u1","labels":{"app":"x"}},"spec":{"shareProcessNamespace":true,
+            "securityContext":{"sysctls":[{"name":"net.core.somaxconn","value":"9"}]},
+            "containers":[{"name":"c","ports":[{"containerPort":80,"hostPort":8080,"protocol":"UDP"},{"containerPort":81}]}]}})j");
+    const cri::PodSandboxConfig config = make_sandbox_config({.pod = pod, .attempt = 1, .hostname = {"p", ""}});
+    ASSERT_EQ(config.port_mappings.size(), 1u);
+    EXPECT_EQ(config.port_mappings[0].host_port, 8080);
+    EXPECT_EQ(config.port_mappings[0].protocol, cri::Protocol::Udp);
+    EXPECT_EQ(config.labels.at("app"), "x");
+    EXPECT_EQ(config.linux->sysctls.at("net.core.somaxconn"), "9");
+    EXPECT_EQ(config.linux->security_context->namespace_options->pid, cri::NamespaceMode::Pod);
+    EXPECT_EQ(pod_cgroup(pod, "/n1"), "/n1/kubepods/besteffort/podu1");
+}
+
+struct CgroupTest : testing::Test {
+    void add(const std::string& path) {
+        ASSERT_TRUE(files.create_directories(parent_path(path), 0755));
+        ASSERT_TRUE(files.write(path, "", 0644));
+    }
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files{loop};
+};
+
+TEST_F(CgroupTest, VersionOneWritesToEachController) {
+    add("/cg/cpu/cgroup.procs");
+    add("/cg/memory/cgroup.procs");
+    add("/cg/cpu/kubepods/podu/cpu.shares");
+    add("/cg/cpu/kubepods/podu/cpu.cfs_quota_us");
+    add("/cg/memory/kubepods/podu/memory.limit_in_bytes");
+    CgroupFiles cgroups(files, "/cg");
+    EXPECT_FALSE(cgroups.is_v2());
+    cri::LinuxContainerResources limits;
+    limits.cpu_shares = 512;
+    limits.memory_limit_in_bytes = 1000;
+    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits));
+    EXPECT_EQ(files.read("/cg/cpu/kubepods/podu/cpu.shares").value(), "512");
+    EXPECT_EQ(files.read("/cg/cpu/kubepods/podu/cpu.cfs_quota_us").value(), "-1");
+    EXPECT_EQ(files.read("/cg/memory/kubepods/podu/memory.limit_in_bytes").value(), "1000");
+    EXPECT_EQ(cgroups.pods(""), (std::map<std::string, std::string>{{"u", "/kubepods/podu"}}));
+}
+
+TEST_F(CgroupTest, VersionTwoConvertsWeightsAndHandsControllersDown) {
+    add("/cg/cgroup.controllers");
+    add("/cg/kubepods/podu/cpu.weight");
+    add("/cg/kubepods/podu/cpu.max");
+    CgroupFiles cgroups(files, "/cg");
+    EXPECT_TRUE(cgroups.is_v2());
+    cri::LinuxContainerResources limits;
+    limits.cpu_shares = 1024;
+    limits.cpu_quota = 50'000;
+    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits));
+    EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.weight").value(), "39");
+    EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.max").value(), "50000 100000");
+    EXPECT_EQ(files.read("/cg/kubepods/cgroup.subtree_control").value().substr(0, 1), "+");
+}
+
+}  // namespace
+}  // namespace porthole::kubelet

@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+
+#include "kubelet/container/field_path.h"
+
+namespace porthole::kubelet {
+
+/// Name and value, in the order of definition; names come once.
+using Environment = std::vector<std::pair<std::string, std::string>>;
+std::optional<std::string> find_variable(const Environment& environment, std::string_view name);
+
+/// Where the values of a pod come from that are kept in other objects.
+class ObjectSource {
+public:
+    virtual ~ObjectSource() = default;
+    /// Error: NotFound.
+    virtual Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string namespace_, std::string name) = 0;
+    virtual Task<std::shared_ptr<const core::Secret>> secret(std::string namespace_, std::string name) = 0;
+};
+
+/// The variables that describe services: those of `services`, as upstream and Docker links name them.
+Environment service_environment(const std::vector<std::shared_ptr<const core::Service>>& services);
+/// The services a pod is told about: its namespace's if it wants links, and always `kubernetes` of the default namespace.
+std::vector<std::shared_ptr<const core::Service>> services_for(const core::Pod& pod,
+                                                               const std::vector<std::shared_ptr<const core::Service>>& all);
+
+/// All variables of a container: envFrom, then env, with `$(NAME)` expanded, then service variables not set otherwise.
+/// Error: NotFound and BadRequest with upstream's text for a missing reference (shown as CreateContainerConfigError).
+Task<Environment> make_environment(const core::Pod& pod, const core::Container& container, const DownwardContext& context,
+                                   Environment services, ObjectSource& objects);
+
+}  // namespace porthole::kubelet
