@@ -1,0 +1,69 @@
+#include "schema/value.h"
+
+#include <gtest/gtest.h>
+
+#include "schema/json.h"
+
+namespace porthole::schema {
+namespace {
+
+TEST(Value, ComparesObjectsWithoutOrder) {
+    EXPECT_EQ(*parse_json(R"({"a":1,"b":[1,2]})"), *parse_json(R"({"b":[1,2],"a":1.0})"));
+    EXPECT_FALSE(*parse_json("[1,2]") == *parse_json("[2,1]"));
+    EXPECT_FALSE(*parse_json(R"({"a":1})") == *parse_json(R"({"a":1,"b":null})"));
+    EXPECT_FALSE(Value(true) == Value(1));
+}
+
+TEST(Value, KeepsOrderAndFindsInLargeObjects) {
+    Object object;
+    for (int i = 0; i < 1000; ++i) object["key" + std::to_string(i)] = i;
+    EXPECT_EQ(object.find("key517")->as_int(), 517);
+    EXPECT_TRUE(object.erase("key517"));
+    EXPECT_FALSE(object.erase("key517"));
+    EXPECT_EQ(object.find("key517"), nullptr);
+    EXPECT_EQ(object.erase_if([](const Member& member) { return member.value.as_int() % 2 == 0; }), 500u);
+    EXPECT_EQ(object.find("key516"), nullptr);
+    EXPECT_EQ(object.find("key999")->as_int(), 999);
+    EXPECT_EQ(object.begin()->key, "key1");
+    const Object copy = object;
+    EXPECT_EQ(copy, object);
+    EXPECT_EQ(copy.find("key3")->as_int(), 3);
+}
+
+TEST(Value, ReachesBelow) {
+    Value value;
+    value.ensure_path({"spec", "replicas"}) = 3;
+    EXPECT_EQ(value.at_path({"spec", "replicas"})->as_int(), 3);
+    EXPECT_EQ(value.at_path({"spec", "x", "y"}), nullptr);
+    EXPECT_EQ(value.string_at({"spec", "replicas"}), "");
+    EXPECT_TRUE(at(value, "none").is_null());
+}
+
+TEST(Json, RefusesWhatIsNoJson) {
+    for (const char* text : {"", "{", "[1,]", "{\"a\":1,}", "nul", "01", "\"\x01\"", "\"\\x\"", "{\"a\" 1}", "1 2", "\"\xff\"", "// x\n1", "NaN"})
+        EXPECT_FALSE(parse_json(text)) << text;
+    EXPECT_FALSE(parse_json(std::string(1000, '[') + std::string(1000, ']')));
+    EXPECT_TRUE(parse_json(std::string(500, '[') + std::string(500, ']')));
+    EXPECT_EQ(parse_json("{\"a\":").error().message, "unexpected end of JSON input");
+}
+
+TEST(Json, KeepsNumbersAndText) {
+    struct { const char* in; const char* out; } const rows[] = {
+        {"9223372036854775807", "9223372036854775807"}, {"-9223372036854775808", "-9223372036854775808"}, {"18446744073709551615", "18446744073709551616"},
+        {"1.5", "1.5"}, {"1e2", "100"}, {"1e30", "1e+30"}, {"0.1", "0.1"}, {R"("\u00e4\ud83d\udc0b\/\n")", "\"\xC3\xA4\xF0\x9F\x90\x8B/\\n\""}, {" [ ] ", "[]"},
+    };
+    for (const auto& row : rows) {
+        const auto value = parse_json(row.in);
+        ASSERT_TRUE(value) << row.in;
+        EXPECT_EQ(to_json(*value), row.out);
+    }
+    EXPECT_EQ(to_json(Value("a\xff\x01z")), "\"a\xEF\xBF\xBD\\u0001z\"") << "what is no UTF-8 is replaced";
+}
+
+TEST(Json, PrintsWithLineBreaks) {
+    EXPECT_EQ(to_pretty_json(*parse_json(R"({"a":[1,{"b":{}}],"c":[]})")),
+              "{\n    \"a\": [\n        1,\n        {\n            \"b\": {}\n        }\n    ],\n    \"c\": []\n}");
+}
+
+}  // namespace
+}  // namespace porthole::schema
