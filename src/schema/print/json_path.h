@@ -1,0 +1,15 @@
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// What `path` selects below `root`: ".spec.ports[0].name", "['a.b']", "[*]", ".conditions[?(@.type=="Ready")].status", with
+/// dots escaped by a backslash, and braces around it all or not. A path that is malformed selects nothing.
+std::vector<const Value*> select_path(const Value& root, std::string_view path);
+/// The first of these, or null.
+const Value& first_at(const Value& root, std::string_view path);
+
+}  // namespace porthole::schema
