@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "cmd/agent_options.h"
 #include "cmd/containerd.h"
 #include "cmd/host_links.h"
 #include "net/http_client.h"
@@ -71,15 +72,20 @@ ChildCommand Supervisor::server_command() const {
 
 ChildCommand Supervisor::agent_command(const NodeHost& node) const {
     const ClusterOptions& options = cluster_.options;
-    ChildCommand command{
-        {own_path(), "agent", "--data", data_.node(node.name).string(), "--node-name", node.name, "--node-ip", node.address,
-         "--kubeconfig", (data_.node(node.name) / "kubeconfig").string(), "--container-runtime-endpoint",
-         data_.containerd_socket(node.name).string(), "--cluster-cidr", options.cluster_cidr, "--service-cidr",
-         options.service_cidr, "--cluster-dns", options.cluster_dns, "--cluster-domain", options.cluster_domain,
-         "--cgroup-root", "/porthole-" + data_.id() + "/" + node.name},
-        data_.logs() / (node.name + "-agent.log"),
-        "",
-        -1};
+    const fs::path folder = data_.node(node.name);
+    AgentOptions agent;
+    agent.data = folder.string();
+    agent.kubeconfig = (folder / "kubeconfig").string();
+    agent.node_name = node.name;
+    agent.node_ip = node.address;
+    agent.runtime_endpoint = data_.containerd_socket(node.name).string();
+    agent.cni_config_folder = (folder / "cni/net.d").string();
+    agent.cluster_cidr = options.cluster_cidr;
+    agent.service_cidr = options.service_cidr;
+    agent.cluster_dns = options.cluster_dns;
+    agent.cluster_domain = options.cluster_domain;
+    agent.cgroup_root = "/porthole-" + data_.id() + "/" + node.name;
+    ChildCommand command{agent_arguments(agent), data_.logs() / (node.name + "-agent.log"), "", -1};
     if (!node.network_namespace.empty()) command.network_namespace = "/run/netns/" + node.network_namespace;
     return command;
 }
@@ -156,13 +162,7 @@ Task<> Supervisor::bring_up(NodeHost node) {
     const fs::path folder = data_.node(node.name);
     CO_CHECK(write_file(folder / "client.crt", identity.certificate_pem));
     CO_CHECK(write_file(folder / "client.key", identity.key_pem));
-    CO_CHECK(write_file(folder / "kubeconfig",
-                        "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
-                        "clusters:\n- name: porthole\n  cluster:\n    server: " + cluster_.server_url() +
-                        "\n    certificate-authority: " + (data_.pki() / "ca.crt").string() +
-                        "\nusers:\n- name: node\n  user:\n    client-certificate: " + (folder / "client.crt").string() +
-                        "\n    client-key: " + (folder / "client.key").string() +
-                        "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n"));
+    CO_CHECK(write_file(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
     children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
     CO_CHECK(co_await waiting.ensure_ready(loop_));

@@ -1,0 +1,59 @@
+#include "cmd/agent_options.h"
+
+#include "cmd/flags.h"
+
+namespace porthole::cmd {
+
+void add_node_flags(CLI::App& app, AgentOptions& options) {
+    app.add_option("--node-name", options.node_name, "the node's name")->capture_default_str();
+    app.add_option("--node-ip", options.node_ip, "the node's address (default: the one towards the API server)");
+    app.add_option("--container-runtime-endpoint", options.runtime_endpoint, "containerd's socket")->capture_default_str();
+    app.add_option("--cni-conf-dir", options.cni_config_folder, "where containerd reads network configurations")->capture_default_str();
+    app.add_option("--cgroup-root", options.cgroup_root, "pods' cgroups are made below it")->capture_default_str();
+    app.add_option("--pod-manifest-path", options.pod_manifests, "folder of static pods");
+    app.add_option("--kubelet-port", options.kubelet_port, "where the API server reaches the kubelet")->capture_default_str();
+    app.add_option("--max-pods", options.max_pods, "pods on this node at most")->capture_default_str();
+    app.add_option("--node-labels", options.labels, "key=value, by comma")->delimiter(',');
+    app.add_option("--register-with-taints", options.taints, "key=value:effect, by comma")->delimiter(',');
+}
+
+std::vector<std::string> agent_arguments(const AgentOptions& options) {
+    std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(), "agent"};
+    const auto add = [&](const char* flag, const std::string& value) {
+        if (value.empty()) return;
+        words.push_back(flag);
+        words.push_back(value);
+    };
+    const auto join = [](const std::vector<std::string>& list) {
+        std::string text;
+        for (const std::string& item : list) text += (text.empty() ? "" : ",") + item;
+        return text;
+    };
+    add("--data", options.data);
+    add("--kubeconfig", options.kubeconfig);
+    add("--node-name", options.node_name);
+    add("--node-ip", options.node_ip);
+    add("--container-runtime-endpoint", options.runtime_endpoint);
+    add("--cni-conf-dir", options.cni_config_folder);
+    add("--cluster-cidr", options.cluster_cidr);
+    add("--service-cidr", options.service_cidr);
+    add("--cluster-dns", options.cluster_dns);
+    add("--cluster-domain", options.cluster_domain);
+    add("--cgroup-root", options.cgroup_root);
+    add("--pod-manifest-path", options.pod_manifests);
+    add("--kubelet-port", std::to_string(options.kubelet_port));
+    add("--max-pods", std::to_string(options.max_pods));
+    add("--node-labels", join(options.labels));
+    add("--register-with-taints", join(options.taints));
+    return words;
+}
+
+std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder) {
+    return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
+           "clusters:\n- name: porthole\n  cluster:\n    server: " + server + "\n    certificate-authority: " + ca.string() +
+           "\nusers:\n- name: node\n  user:\n    client-certificate: " + (folder / "client.crt").string() +
+           "\n    client-key: " + (folder / "client.key").string() +
+           "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace porthole::cmd {
+
+/// What a node's agent is told; `porthole agent`, `porthole join` and the supervisor share it.
+struct AgentOptions {
+    std::string data = "/var/lib/porthole-agent";
+    std::string kubeconfig;
+    std::string node_name;
+    std::string node_ip;  ///< "" for the address the API server is reached from
+    std::string runtime_endpoint = "/run/containerd/containerd.sock";
+    std::string cni_config_folder = "/etc/cni/net.d";
+    std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
+    std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
+    std::string cgroup_root = "/";
+    std::string pod_manifests;  ///< folder of static pods; "" for none
+    std::uint16_t kubelet_port = 10250;
+    int max_pods = 110;
+    std::vector<std::string> labels, taints;
+};
+
+/// The flags by which a person shapes a node.
+void add_node_flags(CLI::App& app, AgentOptions& options);
+/// The command line of an agent with these options, from the program's path on.
+std::vector<std::string> agent_arguments(const AgentOptions& options);
+/// A kubeconfig that names `ca` and client.crt and client.key in `folder` by path.
+std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder);
+
+}  // namespace porthole::cmd
