@@ -1,0 +1,181 @@
+#include <charconv>
+
+#include "schema/json.h"
+#include "schema/patch/json_pointer.h"
+#include "schema/patch/patches.h"
+
+namespace porthole::schema {
+
+Result<Pointer> parse_pointer(std::string_view text) {
+    Pointer pointer;
+    if (text.empty()) return pointer;
+    if (text[0] != '/') return Error(Reason::Invalid, "invalid path \"" + std::string(text) + "\": it must start with \"/\"");
+    for (std::size_t i = 0; i < text.size();) {
+        const std::size_t end = std::min(text.find('/', i + 1), text.size());
+        std::string step;
+        for (std::size_t j = i + 1; j < end; ++j) {
+            if (text[j] == '~' && j + 1 < end && (text[j + 1] == '0' || text[j + 1] == '1')) step += text[++j] == '0' ? '~' : '/';
+            else step += text[j];
+        }
+        pointer.push_back(std::move(step));
+        i = end;
+    }
+    return pointer;
+}
+
+std::size_t parse_index(std::string_view step, std::size_t limit) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
+    if (error != std::errc() || end != step.data() + step.size() || (step.size() > 1 && step[0] == '0')) return SIZE_MAX;
+    return index < limit ? index : SIZE_MAX;
+}
+
+Value* find_at(Value& root, const Pointer& pointer) {
+    Value* value = &root;
+    for (const std::string& step : pointer) {
+        if (value->is_array()) {
+            const std::size_t index = parse_index(step, value->as_array().size());
+            value = index == SIZE_MAX ? nullptr : &value->as_array()[index];
+        } else {
+            value = value->find(step);
+        }
+        if (!value) return nullptr;
+    }
+    return value;
+}
+
+namespace {
+
+constexpr std::size_t MaxOperations = 10'000;
+// What all copy operations of one patch may add up to: a short patch must not make a huge object.
+constexpr std::size_t MaxCopiedBytes = 3u << 20;
+
+class JsonPatch {
+public:
+    explicit JsonPatch(Value& document) : document_(document) {}
+
+    Result<void> apply(const Value& operation) {
+        const std::string_view op = operation.string_at({"op"});
+        const Value* path = operation.find("path");
+        if (!path || !path->is_string()) return failure(op, "it has no path");
+        TRY(pointer_, parse_pointer(path->as_string()));
+        path_ = path->as_string();
+        if (op == "add") return with_value(operation, &JsonPatch::add);
+        if (op == "replace") return with_value(operation, &JsonPatch::replace);
+        if (op == "test") return with_value(operation, &JsonPatch::test);
+        if (op == "remove") return remove();
+        if (op == "move" || op == "copy") return transfer(operation, op);
+        return Error(Reason::Invalid, "Unexpected kind: " + std::string(op));
+    }
+
+private:
+    static Error failure(std::string_view op, const std::string& why) {
+        return Error(Reason::Invalid, std::string(op) + " operation does not apply: " + why);
+    }
+    Error missing(std::string_view op) const { return failure(op, "doc is missing path: \"" + path_ + "\": missing value"); }
+
+    Result<void> with_value(const Value& operation, Result<void> (JsonPatch::*apply)(const Value&)) {
+        const Value* value = operation.find("value");
+        // Go cannot tell a missing value from null.
+        return (this->*apply)(value ? *value : null_value());
+    }
+
+    Value* parent() {
+        return find_at(document_, Pointer(pointer_.begin(), pointer_.end() - 1));
+    }
+
+    Result<void> add(const Value& value) {
+        if (pointer_.empty()) {
+            document_ = Value(value);
+            return {};
+        }
+        Value* holder = parent();
+        if (!holder) return missing("add");
+        const std::string& last = pointer_.back();
+        if (holder->is_object()) {
+            (*holder)[last] = value;
+            return {};
+        }
+        if (!holder->is_array()) return missing("add");
+        Array& array = holder->as_array();
+        const std::size_t index = last == "-" ? array.size() : parse_index(last, array.size() + 1);
+        if (index == SIZE_MAX) return failure("add", "Unable to access invalid index: " + last);
+        array.insert(array.begin() + static_cast<std::ptrdiff_t>(index), value);
+        return {};
+    }
+
+    Result<void> replace(const Value& value) {
+        Value* target = find_at(document_, pointer_);
+        if (!target) return missing("replace");
+        *target = Value(value);
+        return {};
+    }
+
+    Result<void> test(const Value& value) {
+        const Value* target = find_at(document_, pointer_);
+        if (target ? *target == value : value.is_null()) return {};
+        return Error(Reason::Invalid, "testing value " + path_ + " failed: test failed");
+    }
+
+    Result<void> remove() {
+        Value* holder = pointer_.empty() ? nullptr : parent();
+        if (!holder) return missing("remove");
+        const std::string& last = pointer_.back();
+        if (holder->is_object()) {
+            if (!holder->erase(last)) return failure("remove", "Unable to remove nonexistent key: " + last + ": missing value");
+            return {};
+        }
+        const std::size_t index = holder->is_array() ? parse_index(last, holder->as_array().size()) : SIZE_MAX;
+        if (index == SIZE_MAX) return failure("remove", "Unable to access invalid index: " + last);
+        holder->as_array().erase(holder->as_array().begin() + static_cast<std::ptrdiff_t>(index));
+        return {};
+    }
+
+    Result<void> transfer(const Value& operation, std::string_view op) {
+        TRY(Pointer from, parse_pointer(operation.string_at({"from"})));
+        const Value* source = find_at(document_, from);
+        if (!source) return failure(op, "doc is missing from path: " + std::string(operation.string_at({"from"})));
+        const bool into_itself = from.size() < pointer_.size() && std::equal(from.begin(), from.end(), pointer_.begin());
+        if (op == "move" && into_itself) return failure(op, "a value cannot be moved into itself");
+        Value value = *source;
+        if (op == "copy") {
+            copied_ += to_json(value).size();
+            if (copied_ > MaxCopiedBytes) return failure(op, "Unable to complete the copy, the accumulated size of copies is too large");
+            return add(value);
+        }
+        std::swap(pointer_, from);
+        TRY_VOID(remove());
+        std::swap(pointer_, from);
+        return add(value);
+    }
+
+    Value& document_;
+    Pointer pointer_;
+    std::string path_;
+    std::size_t copied_ = 0;
+};
+
+}  // namespace
+
+Result<Value> apply_json_patch(const Value& current, const Value& patch) {
+    if (!patch.is_array()) {
+        return Error(Reason::BadRequest, std::string("error decoding patch: json: cannot unmarshal ") + patch.type_name() +
+                                             " into Go value of type jsonpatch.Patch");
+    }
+    if (patch.as_array().size() > MaxOperations) {
+        return Error(Reason::RequestEntityTooLarge, "The allowed maximum operations in a JSON patch is " + std::to_string(MaxOperations) +
+                                                        ", got " + std::to_string(patch.as_array().size()));
+    }
+    Value result = current;
+    JsonPatch document(result);
+    for (const Value& operation : patch.as_array()) {
+        if (!operation.is_object()) return Error(Reason::BadRequest, "error decoding patch: an operation is no object");
+        Result<void> applied = document.apply(operation);
+        if (!applied) {
+            return std::move(applied).error().with_context("the server rejected our request due to an error in our request");
+        }
+    }
+    return result;
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,41 @@
+#pragma once
+#include <string_view>
+
+#include "schema/type.h"
+
+namespace porthole::schema {
+
+/// What the schema knows of one value of a tree: that it is a struct, a map, a list, a scalar, or that it does not know.
+///
+/// A Field describes a member; a Node describes a value, so that list items, map values and nested lists are walked alike.
+struct Node {
+    const Type* type = nullptr;    ///< a struct
+    const Field* field = nullptr;  ///< the member that the value is, or is one item or value of; null at the root
+    Shape shape = Shape::Single;   ///< what the value itself is: an item of a list field is Single
+
+    static Node of_struct(const Type& type) { return {&type, nullptr, Shape::Single}; }
+    static Node of_member(const Field& field) {
+        return {field.is_single() && field.form == Form::Struct ? field.type : nullptr, &field, field.shape};
+    }
+
+    bool is_struct() const { return type != nullptr; }
+    bool is_map() const { return shape == Shape::Map; }
+    bool is_list() const { return shape == Shape::List; }
+    /// Nothing is known below: an opaque value, or a member that the schema does not have.
+    bool is_unknown() const { return !type && (!field || (shape == Shape::Single && is_opaque(field->form))); }
+
+    /// An item of a list or a value of a map.
+    Node element() const {
+        if (!field || shape == Shape::Single) return {};
+        if (field->form == Form::Nested) return of_member(*field->element);
+        return {field->form == Form::Struct ? field->type : nullptr, field, Shape::Single};
+    }
+    /// A member of a struct, or a value of a map.
+    Node member(std::string_view name) const {
+        if (is_map()) return element();
+        const Field* found = type && !type->is(Type::Alternatives) ? type->find_field(name) : nullptr;
+        return found ? of_member(*found) : Node();
+    }
+};
+
+}  // namespace porthole::schema
