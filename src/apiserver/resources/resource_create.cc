@@ -97,6 +97,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
             object = std::move(amended);
         }
+        if (request.manager) schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), *request.manager);
         if (request.dry_run) co_return Written{bytes_of(object.to_json()), true};
 
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};

@@ -8,6 +8,7 @@
 #include "apiserver/request/options.h"
 #include "apiserver/resources/object_codec.h"
 #include "runtime/random.h"
+#include "schema/patch/apply.h"
 
 namespace porthole::apiserver {
 
@@ -20,6 +21,8 @@ struct WriteRequest {
     bool dry_run = false;
     std::vector<std::string>& warnings;
     std::map<std::string, std::string>& audit_annotations;
+    /// Who metadata.managedFields shall say has written; none leaves it alone (as after an apply, which has seen to it).
+    std::optional<schema::FieldManager> manager = {};
 };
 
 /// A write's outcome, in the stored version.

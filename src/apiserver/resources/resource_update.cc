@@ -109,8 +109,7 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
         auto written = co_await write_over(request, current, std::move(old), std::move(object));
         const bool lost_race = !written && written.error().reason == Reason::Conflict && written.error().details.name.empty();
         if (!lost_race) co_return std::move(written);
-        if (attempt == ConflictRetries || (guarded && wanted_version == store::to_string(current->modified)))
-            co_return modified_meanwhile(*resource.kind, request.name);
+        if (attempt == ConflictRetries) co_return modified_meanwhile(*resource.kind, request.name);
     }
 }
 
@@ -148,6 +147,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
         CO_CHECK(rules.amend(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
+    if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);
     if (draft.operations.empty() && object.tree() == old.tree()) co_return Written{current->value};
     if (request.dry_run) co_return Written{bytes_of(object.to_json())};
 

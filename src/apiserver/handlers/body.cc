@@ -1,0 +1,66 @@
+#include "apiserver/handlers/body.h"
+
+#include "apiserver/request/status.h"
+#include "schema/json.h"
+#include "schema/protobuf.h"
+#include "schema/yaml.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using schema::Value;
+
+/// Checks apiVersion and kind of a body, and fills those that are missing from the path.
+Result<void> settle_type(const schema::Kind& kind, Value& tree) {
+    if (!tree.is_object()) return bad_request("couldn't get version/kind; json parse error: the body is not an object");
+    const std::string expected = kind.api_version();
+    const std::string api_version(tree.string_at({"apiVersion"}));
+    const std::string name(tree.string_at({"kind"}));
+    if (!api_version.empty() && api_version != expected) {
+        return bad_request("the API version in the data (" + api_version + ") does not match the expected API version (" + expected + ")");
+    }
+    if (!name.empty() && name != kind.kind) {
+        return bad_request(name + " in version \"" + std::string(kind.version) + "\" cannot be handled as a " + std::string(kind.kind) +
+                           ": the kind of the object does not match the resource");
+    }
+    tree["apiVersion"] = expected;
+    tree["kind"] = kind.kind;
+    return {};
+}
+
+Result<Value> parse_body(RequestContext& context, const schema::Registry& registry, std::vector<std::string>& duplicates) {
+    TRY(const Encoding encoding, encoding_of_content_type(context.request.headers.get("content-type")));
+    const std::string& body = context.request.body;
+    switch (encoding) {
+        case Encoding::Json: return schema::parse_json(body, duplicates);
+        case Encoding::Yaml: return schema::parse_yaml(body, &duplicates);
+        case Encoding::Protobuf: return schema::has_envelope(body) ? schema::decode_enveloped(registry, body) : schema::parse_json(body, duplicates);
+    }
+    return Value();
+}
+
+}  // namespace
+
+Result<ApiObject> conform(const schema::Kind& kind, Value tree, FieldValidation validation, std::vector<std::string>& warnings) {
+    TRY_VOID(settle_type(kind, tree));
+    TRY(schema::DecodedObject decoded, schema::conform_object(kind, std::move(tree), {}, validation));
+    for (std::string& warning : decoded.warnings) warnings.push_back(std::move(warning));
+    return ApiObject(kind, std::move(decoded.value));
+}
+
+Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind, FieldValidation validation) {
+    std::vector<std::string> duplicates;
+    TRY(Value tree, parse_body(context, registry, duplicates));
+    TRY_VOID(settle_type(kind, tree));
+    TRY(schema::DecodedObject decoded, schema::conform_object(kind, std::move(tree), duplicates, validation));
+    for (std::string& warning : decoded.warnings) context.warnings.push_back(std::move(warning));
+    return ApiObject(kind, std::move(decoded.value));
+}
+
+Result<Value> decode_optional_body(RequestContext& context, const schema::Registry& registry) {
+    if (context.request.body.empty()) return Value();
+    std::vector<std::string> duplicates;
+    return parse_body(context, registry, duplicates);
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,20 @@
+#pragma once
+#include "apiserver/handlers/request_context.h"
+#include "apiserver/request/api_object.h"
+#include "apiserver/request/options.h"
+#include "schema/registry.h"
+
+namespace porthole::apiserver {
+
+/// The request's body as an object of `kind`, conformed to its tables; warnings are added to the context.
+/// Errors: BadRequest, UnsupportedMediaType.
+Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
+                              FieldValidation validation);
+
+/// A body that may be missing and whose kind the path does not tell, such as DeleteOptions: null when it is empty.
+Result<schema::Value> decode_optional_body(RequestContext& context, const schema::Registry& registry);
+
+/// Conforms a tree that did not come as a body, such as a patched object.
+Result<ApiObject> conform(const schema::Kind& kind, schema::Value tree, FieldValidation validation, std::vector<std::string>& warnings);
+
+}  // namespace porthole::apiserver

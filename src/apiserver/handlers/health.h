@@ -1,0 +1,31 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "apiserver/handlers/request_context.h"
+#include "runtime/task.h"
+
+namespace porthole::apiserver {
+
+/// /livez, /readyz, /healthz: named checks, each alone under its name, all together with ?verbose and ?exclude=.
+class Health {
+public:
+    struct Check {
+        std::string name;
+        bool readiness_only = false;
+        std::function<bool()> passes;
+    };
+    void add(Check check) { checks_.push_back(std::move(check)); }
+
+    /// Whether `path` is one of these.
+    static bool owns(std::string_view path);
+    Task<> handle(RequestContext& context) const;
+    /// All checks pass.
+    bool ready() const;
+
+private:
+    std::vector<Check> checks_;
+};
+
+}  // namespace porthole::apiserver

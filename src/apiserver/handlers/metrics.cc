@@ -1,0 +1,87 @@
+#include "apiserver/handlers/metrics.h"
+
+#include <cstdio>
+
+namespace porthole::apiserver {
+namespace {
+
+std::string upper(std::string text) {
+    for (char& c : text)
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+    return text;
+}
+
+/// POST for create and so on, as dashboards know it.
+std::string metric_verb(const RequestInfo& info) {
+    if (info.verb == "create") return "POST";
+    if (info.verb == "update") return "PUT";
+    return upper(info.verb);
+}
+
+const char* scope(const RequestInfo& info) {
+    if (!info.is_resource) return "";
+    if (!info.name.empty()) return "resource";
+    return info.namespace_.empty() ? "cluster" : "namespace";
+}
+
+bool is_mutating(const RequestInfo& info) { return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head"; }
+
+std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+}
+
+}  // namespace
+
+std::string RequestMetrics::labels(const RequestInfo& info) {
+    // What names no resource is counted together, or any path a client thinks of would make a new series.
+    return "verb=\"" + metric_verb(info) + "\",group=\"" + info.group + "\",version=\"" + (info.is_resource ? info.version : "") +
+           "\",resource=\"" + info.resource + "\",subresource=\"" + info.subresource + "\",scope=\"" + scope(info) +
+           "\",component=\"apiserver\"";
+}
+
+void RequestMetrics::begin(const RequestInfo& info) {
+    if (info.long_running()) ++long_running_[labels(info)];
+    else ++in_flight_[is_mutating(info) ? 0 : 1];
+}
+
+void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Duration taken) {
+    ++total_;
+    const std::string common = labels(info);
+    ++requests_[common + ",dry_run=\"" + (dry_run ? "All" : "") + "\",code=\"" + std::to_string(code) + '"'];
+    if (info.long_running()) {
+        --long_running_[common];
+        return;
+    }
+    --in_flight_[is_mutating(info) ? 0 : 1];
+    Histogram& histogram = durations_[common];
+    const double seconds = std::chrono::duration<double>(taken).count();
+    for (std::size_t i = 0; i < Buckets.size(); ++i)
+        if (seconds <= Buckets[i]) ++histogram.counts[i];
+    ++histogram.count;
+    histogram.sum += seconds;
+}
+
+void RequestMetrics::append(std::string& out) const {
+    out += "# HELP apiserver_request_total Requests by verb, resource and HTTP code.\n# TYPE apiserver_request_total counter\n";
+    for (const auto& [labels, count] : requests_) out += "apiserver_request_total{" + labels + "} " + std::to_string(count) + '\n';
+    out += "# HELP apiserver_request_duration_seconds Time to answer, without watches and streams.\n"
+           "# TYPE apiserver_request_duration_seconds histogram\n";
+    for (const auto& [labels, histogram] : durations_) {
+        for (std::size_t i = 0; i < Buckets.size(); ++i) {
+            out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"" + number(Buckets[i]) + "\"} " +
+                   std::to_string(histogram.counts[i]) + '\n';
+        }
+        out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(histogram.count) + '\n';
+        out += "apiserver_request_duration_seconds_sum{" + labels + "} " + number(histogram.sum) + '\n';
+        out += "apiserver_request_duration_seconds_count{" + labels + "} " + std::to_string(histogram.count) + '\n';
+    }
+    out += "# HELP apiserver_current_inflight_requests Requests under way.\n# TYPE apiserver_current_inflight_requests gauge\n";
+    out += "apiserver_current_inflight_requests{request_kind=\"mutating\"} " + std::to_string(in_flight_[0]) + '\n';
+    out += "apiserver_current_inflight_requests{request_kind=\"readOnly\"} " + std::to_string(in_flight_[1]) + '\n';
+    out += "# HELP apiserver_longrunning_requests Watches and streams under way.\n# TYPE apiserver_longrunning_requests gauge\n";
+    for (const auto& [labels, count] : long_running_) out += "apiserver_longrunning_requests{" + labels + "} " + std::to_string(count) + '\n';
+}
+
+}  // namespace porthole::apiserver

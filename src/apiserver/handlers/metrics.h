@@ -1,0 +1,41 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "apiserver/request/request_info.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::apiserver {
+
+/// Counts of requests and how long they took, in Prometheus' text form under Kubernetes' names.
+class RequestMetrics {
+public:
+    void begin(const RequestInfo& info);
+    void end(const RequestInfo& info, bool dry_run, int code, Duration taken);
+
+    void append(std::string& out) const;
+    std::uint64_t total() const { return total_; }
+
+    /// Requests under way that change something, and that only read; watches and streams are in neither.
+    std::size_t mutating() const { return in_flight_[0]; }
+    std::size_t reading() const { return in_flight_[1]; }
+
+private:
+    static constexpr std::array<double, 13> Buckets{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30};
+    struct Histogram {
+        std::array<std::uint64_t, Buckets.size()> counts{};
+        std::uint64_t count = 0;
+        double sum = 0;
+    };
+    static std::string labels(const RequestInfo& info);
+
+    std::map<std::string, std::uint64_t> requests_;   // by label text, with dry_run and code
+    std::map<std::string, Histogram> durations_;      // by label text
+    std::map<std::string, std::int64_t> long_running_;
+    std::array<std::size_t, 2> in_flight_{};
+    std::uint64_t total_ = 0;
+};
+
+}  // namespace porthole::apiserver

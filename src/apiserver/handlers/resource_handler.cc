@@ -1,0 +1,145 @@
+#include "apiserver/handlers/resource_handler.h"
+
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/reply.h"
+#include "apiserver/request/status.h"
+#include "apiserver/resources/watch_stream.h"
+
+namespace porthole::apiserver {
+namespace {
+
+/// The agent that managedFields is told: the option, or the program's name from its User-Agent.
+std::string manager_name(const RequestContext& context, const WriteOptions& options) {
+    if (!options.field_manager.empty()) return options.field_manager;
+    std::string_view agent = context.request.headers.get("user-agent");
+    agent = agent.substr(0, agent.find('/'));
+    return agent.empty() ? "unknown" : std::string(agent.substr(0, 128));
+}
+
+}  // namespace
+
+Result<void> settle_names(const RequestInfo& info, const schema::Kind& kind, ApiObject& object) {
+    const ObjectMeta& metadata = object.metadata();
+    if (kind.namespaced() && !metadata.namespace_.empty() && metadata.namespace_ != info.namespace_)
+        return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+    if (!info.name.empty() && !metadata.name.empty() && metadata.name != info.name) {
+        return bad_request("the name of the object (" + metadata.name + ") does not match the name on the URL (" + info.name + ")");
+    }
+    const bool fits = metadata.namespace_ == (kind.namespaced() ? info.namespace_ : metadata.namespace_) &&
+                      (info.name.empty() || metadata.name == info.name);
+    if (fits) return {};
+    object.edit_metadata([&](ObjectMeta& edited) {
+        if (kind.namespaced()) edited.namespace_ = info.namespace_;
+        if (!info.name.empty()) edited.name = info.name;
+    });
+    return {};
+}
+
+WriteRequest ResourceHandler::write_request(RequestContext& context, const Resource& resource, const WriteOptions& options) const {
+    WriteRequest request{.resource = resource,
+                         .namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "",
+                         .name = context.info.name,
+                         .subresource = context.info.subresource,
+                         .user = context.user,
+                         .dry_run = options.dry_run,
+                         .warnings = context.warnings,
+                         .audit_annotations = context.audit_annotations};
+    request.manager = schema::FieldManager{.name = manager_name(context, options),
+                                           .api_version = resource.kind->api_version(),
+                                           .subresource = context.info.subresource,
+                                           .now = now()};
+    return request;
+}
+
+Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource) {
+    const std::string& verb = context.info.verb;
+    const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
+    if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
+    if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces") co_return no_such_resource();
+    if (verb == "get") co_return co_await get(context, resource);
+    if (verb == "list") co_return co_await list(context, resource);
+    if (verb == "watch") co_return co_await watch(context, resource);
+    if (verb == "create" && context.info.name.empty()) co_return co_await create(context, resource);
+    if (verb == "update" && !context.info.name.empty()) co_return co_await update(context, resource);
+    if (verb == "patch" && !context.info.name.empty()) co_return co_await patch(context, resource);
+    if (verb == "delete" && context.info.subresource.empty()) co_return co_await remove(context, resource);
+    if (verb == "deletecollection") co_return co_await remove_collection(context, resource);
+    co_return method_not_allowed();
+}
+
+Task<> ResourceHandler::get(RequestContext& context, const Resource& resource) {
+    const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
+    std::string version(context.info.parameter("resourceVersion"));
+    CO_TRY(const store::RecordPtr record, co_await objects_.get(resource, namespace_, context.info.name, std::move(version)));
+    co_return co_await reply_object(context, resource, 200, record->value, now());
+}
+
+Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) {
+    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
+    form.pretty = form.pretty || context.info.flag("pretty");
+    CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
+    CO_TRY(ListOptions options, parse_list_options(context.info));
+    const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
+    CO_TRY(const Page page, co_await objects_.list(resource, namespace_, std::move(options)));
+    const std::string content_type = form.content_type();
+    const Presenter presenter(resource, std::move(form), include, now());
+    CO_TRY(std::vector<store::Bytes> body, presenter.list(page));
+    co_return co_await reply(context, 200, content_type, std::move(body));
+}
+
+Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource) {
+    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true));
+    CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
+    CO_TRY(ListOptions options, parse_list_options(context.info));
+    WatchOrder order{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
+    net::Headers headers = common_headers(context);
+    headers.add("content-type", form.content_type(true));
+    context.code = 200;
+    Presenter presenter(resource, std::move(form), include, now());
+    co_return co_await serve_watch(objects_, std::move(order), std::move(presenter), std::move(headers), random_, context.responder);
+}
+
+Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {
+    CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
+    CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
+    CO_CHECK(settle_names(context.info, *resource.kind, object));
+    CO_TRY(const Written written, co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object))));
+    co_return co_await reply_object(context, resource, 201, written.bytes, now());
+}
+
+Task<> ResourceHandler::update(RequestContext& context, const Resource& resource) {
+    CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));
+    CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
+    CO_CHECK(settle_names(context.info, *resource.kind, object));
+    CO_TRY(const Written written, co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
+    co_return co_await reply_object(context, resource, written.created ? 201 : 200, written.bytes, now());
+}
+
+Task<> ResourceHandler::remove(RequestContext& context, const Resource& resource) {
+    CO_TRY(const schema::Value body, decode_optional_body(context, registry_));
+    CO_TRY(const DeleteOptions options, parse_delete_options(context.info, body));
+    WriteRequest request = write_request(context, resource, {.dry_run = options.dry_run});
+    CO_TRY(const Removed removed, co_await objects_.remove(std::move(request), options));
+    if (removed.gone) co_return co_await reply_tree(context, 200, success_status(*resource.kind, removed.name, removed.uid));
+    co_return co_await reply_object(context, resource, 200, removed.bytes, now());
+}
+
+Task<> ResourceHandler::remove_collection(RequestContext& context, const Resource& resource) {
+    CO_TRY(const schema::Value body, decode_optional_body(context, registry_));
+    CO_TRY(const DeleteOptions options, parse_delete_options(context.info, body));
+    CO_TRY(ListOptions selection, parse_list_options(context.info));
+    WriteRequest request = write_request(context, resource, {.dry_run = options.dry_run});
+    request.name.clear();
+    CO_TRY(const std::vector<Removed> removed, co_await objects_.remove_collection(std::move(request), options, std::move(selection)));
+    std::vector<store::Bytes> pieces;
+    pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource.kind->list_kind) + "\",\"apiVersion\":\"" + resource.kind->api_version() +
+                              "\",\"metadata\":{\"resourceVersion\":\"" + store::to_string(objects_.store().revision()) + "\"},\"items\":["));
+    for (std::size_t i = 0; i < removed.size(); ++i) {
+        if (i > 0) pieces.push_back(bytes_of(","));
+        pieces.push_back(served_bytes(resource, removed[i].bytes));
+    }
+    pieces.push_back(bytes_of("]}\n"));
+    co_return co_await reply(context, 200, "application/json", std::move(pieces));
+}
+
+}  // namespace porthole::apiserver

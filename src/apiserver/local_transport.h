@@ -1,0 +1,28 @@
+#pragma once
+#include "apiserver/server.h"
+#include "client/transport.h"
+#include "runtime/scope.h"
+
+namespace porthole::apiserver {
+
+/// The API for components in the server's own process: straight to the handlers, as a given user, without sockets.
+///
+/// May be used from another loop than the server's: requests and answers are posted between the two. Close it, on the server's
+/// loop, before the server goes; its users must have ended before that.
+class LocalTransport final : public client::Transport {
+public:
+    /// `agent` is what managedFields and the audit log call the component, "kube-scheduler".
+    LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent);
+    ~LocalTransport() override;
+
+    Task<client::ApiResponse> call(client::ApiRequest request) override;
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest request) override;
+
+    Task<> close();
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace porthole::apiserver

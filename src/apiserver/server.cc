@@ -1,0 +1,142 @@
+#include "apiserver/server.h"
+
+#include <algorithm>
+
+#include "apiserver/handlers/reply.h"
+#include "apiserver/request/status.h"
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using schema::Value;
+
+constexpr std::string_view DecisionAnnotation = "authorization.k8s.io/decision";
+
+std::string resource_key(std::string_view group, std::string_view resource) { return std::string(group) + '/' + std::string(resource); }
+
+Value audit_user(const User& user) {
+    Value value = Value::object({{"username", user.name}});
+    if (!user.uid.empty()) value["uid"] = user.uid;
+    Value groups = Value::array();
+    for (const std::string& group : user.groups) groups.as_array().emplace_back(group);
+    value["groups"] = std::move(groups);
+    return value;
+}
+
+Value audit_object(const RequestInfo& info) {
+    Value object = Value::object({{"resource", info.resource}});
+    const auto set = [&](const char* key, const std::string& text) {
+        if (!text.empty()) object[key] = text;
+    };
+    set("namespace", info.namespace_);
+    set("name", info.name);
+    set("apiGroup", info.group);
+    set("apiVersion", info.version);
+    set("subresource", info.subresource);
+    return object;
+}
+
+}  // namespace
+
+Server::Server(Seams seams, Limits limits) : seams_(std::move(seams)), limits_(limits) {}
+
+void Server::add_resource(std::string_view group, std::string_view resource, Handler handler) {
+    by_resource_[resource_key(group, resource)] = std::move(handler);
+}
+
+Task<> Server::handle(net::HttpRequest request, net::HttpResponder& responder) {
+    co_return co_await serve(request, responder, std::nullopt);
+}
+
+Task<> Server::handle_as(User user, net::HttpRequest request, net::HttpResponder& responder) {
+    co_return co_await serve(request, responder, std::move(user));
+}
+
+Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known) {
+    const MonotonicTime begun = seams_.loop.now();
+    const SystemTime received = seams_.loop.wall_now();
+    RequestContext context{.request = request, .responder = responder, .info = parse_request_info(request)};
+    context.audit_id = request.headers.get("audit-id").empty() ? seams_.random.uuid() : std::string(request.headers.get("audit-id"));
+    const bool is_known = known.has_value();
+    if (known) context.user = std::move(*known);
+
+    metrics_.begin(context.info);
+    auto answered = co_await authenticate_and_dispatch(context, is_known);
+    if (!answered && answered.error().reason != Reason::Cancelled && answered.error().reason != Reason::Unavailable) {
+        if (http_code(answered.error().reason) >= 500 && answered.error().reason != Reason::ServiceUnavailable)
+            seams_.log.warn("request failed", {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
+        answered = co_await reply_error(context, std::move(answered).error());
+    }
+    metrics_.end(context.info, context.info.has_parameter("dryRun"), context.code, seams_.loop.now() - begun);
+    if (audit_) audit(context, received);
+    co_return std::move(answered);
+}
+
+Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
+    if (!known) {
+        CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
+    }
+    if (impersonation_) {
+        CO_TRY(context.user, co_await impersonation_(context.request, std::move(context.user)));
+    }
+    if (is_full(context)) {
+        Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
+        error.details.retry_after_seconds = 1;
+        co_return error;
+    }
+    CO_CHECK(co_await authorize(context));
+    co_return co_await dispatch(context);
+}
+
+bool Server::is_full(const RequestContext& context) const {
+    if (context.info.long_running() || context.user.in_group(GroupMasters)) return false;
+    // This request is itself among those counted.
+    return metrics_.mutating() > limits_.mutating || metrics_.reading() > limits_.reading;
+}
+
+Task<> Server::authorize(RequestContext& context) {
+    const AuthorizationAttributes attributes = authorization_attributes(context.user, context.info);
+    CO_TRY(const Decision decision, co_await seams_.authorizer.authorize(attributes));
+    context.audit_annotations[std::string(DecisionAnnotation)] = decision.allowed() ? "allow" : "forbid";
+    if (!decision.reason.empty()) context.audit_annotations["authorization.k8s.io/reason"] = decision.reason;
+    if (!decision.allowed()) co_return forbidden(attributes, decision.reason);
+    co_return {};
+}
+
+Task<> Server::dispatch(RequestContext& context) {
+    const RequestInfo& info = context.info;
+    if (info.is_resource) {
+        const auto route = by_resource_.find(resource_key(info.group, info.resource_and_subresource()));
+        if (route != by_resource_.end()) co_return co_await route->second(context);
+        if (!resources_) co_return no_such_resource();
+        co_return co_await resources_(context);
+    }
+    std::string_view path = info.path;
+    if (const auto exact = paths_.find(path); exact != paths_.end()) co_return co_await exact->second(context);
+    for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.substr(0, slash).rfind('/')) {
+        if (const auto below = paths_.find(path.substr(0, slash + 1)); below != paths_.end()) co_return co_await below->second(context);
+    }
+    co_return co_await reply_text(context, 404, "404 page not found\n");
+}
+
+void Server::audit(const RequestContext& context, SystemTime received) const {
+    Value event = Value::object({{"kind", "Event"}, {"apiVersion", "audit.k8s.io/v1"}, {"level", "Metadata"}});
+    event["auditID"] = context.audit_id;
+    event["stage"] = "ResponseComplete";
+    event["requestURI"] = context.request.path + (context.request.query.empty() ? "" : "?" + context.request.query);
+    event["verb"] = context.info.verb;
+    event["user"] = audit_user(context.user);
+    if (!context.request.peer.address.empty()) event["sourceIPs"] = Value::array({context.request.peer.address});
+    if (const auto agent = context.request.headers.get("user-agent"); !agent.empty()) event["userAgent"] = agent;
+    if (context.info.is_resource) event["objectRef"] = audit_object(context.info);
+    event["responseStatus"] = Value::object({{"metadata", Value::object()}, {"code", context.code}});
+    event["requestReceivedTimestamp"] = MicroTimestamp(received).to_string();
+    event["stageTimestamp"] = MicroTimestamp(seams_.loop.wall_now()).to_string();
+    Value annotations = Value::object();
+    for (const auto& [key, value] : context.audit_annotations) annotations[key] = value;
+    event["annotations"] = std::move(annotations);
+    audit_(schema::to_json(event));
+}
+
+}  // namespace porthole::apiserver
