@@ -1,0 +1,60 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "client/client.h"
+#include "controllers/framework/owner.h"
+
+namespace porthole::controllers {
+
+/// What a claim does with one dependent.
+enum class ClaimAction { Ignore, Keep, Adopt, Release };
+/// An owner keeps what it controls and what its selector matches, adopts matching orphans, releases what matches no more,
+/// and never touches what is controlled by somebody else. Nothing is adopted or released while either is being deleted.
+ClaimAction decide_claim(const api::meta::v1::ObjectMeta& owner, const api::meta::v1::ObjectMeta& dependent, bool selected);
+
+/// Writes adoptions and releases of one reconcile. Guarded by the dependents' resourceVersion.
+class Claimer {
+public:
+    /// Requires: `owner` outlives the claimer.
+    Claimer(client::Client& client, Owner owner) : client_(client), owner_(owner) {}
+
+    /// Error: Conflict when the owner has been deleted or replaced meanwhile, or the dependent has changed.
+    Task<> adopt(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent, std::vector<std::string> finalizers = {});
+    /// Fine if the dependent is gone.
+    Task<> release(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent);
+
+private:
+    Task<> check_owner();
+
+    client::Client& client_;
+    Owner owner_;
+    bool checked_ = false;
+};
+
+/// The dependents among `candidates` that belong to `owner` now, adopting and releasing on the way. An adopted one is in the
+/// result as the cache knew it.
+template <class T>
+Task<std::vector<std::shared_ptr<const T>>> claim(client::Client& client, Owner owner, std::vector<std::shared_ptr<const T>> candidates,
+                                                  std::function<bool(const T&)> selects) {
+    Claimer claimer(client, owner);
+    std::vector<std::shared_ptr<const T>> claimed;
+    for (const auto& candidate : candidates) {
+        switch (decide_claim(owner.metadata, candidate->metadata, selects(*candidate))) {
+            case ClaimAction::Ignore: break;
+            case ClaimAction::Keep: claimed.push_back(candidate); break;
+            case ClaimAction::Release: CO_CHECK(co_await claimer.release(T::kind(), candidate->metadata)); break;
+            case ClaimAction::Adopt: {
+                Result<void> adopted = co_await claimer.adopt(T::kind(), candidate->metadata);
+                if (adopted) claimed.push_back(candidate);
+                else if (adopted.error().reason != Reason::NotFound) co_return std::move(adopted).error();
+                break;
+            }
+        }
+    }
+    co_return std::move(claimed);
+}
+
+}  // namespace porthole::controllers

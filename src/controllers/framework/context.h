@@ -1,0 +1,82 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "client/controller.h"
+#include "client/events.h"
+#include "client/informer.h"
+#include "schema/registry.h"
+
+namespace porthole::controllers {
+
+/// What an operator chooses. The defaults are Kubernetes'.
+struct Settings {
+    std::vector<std::string> cluster_cidrs;         ///< pods' addresses, one for each family; empty: no allocation to nodes
+    std::vector<std::string> service_cidrs;         ///< kept free of pods' addresses
+    int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
+    std::string root_ca_pem;                        ///< published to every namespace; "" for none
+    std::string signer_certificate_pem, signer_key_pem;  ///< signs certificate requests; "" for none
+    Duration node_monitor_grace = std::chrono::seconds(40);
+    Duration node_startup_grace = std::chrono::seconds(60);
+    Duration node_monitor_period = std::chrono::seconds(5);
+    double node_eviction_rate = 0.1, secondary_node_eviction_rate = 0.01;  ///< nodes a second and zone
+    std::size_t large_zone = 50;                    ///< nodes; a disrupted zone that is not larger is left alone
+    double unhealthy_zone_threshold = 0.55;
+    std::size_t terminated_pods_kept = 12500;
+};
+
+/// Event recorders by component name, all running.
+class EventRecorders {
+public:
+    EventRecorders(EventLoop& loop, client::Client& client, Logger log) : loop_(loop), client_(client), log_(std::move(log)), scope_(loop) {}
+    client::EventRecorder& get(const std::string& component) {
+        auto& recorder = recorders_[component];
+        if (!recorder) {
+            recorder = std::make_unique<client::EventRecorder>(loop_, client_, log_, component);
+            scope_.spawn(recorder->run());
+        }
+        return *recorder;
+    }
+    Task<> close() { return scope_.close(); }
+
+private:
+    EventLoop& loop_;
+    client::Client& client_;
+    Logger log_;
+    std::map<std::string, std::unique_ptr<client::EventRecorder>> recorders_;
+    Scope scope_;
+};
+
+/// Pods by the uid of what controls them, and those that nothing controls by namespace: see owner_key().
+using PodIndex = client::Informer<api::core::v1::Pod>::Index;
+
+/// What controllers are made from. Everything outlives them; all on one loop.
+struct Context {
+    EventLoop& loop;
+    client::Client& client;
+    Random& random;
+    Logger log;
+    client::Informers& informers;
+    EventRecorders& events;
+    const schema::Registry& kinds;
+    Settings settings;
+
+    /// Shared by all who own pods.
+    PodIndex pods_by_owner();
+    std::optional<PodIndex> made_pods_by_owner{};
+};
+
+/// Under which key an object is found by who controls it: the owner's uid, or orphans_of(namespace).
+std::string owner_key(const api::meta::v1::ObjectMeta& metadata);
+std::string orphans_of(const std::string& namespace_);
+
+template <class T>
+typename client::Informer<T>::Index index_by_owner(client::Informer<T>& informer) {
+    return informer.add_index([](const T& object) { return std::vector{owner_key(object.metadata)}; });
+}
+
+}  // namespace porthole::controllers

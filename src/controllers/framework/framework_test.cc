@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "controllers/framework/claim.h"
+#include "controllers/framework/expectations.h"
+#include "controllers/framework/pod_control.h"
+#include "controllers/framework/pod_ranking.h"
+#include "controllers/framework/sim/sim_world.h"
+#include "controllers/framework/template_hash.h"
+
+namespace porthole::controllers {
+namespace {
+
+using api::core::v1::Pod;
+using api::meta::v1::ObjectMeta;
+
+TEST(Expectations, HoldUntilSeenOrFiveMinutesHavePassed) {
+    sim::SimLoop loop;
+    Expectations expectations(loop);
+    const Expectations::Key owner{"ns", "web"};
+    EXPECT_TRUE(expectations.satisfied(owner));
+    expectations.expect_creations(owner, 2);
+    expectations.expect_deletion(owner, "u1");
+    expectations.creation_observed(owner);
+    expectations.creation_observed(owner);
+    EXPECT_FALSE(expectations.satisfied(owner));
+    expectations.deletion_observed(owner, "other");
+    EXPECT_FALSE(expectations.satisfied(owner));
+    expectations.deletion_observed(owner, "u1");
+    EXPECT_TRUE(expectations.satisfied(owner));
+    expectations.expect_creations(owner, 1);
+    loop.advance(5min);
+    EXPECT_TRUE(expectations.satisfied(owner));
+}
+
+TEST(Claim, DecidesByControllerSelectorAndDeletion) {
+    ObjectMeta owner, orphan, own, foreign;
+    owner.uid = "me";
+    own.owner_references.emplace_back().uid = "me";
+    foreign.owner_references.emplace_back().uid = "them";
+    own.owner_references[0].controller = foreign.owner_references[0].controller = true;
+    ObjectMeta dying_owner = owner, dying_orphan = orphan;
+    dying_owner.deletion_timestamp = dying_orphan.deletion_timestamp = Timestamp::from_seconds(1);
+    const struct { const char* name; const ObjectMeta& owner; const ObjectMeta& dependent; bool selected; ClaimAction action; } rows[] = {
+        {"own and matching", owner, own, true, ClaimAction::Keep},
+        {"own, no longer matching", owner, own, false, ClaimAction::Release},
+        {"own, owner going", dying_owner, own, false, ClaimAction::Ignore},
+        {"somebody else's", owner, foreign, true, ClaimAction::Ignore},
+        {"matching orphan", owner, orphan, true, ClaimAction::Adopt},
+        {"other orphan", owner, orphan, false, ClaimAction::Ignore},
+        {"orphan, owner going", dying_owner, orphan, true, ClaimAction::Ignore},
+        {"orphan going", owner, dying_orphan, true, ClaimAction::Ignore},
+    };
+    for (const auto& row : rows) EXPECT_EQ(decide_claim(row.owner, row.dependent, row.selected), row.action) << row.name;
+}
+
+TEST(TemplateHash, IsStableShortAndMovedByCollisions) {
+    const auto a = pod_template("web", "nginx:1"), b = pod_template("web", "nginx:2");
+    EXPECT_EQ(template_hash(a, {}), template_hash(a, {}));
+    EXPECT_NE(template_hash(a, {}), template_hash(b, {}));
+    EXPECT_NE(template_hash(a, {}), template_hash(a, 1));
+    EXPECT_LE(template_hash(a, {}).size(), 10u);
+    EXPECT_EQ(template_hash(a, {}).find_first_of("aeiou013"), std::string::npos);
+}
+
+TEST(TemplateHash, SumsAreThoseOfTheStandard) {
+    EXPECT_EQ(fnv1a("a"), 0xe40c292cu);
+    EXPECT_EQ(fnv1("a"), 0x050c5d7eu);
+}
+
+RankedPod ranked(const std::string& name, const std::function<void(Pod&)>& change = {}, int neighbours = 0) {
+    Pod pod;
+    pod.metadata.name = pod.metadata.uid = name;
+    pod.metadata.creation_timestamp = Timestamp::from_seconds(1'000'000);
+    pod.spec.node_name = "n1";
+    pod.status.phase = "Running";
+    auto& ready = pod.status.conditions.emplace_back();
+    ready.type = "Ready";
+    ready.status = "True";
+    ready.last_transition_time = Timestamp::from_seconds(1'000'000);
+    if (change) change(pod);
+    return {std::make_shared<const Pod>(pod), neighbours};
+}
+
+TEST(PodRanking, TakesThePodThatHurtsLeast) {
+    std::vector<RankedPod> pods;
+    pods.push_back(ranked("8 old"));
+    pods.push_back(ranked("7 young", [](Pod& pod) { pod.metadata.creation_timestamp = Timestamp::from_seconds(1'900'000); }));
+    pods.push_back(ranked("6 restarted", [](Pod& pod) { pod.status.container_statuses.emplace_back().restart_count = 3; }));
+    pods.push_back(ranked("5 just ready", [](Pod& pod) { pod.status.conditions[0].last_transition_time = Timestamp::from_seconds(1'900'000); }));
+    pods.push_back(ranked("4 crowded", {}, 2));
+    pods.push_back(ranked("3 cheap", [](Pod& pod) { pod.metadata.annotations["controller.kubernetes.io/pod-deletion-cost"] = "-5"; }));
+    pods.push_back(ranked("2 not ready", [](Pod& pod) { pod.status.conditions[0].status = "False"; }));
+    pods.push_back(ranked("1 pending", [](Pod& pod) { pod.status.phase = "Pending"; }));
+    pods.push_back(ranked("0 unassigned", [](Pod& pod) { pod.spec.node_name = ""; }));
+    pods.push_back(ranked("9 dear", [](Pod& pod) { pod.metadata.annotations["controller.kubernetes.io/pod-deletion-cost"] = "5"; }));
+    rank_for_deletion(pods, Timestamp::from_seconds(2'000'000).to_system_time());
+    std::string order;
+    for (const RankedPod& pod : pods) order += pod.pod->metadata.name[0];
+    EXPECT_EQ(order, "0123456789");
+}
+
+struct Calls {
+    Task<> step(int index) {
+        most = std::max(most, index);
+        if (index == fails_at) co_return Error(Reason::Forbidden, "exceeded quota");
+        co_return {};
+    }
+    int most = -1, fails_at = -1;
+};
+
+TEST(SlowStart, StopsAtTheFirstBatchWithAnError) {
+    sim::SimLoop loop;
+    Calls all, some;
+    some.fails_at = 5;
+    const auto good = sim::run(loop, slow_start(20, 1, [&](int i) { return all.step(i); }));
+    EXPECT_EQ(good->succeeded, 20);
+    const auto bad = sim::run(loop, slow_start(20, 1, [&](int i) { return some.step(i); }));
+    EXPECT_EQ(bad->succeeded, 6);
+    EXPECT_EQ(bad->error->message, "exceeded quota");
+    EXPECT_EQ(some.most, 6) << "batches are 0, 1-2, 3-6";
+}
+
+}  // namespace
+}  // namespace porthole::controllers

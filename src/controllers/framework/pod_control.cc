@@ -1,0 +1,68 @@
+#include "controllers/framework/pod_control.h"
+
+#include <algorithm>
+
+#include "runtime/scope.h"
+
+namespace porthole::controllers {
+
+using api::core::v1::Pod;
+
+Pod pod_from_template(const api::core::v1::PodTemplateSpec& pod_template, const Owner& owner) {
+    Pod pod;
+    pod.metadata.namespace_ = owner.metadata.namespace_;
+    pod.metadata.generate_name = owner.metadata.name + "-";
+    pod.metadata.labels = pod_template.metadata.labels;
+    pod.metadata.annotations = pod_template.metadata.annotations;
+    pod.metadata.finalizers = pod_template.metadata.finalizers;
+    pod.metadata.owner_references = {owner.controller_reference()};
+    pod.spec = pod_template.spec;
+    return pod;
+}
+
+bool is_namespace_terminating(const Error& error) {
+    return std::ranges::any_of(error.details.causes, [](const Cause& cause) { return cause.type == "NamespaceTerminating"; });
+}
+
+Task<> PodControl::create(Pod pod, Owner owner) {
+    Result<Pod> created = co_await client_.create(std::move(pod));
+    if (created) {
+        events_.normal(owner.reference(), "SuccessfulCreate", "Created pod: " + created->metadata.name);
+        co_return {};
+    }
+    const Error& error = created.error();
+    if (error.reason != Reason::Cancelled && !is_namespace_terminating(error))
+        events_.warning(owner.reference(), "FailedCreate", "Error creating: " + error.message);
+    co_return error;
+}
+
+Task<> PodControl::remove(client::NamespacedName key, std::string uid, Owner owner) {
+    Result<void> removed = co_await client_.remove<Pod>(key, {.uid = std::move(uid)});
+    if (removed) {
+        events_.normal(owner.reference(), "SuccessfulDelete", "Deleted pod: " + key.name);
+        co_return {};
+    }
+    const Error& error = removed.error();
+    if (error.reason != Reason::NotFound && error.reason != Reason::Cancelled)
+        events_.warning(owner.reference(), "FailedDelete", "Error deleting: " + error.message);
+    co_return error;
+}
+
+Task<SlowStart> slow_start(int count, int first, std::function<Task<>(int)> step) {
+    SlowStart outcome;
+    for (int done = 0, batch = first; done < count; batch *= 2) {
+        const int size = std::min(batch, count - done);
+        std::vector<Task<>> tasks;
+        for (int i = 0; i < size; ++i) tasks.push_back(step(done + i));
+        CO_TRY(const auto results, co_await when_all(std::move(tasks)));
+        for (const Result<void>& result : results) {
+            if (result) ++outcome.succeeded;
+            else if (!outcome.error) outcome.error = result.error();
+        }
+        if (outcome.error) break;
+        done += size;
+    }
+    co_return std::move(outcome);
+}
+
+}  // namespace porthole::controllers

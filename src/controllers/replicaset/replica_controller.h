@@ -1,0 +1,68 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/apps_v1.h"
+#include "client/controller.h"
+#include "controllers/framework/context.h"
+#include "controllers/framework/expectations.h"
+#include "controllers/framework/owner.h"
+#include "controllers/framework/pod_control.h"
+#include "controllers/framework/pod_ranking.h"
+
+namespace porthole::controllers {
+
+/// Keeps as many pods of one template as are wanted: what ReplicaSets and ReplicationControllers have in common.
+///
+/// A replication controller is looked at as the replica set that would do the same.
+class ReplicaController : public client::Controller {
+public:
+    using ReplicaSet = api::apps::v1::ReplicaSet;
+    using ReplicaSetStatus = api::apps::v1::ReplicaSetStatus;
+    using Pod = api::core::v1::Pod;
+    using PodPointer = std::shared_ptr<const Pod>;
+
+protected:
+    ReplicaController(Context& context, std::string name, const std::string& component, const schema::Kind& kind);
+
+    virtual std::shared_ptr<const ReplicaSet> find(const client::NamespacedName& key) const = 0;
+    virtual std::vector<std::shared_ptr<const ReplicaSet>> list(const std::string& namespace_) const = 0;
+    virtual Task<> write_status(ReplicaSet set) = 0;
+    /// Error: as the API's. The set as the server has it now.
+    virtual Task<ReplicaSet> read(client::NamespacedName key) = 0;
+    /// The pods that count as neighbours when one of the set's is chosen for deletion: those of its siblings too.
+    virtual std::vector<PodPointer> related_pods(const ReplicaSet& set) const;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+
+    Context& context_;
+
+private:
+    struct Observed;
+
+    void pod_added(const Pod& pod);
+    void pod_updated(const Pod& old, const Pod& now);
+    void pod_deleted(const Pod& pod);
+    std::shared_ptr<const ReplicaSet> owner_of_pod(const Pod& pod) const;
+    void queue_matching(const Pod& orphan);
+
+    Task<Observed> observe(const ReplicaSet& set);
+    /// Moves the number of pods toward the wanted one. The error is what the condition ReplicaFailure tells.
+    Task<> create_missing(const ReplicaSet& set, int count);
+    Task<> delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count);
+    Task<> create_one(const ReplicaSet& set);
+    Task<> delete_one(const ReplicaSet& set, PodPointer pod);
+    ReplicaSetStatus make_status(const ReplicaSet& set, const Observed& observed, const std::optional<Error>& failure) const;
+    Task<> update_status(const ReplicaSet& set, ReplicaSetStatus status);
+    client::Requeue next_availability(const ReplicaSet& set, const Observed& observed) const;
+    Owner owner(const ReplicaSet& set) const { return {kind_, set.metadata}; }
+
+    const schema::Kind& kind_;
+    Expectations expectations_;
+    PodControl pod_control_;
+    PodIndex pods_by_owner_;
+};
+
+}  // namespace porthole::controllers

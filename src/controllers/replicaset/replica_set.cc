@@ -1,0 +1,28 @@
+#include "controllers/replicaset/replica_set.h"
+
+#include "client/owners.h"
+
+namespace porthole::controllers {
+
+ReplicaSetController::ReplicaSetController(Context& context)
+    : ReplicaController(context, "replicaset-controller", "replicaset-controller", ReplicaSet::kind()),
+      sets_(context.informers.get<ReplicaSet>()),
+      siblings_(index_by_owner(sets_)),
+      pods_(context.pods_by_owner()) {
+    reconcile_each(sets_);
+}
+
+Task<> ReplicaSetController::write_status(ReplicaSet set) {
+    CO_CHECK(co_await context_.client.update_status(std::move(set)));
+    co_return {};
+}
+
+std::vector<ReplicaController::PodPointer> ReplicaSetController::related_pods(const ReplicaSet& set) const {
+    if (!client::find_controller(set.metadata)) return pods_.find(set.metadata.uid);
+    std::vector<PodPointer> pods;
+    for (const auto& sibling : siblings_.find(owner_key(set.metadata)))
+        for (PodPointer& pod : pods_.find(sibling->metadata.uid)) pods.push_back(std::move(pod));
+    return pods;
+}
+
+}  // namespace porthole::controllers

@@ -1,0 +1,23 @@
+#pragma once
+#include "controllers/replicaset/replica_controller.h"
+
+namespace porthole::controllers {
+
+/// Keeps as many pods of a ReplicaSet's template as it wants.
+class ReplicaSetController final : public ReplicaController {
+public:
+    explicit ReplicaSetController(Context& context);
+
+private:
+    std::shared_ptr<const ReplicaSet> find(const client::NamespacedName& key) const override { return sets_.find(key); }
+    std::vector<std::shared_ptr<const ReplicaSet>> list(const std::string& namespace_) const override { return sets_.list(namespace_); }
+    Task<> write_status(ReplicaSet set) override;
+    Task<ReplicaSet> read(client::NamespacedName key) override { return context_.client.get<ReplicaSet>(std::move(key)); }
+    std::vector<PodPointer> related_pods(const ReplicaSet& set) const override;
+
+    client::Informer<ReplicaSet>& sets_;
+    client::Informer<ReplicaSet>::Index siblings_;
+    PodIndex pods_;
+};
+
+}  // namespace porthole::controllers
