@@ -4,6 +4,9 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
 #include "schema/json.h"
 
 namespace porthole::schema {
@@ -40,13 +43,26 @@ public:
         buffer(part);
         return add(std::exchange(text_, {}));
     }
-    bool on_number_part(json::string_view, json::error_code&) { return true; }
-    bool on_int64(std::int64_t number, json::string_view, json::error_code&) { return add(number); }
+    bool on_number_part(json::string_view part, json::error_code&) { return buffer(part); }
+    bool on_int64(std::int64_t number, json::string_view, json::error_code&) {
+        text_.clear();
+        return add(number);
+    }
     bool on_uint64(std::uint64_t number, json::string_view, json::error_code&) {
+        text_.clear();
         if (number <= INT64_MAX) return add(static_cast<std::int64_t>(number));
         return add(static_cast<double>(number));
     }
-    bool on_double(double number, json::string_view, json::error_code&) { return add(number); }
+    /// The parser's own number is off in the last digits, so the text is read again.
+    bool on_double(double approximate, json::string_view part, json::error_code& code) {
+        buffer(part);
+        double number = approximate;
+        std::from_chars(text_.data(), text_.data() + text_.size(), number);
+        text_.clear();
+        if (std::isfinite(number)) return add(number);
+        code = json::error::exponent_overflow;
+        return false;
+    }
     bool on_bool(bool value, json::error_code&) { return add(value); }
     bool on_null(json::error_code&) { return add(Value()); }
     bool on_comment_part(json::string_view, json::error_code&) { return true; }
