@@ -1,0 +1,151 @@
+#pragma once
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+
+namespace porthole::proxy {
+
+enum class Protocol : std::uint8_t { Tcp, Udp, Sctp };
+/// "tcp", "udp", "sctp"
+const char* to_string(Protocol protocol);
+/// As the API writes it; TCP when empty or unknown.
+Protocol protocol_of(const std::string& name);
+
+/// A Service as far as traffic is concerned. Only addresses of the proxy's family are kept.
+struct ServiceInfo {
+    struct Port {
+        std::string name;
+        Protocol protocol = Protocol::Tcp;
+        std::uint16_t port = 0, node_port = 0;
+    };
+    std::string key;  ///< "namespace/name"
+    std::vector<IpAddress> cluster_ips, external_ips, load_balancer_ips;
+    std::vector<Port> ports;
+    std::vector<IpPrefix> source_ranges;           ///< of load balancer addresses; empty: everyone
+    std::optional<std::chrono::seconds> affinity;  ///< ClientIP
+    bool external_local = false, internal_local = false;
+    bool ignore_hints = false;                     ///< neither topology-mode nor trafficDistribution asks for them
+    std::uint16_t health_check_node_port = 0;
+};
+
+struct EndpointInfo {
+    IpAddress address;
+    bool ready = true, serving = true, terminating = false;
+    std::string node_name;
+    std::set<std::string> zone_hints, node_hints;
+};
+
+/// An EndpointSlice; one of another address family has no endpoints.
+struct SliceInfo {
+    struct Port {
+        std::string name;
+        Protocol protocol = Protocol::Tcp;
+        std::uint16_t port = 0;
+    };
+    std::string key, service;  ///< "namespace/name" of the slice and of its service
+    std::vector<Port> ports;
+    std::vector<EndpointInfo> endpoints;
+};
+
+/// Whose point of view the table takes.
+struct NodeView {
+    std::string name, zone;
+    std::vector<IpAddress> node_port_addresses;
+    bool operator==(const NodeView&) const = default;
+};
+
+struct Backend {
+    IpAddress address;
+    std::uint16_t port = 0;
+    auto operator<=>(const Backend&) const = default;
+};
+
+/// Where traffic for a service comes in.
+struct FrontendKey {
+    IpAddress address;
+    Protocol protocol = Protocol::Tcp;
+    std::uint16_t port = 0;
+    auto operator<=>(const FrontendKey&) const = default;
+};
+
+/// Who answers at a frontend.
+struct Frontend {
+    enum class Kind : std::uint8_t {
+        ClusterIp,
+        External,       ///< node port, external or load-balancer address: the client's address is replaced by the node's
+        ExternalLocal,  ///< the same with externalTrafficPolicy Local: the client's address is kept
+    };
+    Kind kind = Kind::ClusterIp;
+    std::vector<Backend> backends;         ///< sorted, without duplicates
+    std::vector<Backend> inside_backends;  ///< ExternalLocal: for pods and processes of this node; elsewhere empty
+    bool drop_unanswered = false;          ///< without backends: silently, since other nodes have some; else rejected
+    std::optional<std::chrono::seconds> affinity;
+    std::vector<IpPrefix> source_ranges;   ///< empty: everyone
+    bool operator==(const Frontend&) const = default;
+};
+
+/// Services and endpoints as one node must forward them. Changes are worked out service by service, when asked for.
+class ServiceTable {
+public:
+    explicit ServiceTable(NodeView node) : node_(std::move(node)) {}
+
+    void set_node(NodeView node);
+    void set_service(ServiceInfo service);
+    void remove_service(const std::string& key);
+    void set_slice(SliceInfo slice);
+    void remove_slice(const std::string& key);
+
+    bool changed() const { return !dirty_.empty(); }
+    /// Works through what has changed. Yields the frontends that differ from before.
+    std::set<FrontendKey> update();
+
+    /// As of the last update().
+    const std::map<FrontendKey, Frontend>& frontends() const { return frontends_; }
+    /// Addresses of endpoints on this node.
+    const std::set<IpAddress>& local_addresses() const { return local_addresses_; }
+    struct Health {
+        std::string service;
+        std::size_t local_endpoints = 0;
+        bool operator==(const Health&) const = default;
+    };
+    /// Health-check node ports and what they have to say.
+    const std::map<std::uint16_t, Health>& health() const { return health_; }
+
+private:
+    struct Service {
+        std::optional<ServiceInfo> info;
+        std::map<std::string, SliceInfo> slices;
+        std::set<FrontendKey> frontends;   // that it owns
+        std::set<IpAddress> local_addresses;
+    };
+    struct Chosen {
+        std::vector<Backend> cluster, local;  // for all nodes' and for this node's endpoints
+        bool any_elsewhere = false;
+    };
+    Chosen choose(const Service& service, const ServiceInfo::Port& port) const;
+    std::vector<const EndpointInfo*> near(const ServiceInfo& info, std::vector<const EndpointInfo*> ready) const;
+    std::map<FrontendKey, Frontend> frontends_of(const Service& service) const;
+    void take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed);
+    void update_local(const Service* service, const std::string& key);
+    void update_health(const std::string& key, const Service& service);
+
+    NodeView node_;
+    std::map<std::string, Service> services_;
+    std::map<std::string, std::string> service_of_slice_;
+    std::set<std::string> dirty_;
+    std::map<FrontendKey, Frontend> frontends_;
+    std::map<FrontendKey, std::string> owners_;
+    std::multimap<FrontendKey, std::string> contested_;  // wanted by services that came second
+    std::map<IpAddress, int> local_references_;
+    std::set<IpAddress> local_addresses_;
+    std::map<std::uint16_t, Health> health_;
+};
+
+}  // namespace porthole::proxy

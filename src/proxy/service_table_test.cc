@@ -1,0 +1,165 @@
+#include "proxy/service_table.h"
+
+#include <gtest/gtest.h>
+
+namespace porthole::proxy {
+namespace {
+
+IpAddress ip(const char* text) { return IpAddress::parse(text).value(); }
+
+ServiceInfo web() {
+    return {.key = "default/web", .cluster_ips = {ip("10.96.0.10")}, .ports = {{"http", Protocol::Tcp, 80, 30080}}, .ignore_hints = true};
+}
+
+EndpointInfo endpoint(const char* address, std::string node) { return {.address = ip(address), .node_name = std::move(node)}; }
+
+SliceInfo slice(std::vector<EndpointInfo> endpoints, std::string name = "default/web-1") {
+    return {.key = std::move(name), .service = "default/web", .ports = {{"http", Protocol::Tcp, 8080}}, .endpoints = std::move(endpoints)};
+}
+
+const FrontendKey ClusterIp{ip("10.96.0.10"), Protocol::Tcp, 80}, NodePort{ip("192.168.0.1"), Protocol::Tcp, 30080};
+
+struct Table : ServiceTable {
+    Table() : ServiceTable({.name = "here", .zone = "a", .node_port_addresses = {ip("192.168.0.1")}}) {}
+    std::string at(const FrontendKey& key, bool inside = false) {
+        update();
+        const auto found = frontends().find(key);
+        if (found == frontends().end()) return "nothing";
+        const auto& backends = inside ? found->second.inside_backends : found->second.backends;
+        std::string text = backends.empty() ? (found->second.drop_unanswered ? "drop" : "reject") : "";
+        for (const Backend& backend : backends)
+            text.append(text.empty() ? "" : " ").append(backend.address.to_string()).append(":").append(std::to_string(backend.port));
+        return text;
+    }
+};
+
+TEST(ServiceTable, JoinsServicesWithTheirSlicesByPortName) {
+    Table table;
+    table.set_slice(slice({endpoint("10.244.0.2", "here")}));
+    EXPECT_EQ(table.at(ClusterIp), "nothing");
+    table.set_service(web());
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.2:8080");
+    EXPECT_EQ(table.at(NodePort), "10.244.0.2:8080");
+    table.set_slice(slice({endpoint("10.244.1.2", "there"), endpoint("10.244.0.2", "here")}, "default/web-2"));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.2:8080 10.244.1.2:8080");
+    ServiceInfo other_port = web();
+    other_port.ports[0].name = "metrics";
+    table.set_service(other_port);
+    EXPECT_EQ(table.at(ClusterIp), "reject");
+    table.remove_service("default/web");
+    EXPECT_EQ(table.at(ClusterIp), "nothing");
+}
+
+TEST(ServiceTable, UsesEndingEndpointsOnlyWhileNoneIsReady) {
+    Table table;
+    table.set_service(web());
+    EndpointInfo ending = endpoint("10.244.0.2", "here");
+    ending.ready = false;
+    ending.terminating = true;
+    EndpointInfo starting = endpoint("10.244.0.3", "here");
+    starting.ready = starting.serving = false;
+    table.set_slice(slice({ending, starting}));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.2:8080");
+    table.set_slice(slice({ending, starting, endpoint("10.244.0.4", "here")}));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.4:8080");
+    table.set_slice(slice({starting}));
+    EXPECT_EQ(table.at(ClusterIp), "reject");
+}
+
+TEST(ServiceTable, FollowsTheTrafficPolicies) {
+    struct {
+        const char* name;
+        bool internal_local, external_local;
+        std::vector<EndpointInfo> endpoints;
+        const char *cluster_ip, *node_port, *node_port_inside;
+    } const rows[] = {
+        {"cluster, both", false, false, {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")},
+         "10.244.0.2:8080 10.244.1.2:8080", "10.244.0.2:8080 10.244.1.2:8080", "reject"},
+        {"local, both", true, true, {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")}, "10.244.0.2:8080",
+         "10.244.0.2:8080", "10.244.0.2:8080 10.244.1.2:8080"},
+        {"local, only there", true, true, {endpoint("10.244.1.2", "there")}, "drop", "drop", "10.244.1.2:8080"},
+        {"local, none at all", true, true, {}, "reject", "reject", "reject"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        Table table;
+        ServiceInfo service = web();
+        service.internal_local = row.internal_local;
+        service.external_local = row.external_local;
+        table.set_service(service);
+        table.set_slice(slice(row.endpoints));
+        EXPECT_EQ(table.at(ClusterIp), row.cluster_ip);
+        EXPECT_EQ(table.at(NodePort), row.node_port);
+        if (row.external_local) EXPECT_EQ(table.at(NodePort, true), row.node_port_inside);
+    }
+}
+
+TEST(ServiceTable, FollowsHintsOnlyIfAllEndpointsHaveThem) {
+    Table table;
+    ServiceInfo service = web();
+    service.ignore_hints = false;
+    table.set_service(service);
+    EndpointInfo near = endpoint("10.244.0.2", "x"), far = endpoint("10.244.1.2", "y");
+    near.zone_hints = {"a"};
+    table.set_slice(slice({near, far}));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.2:8080 10.244.1.2:8080");
+    far.zone_hints = {"b"};
+    table.set_slice(slice({near, far}));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.0.2:8080");
+    near.node_hints = {"x"};
+    far.node_hints = {"here"};
+    table.set_slice(slice({near, far}));
+    EXPECT_EQ(table.at(ClusterIp), "10.244.1.2:8080");
+}
+
+TEST(ServiceTable, ReportsOnlyWhatChanged) {
+    Table table;
+    table.set_service(web());
+    table.set_slice(slice({endpoint("10.244.0.2", "here")}));
+    EXPECT_EQ(table.update(), (std::set{ClusterIp, NodePort}));
+    table.set_slice(slice({endpoint("10.244.0.2", "here")}));
+    EXPECT_TRUE(table.update().empty());
+    ServiceInfo service = web();
+    service.ports[0].node_port = 0;
+    table.set_service(service);
+    EXPECT_EQ(table.update(), (std::set{NodePort}));
+}
+
+TEST(ServiceTable, GivesAContestedAddressToTheNextWhenTheFirstLetsGo) {
+    Table table;
+    ServiceInfo first = web(), second = web();
+    first.external_ips = {ip("1.2.3.4")};
+    second.key = "default/second";
+    second.cluster_ips = {ip("10.96.0.11")};
+    second.external_ips = first.external_ips;
+    second.ports[0].node_port = 0;
+    second.affinity = std::chrono::seconds(60);
+    table.set_service(first);
+    table.update();
+    table.set_service(second);
+    table.update();
+    const FrontendKey shared{ip("1.2.3.4"), Protocol::Tcp, 80};
+    EXPECT_FALSE(table.frontends().at(shared).affinity.has_value());
+    table.remove_service("default/web");
+    table.update();
+    EXPECT_TRUE(table.frontends().at(shared).affinity.has_value());
+}
+
+TEST(ServiceTable, KnowsLocalEndpointsAndHealth) {
+    Table table;
+    ServiceInfo service = web();
+    service.external_local = true;
+    service.health_check_node_port = 32000;
+    table.set_service(service);
+    table.set_slice(slice({endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")}));
+    table.update();
+    EXPECT_EQ(table.local_addresses(), std::set{ip("10.244.0.2")});
+    EXPECT_EQ(table.health().at(32000), (ServiceTable::Health{"default/web", 1}));
+    table.set_slice(slice({endpoint("10.244.1.2", "there")}));
+    table.update();
+    EXPECT_TRUE(table.local_addresses().empty());
+    EXPECT_EQ(table.health().at(32000).local_endpoints, 0u);
+}
+
+}  // namespace
+}  // namespace porthole::proxy
