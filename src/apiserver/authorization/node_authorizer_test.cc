@@ -1,0 +1,136 @@
+#include "apiserver/authorization/node_authorizer.h"
+
+#include "apiserver/authorization/bootstrap_policy.h"
+#include "apiserver/cache/object_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using namespace api::rbac::v1;
+
+class NodeAuthorizerTest : public ObjectTest {
+protected:
+    NodeAuthorizerTest() {
+        for (auto& role : bootstrap_policy().cluster_roles) cluster_roles_[role.metadata.name] = std::make_shared<ClusterRole>(role);
+        put(pod_on("n1"));
+        EXPECT_TRUE(graph_.load(*store_));
+    }
+    /// a/web, which refers to one thing of each sort.
+    static Pod pod_on(const std::string& node) {
+        Pod pod = named<Pod>("a", "web", "1");
+        pod.spec.node_name = node;
+        pod.spec.service_account_name = "robot";
+        Volume secret, config, claim;
+        secret.name = "s";
+        secret.secret.emplace().secret_name = "tls";
+        config.name = "c";
+        config.config_map.emplace().name = "settings";
+        claim.name = "d";
+        claim.persistent_volume_claim.emplace().claim_name = "data";
+        pod.spec.volumes = {secret, config, claim};
+        return pod;
+    }
+    static AuthorizationAttributes ask(const std::string& node, const std::string& verb, const std::string& resource,
+                                       const std::string& namespace_, const std::string& name, const std::string& group = "") {
+        return {.user = {.name = "system:node:" + node, .groups = {"system:nodes"}},
+                .verb = verb, .is_resource = true, .group = group, .version = "v1", .resource = resource, .namespace_ = namespace_, .name = name};
+    }
+    bool allows(const AuthorizationAttributes& attributes) { return run(authorizer_.authorize(attributes))->allowed(); }
+
+    ObjectMap<Role> roles_;
+    ObjectMap<RoleBinding> role_bindings_;
+    ObjectMap<ClusterRole> cluster_roles_;
+    ObjectMap<ClusterRoleBinding> cluster_role_bindings_;
+    RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
+    NodeGraph graph_;
+    NodeAuthorizer authorizer_{graph_, rbac_};
+};
+
+TEST_F(NodeAuthorizerTest, ReadsOnlyWhatItsPodsReferTo) {
+    const struct { const char* resource; const char* name; } things[] = {
+        {"secrets", "tls"}, {"configmaps", "settings"}, {"persistentvolumeclaims", "data"}, {"serviceaccounts", "robot"}};
+    for (const auto& thing : things) {
+        SCOPED_TRACE(thing.resource);
+        EXPECT_TRUE(allows(ask("n1", "get", thing.resource, "a", thing.name)));
+        EXPECT_FALSE(allows(ask("n2", "get", thing.resource, "a", thing.name))) << "another node";
+        EXPECT_FALSE(allows(ask("n1", "get", thing.resource, "b", thing.name))) << "another namespace";
+        EXPECT_FALSE(allows(ask("n1", "get", thing.resource, "a", "other"))) << "another name";
+        EXPECT_FALSE(allows(ask("n1", "update", thing.resource, "a", thing.name)));
+    }
+    EXPECT_FALSE(allows(ask("n1", "list", "secrets", "a", "")));
+}
+
+TEST_F(NodeAuthorizerTest, WatchesOneSecretByItsName) {
+    AuthorizationAttributes watch = ask("n1", "watch", "secrets", "a", "");
+    watch.field_selector = "metadata.name=tls";
+    EXPECT_TRUE(allows(watch));
+    watch.field_selector = "metadata.name=other";
+    EXPECT_FALSE(allows(watch));
+}
+
+TEST_F(NodeAuthorizerTest, AsksTokensOfItsPodsAccountsOnly) {
+    AuthorizationAttributes token = ask("n1", "create", "serviceaccounts", "a", "robot");
+    token.subresource = "token";
+    EXPECT_TRUE(allows(token));
+    token.name = "other";
+    EXPECT_FALSE(allows(token));
+}
+
+TEST_F(NodeAuthorizerTest, SeesItsOwnPods) {
+    AuthorizationAttributes list = ask("n1", "list", "pods", "", "");
+    EXPECT_FALSE(allows(list));
+    list.field_selector = "spec.nodeName=n1";
+    EXPECT_TRUE(allows(list));
+    list.field_selector = "spec.nodeName=n2";
+    EXPECT_FALSE(allows(list));
+    EXPECT_TRUE(allows(ask("n1", "get", "pods", "a", "web")));
+    EXPECT_FALSE(allows(ask("n2", "get", "pods", "a", "web")));
+}
+
+TEST_F(NodeAuthorizerTest, HoldsItsOwnLease) {
+    EXPECT_TRUE(allows(ask("n1", "update", "leases", "kube-node-lease", "n1", "coordination.k8s.io")));
+    EXPECT_TRUE(allows(ask("n1", "create", "leases", "kube-node-lease", "", "coordination.k8s.io")));
+    EXPECT_FALSE(allows(ask("n1", "update", "leases", "kube-node-lease", "n2", "coordination.k8s.io")));
+    EXPECT_FALSE(allows(ask("n1", "update", "leases", "kube-system", "n1", "coordination.k8s.io")));
+}
+
+TEST_F(NodeAuthorizerTest, DoesNothingElseThanItsRole) {
+    EXPECT_TRUE(allows(ask("n1", "list", "services", "", "")));
+    EXPECT_FALSE(allows(ask("n1", "delete", "namespaces", "", "a")));
+    AuthorizationAttributes impostor = ask("n1", "get", "secrets", "a", "tls");
+    impostor.user.groups = {"system:authenticated"};
+    EXPECT_FALSE(allows(impostor)) << "not in system:nodes";
+}
+
+TEST_F(NodeAuthorizerTest, FollowsPods) {
+    Scope scope(loop_);
+    scope.spawn(graph_.follow(*store_));
+    loop_.run_ready();
+    Pod second = pod_on("n1");
+    second.metadata.name = "second";
+    put(second);
+    remove<Pod>("a", "web");
+    loop_.run_ready();
+    EXPECT_TRUE(allows(ask("n1", "get", "secrets", "a", "tls"))) << "another pod still refers to it";
+    put(pod_on("n2"));
+    remove<Pod>("a", "second");
+    loop_.run_ready();
+    EXPECT_FALSE(allows(ask("n1", "get", "secrets", "a", "tls")));
+    EXPECT_TRUE(allows(ask("n2", "get", "secrets", "a", "tls")));
+    EXPECT_TRUE(run(scope.close()));
+}
+
+TEST(NodeGraph, MirrorPodsReferToNothing) {
+    NodeGraph graph;
+    Pod pod = named<Pod>("a", "static-n1");
+    pod.spec.node_name = "n1";
+    pod.spec.volumes.emplace_back().secret.emplace().secret_name = "tls";
+    pod.metadata.annotations["kubernetes.io/config.mirror"] = "x";
+    graph.put_pod("a/static-n1", pod);
+    EXPECT_FALSE(graph.reaches("n1", "secrets", "a", "tls"));
+    EXPECT_TRUE(graph.holds_pod("n1", "a/static-n1"));
+}
+
+}  // namespace
+}  // namespace porthole::apiserver
