@@ -82,11 +82,12 @@ struct Http2Callbacks {
         return 0;
     }
 
-    static int stream_closed(nghttp2_session* session, std::int32_t id, std::uint32_t code, void* user) {
-        Http2Stream* stream = stream_of(session, id);
-        if (!stream) return 0;
+    static int stream_closed(nghttp2_session*, std::int32_t id, std::uint32_t code, void* user) {
         auto& self = *static_cast<Http2Session*>(user);
-        self.streams_.erase(id);
+        const auto found = self.streams_.find(id);
+        if (found == self.streams_.end()) return 0;
+        Http2Stream* stream = found->second;
+        self.streams_.erase(found);
         self.update_idle();
         stream->closed_ = true;
         stream->room_.wake_all({});
@@ -94,10 +95,19 @@ struct Http2Callbacks {
         return 0;
     }
 
+    /// A request that never left: the server is ending the connection, for example.
+    static int frame_not_sent(nghttp2_session* session, const nghttp2_frame* frame, int, void* user) {
+        const bool is_request = frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST;
+        if (is_request) stream_closed(session, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM, user);
+        return 0;
+    }
+
     /// Says how much of a stream's queue goes into the next frame; send_data() then takes it.
     static ssize_t read_data(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t most, std::uint32_t* flags,
-                             nghttp2_data_source* source, void*) {
-        auto& stream = *static_cast<Http2Stream*>(source->ptr);
+                             nghttp2_data_source*, void*) {
+        Http2Stream* found = stream_of(session, id);
+        if (!found) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // its owner has gone
+        Http2Stream& stream = *found;
         const std::size_t count = std::min(most, stream.queued_);
         if (count == 0 && !stream.send_ended_) {
             stream.deferred_ = true;
@@ -115,11 +125,11 @@ struct Http2Callbacks {
         return static_cast<ssize_t>(count);
     }
 
-    static int send_data(nghttp2_session*, nghttp2_frame*, const std::uint8_t* frame_head, std::size_t size,
-                         nghttp2_data_source* source, void* user) {
+    static int send_data(nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* frame_head, std::size_t size,
+                         nghttp2_data_source*, void* user) {
         constexpr std::size_t FrameHeadSize = 9;
         std::string& output = static_cast<Http2Session*>(user)->output_;
-        auto& stream = *static_cast<Http2Stream*>(source->ptr);
+        Http2Stream& stream = *stream_of(session, frame->hd.stream_id);
         output.append(reinterpret_cast<const char*>(frame_head), FrameHeadSize);
         stream.queued_ -= size;
         while (size > 0) {
@@ -144,6 +154,7 @@ struct Http2Callbacks {
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frame_received);
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, data);
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, stream_closed);
+        nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, frame_not_sent);
         nghttp2_session_callbacks_set_send_data_callback(callbacks, send_data);
         nghttp2_option* options = nullptr;
         nghttp2_option_new(&options);
@@ -316,7 +327,7 @@ void Http2Session::submit_response(Http2Stream& stream, int code, const Headers&
     const std::string status = std::to_string(code);
     std::vector<nghttp2_nv> fields{to_field(":status", status)};
     append_fields(fields, headers);
-    nghttp2_data_provider provider{{.ptr = &stream}, Http2Callbacks::read_data};
+    nghttp2_data_provider provider{{}, Http2Callbacks::read_data};
     nghttp2_submit_response(nghttp2_, stream.id_, fields.data(), fields.size(), has_body ? &provider : nullptr);
     poke();
 }
@@ -324,7 +335,7 @@ void Http2Session::submit_response(Http2Stream& stream, int code, const Headers&
 Result<void> Http2Session::submit_request(Http2Stream& stream, const Headers& headers, bool has_body) {
     std::vector<nghttp2_nv> fields;
     append_fields(fields, headers);
-    nghttp2_data_provider provider{{.ptr = &stream}, Http2Callbacks::read_data};
+    nghttp2_data_provider provider{{}, Http2Callbacks::read_data};
     const std::int32_t id =
         nghttp2_submit_request(nghttp2_, nullptr, fields.data(), fields.size(), has_body ? &provider : nullptr, &stream);
     if (id < 0) return Error(Reason::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(id));

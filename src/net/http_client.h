@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "net/http.h"
 #include "net/tls.h"
@@ -41,14 +42,19 @@ public:
     HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls);
     ~HttpClient();
 
+    /// `path`, `query`, `headers` and `body` are taken from the request; host and content-length are added if missing.
+    /// A request without effects (GET, HEAD, OPTIONS) that met a dead connection is sent once more.
     /// Error: Unavailable when the server cannot be reached (message says why), Unauthorized never: codes are data.
     Task<HttpResponse> send(HttpRequest request);
     Task<std::unique_ptr<HttpBody>> open(HttpRequest request);
     Task<Upgraded> upgrade(HttpRequest request);
+    /// Drops all connections, with requests under way, and waits for their tasks. Without it they end by themselves at
+    /// later turns of the loop.
+    Task<> close();
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    std::shared_ptr<Impl> impl_;
 };
 
 /// A plain (or TLS) byte connection. Error: Unavailable.
