@@ -1,0 +1,89 @@
+#include "controllers/node_ipam/node_ipam.h"
+
+#include "client/owners.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::controllers {
+
+using namespace api::core::v1;
+
+Result<std::unique_ptr<NodeIpamController>> NodeIpamController::create(Context& context) {
+    std::vector<CidrPool> pools;
+    for (const std::string& text : context.settings.cluster_cidrs) {
+        TRY(const IpPrefix range, IpPrefix::parse(text));
+        TRY(CidrPool pool, CidrPool::create(range, range.base().is_v4() ? context.settings.node_mask_ipv4 : context.settings.node_mask_ipv6));
+        for (const std::string& service_text : context.settings.service_cidrs) {
+            TRY(const IpPrefix service, IpPrefix::parse(service_text));
+            pool.occupy(service);
+        }
+        pools.push_back(std::move(pool));
+    }
+    return std::unique_ptr<NodeIpamController>(new NodeIpamController(context, std::move(pools)));
+}
+
+NodeIpamController::NodeIpamController(Context& context, std::vector<CidrPool> pools)
+    : Controller(context.loop, context.log, {.name = "node-ipam"}),
+      client_(context.client),
+      events_(context.events.get("cidrAllocator")),
+      nodes_(context.informers.get<Node>()),
+      pools_(std::move(pools)) {
+    // Before any range is given away every node's own must be known: handlers run while the first list is read.
+    depends_on(nodes_).subscribe({.added = [this](const auto& node) { learn(*node); },
+                                  .updated = [this](const auto&, const auto& node) { learn(*node); },
+                                  .deleted = [this](const auto& node) { give_back(node->metadata.name); }});
+    reconcile_each(nodes_);
+}
+
+void NodeIpamController::learn(const Node& node) {
+    auto& held = held_[node.metadata.name];
+    if (!held.empty()) return;
+    for (const std::string& text : node.spec.pod_cidrs) {
+        const auto prefix = IpPrefix::parse(text);
+        if (!prefix) continue;
+        for (CidrPool& pool : pools_) pool.occupy(*prefix);
+        held.push_back(*prefix);
+    }
+}
+
+void NodeIpamController::give_back(const std::string& node) {
+    const auto found = held_.find(node);
+    if (found == held_.end()) return;
+    for (const IpPrefix& prefix : found->second) {
+        for (CidrPool& pool : pools_) pool.release(prefix);
+    }
+    held_.erase(found);
+}
+
+Task<client::Requeue> NodeIpamController::reconcile(client::NamespacedName key) {
+    const auto node = nodes_.find(key);
+    if (!node || !node->spec.pod_cidrs.empty() || pools_.empty()) co_return client::Requeue::never();
+    CO_CHECK(co_await assign(*node));
+    co_return client::Requeue::never();
+}
+
+Task<> NodeIpamController::assign(const Node& node) {
+    const auto reference = client::object_reference(node);
+    auto& held = held_[node.metadata.name];
+    if (held.empty()) {
+        for (CidrPool& pool : pools_) {
+            const auto prefix = pool.take();
+            if (prefix) held.push_back(*prefix);
+        }
+    }
+    if (held.size() < pools_.size()) {
+        give_back(node.metadata.name);
+        events_.normal(reference, "CIDRNotAvailable", "Node " + node.metadata.name + " status is now: CIDRNotAvailable");
+        co_return Error(Reason::Conflict, "no range of pod addresses is left for node " + node.metadata.name);
+    }
+    schema::Value spec = schema::Value::object({{"podCIDR", held.front().to_string()}, {"podCIDRs", schema::Value::array()}});
+    for (const IpPrefix& prefix : held) spec["podCIDRs"].as_array().emplace_back(prefix.to_string());
+    const std::string patch = schema::to_json(schema::Value::object({{"spec", std::move(spec)}}));
+    auto patched = co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, patch);
+    if (patched) co_return {};
+    // It stays held for the next try: the write may have happened although its answer was lost.
+    events_.normal(reference, "CIDRAssignmentFailed", "Node " + node.metadata.name + " status is now: CIDRAssignmentFailed");
+    co_return std::move(patched).error();
+}
+
+}  // namespace porthole::controllers

@@ -1,0 +1,91 @@
+#include "controllers/node_ipam/node_ipam.h"
+
+#include <set>
+
+#include "controllers/framework/sim/sim_world.h"
+
+namespace porthole::controllers {
+namespace {
+
+using namespace api::core::v1;
+
+CidrPool pool(const char* range, int length) { return CidrPool::create(IpPrefix::parse(range).value(), length).value(); }
+
+TEST(CidrPool, HandsOutPartsInOrderUntilNoneIsLeft) {
+    CidrPool parts = pool("10.244.0.0/22", 24);
+    parts.occupy(IpPrefix::parse("10.244.1.128/25").value());
+    EXPECT_EQ(parts.take()->to_string(), "10.244.0.0/24");
+    EXPECT_EQ(parts.take()->to_string(), "10.244.2.0/24");
+    EXPECT_EQ(parts.take()->to_string(), "10.244.3.0/24");
+    EXPECT_FALSE(parts.take());
+    parts.release(IpPrefix::parse("10.244.2.0/24").value());
+    EXPECT_EQ(parts.take()->to_string(), "10.244.2.0/24");
+}
+
+TEST(CidrPool, CutsIpv6) {
+    CidrPool parts = pool("fd00::/56", 64);
+    EXPECT_EQ(parts.take()->to_string(), "fd00::/64");
+    EXPECT_EQ(parts.take()->to_string(), "fd00:0:0:1::/64");
+}
+
+TEST(CidrPool, RefusesRangesThatCannotBeCut) {
+    EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/25").value(), 24));
+    EXPECT_FALSE(CidrPool::create(IpPrefix::parse("10.0.0.0/4").value(), 24));
+}
+
+class NodeIpamWorld : public SimWorld {
+protected:
+    NodeIpamWorld() {
+        settings.cluster_cidrs = {"10.244.0.0/22"};
+        settings.service_cidrs = {"10.96.0.0/12"};
+    }
+    void begin() { start(NodeIpamController::create(context()).value()); }
+    void add_node(const std::string& name, const std::string& cidr = "") {
+        Node node;
+        node.metadata.name = name;
+        if (!cidr.empty()) node.spec.pod_cidr = cidr, node.spec.pod_cidrs = {cidr};
+        api.put(node);
+    }
+    std::string cidr_of(const std::string& name) { return api.find<Node>({"", name})->spec.pod_cidr; }
+};
+
+TEST_F(NodeIpamWorld, EveryNodeGetsARangeOfItsOwn) {
+    add_node("old", "10.244.0.0/24");
+    begin();
+    for (const char* name : {"a", "b", "c"}) add_node(name);
+    pass(1s);
+    const std::set<std::string> ranges = {cidr_of("old"), cidr_of("a"), cidr_of("b"), cidr_of("c")};
+    EXPECT_EQ(ranges.size(), 4u);
+    EXPECT_FALSE(ranges.contains(""));
+}
+
+TEST_F(NodeIpamWorld, ARangeIsFreeAgainWhenItsNodeGoes) {
+    add_node("a", "10.244.0.0/24");
+    add_node("b", "10.244.1.0/24");
+    add_node("c", "10.244.2.0/24");
+    add_node("d", "10.244.3.0/24");
+    begin();
+    add_node("e");
+    pass(1s);
+    EXPECT_EQ(cidr_of("e"), "");
+    EXPECT_TRUE(has_event("CIDRNotAvailable: Node e status is now: CIDRNotAvailable"));
+    api.remove<Node>({"", "b"});
+    pass(1min);
+    EXPECT_EQ(cidr_of("e"), "10.244.1.0/24");
+}
+
+TEST_F(NodeIpamWorld, ARestartKeepsWhatWasGiven) {
+    begin();
+    add_node("a");
+    pass(1s);
+    const std::string given = cidr_of("a");
+    crash();
+    begin();
+    add_node("b");
+    pass(1s);
+    EXPECT_EQ(cidr_of("a"), given);
+    EXPECT_NE(cidr_of("b"), given);
+}
+
+}  // namespace
+}  // namespace porthole::controllers
