@@ -1,0 +1,51 @@
+#pragma once
+#include "apiserver/admission/plugins.h"
+#include "apiserver/cache/object_fixture.h"
+
+namespace porthole::apiserver {
+
+/// Sends objects through one plugin, as the server does.
+class AdmissionTest : public ObjectTest {
+protected:
+    /// What the plugin answers: "" when it lets the object pass, which is then as the plugin left it.
+    template <class T>
+    std::string create(AdmissionPlugin& plugin, T& object) {
+        ApiObject wrapped = ApiObject::of(object);
+        const std::string answer = pass(plugin, AdmissionOperation::Create, object.metadata, T::kind(), &wrapped, nullptr);
+        object = wrapped.view<T>();
+        return answer;
+    }
+    template <class T>
+    std::string create(AdmissionPlugin& plugin, T&& object) {
+        return create(plugin, object);
+    }
+    template <class T>
+    std::string update(AdmissionPlugin& plugin, const T& before, const T& after, std::string subresource = "") {
+        ApiObject wrapped = ApiObject::of(after), old = ApiObject::of(before);
+        return pass(plugin, AdmissionOperation::Update, after.metadata, T::kind(), &wrapped, &old, std::move(subresource));
+    }
+    template <class T>
+    std::string remove_object(AdmissionPlugin& plugin, const T& object) {
+        ApiObject old = ApiObject::of(object);
+        return pass(plugin, AdmissionOperation::Delete, object.metadata, T::kind(), nullptr, &old);
+    }
+
+    std::string pass(AdmissionPlugin& plugin, AdmissionOperation operation, const api::meta::v1::ObjectMeta& metadata,
+                     const schema::Kind& kind, ApiObject* object, const ApiObject* old, std::string subresource = "") {
+        std::vector<std::string> warnings;
+        std::map<std::string, std::string> audit;
+        AdmissionAttributes attributes{.operation = operation, .kind = kind, .subresource = std::move(subresource),
+                                       .namespace_ = metadata.namespace_, .name = metadata.name, .user = user_, .object = object,
+                                       .old_object = old, .warnings = warnings, .audit_annotations = audit};
+        auto outcome = run(plugin.admit(attributes));
+        if (outcome) outcome = run(plugin.validate(attributes));
+        error_ = outcome ? Error() : outcome.error();
+        return error_.message;
+    }
+
+    User user_{.name = "jane"};
+    Error error_;
+    ObjectReader reader_{*store_};
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,291 @@
+#include "apiserver/admission/plugins.h"
+
+#include "api/networking_v1.h"
+#include "api/node_v1.h"
+#include "api/scheduling_v1.h"
+#include "api/storage_v1.h"
+#include "apiserver/admission/admission_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using namespace api::rbac::v1;
+using api::networking::v1::Ingress;
+using api::networking::v1::IngressClass;
+using api::node::v1::RuntimeClass;
+using api::scheduling::v1::PriorityClass;
+using api::storage::v1::StorageClass;
+
+using Quantities = std::map<std::string, Quantity>;
+Quantity amount(const char* text) { return *Quantity::parse(text); }
+
+class Admission : public AdmissionTest {
+protected:
+    Admission() {
+        put(named<Namespace>("", "a", "1"));
+        put(named<ServiceAccount>("a", "default", "1"));
+    }
+    static Pod pod() {
+        Pod pod = named<Pod>("a", "web");
+        pod.spec.containers.emplace_back().name = "main";
+        return pod;
+    }
+    SeededRandom random_{1};
+};
+
+TEST_F(Admission, NothingIsMadeInANamespaceThatIsMissingOrGoing) {
+    auto plugin = namespace_lifecycle(reader_);
+    EXPECT_EQ(create(*plugin, pod()), "");
+    Pod lost = pod();
+    lost.metadata.namespace_ = "b";
+    EXPECT_EQ(create(*plugin, lost), "namespaces \"b\" not found");
+    Namespace going = named<Namespace>("", "b", "2");
+    going.metadata.deletion_timestamp = Timestamp::from_seconds(1);
+    put(going);
+    EXPECT_EQ(create(*plugin, lost),
+              "pods \"web\" is forbidden: unable to create new content in namespace b because it is being terminated");
+    EXPECT_EQ(error_.details.causes.at(0).type, "NamespaceTerminating");
+    EXPECT_EQ(update(*plugin, lost, lost), "") << "changes go on";
+}
+
+TEST_F(Admission, TheSystemsNamespacesStay) {
+    auto plugin = namespace_lifecycle(reader_);
+    EXPECT_EQ(remove_object(*plugin, named<Namespace>("", "kube-system")),
+              "namespaces \"kube-system\" is forbidden: this namespace may not be deleted");
+    EXPECT_EQ(remove_object(*plugin, named<Namespace>("", "a")), "");
+}
+
+TEST_F(Admission, APodMountsTheTokenOfItsAccount) {
+    auto plugin = service_account_admission(reader_, random_);
+    Pod admitted = pod();
+    ASSERT_EQ(create(*plugin, admitted), "");
+    EXPECT_EQ(admitted.spec.service_account_name, "default");
+    ASSERT_EQ(admitted.spec.volumes.size(), 1u);
+    EXPECT_TRUE(admitted.spec.volumes[0].name.starts_with("kube-api-access-"));
+    ASSERT_EQ(admitted.spec.volumes[0].projected->sources.size(), 3u);
+    EXPECT_EQ(admitted.spec.containers[0].volume_mounts.at(0).mount_path, "/var/run/secrets/kubernetes.io/serviceaccount");
+    EXPECT_TRUE(admitted.spec.containers[0].volume_mounts[0].read_only);
+}
+
+TEST_F(Admission, ATokenIsNotMountedWhereItIsUnwanted) {
+    auto plugin = service_account_admission(reader_, random_);
+    Pod refusing = pod();
+    refusing.spec.automount_service_account_token = false;
+    ASSERT_EQ(create(*plugin, refusing), "");
+    EXPECT_TRUE(refusing.spec.volumes.empty());
+
+    Pod own = pod();
+    own.spec.containers[0].volume_mounts.push_back({.name = "mine", .mount_path = "/var/run/secrets/kubernetes.io/serviceaccount"});
+    ASSERT_EQ(create(*plugin, own), "");
+    EXPECT_TRUE(own.spec.volumes.empty());
+
+    Pod stranger = pod();
+    stranger.spec.service_account_name = "nobody";
+    EXPECT_EQ(create(*plugin, stranger),
+              "pods \"web\" is forbidden: error looking up service account a/nobody: serviceaccount \"nobody\" not found");
+}
+
+TEST_F(Admission, PriorityComesFromItsClass) {
+    PriorityClass high = named<PriorityClass>("", "high");
+    high.value = 1000;
+    high.preemption_policy = "Never";
+    put(high);
+    auto plugin = priority_admission(reader_);
+
+    Pod plain = pod();
+    ASSERT_EQ(create(*plugin, plain), "");
+    EXPECT_EQ(plain.spec.priority, 0);
+    EXPECT_EQ(plain.spec.preemption_policy, "PreemptLowerPriority");
+
+    Pod important = pod();
+    important.spec.priority_class_name = "high";
+    ASSERT_EQ(create(*plugin, important), "");
+    EXPECT_EQ(important.spec.priority, 1000);
+    EXPECT_EQ(important.spec.preemption_policy, "Never");
+
+    important.spec.priority = 5;
+    EXPECT_EQ(create(*plugin, important),
+              "pods \"web\" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority admission "
+              "controller computed 1000 from the given PriorityClass name");
+    Pod lost = pod();
+    lost.spec.priority_class_name = "none";
+    EXPECT_EQ(create(*plugin, lost), "pods \"web\" is forbidden: no PriorityClass with name none was found");
+}
+
+TEST_F(Admission, OnlyOnePriorityClassIsTheDefault) {
+    PriorityClass first = named<PriorityClass>("", "first");
+    first.global_default = true;
+    first.value = 7;
+    put(first);
+    auto plugin = priority_admission(reader_);
+    PriorityClass second = first;
+    second.metadata.name = "second";
+    EXPECT_EQ(create(*plugin, second),
+              "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as default. Only one default can exist");
+    EXPECT_EQ(update(*plugin, first, first), "");
+    Pod plain = pod();
+    ASSERT_EQ(create(*plugin, plain), "");
+    EXPECT_EQ(plain.spec.priority, 7);
+    EXPECT_EQ(plain.spec.priority_class_name, "first");
+}
+
+TEST_F(Admission, PodsOutliveTheLossOfTheirNodeByFiveMinutes) {
+    auto plugin = default_toleration_seconds();
+    Pod admitted = pod();
+    admitted.spec.tolerations = {{.key = "node.kubernetes.io/not-ready", .operator_ = "Exists", .effect = "NoExecute", .toleration_seconds = 5}};
+    ASSERT_EQ(create(*plugin, admitted), "");
+    ASSERT_EQ(admitted.spec.tolerations.size(), 2u);
+    EXPECT_EQ(admitted.spec.tolerations[0].toleration_seconds, 5);
+    EXPECT_EQ(admitted.spec.tolerations[1].key, "node.kubernetes.io/unreachable");
+    EXPECT_EQ(admitted.spec.tolerations[1].toleration_seconds, 300);
+}
+
+TEST_F(Admission, LimitRangesFillAndBoundContainers) {
+    LimitRange range = named<LimitRange>("a", "limits");
+    LimitRangeItem& item = range.spec.limits.emplace_back();
+    item.type = "Container";
+    item.default_ = Quantities{{"cpu", amount("500m")}};
+    item.default_request = Quantities{{"cpu", amount("100m")}};
+    item.max = Quantities{{"cpu", amount("1")}};
+    put(range);
+    auto plugin = limit_ranger(reader_);
+
+    Pod plain = pod();
+    ASSERT_EQ(create(*plugin, plain), "");
+    EXPECT_EQ(plain.spec.containers[0].resources.requests["cpu"].to_string(), "100m");
+    EXPECT_EQ(plain.spec.containers[0].resources.limits["cpu"].to_string(), "500m");
+    EXPECT_EQ(plain.metadata.annotations["kubernetes.io/limit-ranger"],
+              "LimitRanger plugin set: cpu request for container main; cpu limit for container main");
+
+    Pod greedy = pod();
+    greedy.spec.containers[0].resources.limits = {{"cpu", amount("2")}};
+    EXPECT_EQ(create(*plugin, greedy),
+              "pods \"web\" is forbidden: [maximum cpu usage per Container is 1, but limit is 2, maximum cpu usage per Container is 1, but request is 2]");
+}
+
+TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {
+    for (const char* name : {"old", "new"}) {
+        StorageClass one = named<StorageClass>("", name);
+        one.metadata.annotations["storageclass.kubernetes.io/is-default-class"] = "true";
+        one.metadata.creation_timestamp = Timestamp::from_seconds(std::string(name) == "new" ? 2 : 1);
+        put(one);
+    }
+    auto storage = default_storage_class(reader_);
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    ASSERT_EQ(create(*storage, claim), "");
+    EXPECT_EQ(claim.spec.storage_class_name, "new");
+    PersistentVolumeClaim manual = named<PersistentVolumeClaim>("a", "data");
+    manual.spec.storage_class_name = "";
+    ASSERT_EQ(create(*storage, manual), "");
+    EXPECT_EQ(manual.spec.storage_class_name, "");
+
+    auto ingress_class = default_ingress_class(reader_);
+    IngressClass marked = named<IngressClass>("", "nginx");
+    marked.metadata.annotations["ingressclass.kubernetes.io/is-default-class"] = "true";
+    put(marked);
+    Ingress ingress = named<Ingress>("a", "site");
+    ASSERT_EQ(create(*ingress_class, ingress), "");
+    EXPECT_EQ(ingress.spec.ingress_class_name, "nginx");
+    marked.metadata.name = "other";
+    put(marked);
+    Ingress second = named<Ingress>("a", "site");
+    EXPECT_EQ(create(*ingress_class, second),
+              "ingresses.networking.k8s.io \"site\" is forbidden: 2 default IngressClasses were found, only 1 allowed");
+}
+
+TEST_F(Admission, StorageIsProtectedWhileInUse) {
+    auto plugin = storage_object_in_use_protection();
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    ASSERT_EQ(create(*plugin, claim), "");
+    EXPECT_EQ(claim.metadata.finalizers, std::vector<std::string>{"kubernetes.io/pvc-protection"});
+}
+
+TEST_F(Admission, NewNodesAreTaintedOnce) {
+    auto plugin = taint_nodes_by_condition();
+    Node node = named<Node>("", "n1");
+    ASSERT_EQ(create(*plugin, node), "");
+    ASSERT_EQ(create(*plugin, node), "");
+    ASSERT_EQ(node.spec.taints.size(), 1u);
+    EXPECT_EQ(node.spec.taints[0].key, "node.kubernetes.io/not-ready");
+}
+
+TEST_F(Admission, ARuntimeClassBringsOverheadAndPlace) {
+    RuntimeClass slow = named<RuntimeClass>("", "wine");
+    slow.overhead.emplace().pod_fixed = {{"memory", amount("64Mi")}};
+    slow.scheduling.emplace().node_selector = {{"kubernetes.io/os", "windows"}};
+    put(slow);
+    auto plugin = runtime_class_admission(reader_);
+    Pod admitted = pod();
+    admitted.spec.runtime_class_name = "wine";
+    ASSERT_EQ(create(*plugin, admitted), "");
+    EXPECT_EQ(admitted.spec.overhead["memory"].to_string(), "64Mi");
+    EXPECT_EQ(admitted.spec.node_selector["kubernetes.io/os"], "windows");
+
+    Pod elsewhere = pod();
+    elsewhere.spec.runtime_class_name = "wine";
+    elsewhere.spec.node_selector["kubernetes.io/os"] = "linux";
+    EXPECT_EQ(create(*plugin, elsewhere),
+              "pods \"web\" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[kubernetes.io/os] = windows, but "
+              "pod.spec.nodeSelector[kubernetes.io/os] = linux");
+    Pod lost = pod();
+    lost.spec.runtime_class_name = "none";
+    EXPECT_EQ(create(*plugin, lost), "pods \"web\" is forbidden: pod rejected: RuntimeClass \"none\" not found");
+}
+
+/// Roles and bindings in memory.
+class Escalation : public AdmissionTest {
+protected:
+    Escalation() {
+        auto editor = std::make_shared<ClusterRole>(named<ClusterRole>("", "editor"));
+        editor->rules = {{.verbs = {"*"}, .api_groups = {""}, .resources = {"pods"}},
+                         {.verbs = {"create"}, .api_groups = {"rbac.authorization.k8s.io"}, .resources = {"roles"}}};
+        cluster_roles_["editor"] = editor;
+        auto binding = std::make_shared<RoleBinding>(named<RoleBinding>("a", "jane"));
+        binding->role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "editor"};
+        binding->subjects = {{.kind = "User", .name = "jane"}};
+        role_bindings_["a/jane"] = binding;
+        user_ = {.name = "jane", .groups = {"system:authenticated"}};
+    }
+    static Role role_over(const char* resource) {
+        Role role = named<Role>("a", "mine");
+        role.rules = {{.verbs = {"get"}, .api_groups = {""}, .resources = {resource}}};
+        return role;
+    }
+    ObjectMap<Role> roles_;
+    ObjectMap<RoleBinding> role_bindings_;
+    ObjectMap<ClusterRole> cluster_roles_;
+    ObjectMap<ClusterRoleBinding> cluster_role_bindings_;
+    RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
+    AdmissionPluginPtr plugin_ = rbac_escalation(rbac_, rbac_);
+};
+
+TEST_F(Escalation, NobodyGrantsMoreThanHeHolds) {
+    EXPECT_EQ(create(*plugin_, role_over("pods")), "");
+    EXPECT_EQ(create(*plugin_, role_over("secrets")),
+              "roles.rbac.authorization.k8s.io \"mine\" is forbidden: user \"jane\" (groups=[\"system:authenticated\"]) is attempting "
+              "to grant RBAC permissions not currently held");
+    user_.groups = {"system:masters"};
+    EXPECT_EQ(create(*plugin_, role_over("secrets")), "");
+}
+
+TEST_F(Escalation, TheVerbEscalateAllowsIt) {
+    auto more = std::make_shared<ClusterRole>(*cluster_roles_["editor"]);
+    more->rules.push_back({.verbs = {"escalate"}, .api_groups = {"rbac.authorization.k8s.io"}, .resources = {"roles"}});
+    cluster_roles_["editor"] = more;
+    EXPECT_EQ(create(*plugin_, role_over("secrets")), "");
+}
+
+TEST_F(Escalation, BindingNeedsTheRolesRules) {
+    RoleBinding binding = named<RoleBinding>("a", "friend");
+    binding.role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "editor"};
+    EXPECT_EQ(create(*plugin_, binding), "");
+    auto admin = std::make_shared<ClusterRole>(named<ClusterRole>("", "admin"));
+    admin->rules = {{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}}};
+    cluster_roles_["admin"] = admin;
+    binding.role_ref.name = "admin";
+    EXPECT_NE(create(*plugin_, binding), "");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

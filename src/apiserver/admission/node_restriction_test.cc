@@ -1,0 +1,121 @@
+#include "api/authentication_v1.h"
+#include "api/coordination_v1.h"
+#include "api/core_v1.h"
+#include "apiserver/admission/admission_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using api::authentication::v1::BoundObjectReference;
+using api::authentication::v1::TokenRequest;
+using api::coordination::v1::Lease;
+
+class NodeRestrictionTest : public AdmissionTest {
+protected:
+    NodeRestrictionTest() { user_ = {.name = "system:node:n1", .groups = {"system:nodes"}}; }
+
+    static Pod mirror_pod() {
+        Pod pod = named<Pod>("kube-system", "static-n1");
+        pod.metadata.annotations["kubernetes.io/config.mirror"] = "hash";
+        pod.metadata.owner_references.push_back({.api_version = "v1", .kind = "Node", .name = "n1", .uid = "1"});
+        pod.spec.node_name = "n1";
+        return pod;
+    }
+    static Pod pod_on(const std::string& node) {
+        Pod pod = named<Pod>("a", "web", "uid-web");
+        pod.spec.node_name = node;
+        return pod;
+    }
+    AdmissionPluginPtr plugin_ = node_restriction(reader_);
+};
+
+TEST_F(NodeRestrictionTest, LeavesOtherUsersAlone) {
+    user_ = {.name = "jane"};
+    EXPECT_EQ(create(*plugin_, named<Pod>("a", "web")), "");
+}
+
+TEST_F(NodeRestrictionTest, ANodeMakesOnlyItsOwnMirrorPods) {
+    EXPECT_EQ(create(*plugin_, mirror_pod()), "");
+    const struct { const char* name; void (*change)(Pod&); const char* refusal; } rows[] = {
+        {"no mirror", [](Pod& pod) { pod.metadata.annotations.clear(); },
+         "pod does not have \"kubernetes.io/config.mirror\" annotation, node \"n1\" can only create pods that are mirror pods"},
+        {"elsewhere", [](Pod& pod) { pod.spec.node_name = "n2"; }, "node \"n1\" can only create pods with spec.nodeName set to itself"},
+        {"another owner", [](Pod& pod) { pod.metadata.owner_references[0].name = "n2"; },
+         "node \"n1\" can only create pods with an owner reference set to itself"},
+        {"an account", [](Pod& pod) { pod.spec.service_account_name = "robot"; },
+         "node \"n1\" can not create pods that reference a service account"},
+        {"a secret", [](Pod& pod) { pod.spec.volumes.emplace_back().secret.emplace().secret_name = "s"; },
+         "node \"n1\" can not create pods that reference secrets, configmaps or claims"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        Pod pod = mirror_pod();
+        row.change(pod);
+        EXPECT_EQ(create(*plugin_, pod), std::string("pods \"static-n1\" is forbidden: ") + row.refusal);
+    }
+}
+
+TEST_F(NodeRestrictionTest, ANodeTouchesOnlyThePodsOnIt) {
+    EXPECT_EQ(update(*plugin_, pod_on("n1"), pod_on("n1"), "status"), "");
+    EXPECT_EQ(update(*plugin_, pod_on("n2"), pod_on("n2"), "status"),
+              "pods \"web\" is forbidden: node \"n1\" can only update status for pods with spec.nodeName set to itself");
+    Pod relabelled = pod_on("n1");
+    relabelled.metadata.labels["x"] = "y";
+    EXPECT_EQ(update(*plugin_, pod_on("n1"), relabelled, "status"),
+              "pods \"web\" is forbidden: node \"n1\" cannot update labels through pod status");
+    EXPECT_NE(update(*plugin_, pod_on("n1"), pod_on("n1")), "");
+    EXPECT_EQ(remove_object(*plugin_, pod_on("n1")), "");
+    EXPECT_EQ(remove_object(*plugin_, pod_on("n2")),
+              "pods \"web\" is forbidden: node \"n1\" can only delete pods with spec.nodeName set to itself");
+}
+
+TEST_F(NodeRestrictionTest, ANodeChangesOnlyItself) {
+    EXPECT_EQ(create(*plugin_, named<Node>("", "n1")), "");
+    EXPECT_EQ(create(*plugin_, named<Node>("", "n2")), "nodes \"n2\" is forbidden: node \"n1\" is not allowed to modify node \"n2\"");
+
+    Node node = named<Node>("", "n1");
+    Node changed = node;
+    changed.spec.taints.push_back({.key = "x", .effect = "NoSchedule"});
+    EXPECT_EQ(update(*plugin_, node, changed), "nodes \"n1\" is forbidden: node \"n1\" is not allowed to modify taints");
+}
+
+TEST_F(NodeRestrictionTest, ANodeSetsOnlyLabelsOfKubelets) {
+    const struct { const char* label; bool allowed; } rows[] = {
+        {"kubernetes.io/hostname", true},          {"topology.kubernetes.io/zone", true},
+        {"node.kubernetes.io/instance-type", true}, {"a.kubelet.kubernetes.io/b", true},
+        {"example.com/mine", true},                {"plain", true},
+        {"node-role.kubernetes.io/master", false}, {"node-restriction.kubernetes.io/x", false},
+        {"a.node-restriction.kubernetes.io/x", false}, {"k8s.io/x", false},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.label);
+        Node node = named<Node>("", "n1");
+        node.metadata.labels[row.label] = "x";
+        EXPECT_EQ(create(*plugin_, node).empty(), row.allowed);
+        EXPECT_EQ(update(*plugin_, node, named<Node>("", "n1")).empty(), row.allowed) << "removal";
+    }
+}
+
+TEST_F(NodeRestrictionTest, ANodeHoldsOnlyItsLease) {
+    EXPECT_EQ(create(*plugin_, named<Lease>("kube-node-lease", "n1")), "");
+    EXPECT_NE(create(*plugin_, named<Lease>("kube-node-lease", "n2")), "");
+}
+
+TEST_F(NodeRestrictionTest, ANodeAsksTokensForItsPods) {
+    put(pod_on("n1"));
+    const auto ask = [&](const std::string& uid) {
+        TokenRequest request = named<TokenRequest>("a", "robot");
+        if (!uid.empty()) request.spec.bound_object_ref = BoundObjectReference{.kind = "Pod", .api_version = "v1", .name = "web", .uid = uid};
+        ApiObject body = ApiObject::of(request);
+        return pass(*plugin_, AdmissionOperation::Create, request.metadata, ServiceAccount::kind(), &body, nullptr, "token");
+    };
+    EXPECT_EQ(ask("uid-web"), "");
+    EXPECT_EQ(ask(""), "serviceaccounts \"robot\" is forbidden: node requested token not bound to a pod");
+    EXPECT_NE(ask("uid-of-a-namesake"), "");
+    put(pod_on("n2"));
+    EXPECT_EQ(ask("uid-web"), "serviceaccounts \"robot\" is forbidden: node requested token bound to a pod scheduled on a different node");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

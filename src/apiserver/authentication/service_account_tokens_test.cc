@@ -1,0 +1,168 @@
+#include "apiserver/authentication/service_account_tokens.h"
+
+#include "api/core_v1.h"
+#include "apiserver/authentication/base64url.h"
+#include "apiserver/authentication/signing_key.h"
+#include "apiserver/cache/object_fixture.h"
+#include "runtime/random.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace api::core::v1;
+using api::authentication::v1::BoundObjectReference;
+using api::authentication::v1::TokenRequest;
+
+const std::string Issuer = "https://kubernetes.default.svc";
+const std::vector<std::string> Audiences = {Issuer};
+
+class ServiceAccountTokensTest : public ObjectTest {
+protected:
+    ServiceAccountTokensTest() {
+        put(named<ServiceAccount>("a", "robot", "uid-robot"));
+        Pod pod = named<Pod>("a", "web", "uid-web");
+        pod.spec.service_account_name = "robot";
+        pod.spec.node_name = "n1";
+        put(pod);
+        put(named<Node>("", "n1", "uid-n1"));
+    }
+    static TokenRequest bound_to_pod(std::string uid = "") {
+        TokenRequest request;
+        request.spec.bound_object_ref = BoundObjectReference{.kind = "Pod", .api_version = "v1", .name = "web", .uid = std::move(uid)};
+        return request;
+    }
+    std::string token(TokenRequest request = {}) {
+        auto issued = tokens_.issue("a", "robot", std::move(request));
+        EXPECT_TRUE(issued) << issued.error().message;
+        return issued ? issued->status.token : "";
+    }
+    /// The user's name, or why the token is refused.
+    std::string verified(const std::string& token) {
+        auto user = tokens_.verify(token, Audiences);
+        if (!user) return user.error().message;
+        return *user ? (*user)->name : "(no token of ours)";
+    }
+    std::string issue_error(TokenRequest request, const std::string& account = "robot") {
+        auto issued = tokens_.issue("a", account, std::move(request));
+        return issued ? "(issued)" : issued.error().message;
+    }
+
+    SeededRandom random_{7};
+    ObjectReader reader_{*store_};
+    TokenKey key_ = es256_token_key(net::PrivateKey::generate());
+    ServiceAccountTokens tokens_{key_, {.issuer = Issuer, .api_audiences = Audiences}, reader_, loop_, random_};
+};
+
+TEST_F(ServiceAccountTokensTest, SpeaksForTheAccountItWasIssuedFor) {
+    auto user = tokens_.verify(token(bound_to_pod()), Audiences);
+    ASSERT_TRUE(user && *user);
+    EXPECT_EQ((*user)->name, "system:serviceaccount:a:robot");
+    EXPECT_EQ((*user)->uid, "uid-robot");
+    EXPECT_EQ((*user)->groups, (std::vector<std::string>{"system:serviceaccounts", "system:serviceaccounts:a"}));
+    EXPECT_EQ((*user)->extra["authentication.kubernetes.io/pod-name"], std::vector<std::string>{"web"});
+    EXPECT_EQ((*user)->extra["authentication.kubernetes.io/node-name"], std::vector<std::string>{"n1"});
+}
+
+TEST_F(ServiceAccountTokensTest, LastsAnHourUnlessAskedOtherwise) {
+    const std::string short_lived = token();
+    loop_.advance(3599s);
+    EXPECT_EQ(verified(short_lived), "system:serviceaccount:a:robot");
+    loop_.advance(1s);
+    EXPECT_EQ(verified(short_lived), "service account token has expired");
+}
+
+TEST_F(ServiceAccountTokensTest, AKubeletsTokenIsExtendedForClientsThatNeverReadItAgain) {
+    TokenRequest request = bound_to_pod();
+    request.spec.expiration_seconds = 3607;
+    auto issued = tokens_.issue("a", "robot", request);
+    ASSERT_TRUE(issued);
+    EXPECT_EQ(issued->status.expiration_timestamp.seconds(), Timestamp(loop_.wall_now()).seconds() + 3607);
+    loop_.advance(24h);
+    EXPECT_EQ(verified(issued->status.token), "system:serviceaccount:a:robot");
+}
+
+TEST_F(ServiceAccountTokensTest, DiesWithWhatItIsBoundTo) {
+    const std::string bound = token(bound_to_pod());
+    const std::string free = token();
+    remove<Pod>("a", "web");
+    EXPECT_EQ(verified(bound), "the pod this token is bound to has been deleted");
+    EXPECT_EQ(verified(free), "system:serviceaccount:a:robot");
+
+    put(named<Pod>("a", "web", "uid-of-a-namesake"));
+    EXPECT_EQ(verified(bound), "the pod this token is bound to has been deleted");
+
+    remove<ServiceAccount>("a", "robot");
+    EXPECT_EQ(verified(free), "service account a/robot has been deleted");
+}
+
+TEST_F(ServiceAccountTokensTest, IsKeptForAMinuteWhileItsPodTerminates) {
+    const std::string bound = token(bound_to_pod());
+    Pod pod = named<Pod>("a", "web", "uid-web");
+    pod.metadata.deletion_timestamp = Timestamp(loop_.wall_now());
+    put(pod);
+    loop_.advance(60s);
+    EXPECT_EQ(verified(bound), "system:serviceaccount:a:robot");
+    loop_.advance(1s);
+    EXPECT_EQ(verified(bound), "the pod this token is bound to has been deleted");
+}
+
+TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
+    const std::string good = token();
+    const std::size_t dot = good.find('.'), last = good.rfind('.');
+    std::string claims = *decode_base64url(std::string_view(good).substr(dot + 1, last - dot - 1));
+    claims.replace(claims.find("robot"), 5, "admin");
+    EXPECT_EQ(verified(good.substr(0, dot + 1) + encode_base64url(claims) + good.substr(last)),
+              "invalid bearer token: the signature is not this server's");
+
+    const ServiceAccountTokens stranger(es256_token_key(net::PrivateKey::generate()), tokens_.settings(), reader_, loop_, random_);
+    EXPECT_EQ(verified(stranger.issue("a", "robot", {})->status.token), "invalid bearer token: the signature is not this server's");
+
+    const ServiceAccountTokens elsewhere(key_, {.issuer = "https://elsewhere", .api_audiences = Audiences}, reader_, loop_, random_);
+    EXPECT_EQ(verified(elsewhere.issue("a", "robot", {})->status.token), "(no token of ours)");
+    EXPECT_EQ(verified("not.a.token"), "(no token of ours)");
+    EXPECT_EQ(verified("opaque"), "(no token of ours)");
+
+    TokenRequest vault;
+    vault.spec.audiences = {"vault"};
+    EXPECT_EQ(verified(token(vault)), "service account token has no audience of this server");
+}
+
+TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {
+    TokenRequest brief;
+    brief.spec.expiration_seconds = 599;
+    EXPECT_EQ(issue_error(brief),
+              "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes");
+    EXPECT_EQ(issue_error({}, "nobody"), "serviceaccounts \"nobody\" not found");
+    EXPECT_EQ(tokens_.issue("a", "robot", bound_to_pod("uid-other")).error().reason, Reason::Conflict);
+    put(named<ServiceAccount>("a", "other", "uid-other"));
+    EXPECT_EQ(issue_error(bound_to_pod(), "other"),
+              "cannot bind token for serviceaccount \"other\" to pod running with different serviceaccount name.");
+    TokenRequest service = bound_to_pod();
+    service.spec.bound_object_ref->kind = "Service";
+    EXPECT_EQ(issue_error(service), "cannot bind token to object of type v1, Kind=Service");
+}
+
+TEST_F(ServiceAccountTokensTest, PublishesItsKey) {
+    EXPECT_EQ(tokens_.jwks().at_path({"keys"})->as_array().at(0).string_at({"kid"}), key_.id);
+    EXPECT_EQ(tokens_.openid_configuration().string_at({"jwks_uri"}), Issuer + "/openid/v1/jwks");
+}
+
+TEST(BearerToken, IsReadFromTheHeaderOrTheSubprotocol) {
+    const struct { const char* name; const char* header; const char* value; const char* token; } rows[] = {
+        {"header", "authorization", "Bearer abc", "abc"},
+        {"any case, blanks", "authorization", "bEaReR   abc", "abc"},
+        {"another scheme", "authorization", "Basic abc", ""},
+        {"browser", "sec-websocket-protocol", "v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj", "abc"},
+        {"none", "accept", "x", ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        net::HttpRequest request;
+        request.headers.add(row.header, row.value);
+        EXPECT_EQ(bearer_token(request), row.token);
+    }
+}
+
+}  // namespace
+}  // namespace porthole::apiserver
