@@ -77,8 +77,8 @@ Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
     CO_TRY(const auto kubeconfig, client::Kubeconfig::parse(stored->data["kubeconfig"]));
     const auto files = make_file_system();
     CO_TRY(const auto config, kubeconfig.resolve(*files));
-    CO_TRY(const auto ca, net::Key::from_public_pem(config.ca_pem));
-    const std::string hash = "sha256:" + net::hex(net::sha256(ca.public_der()));
+    CO_TRY(const auto ca, net::parse_certificate(config.ca_pem));
+    const std::string hash = "sha256:" + net::to_hex(net::sha256(ca.public_der));
     if (std::ranges::find(flags.ca_hashes, hash) == flags.ca_hashes.end()) {
         co_return Error(Reason::Unauthorized, "the server's authority is " + hash + ", which is none of those given by --ca-cert-hash: "
                                               "either the hash is of another cluster, or somebody stands in between");
@@ -91,11 +91,11 @@ Task<KeyPair> request_identity(RealWorld& world, JoinFlags flags, ClusterInfo in
     const client::ClientConfig config{.server = flags.server, .ca_pem = info.ca_pem, .token = flags.token};
     CO_TRY(const auto transport, client::make_http_transport(world.loop, config, user_agent()));
     client::Client client(*transport);
-    const net::Key key = net::Key::generate_ec();
+    const net::PrivateKey key = net::PrivateKey::generate();
     CertificateSigningRequest request;
     request.metadata.generate_name = "node-csr-";
-    request.spec.request = net::SigningRequest::create(
-        {.common_name = "system:node:" + flags.agent.node_name, .organizations = {"system:nodes"}}, key);
+    request.spec.request = net::create_certificate_request(
+        key, {.common_name = "system:node:" + flags.agent.node_name, .organizations = {"system:nodes"}});
     request.spec.signer_name = "kubernetes.io/kube-apiserver-client-kubelet";
     request.spec.usages = {"digital signature", "client auth"};
     auto created = co_await client.create(std::move(request));
@@ -106,7 +106,7 @@ Task<KeyPair> request_identity(RealWorld& world, JoinFlags flags, ClusterInfo in
     const MonotonicTime deadline = world.loop.now() + 60s;
     while (world.loop.now() < deadline) {
         CO_TRY(const auto current, co_await client.get<CertificateSigningRequest>(client::key_of(*created)));
-        if (!current.status.certificate.empty()) co_return KeyPair{current.status.certificate, key.private_pem()};
+        if (!current.status.certificate.empty()) co_return KeyPair{current.status.certificate, key.pem()};
         for (const auto& condition : current.status.conditions) {
             if (condition.type == "Denied" || condition.type == "Failed") co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
         }

@@ -9,7 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using net::CertificateAuthority;
+using net::CertificateOptions;
 using net::CertificateSubject;
+using net::PrivateKey;
 
 constexpr auto AuthorityLife = 24h * 3650;
 constexpr auto CertificateLife = 24h * 365;
@@ -27,28 +29,21 @@ Result<KeyPair> read_pair(const fs::path& folder, const std::string& name) {
     return pair;
 }
 
-KeyPair issue(const CertificateAuthority& ca, const CertificateSubject& subject, bool for_server, SystemTime now) {
-    auto pair = ca.issue({.subject = subject,
-                          .uses = {.server = for_server, .client = true},
-                          .not_before = now - ClockSkew,
-                          .not_after = now + CertificateLife});
-    return {std::move(pair.certificate_pem), std::move(pair.key_pem)};
-}
-
-bool is_current(const net::Certificate& certificate, const CertificateSubject& subject, SystemTime now) {
-    const CertificateSubject& old = certificate.subject;
-    return old.common_name == subject.common_name && old.organizations == subject.organizations && old.dns_names == subject.dns_names &&
-           old.ip_addresses == subject.ip_addresses && now < certificate.not_after - (certificate.not_after - certificate.not_before) / 3;
+Result<KeyPair> issue(const CertificateAuthority& ca, const CertificateSubject& subject, bool for_server, SystemTime now) {
+    const PrivateKey key = PrivateKey::generate();
+    const CertificateOptions options{.not_before = now - ClockSkew, .not_after = now + CertificateLife, .for_server = for_server, .for_client = true};
+    TRY(std::string certificate, ca.issue(key, subject, options));
+    return KeyPair{std::move(certificate), key.pem()};
 }
 
 /// The pair on disk while it says `subject` and is not in its last third; else a new one.
 Result<KeyPair> ensure_pair(const fs::path& folder, const std::string& name, const CertificateAuthority& ca,
                             const CertificateSubject& subject, bool for_server, SystemTime now) {
     if (auto stored = read_pair(folder, name)) {
-        const auto certificate = net::Certificate::parse(stored->certificate_pem);
-        if (certificate && is_current(*certificate, subject, now)) return stored;
+        const auto info = net::parse_certificate(stored->certificate_pem);
+        if (info && info->subject == subject && now < info->not_after - (info->not_after - info->not_before) / 3) return stored;
     }
-    KeyPair pair = issue(ca, subject, for_server, now);
+    TRY(KeyPair pair, issue(ca, subject, for_server, now));
     TRY_VOID(write_pair(folder, name, pair));
     return pair;
 }
@@ -64,7 +59,7 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
         const auto ca = CertificateAuthority::create("porthole-ca", now - ClockSkew, now + AuthorityLife);
         TRY_VOID(write_pair(folder, "ca", {ca.certificate_pem(), ca.key_pem()}));
     }
-    if (!fs::exists(folder / "sa.key")) TRY_VOID(write_file(folder / "sa.key", net::Key::generate_ec().private_pem()));
+    if (!fs::exists(folder / "sa.key")) TRY_VOID(write_file(folder / "sa.key", PrivateKey::generate().pem()));
 
     TRY(const KeyPair ca_pair, read_pair(folder, "ca"));
     TRY(const auto ca, CertificateAuthority::load(ca_pair.certificate_pem, ca_pair.key_pem));
@@ -102,8 +97,8 @@ Result<KeyPair> Pki::issue_client(const std::string& common_name, const std::vec
 }
 
 Result<std::string> Pki::ca_hash() const {
-    TRY(const auto key, net::Key::from_public_pem(ca_pem));
-    return "sha256:" + net::hex(net::sha256(key.public_der()));
+    TRY(const auto info, net::parse_certificate(ca_pem));
+    return "sha256:" + net::to_hex(net::sha256(info.public_der));
 }
 
 }  // namespace porthole::cmd

@@ -7,7 +7,7 @@
 #include "cmd/data_dir.h"
 #include "cmd/flags.h"
 #include "cmd/runtime_setup.h"
-#include "net/crypto.h"
+#include "net/x509.h"
 #include "runtime/random.h"
 
 namespace porthole::cmd {
@@ -54,9 +54,9 @@ Task<> create(RealWorld& world, AdminClient& admin, TokenFlags flags) {
         std::printf("%s.%s\n", id.c_str(), key.c_str());
         co_return {};
     }
-    CO_TRY(const auto ca, net::Key::from_public_pem(admin.ca_pem));
+    CO_TRY(const auto ca, net::parse_certificate(admin.ca_pem));
     std::printf("porthole join %s --token %s.%s --ca-cert-hash sha256:%s\n", admin.server.c_str(), id.c_str(), key.c_str(),
-                net::hex(net::sha256(ca.public_der())).c_str());
+                net::to_hex(net::sha256(ca.public_der)).c_str());
     co_return {};
 }
 
