@@ -1,0 +1,23 @@
+#pragma once
+#include <string_view>
+
+#include "api/certificates_v1.h"
+#include "net/x509.h"
+
+namespace porthole::controllers {
+
+using SigningRequest = api::certificates::v1::CertificateSigningRequest;
+
+inline constexpr const char* KubeletClientSigner = "kubernetes.io/kube-apiserver-client-kubelet";
+inline constexpr const char* KubeletServingSigner = "kubernetes.io/kubelet-serving";
+inline constexpr const char* ApiClientSigner = "kubernetes.io/kube-apiserver-client";
+inline constexpr const char* LegacySigner = "kubernetes.io/legacy-unknown";
+
+bool has_condition(const SigningRequest& request, std::string_view type);
+
+/// Why this may not be the client certificate of a node; "" when it may.
+std::string refuse_kubelet_client(const SigningRequest& request, const net::CertificateSubject& subject);
+/// Why the request breaks its signer's rules; "" when it does not. An unknown signer breaks nothing here.
+std::string refuse_by_signer(const SigningRequest& request, const net::CertificateSubject& subject);
+
+}  // namespace porthole::controllers

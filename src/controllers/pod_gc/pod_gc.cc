@@ -1,0 +1,116 @@
+#include "controllers/pod_gc/pod_gc.h"
+
+#include <algorithm>
+#include <set>
+
+#include "client/pods.h"
+
+namespace porthole::controllers {
+
+using namespace std::chrono_literals;
+using api::core::v1::Node;
+using api::core::v1::Taint;
+
+namespace {
+
+constexpr auto Period = 20s;
+/// A node may be missing from the cache for a moment while it registers anew.
+constexpr auto Quarantine = 40s;
+
+bool is_out_of_service(const Node& node) {
+    const auto& conditions = node.status.conditions;
+    const bool ready = std::ranges::any_of(conditions, [](const auto& one) { return one.type == "Ready" && one.status == "True"; });
+    return !ready && std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
+}
+
+bool is_evicted(const api::core::v1::Pod& pod) { return pod.status.reason == "Evicted"; }
+
+}  // namespace
+
+PodGcController::PodGcController(Context& context)
+    : Controller(context.loop, context.log, {.name = "pod-garbage-collector"}),
+      client_(context.client),
+      kept_(context.settings.terminated_pods_kept),
+      pods_(depends_on(context.informers.get<api::core::v1::Pod>())),
+      nodes_(depends_on(context.informers.get<Node>())) {}
+
+Task<> PodGcController::background() {
+    for (;;) {
+        const auto swept = co_await sweep();
+        if (!swept && swept.error().reason == Reason::Cancelled) co_return swept;
+        if (!swept) log().warn("sweep failed", {{"error", swept.error().message}});
+        CO_CHECK(co_await loop().sleep(Period));
+    }
+}
+
+Task<> PodGcController::sweep() {
+    const std::vector<Pod> pods = pods_.list();
+    CO_CHECK(co_await remove_surplus_terminated(pods));
+    CO_CHECK(co_await remove_orphans(pods));
+    for (const Pod& pod : pods) {
+        if (!client::is_terminating(*pod)) continue;
+        if (pod->spec.node_name.empty()) {
+            CO_CHECK(co_await force_remove(pod, ""));
+            continue;
+        }
+        const auto node = nodes_.find({"", pod->spec.node_name});
+        if (node && is_out_of_service(*node)) CO_CHECK(co_await force_remove(pod, ""));
+    }
+    co_return {};
+}
+
+Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) {
+    std::vector<Pod> terminated;
+    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return client::is_terminal(*pod); });
+    if (kept_ == 0 || terminated.size() <= kept_) co_return {};
+    const auto rank = [](const Pod& pod) { return std::pair(!is_evicted(*pod), pod->metadata.creation_timestamp); };
+    std::ranges::sort(terminated, std::less<>(), rank);
+    terminated.resize(terminated.size() - kept_);
+    for (const Pod& pod : terminated) CO_CHECK(co_await force_remove(pod, ""));
+    co_return {};
+}
+
+Task<std::vector<std::string>> PodGcController::lost_nodes(const std::vector<Pod>& pods) {
+    std::set<std::string> missing;
+    for (const Pod& pod : pods) {
+        if (!pod->spec.node_name.empty() && !nodes_.find({"", pod->spec.node_name})) missing.insert(pod->spec.node_name);
+    }
+    std::erase_if(missing_since_, [&](const auto& entry) { return !missing.contains(entry.first); });
+    std::vector<std::string> lost;
+    for (const std::string& name : missing) {
+        const auto [entry, is_new] = missing_since_.try_emplace(name, loop().now());
+        if (is_new || loop().now() - entry->second < Quarantine) continue;
+        const auto live = co_await client_.get<Node>({"", name});
+        if (!live && live.error().reason == Reason::NotFound) lost.push_back(name);
+    }
+    co_return lost;
+}
+
+Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
+    CO_TRY(const auto lost, co_await lost_nodes(pods));
+    for (const Pod& pod : pods) {
+        if (std::ranges::find(lost, pod->spec.node_name) != lost.end()) CO_CHECK(co_await force_remove(pod, "PodGC: node no longer exists"));
+    }
+    co_return {};
+}
+
+Task<> PodGcController::force_remove(Pod pod, std::string message) {
+    if (!client::is_terminal(*pod)) {
+        auto changed = *pod;
+        changed.status.phase = "Failed";
+        if (!message.empty()) {
+            client::set_condition(changed.status, {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
+                                  loop().wall_now());
+        }
+        const auto updated = co_await client_.update_status(std::move(changed));
+        // Somebody else's change: the next sweep looks again.
+        if (!updated && (updated.error().reason == Reason::NotFound || updated.error().reason == Reason::Conflict)) co_return {};
+        if (!updated) co_return updated.error();
+    }
+    log().info("removing pod", {{"pod", client::key_of(*pod).text()}, {"node", pod->spec.node_name}});
+    auto removed = co_await client_.remove<api::core::v1::Pod>(client::key_of(*pod), {.uid = pod->metadata.uid, .grace_period_seconds = 0});
+    if (!removed && removed.error().reason != Reason::NotFound && removed.error().reason != Reason::Conflict) co_return removed;
+    co_return {};
+}
+
+}  // namespace porthole::controllers

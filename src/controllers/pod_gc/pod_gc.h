@@ -1,0 +1,35 @@
+#pragma once
+#include <map>
+
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Removes pods that nobody will remove: those of nodes that are gone, those that were deleted before they had a node, and the
+/// oldest terminated ones beyond a number.
+class PodGcController final : public client::Controller {
+public:
+    explicit PodGcController(Context& context);
+
+private:
+    using Pod = std::shared_ptr<const api::core::v1::Pod>;
+
+    Task<client::Requeue> reconcile(client::NamespacedName) override { co_return client::Requeue::never(); }
+    Task<> background() override;
+
+    Task<> sweep();
+    Task<> remove_surplus_terminated(const std::vector<Pod>& pods);
+    Task<> remove_orphans(const std::vector<Pod>& pods);
+    /// Nodes that pods name, that have been missing for a while, and that the server does not know either.
+    Task<std::vector<std::string>> lost_nodes(const std::vector<Pod>& pods);
+    /// Marks a pod that may still count as running as Failed, then deletes it at once.
+    Task<> force_remove(Pod pod, std::string message);
+
+    client::Client& client_;
+    std::size_t kept_;
+    client::Informer<api::core::v1::Pod>& pods_;
+    client::Informer<api::core::v1::Node>& nodes_;
+    std::map<std::string, MonotonicTime> missing_since_;
+};
+
+}  // namespace porthole::controllers

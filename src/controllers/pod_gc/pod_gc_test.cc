@@ -1,0 +1,62 @@
+#include "controllers/pod_gc/pod_gc.h"
+
+#include "controllers/framework/sim/sim_world.h"
+
+namespace porthole::controllers {
+namespace {
+
+using namespace api::core::v1;
+
+class PodGcWorld : public SimWorld {
+protected:
+    void add_node(const std::string& name) {
+        Node node;
+        node.metadata.name = name;
+        api.put(node);
+    }
+    void add_pod(const std::string& name, const std::string& node, const std::string& phase) {
+        Pod pod;
+        pod.metadata.name = name;
+        pod.metadata.namespace_ = "ns";
+        pod.metadata.creation_timestamp = Timestamp(loop.wall_now());
+        pod.spec.node_name = node;
+        pod.status.phase = phase;
+        api.put(pod);
+    }
+    bool has(const std::string& name) { return api.find<Pod>({"ns", name}).has_value(); }
+};
+
+TEST_F(PodGcWorld, KeepsPodsOfANodeUntilItHasBeenGoneForAWhile) {
+    add_node("here");
+    add_node("lost");
+    add_pod("a", "here", "Running");
+    add_pod("b", "lost", "Running");
+    run<PodGcController>();
+    pass(1min);
+    EXPECT_TRUE(has("b"));
+    api.remove<Node>({"", "lost"});
+    pass(30s);
+    EXPECT_TRUE(has("b"));
+    pass(2min);
+    EXPECT_FALSE(has("b"));
+    EXPECT_TRUE(has("a"));
+}
+
+TEST_F(PodGcWorld, RemovesTheOldestTerminatedPodsBeyondTheLimit) {
+    settings.terminated_pods_kept = 2;
+    add_node("n");
+    for (const char* name : {"first", "second", "third"}) {
+        add_pod(name, "n", "Succeeded");
+        pass(2s);
+    }
+    add_pod("running", "n", "Running");
+    run<PodGcController>();
+    pass(1min);
+    EXPECT_FALSE(has("first"));
+    EXPECT_TRUE(has("second"));
+    EXPECT_TRUE(has("third"));
+    EXPECT_TRUE(has("running"));
+}
+
+}  // namespace
+}  // namespace porthole::controllers
