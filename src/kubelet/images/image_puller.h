@@ -1,0 +1,48 @@
+#pragma once
+#include "base/log.h"
+#include "client/events.h"
+#include "kubelet/container/container_config.h"
+#include "kubelet/images/credentials.h"
+#include "kubelet/pod/backoff.h"
+#include "kubelet/pod/status.h"
+#include "runtime/sync.h"
+
+namespace porthole::kubelet {
+
+/// An image that is on the node, or why it is not.
+struct ImageOutcome {
+    std::string ref;
+    ImageUser user;
+    std::optional<WaitingReason> failure;
+};
+
+/// Brings images onto the node as the pull policy says, with back-off per pod and image, and tells by events.
+class ImagePuller {
+public:
+    ImagePuller(EventLoop& loop, ImageService& images, client::EventRecorder& events, std::size_t parallel_pulls = 1);
+
+    /// Takes as long as the pull. `sandbox` is the one the image is for. Fails only by cancellation.
+    Task<ImageOutcome> ensure_image(const core::Pod& pod, const ContainerSpec& spec,
+                                    const std::vector<std::shared_ptr<const core::Secret>>& secrets, cri::PodSandboxConfig sandbox);
+    /// When a pull that is held back may be tried again; nullopt when none of the pod's is.
+    std::optional<Duration> retry_after(const std::string& pod_uid) const;
+    void forget_pod(const std::string& pod_uid);
+
+private:
+    struct Waiting {
+        MonotonicTime since;  ///< of the last failure
+        std::string error;
+    };
+    struct Request;
+    Task<ImageOutcome> pull(Request request);
+    Task<cri::PullImageResponse> pull_with_credentials(const Request& request);
+
+    EventLoop& loop_;
+    ImageService& images_;
+    client::EventRecorder& events_;
+    Semaphore pulls_;
+    Backoff backoff_;
+    std::map<std::string, Waiting> failures_;  ///< by "<pod uid>_<image>"
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,39 @@
+#pragma once
+#include "base/log.h"
+#include "kubelet/pod/pod.h"
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// Removes what is dead: of each container all but the newest ended one, sandboxes that nothing uses, log directories of pods that are
+/// gone. What belongs to a pod that is no longer known goes entirely.
+class ContainerGc {
+public:
+    struct Policy {
+        Duration min_age = Duration::zero();      ///< of an ended container
+        std::size_t kept_per_container = 1;
+    };
+    ContainerGc(EventLoop& loop, RuntimeService& runtime, FileSystem& files, Logger log, std::string log_root, std::string link_directory,
+                Policy policy)
+        : loop_(loop), runtime_(runtime), files_(files), log_(std::move(log)), log_root_(std::move(log_root)),
+          link_directory_(std::move(link_directory)), policy_(policy) {}
+
+    /// `wanted` says whether a pod's remains may still be asked for. `sources_ready` must hold before anything of an unknown pod goes.
+    Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);
+    /// All containers and sandboxes of a pod that has ended.
+    Task<> remove_pod(std::string uid);
+
+private:
+    Task<> remove_container(std::string id);
+    Task<> remove_sandbox(std::string id, bool ready);
+    void remove_logs(const std::function<bool(const std::string& uid)>& wanted);
+
+    EventLoop& loop_;
+    RuntimeService& runtime_;
+    FileSystem& files_;
+    Logger log_;
+    std::string log_root_, link_directory_;
+    Policy policy_;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,38 @@
+#pragma once
+#include "base/log.h"
+#include "client/events.h"
+#include "kubelet/lifecycle/hooks.h"
+#include "kubelet/pod/actions.h"
+#include "runtime/scope.h"
+
+namespace porthole::kubelet {
+
+/// Ends containers: preStop hook, stop signal, and after the grace period a kill.
+class ContainerKiller {
+public:
+    struct Services {
+        EventLoop& loop;
+        RuntimeService& runtime;
+        NetworkProber& network;
+        client::EventRecorder& events;
+        Logger log;
+    };
+    explicit ContainerKiller(Services services) : services_(std::move(services)) {}
+
+    /// One container. `grace` is the whole time it has; the hook counts against it. `message` goes into the event.
+    Task<> kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace);
+    /// All running containers side by side, but sidecars after the others, in reverse order; then all sandboxes.
+    Task<> kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntimeState state, Duration grace);
+
+private:
+    Task<> kill_in_turn(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, Duration grace, std::size_t turn,
+                        std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns, MonotonicTime began);
+    Task<Duration> run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container, Duration grace);
+
+    Services services_;
+};
+
+/// The grace period in force: the deletion's, else the spec's, each cut by `override_`; at least one second.
+Duration grace_period(const core::Pod& pod, std::optional<Duration> override_);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,71 @@
+#pragma once
+#include "base/log.h"
+#include "kubelet/container/container_config.h"
+#include "kubelet/images/image_puller.h"
+#include "kubelet/lifecycle/hooks.h"
+#include "kubelet/volumes/volume_manager.h"
+
+namespace porthole::kubelet {
+
+/// What all starts of the node have in common.
+struct StarterConfig {
+    std::string root_directory;    ///< "/var/lib/kubelet"
+    std::string log_root;          ///< "/var/log/pods"
+    std::string log_link_directory;  ///< "/var/log/containers"; "" for no links
+    std::int64_t memory_capacity = 0;
+    bool cgroup_v2 = false;
+    bool managed_hosts_file = true;
+};
+
+/// What the containers of one pod share while they are started.
+struct PodStartContext {
+    std::shared_ptr<const core::Pod> pod;
+    std::string sandbox_id;
+    cri::PodSandboxConfig sandbox;
+    PodRuntimeState state;
+    DownwardContext downward;
+    Environment services;
+    MountedVolumes volumes;
+    PodHostname hostname;
+    std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
+};
+
+/// Starts containers, one at a time: image, configuration, creation, start, postStart hook; telling each step by events.
+class ContainerStarter {
+public:
+    struct Services {
+        EventLoop& loop;
+        Random& random;
+        RuntimeService& runtime;
+        ImagePuller& puller;
+        NetworkProber& network;
+        FileSystem& files;
+        VolumeManager& volumes;
+        ObjectSource& objects;
+        client::EventRecorder& events;
+        Logger log;
+    };
+    ContainerStarter(Services services, StarterConfig config) : services_(std::move(services)), config_(std::move(config)) {}
+
+    StarterConfig& config() { return config_; }
+    /// Why the container does not run, or nullopt when it does. Fails only by cancellation.
+    Task<std::optional<WaitingReason>> start(const PodStartContext& context, ContainerSpec spec);
+    /// How long a container that keeps ending must still wait for its next start.
+    std::optional<Duration> restart_delay(const core::Pod& pod, const PodRuntimeState& state, const core::Container& container) const;
+    void forget_pod(const std::string& uid) { restarts_.forget_prefix(uid + "_"); }
+
+private:
+    std::optional<WaitingReason> hold_back(const PodStartContext& context, const ContainerSpec& spec);
+    Task<cri::ContainerConfig> prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image);
+    Result<void> add_own_mounts(const PodStartContext& context, const core::Container& container, std::vector<cri::Mount>& mounts);
+    std::int32_t next_restart_count(const PodStartContext& context, const core::Container& container);
+    Task<std::optional<WaitingReason>> run_post_start(const PodStartContext& context, ContainerSpec spec, std::string id);
+    void link_log(const PodStartContext& context, const core::Container& container, const std::string& id, std::int32_t attempt);
+    std::string restart_key(const core::Pod& pod, const core::Container& container) const;
+
+    Services services_;
+    StarterConfig config_;
+    Backoff restarts_;
+};
+
+}  // namespace porthole::kubelet

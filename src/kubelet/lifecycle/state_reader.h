@@ -1,0 +1,38 @@
+#pragma once
+#include "kubelet/pod/pod.h"
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// What a list of all sandboxes and containers says of one pod: enough to see that something has changed, and to end a pod that
+/// nobody wants any more.
+struct PodSighting {
+    std::string uid, name, namespace_;
+    std::map<std::string, int> states;  ///< of every sandbox and container, by id
+    bool has_running = false;           ///< a ready sandbox or a running container
+
+    bool operator==(const PodSighting&) const = default;
+};
+
+/// Reads the runtime's state.
+class StateReader {
+public:
+    StateReader(RuntimeService& runtime, FileSystem& files) : runtime_(runtime), files_(files) {}
+
+    /// Everything of one pod. Messages of ended containers carry what they wrote about their end.
+    Task<PodRuntimeState> read(std::string uid);
+    /// All pods, by uid, with two calls of the runtime.
+    Task<std::map<std::string, PodSighting>> list();
+
+private:
+    void add_termination_message(cri::ContainerStatus& container);
+    std::string log_tail(const cri::ContainerStatus& container);
+
+    RuntimeService& runtime_;
+    FileSystem& files_;
+};
+
+/// The last `bytes` and `lines` of a container's log, without timestamps.
+std::string last_log_lines(std::string_view log, std::size_t bytes, std::size_t lines);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,66 @@
+#pragma once
+#include "base/log.h"
+#include "client/events.h"
+#include "kubelet/pod/actions.h"
+#include "kubelet/probes/network_prober.h"
+#include "runtime/random.h"
+#include "runtime/scope.h"
+
+namespace porthole::kubelet {
+
+enum class ProbeType { Startup, Liveness, Readiness };
+const char* to_string(ProbeType type);  ///< "Startup", …
+
+/// Runs the probes of all pods and knows their results by container.
+///
+/// Readiness counts as failed until the first success, liveness as passed until it fails; the other two wait until the startup
+/// probe has passed. After a liveness or startup failure a worker rests until the container is a new one.
+class ProbeManager {
+public:
+    struct Services {
+        EventLoop& loop;
+        Random& random;
+        RuntimeService& runtime;
+        NetworkProber& network;
+        client::EventRecorder& events;
+    };
+    /// `changed` is called with a pod's uid when a result has changed.
+    ProbeManager(Services services, std::function<void(const std::string& uid)> changed);
+
+    /// Starts the workers of a pod that are not yet running; tells all of them what runs now.
+    void observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state);
+    /// The pod is ending: only readiness goes on.
+    void stop_liveness_and_startup(const std::string& uid);
+    void remove_pod(const std::string& uid);
+    ProbeVerdicts verdicts();
+
+    /// Runs the probe workers until cancelled.
+    Task<> close() { return scope_.close(); }
+
+private:
+    struct Worker;
+    using Key = std::tuple<std::string, std::string, ProbeType>;  // pod uid, container, type
+
+    Task<> run(std::shared_ptr<Worker> worker);
+    Task<> probe_once(std::shared_ptr<Worker> worker);
+    Task<ProbeOutcome> try_probe(std::shared_ptr<Worker> worker);
+    Task<ProbeOutcome> call(std::shared_ptr<Worker> worker);
+    Task<ProbeOutcome> call_exec(std::shared_ptr<Worker> worker);
+    void adopt_container(Worker& worker);
+    void set_result(Worker& worker, ProbeVerdict verdict);
+    void stop(const Key& key);
+
+    Services services_;
+    std::function<void(const std::string& uid)> changed_;
+    std::map<Key, std::shared_ptr<Worker>> workers_;
+    std::map<std::pair<std::string, ProbeType>, ProbeVerdict> results_;  // by container id
+    MonotonicTime began_;  ///< just after the agent's start first probes are spread out
+    Scope scope_;
+};
+
+/// The port that `port` means for a container: a number, or a name among its ports. Error: BadRequest.
+Result<std::uint16_t> resolve_port(const IntOrString& port, const core::Container& container);
+/// What an HTTP handler of a container asks for.
+Result<HttpTarget> http_target(const core::HTTPGetAction& action, const core::Container& container, const std::string& pod_address);
+
+}  // namespace porthole::kubelet

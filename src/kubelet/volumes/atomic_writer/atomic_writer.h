@@ -1,0 +1,48 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/event_loop.h"
+#include "runtime/file_system.h"
+#include "runtime/random.h"
+
+namespace porthole::kubelet {
+
+struct ProjectedFile {
+    std::string contents;
+    std::uint32_t mode = 0644;
+    std::optional<std::uint32_t> owner;  ///< user id
+    bool operator==(const ProjectedFile&) const = default;
+};
+/// By path relative to the volume, such as "ca.crt" or "conf/app.ini".
+using Payload = std::map<std::string, ProjectedFile>;
+
+/// Puts a set of files into a directory so that readers see either the old set or the new one.
+///
+/// The files live in "..<UTC time>.<random>", the link "..data" points there, and every top-level name is a link through "..data":
+///
+///     ..2026_01_01_00_00_00.123456789/key    ..data -> ..2026_01_01_00_00_00.123456789    key -> ..data/key
+///
+/// A change writes a new directory and renames a new "..data" over the old one. Nothing is touched when nothing differs.
+class AtomicWriter {
+public:
+    AtomicWriter(FileSystem& files, const Clock& clock, Random& random, std::string directory)
+        : files_(files), clock_(clock), random_(random), directory_(std::move(directory)) {}
+
+    /// True when something was written. Error: BadRequest for a path that is absolute, empty or leads out ("..").
+    Result<bool> write(const Payload& payload, std::optional<std::uint32_t> group = std::nullopt);
+
+private:
+    bool is_current(const Payload& payload);
+    Result<std::string> write_new_directory(const Payload& payload, std::optional<std::uint32_t> group);
+    Result<void> link_top_level(const Payload& payload);
+    Result<void> remove_stale(const Payload& payload);
+
+    FileSystem& files_;
+    const Clock& clock_;
+    Random& random_;
+    std::string directory_;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,57 @@
+#include "kubelet/volumes/host_path/host_path.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using Type = core::HostPathType;
+
+struct Expectation {
+    const char* type;
+    FileType file;
+    const char* text;
+};
+constexpr Expectation Expectations[] = {
+    {Type::Directory, FileType::Directory, "a directory"},
+    {Type::DirectoryOrCreate, FileType::Directory, "a directory"},
+    {Type::File, FileType::Regular, "a file"},
+    {Type::FileOrCreate, FileType::Regular, "a file"},
+    {Type::Socket, FileType::Socket, "a socket file"},
+    {Type::CharDevice, FileType::CharacterDevice, "a character device"},
+    {Type::BlockDevice, FileType::BlockDevice, "a block device"},
+};
+
+class HostPath final : public VolumePlugin {
+public:
+    const char* name() const override { return "kubernetes.io/host-path"; }
+    bool supports(const core::Volume& volume) const override { return volume.host_path.has_value(); }
+
+    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
+        const core::HostPathVolumeSource& source = *request.volume.host_path;
+        CO_CHECK(check_host_path(services.files, source.path, source.type.value_or("")));
+        co_return source.path;
+    }
+};
+
+}  // namespace
+
+Result<void> check_host_path(FileSystem& files, const std::string& path, const std::string& type) {
+    if (type.empty()) return {};
+    auto status = files.status(path);
+    if (!status && type == Type::DirectoryOrCreate) {
+        TRY_VOID(files.create_directories(path, 0755));
+        status = files.status(path);
+    } else if (!status && type == Type::FileOrCreate) {
+        TRY_VOID(files.write(path, "", 0644));
+        status = files.status(path);
+    }
+    for (const Expectation& expected : Expectations) {
+        if (expected.type != type) continue;
+        if (status && status->type == expected.file) return {};
+        return Error(Reason::BadRequest, "hostPath type check failed: " + path + " is not " + expected.text);
+    }
+    return Error(Reason::BadRequest, "hostPath type \"" + type + "\" is unknown");
+}
+
+std::unique_ptr<VolumePlugin> make_host_path() { return std::make_unique<HostPath>(); }
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,161 @@
+#include "kubelet/volumes/object_volumes/object_volumes.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr std::uint32_t DefaultMode = 0644;
+
+std::map<std::string, std::string> data_of(const core::ConfigMap& map) {
+    std::map<std::string, std::string> all = map.data;
+    all.insert(map.binary_data.begin(), map.binary_data.end());
+    return all;
+}
+
+std::uint32_t mode_of(std::optional<std::int32_t> mode) { return static_cast<std::uint32_t>(mode.value_or(DefaultMode)); }
+
+/// An object that may be missing where `optional` says so: nullptr then.
+template <class T>
+Result<std::shared_ptr<const T>> allow_missing(Result<std::shared_ptr<const T>> found, std::optional<bool> optional) {
+    if (!found && found.error().reason == Reason::NotFound && optional.value_or(false)) return std::shared_ptr<const T>();
+    return found;
+}
+
+Task<Payload> config_map_payload(const VolumeRequest& request, VolumeServices& services, const std::string& name,
+                                 const std::vector<core::KeyToPath>& items, std::uint32_t mode, std::optional<bool> optional) {
+    CO_TRY(const auto map, allow_missing(co_await services.objects.config_map(request.pod->metadata.namespace_, name), optional));
+    if (!map) co_return Payload();
+    co_return payload_of(data_of(*map), items, mode, optional.value_or(false), "configmap");
+}
+
+Task<Payload> secret_payload(const VolumeRequest& request, VolumeServices& services, const std::string& name,
+                             const std::vector<core::KeyToPath>& items, std::uint32_t mode, std::optional<bool> optional) {
+    CO_TRY(const auto secret, allow_missing(co_await services.objects.secret(request.pod->metadata.namespace_, name), optional));
+    if (!secret) co_return Payload();
+    co_return payload_of(secret->data, items, mode, optional.value_or(false), "secret");
+}
+
+Result<Payload> downward_payload(const VolumeRequest& request, const std::vector<core::DownwardAPIVolumeFile>& items,
+                                 std::uint32_t default_mode) {
+    const DownwardContext context{.node_allocatable = request.node_allocatable};
+    Payload payload;
+    for (const core::DownwardAPIVolumeFile& item : items) {
+        ProjectedFile& file = payload[item.path];
+        file.mode = item.mode ? mode_of(item.mode) : default_mode;
+        if (item.field_ref) {
+            TRY(file.contents, field_value(*request.pod, item.field_ref->field_path, context));
+        } else if (item.resource_field_ref) {
+            TRY(file.contents, resource_value(*request.pod, *item.resource_field_ref, "", context));
+        }
+    }
+    return payload;
+}
+
+/// Readable by the pod's user alone where that is known; by the group where fsGroup says.
+Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& services, const core::ServiceAccountTokenProjection& source,
+                            std::uint32_t mode) {
+    CO_TRY(const ServiceAccountToken token,
+           co_await services.tokens.token(request.pod, source.audience, source.expiration_seconds.value_or(3600)));
+    ProjectedFile file{token.token, mode, std::nullopt};
+    if (request.fs_group()) {
+        file.mode = 0600;  // fsGroup then adds its own rights
+    } else if (const auto& security = request.pod->spec.security_context; security && security->run_as_user) {
+        file.mode = 0600;
+        file.owner = static_cast<std::uint32_t>(*security->run_as_user);
+    }
+    co_return Payload{{source.path, file}};
+}
+
+class ObjectVolume : public VolumePlugin {
+public:
+    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
+        CO_TRY(Payload payload, co_await collect(request, services));
+        if (request.fs_group())
+            for (auto& [path, file] : payload) file.mode |= file.mode & 0600 ? 0040 : 0;
+        CO_CHECK(services.files.create_directories(request.directory, 0755));
+        AtomicWriter writer(services.files, services.loop, services.random, request.directory);
+        CO_CHECK(writer.write(payload, request.fs_group()));
+        co_return request.directory;
+    }
+
+protected:
+    virtual Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) = 0;
+};
+
+class ConfigMapVolume final : public ObjectVolume {
+    const char* name() const override { return "kubernetes.io/configmap"; }
+    bool supports(const core::Volume& volume) const override { return volume.config_map.has_value(); }
+    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+        const core::ConfigMapVolumeSource& source = *request.volume.config_map;
+        co_return co_await config_map_payload(request, services, source.name, source.items, mode_of(source.default_mode), source.optional);
+    }
+};
+
+class SecretVolume final : public ObjectVolume {
+    const char* name() const override { return "kubernetes.io/secret"; }
+    bool supports(const core::Volume& volume) const override { return volume.secret.has_value(); }
+    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+        const core::SecretVolumeSource& source = *request.volume.secret;
+        co_return co_await secret_payload(request, services, source.secret_name, source.items, mode_of(source.default_mode), source.optional);
+    }
+};
+
+class DownwardApiVolume final : public ObjectVolume {
+    const char* name() const override { return "kubernetes.io/downward-api"; }
+    bool supports(const core::Volume& volume) const override { return volume.downward_api.has_value(); }
+    Task<Payload> collect(const VolumeRequest& request, VolumeServices&) override {
+        const core::DownwardAPIVolumeSource& source = *request.volume.downward_api;
+        co_return downward_payload(request, source.items, mode_of(source.default_mode));
+    }
+};
+
+class ProjectedVolume final : public ObjectVolume {
+    const char* name() const override { return "kubernetes.io/projected"; }
+    bool supports(const core::Volume& volume) const override { return volume.projected.has_value(); }
+    Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
+        const core::ProjectedVolumeSource& source = *request.volume.projected;
+        const std::uint32_t mode = mode_of(source.default_mode);
+        Payload all;
+        for (const core::VolumeProjection& part : source.sources) {
+            CO_TRY(Payload payload, co_await one(request, services, part, mode));
+            for (auto& [path, file] : payload) all[path] = std::move(file);  // the later source wins
+        }
+        co_return all;
+    }
+
+    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, const core::VolumeProjection& part, std::uint32_t mode) {
+        if (part.config_map)
+            co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode, part.config_map->optional);
+        if (part.secret)
+            co_return co_await secret_payload(request, services, part.secret->name, part.secret->items, mode, part.secret->optional);
+        if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);
+        if (part.service_account_token) co_return co_await token_payload(request, services, *part.service_account_token, mode);
+        co_return Error(Reason::BadRequest, "this kind of projected source is not supported by this kubelet");
+    }
+};
+
+}  // namespace
+
+Result<Payload> payload_of(const std::map<std::string, std::string>& data, const std::vector<core::KeyToPath>& items,
+                           std::uint32_t default_mode, bool optional, const std::string& what) {
+    Payload payload;
+    if (items.empty()) {
+        for (const auto& [key, value] : data) payload[key] = {value, default_mode, std::nullopt};
+        return payload;
+    }
+    for (const core::KeyToPath& item : items) {
+        const auto found = data.find(item.key);
+        if (found == data.end()) {
+            if (optional) continue;
+            return Error(Reason::BadRequest, what + " references non-existent " + what + " key: " + item.key);
+        }
+        payload[item.path] = {found->second, item.mode ? mode_of(item.mode) : default_mode, std::nullopt};
+    }
+    return payload;
+}
+
+std::unique_ptr<VolumePlugin> make_config_map_volume() { return std::make_unique<ConfigMapVolume>(); }
+std::unique_ptr<VolumePlugin> make_secret_volume() { return std::make_unique<SecretVolume>(); }
+std::unique_ptr<VolumePlugin> make_downward_api_volume() { return std::make_unique<DownwardApiVolume>(); }
+std::unique_ptr<VolumePlugin> make_projected_volume() { return std::make_unique<ProjectedVolume>(); }
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,38 @@
+#pragma once
+#include "base/log.h"
+#include "kubelet/volumes/plugin.h"
+
+namespace porthole::kubelet {
+
+/// Volumes by name: where each is on the node.
+using MountedVolumes = std::map<std::string, std::string>;
+
+/// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>.
+class VolumeManager {
+public:
+    VolumeManager(VolumeServices services, Logger log, std::string root_directory);
+
+    /// Sets up every volume that a container mounts; repeated calls refresh contents. Error: text for people, naming the volume.
+    Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
+    /// The mounts of one container, sub-paths bound.
+    Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container,
+                                               const MountedVolumes& volumes, const Environment& environment);
+    /// Unmounts and removes everything of the pod; fine if there is nothing.
+    Result<void> tear_down(const std::string& uid);
+    /// Pods that have a directory here.
+    std::vector<std::string> pods_on_disk();
+
+    std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
+
+private:
+    Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
+    Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
+                                      const std::string& volume_path, const std::string& sub_path);
+
+    VolumeServices services_;
+    Logger log_;
+    std::string root_;
+    std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+};
+
+}  // namespace porthole::kubelet
