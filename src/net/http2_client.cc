@@ -93,8 +93,9 @@ Http2Client::Http2Client(EventLoop& loop, std::unique_ptr<ByteStream> stream)
 std::shared_ptr<Http2Client> Http2Client::start(EventLoop& loop, std::unique_ptr<ByteStream> stream) {
     auto client = std::make_shared<Http2Client>(loop, std::move(stream));
     client->running_task_.start(client->run(), [self = client]() mutable {
-        self->ended_.set();
-        self->loop().post([self = std::move(self)] {});  // the last reference must not go within its own task
+        Http2Client& ended = *self;
+        ended.loop().post([self = std::move(self)] {});  // the last reference must not go within its own task
+        ended.ended_.set();
     });
     return client;
 }

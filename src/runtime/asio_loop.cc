@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace porthole {
 
@@ -15,15 +16,18 @@ namespace asio = boost::asio;
 
 /// All timers share one Asio timer, set to the earliest: arming and forgetting a timer is then a map operation only.
 struct AsioLoop::Impl {
+    // Before the context: callbacks that never ran are destroyed with it, and what they own may forget its timers then.
+    std::map<std::pair<MonotonicTime, std::uint64_t>, Callback> timers;
+    std::map<std::uint64_t, MonotonicTime> times;
     asio::io_context context{1};
     asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
     asio::steady_timer timer{context};
     std::optional<asio::signal_set> signals;
     std::function<void(int)> signal_handler;
-    std::map<std::pair<MonotonicTime, std::uint64_t>, Callback> timers;
-    std::map<std::uint64_t, MonotonicTime> times;
     std::uint64_t next_id = 1;
     std::optional<MonotonicTime> armed;
+
+    ~Impl() { std::exchange(timers, {}); }
 
     void arm() {
         if (timers.empty()) return;

@@ -1,0 +1,50 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+
+namespace porthole::net {
+
+struct Route {
+    enum class Kind : std::uint8_t {
+        Unicast,      ///< through `gateway`, or straight out of `device`
+        Local,        ///< the addresses are the node's own
+        Unreachable,  ///< answered with ICMP host unreachable
+    };
+    IpPrefix destination;
+    Kind kind = Kind::Unicast;
+    std::optional<IpAddress> gateway;
+    std::string device;                ///< may be empty where the gateway tells
+    std::optional<IpAddress> source;   ///< of packets that the node itself sends there
+
+    auto operator<=>(const Route&) const = default;
+};
+
+struct InterfaceAddress {
+    std::string device;
+    IpAddress address;
+    int prefix_length = 0;
+};
+
+/// The seam to routes and addresses, IPv4. Calls are short and synchronous. Errors: Io.
+class Routes {
+public:
+    virtual ~Routes() = default;
+    /// The routes that this program has made and that are still there.
+    virtual Result<std::vector<Route>> own_routes() = 0;
+    /// Replaces a route to the same destination.
+    virtual Result<void> set(const Route& route) = 0;
+    /// Success if there is none.
+    virtual Result<void> remove(const Route& route) = 0;
+    virtual Result<std::vector<InterfaceAddress>> addresses() = 0;
+    /// Of the device that the default route uses; 1500 if there is none.
+    virtual int uplink_mtu() = 0;
+};
+
+/// Of the network namespace that this process lives in. Own routes carry routing protocol 80.
+std::unique_ptr<Routes> make_routes();
+
+}  // namespace porthole::net
