@@ -35,6 +35,7 @@ public:
     Result<KeyPair> issue_client(const std::string& common_name, const std::vector<std::string>& groups, SystemTime now) const;
     /// "sha256:<hex>" of the CA's public key, as join commands carry it.
     Result<std::string> ca_hash() const;
+    const std::string& ca_key_pem() const { return ca_key_pem_; }
 
 private:
     std::string ca_key_pem_;

@@ -85,7 +85,10 @@ void AsioLoop::cancel_timer(TimerId timer) {
 
 MonotonicTime AsioLoop::now() const { return std::chrono::steady_clock::now(); }
 SystemTime AsioLoop::wall_now() const { return std::chrono::system_clock::now(); }
-void AsioLoop::run() { impl_->context.run(); }
+void AsioLoop::run() {
+    impl_->context.restart();  // a loop that was stopped may be run again
+    impl_->context.run();
+}
 void AsioLoop::stop() { impl_->context.stop(); }
 asio::io_context& AsioLoop::context() { return impl_->context; }
 

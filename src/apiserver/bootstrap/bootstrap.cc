@@ -1,0 +1,156 @@
+#include "apiserver/bootstrap/bootstrap.h"
+
+#include "api/core_v1.h"
+#include "api/discovery_v1.h"
+#include "api/scheduling_v1.h"
+#include "apiserver/authorization/bootstrap_reconciler.h"
+#include "base/base64.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using api::discovery::v1::EndpointSlice;
+using api::scheduling::v1::PriorityClass;
+
+/// Creates `wanted` unless it is there.
+template <class T>
+Task<> ensure(client::Client& client, T wanted) {
+    auto created = co_await client.create(std::move(wanted));
+    if (!created && created.error().reason != Reason::AlreadyExists) co_return std::move(created).error();
+    co_return {};
+}
+
+/// Creates `wanted`, or lets `correct` change what is there; it is written back only when that says so.
+template <class T, class Correct>
+Task<> ensure_like(client::Client& client, T wanted, Correct correct) {
+    auto stored = co_await client.get<T>(client::key_of(wanted));
+    if (!stored && stored.error().reason != Reason::NotFound) co_return std::move(stored).error();
+    if (!stored) co_return co_await ensure(client, std::move(wanted));
+    if (!correct(*stored, wanted)) co_return {};
+    CO_CHECK(co_await client.update(std::move(*stored)));
+    co_return {};
+}
+
+template <class T>
+bool assign(T& stored, const T& wanted) {
+    if (stored == wanted) return false;
+    stored = wanted;
+    return true;
+}
+
+Task<> namespaces(client::Client& client) {
+    for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+        Namespace space;
+        space.metadata.name = name;
+        CO_CHECK(co_await ensure(client, std::move(space)));
+    }
+    co_return {};
+}
+
+Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
+    Service service;
+    service.metadata.name = "kubernetes";
+    service.metadata.namespace_ = "default";
+    service.metadata.labels = {{"component", "apiserver"}, {"provider", "kubernetes"}};
+    service.spec.type = "ClusterIP";
+    service.spec.cluster_ip = options.kubernetes_service_ip;
+    service.spec.cluster_ips = {options.kubernetes_service_ip};
+    service.spec.session_affinity = "None";
+    service.spec.ports.push_back({.name = "https", .protocol = "TCP", .port = 443, .target_port = IntOrString(options.port)});
+    CO_CHECK(co_await ensure_like(client, service, [](Service& stored, const Service& wanted) {
+        return assign(stored.spec.ports.at(0).target_port, wanted.spec.ports[0].target_port);
+    }));
+
+    Endpoints endpoints;
+    endpoints.metadata.name = "kubernetes";
+    endpoints.metadata.namespace_ = "default";
+    endpoints.metadata.labels = {{"endpointslice.kubernetes.io/skip-mirror", "true"}};
+    EndpointSubset& subset = endpoints.subsets.emplace_back();
+    subset.addresses.emplace_back().ip = options.advertise_address;
+    subset.ports.push_back({.name = "https", .port = options.port, .protocol = "TCP"});
+    CO_CHECK(co_await ensure_like(client, endpoints, [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
+
+    EndpointSlice slice;
+    slice.metadata.name = "kubernetes";
+    slice.metadata.namespace_ = "default";
+    slice.metadata.labels = {{"kubernetes.io/service-name", "kubernetes"}};
+    slice.address_type = options.advertise_address.find(':') == std::string::npos ? "IPv4" : "IPv6";
+    auto& endpoint = slice.endpoints.emplace_back();
+    endpoint.addresses = {options.advertise_address};
+    endpoint.conditions.ready = true;
+    auto& port = slice.ports.emplace_back();
+    port.name = "https";
+    port.port = options.port;
+    port.protocol = "TCP";
+    co_return co_await ensure_like(client, slice, [](EndpointSlice& stored, const EndpointSlice& wanted) {
+        const bool moved = assign(stored.endpoints, wanted.endpoints);
+        return assign(stored.ports, wanted.ports) || moved;
+    });
+}
+
+/// Nodes answer DNS themselves at this address: the service has no selector and no endpoints.
+Task<> dns_service(client::Client& client, BootstrapOptions options) {
+    Service service;
+    service.metadata.name = "kube-dns";
+    service.metadata.namespace_ = "kube-system";
+    service.metadata.labels = {{"k8s-app", "kube-dns"}, {"kubernetes.io/cluster-service", "true"}, {"kubernetes.io/name", "Porthole DNS"}};
+    service.spec.type = "ClusterIP";
+    service.spec.cluster_ip = options.cluster_dns;
+    service.spec.cluster_ips = {options.cluster_dns};
+    service.spec.ports.push_back({.name = "dns", .protocol = "UDP", .port = 53, .target_port = IntOrString(53)});
+    service.spec.ports.push_back({.name = "dns-tcp", .protocol = "TCP", .port = 53, .target_port = IntOrString(53)});
+    return ensure(client, std::move(service));
+}
+
+Task<> priority_classes(client::Client& client) {
+    PriorityClass node;
+    node.metadata.name = "system-node-critical";
+    node.value = 2'000'001'000;
+    node.description = "For pods without which their node does not work: they are never moved to make room.";
+    CO_CHECK(co_await ensure(client, std::move(node)));
+    PriorityClass cluster;
+    cluster.metadata.name = "system-cluster-critical";
+    cluster.value = 2'000'000'000;
+    cluster.description = "For pods without which the cluster does not work: they may be moved to another node.";
+    co_return co_await ensure(client, std::move(cluster));
+}
+
+Task<> config_maps(client::Client& client, BootstrapOptions options) {
+    ConfigMap info;
+    info.metadata.name = "cluster-info";
+    info.metadata.namespace_ = "kube-public";
+    info.data["kubeconfig"] = "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n    certificate-authority-data: " +
+                              encode_base64(options.ca_pem) + "\n    server: https://" + options.advertise_address + ":" +
+                              std::to_string(options.port) + "\ncontexts:\n- name: \"\"\n  context:\n    cluster: \"\"\n    user: \"\"\n"
+                              "current-context: \"\"\nusers: []\n";
+    info.data["clusterDns"] = options.cluster_dns;
+    info.data["clusterDomain"] = options.cluster_domain;
+    info.data["clusterCidr"] = options.cluster_cidr;
+    info.data["serviceCidr"] = options.service_cidr;
+    const auto keep_signatures = [](ConfigMap& stored, const ConfigMap& wanted) {
+        bool changed = false;
+        for (const auto& [key, value] : wanted.data) changed = assign(stored.data[key], value) || changed;
+        return changed;
+    };
+    CO_CHECK(co_await ensure_like(client, std::move(info), keep_signatures));
+
+    ConfigMap authentication;
+    authentication.metadata.name = "extension-apiserver-authentication";
+    authentication.metadata.namespace_ = "kube-system";
+    authentication.data["client-ca-file"] = options.client_ca_pem;
+    co_return co_await ensure_like(client, std::move(authentication), keep_signatures);
+}
+
+}  // namespace
+
+Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
+    CO_CHECK(co_await namespaces(client));
+    CO_CHECK(co_await reconcile_bootstrap_policy(client));
+    CO_CHECK(co_await priority_classes(client));
+    CO_CHECK(co_await kubernetes_service(client, options));
+    CO_CHECK(co_await dns_service(client, options));
+    co_return co_await config_maps(client, options);
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,82 @@
+#include "controllers/registry.h"
+
+#include "controllers/certificates/approver.h"
+#include "controllers/certificates/signer.h"
+#include "controllers/node_ipam/node_ipam.h"
+#include "controllers/pod_gc/pod_gc.h"
+#include "controllers/replicaset/replica_set.h"
+#include "controllers/replicaset/replication_controller.h"
+#include "controllers/root_ca/root_ca.h"
+#include "controllers/service_account/service_account.h"
+
+namespace porthole::controllers {
+namespace {
+
+template <class C>
+Registration controller(std::string name) {
+    return {std::move(name), [](Context& context) -> Result<ControllerPtr> { return std::make_unique<C>(context); }};
+}
+
+Result<ControllerPtr> make_signer(Context& context) {
+    if (context.settings.signer_certificate_pem.empty()) return ControllerPtr();
+    TRY(auto authority, net::CertificateAuthority::load(context.settings.signer_certificate_pem, context.settings.signer_key_pem));
+    return std::make_unique<CertificateSigner>(context, std::move(authority));
+}
+
+Result<ControllerPtr> make_node_ipam(Context& context) {
+    TRY(auto made, NodeIpamController::create(context));
+    return made;
+}
+
+}  // namespace
+
+std::vector<Registration> all_controllers() {
+    return {
+        controller<CertificateApprover>("certificate-approver"),
+        {"certificate-signer", make_signer},
+        controller<CertificateCleaner>("certificate-cleaner"),
+        {"node-ipam", make_node_ipam},
+        controller<PodGcController>("pod-garbage-collector"),
+        controller<ReplicaSetController>("replica-set"),
+        controller<ReplicationControllerController>("replication-controller"),
+        controller<RootCaController>("root-ca-certificate-publisher"),
+        controller<ServiceAccountController>("service-account"),
+    };
+}
+
+ControllerManager::ControllerManager(Seams seams, const schema::Registry& kinds, Settings settings)
+    : log_(seams.log),
+      informers_({seams.loop, seams.client, seams.random, seams.log}),
+      events_(seams.loop, seams.client, seams.log),
+      context_{.loop = seams.loop,
+               .client = seams.client,
+               .random = seams.random,
+               .log = seams.log,
+               .informers = informers_,
+               .events = events_,
+               .kinds = kinds,
+               .settings = std::move(settings)},
+      scope_(seams.loop, [this](const Error& error) { log_.error("a controller ended", {{"error", error.message}}); }) {}
+
+Result<std::unique_ptr<ControllerManager>> ControllerManager::create(Seams seams, const schema::Registry& kinds, Settings settings) {
+    std::unique_ptr<ControllerManager> manager(new ControllerManager(std::move(seams), kinds, std::move(settings)));
+    for (const Registration& registration : all_controllers()) {
+        auto made = registration.make(manager->context_);
+        if (!made) return std::move(made).error().with_context("controller " + registration.name);
+        if (*made) manager->controllers_.push_back(std::move(*made));
+    }
+    return manager;
+}
+
+void ControllerManager::start() {
+    informers_.start();
+    for (const ControllerPtr& controller : controllers_) scope_.spawn(controller->run());
+}
+
+Task<> ControllerManager::close() {
+    CO_CHECK(co_await scope_.close());
+    CO_CHECK(co_await events_.close());
+    co_return co_await informers_.close();
+}
+
+}  // namespace porthole::controllers
