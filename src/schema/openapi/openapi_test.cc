@@ -1,0 +1,150 @@
+#include "schema/openapi/openapi.h"
+
+#include <gtest/gtest.h>
+
+#include <protozero/pbf_reader.hpp>
+#include <set>
+
+#include "api/registry.h"
+#include "schema/json.h"
+
+namespace porthole::schema {
+namespace {
+
+struct OpenApiTest : testing::Test {
+    OpenApi openapi_{api::registry(), "v1.36.0"};
+
+    Value parsed(const OpenApiDocument& document) {
+        auto value = parse_json(*document.body);
+        CHECK(value.has_value());
+        return std::move(*value);
+    }
+};
+
+void collect_references(const Value& value, std::set<std::string>& references) {
+    if (value.is_array()) {
+        for (const Value& item : value.as_array()) collect_references(item, references);
+    } else if (value.is_object()) {
+        for (const Member& member : value.as_object()) {
+            if (member.key == "$ref" && member.value.is_string()) references.insert(member.value.as_string());
+            else collect_references(member.value, references);
+        }
+    }
+}
+
+/// kubectl 1.20 throws the whole document away for one definition that breaks these rules.
+void check_strictly(const Value& schema, const std::string& where) {
+    if (schema.find("$ref")) {
+        EXPECT_FALSE(schema.find("type") || schema.find("properties")) << where;
+        return;
+    }
+    const std::string_view type = schema.string_at({"type"});
+    EXPECT_TRUE(std::set<std::string_view>({"", "string", "number", "integer", "boolean", "object", "array"}).contains(type)) << where;
+    EXPECT_EQ(type == "array", schema.find("items") != nullptr) << where;
+    if (schema.find("properties")) EXPECT_EQ(type, "object") << where;
+    if (const Value* items = schema.find("items")) check_strictly(*items, where + "[]");
+    if (const Value* values = schema.find("additionalProperties")) check_strictly(*values, where + "{}");
+    if (const Value* properties = schema.find("properties")) {
+        for (const Member& member : properties->as_object()) check_strictly(member.value, where + "." + member.key);
+    }
+}
+
+TEST_F(OpenApiTest, V2IsWholeAndStrict) {
+    const Value document = parsed(openapi_.v2_json());
+    const Value& definitions = *document.find("definitions");
+    std::set<std::string> references;
+    collect_references(document, references);
+    for (const std::string& reference : references) {
+        ASSERT_TRUE(reference.starts_with("#/definitions/")) << reference;
+        EXPECT_TRUE(definitions.find(reference.substr(14))) << reference;
+    }
+    for (const Member& definition : definitions.as_object()) check_strictly(definition.value, definition.key);
+    EXPECT_EQ(to_json(*definitions.at_path({"io.k8s.api.apps.v1.Deployment", "x-kubernetes-group-version-kind"})),
+              R"([{"group":"apps","kind":"Deployment","version":"v1"}])");
+    const Value& containers = *definitions.at_path({"io.k8s.api.core.v1.PodSpec", "properties", "containers"});
+    EXPECT_EQ(containers.string_at({"x-kubernetes-patch-strategy"}), "merge");
+    EXPECT_EQ(containers.string_at({"x-kubernetes-patch-merge-key"}), "name");
+    EXPECT_EQ(to_json(*containers.find("x-kubernetes-list-map-keys")), R"(["name"])");
+}
+
+TEST_F(OpenApiTest, OperationIdsAreUnique) {
+    const Value document = parsed(openapi_.v2_json());
+    std::set<std::string_view> ids;
+    for (const Member& path : document.find("paths")->as_object()) {
+        for (const Member& method : path.value.as_object()) {
+            EXPECT_TRUE(ids.insert(method.value.string_at({"operationId"})).second) << method.value.string_at({"operationId"});
+        }
+    }
+    EXPECT_TRUE(ids.contains("patchAppsV1NamespacedDeployment"));
+    EXPECT_TRUE(ids.contains("listCoreV1PodForAllNamespaces"));
+    EXPECT_TRUE(ids.contains("readRbacAuthorizationV1ClusterRole"));
+    EXPECT_TRUE(ids.contains("deleteCoreV1CollectionNamespacedPod"));
+}
+
+TEST_F(OpenApiTest, V3PatchesHaveWhatKubectlLooksFor) {
+    const OpenApiDocument* apps = openapi_.v3("apis/apps/v1");
+    ASSERT_TRUE(apps);
+    const Value document = parsed(*apps);
+    const Value* patch = document.at_path({"paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch"});
+    ASSERT_TRUE(patch);
+    EXPECT_EQ(to_json(*patch->find("x-kubernetes-group-version-kind")), R"({"group":"apps","kind":"Deployment","version":"v1"})");
+    bool validates = false;
+    for (const Value& parameter : patch->find("parameters")->as_array()) {
+        validates = validates || (parameter.string_at({"name"}) == "fieldValidation" && parameter.string_at({"in"}) == "query");
+    }
+    EXPECT_TRUE(validates);
+    EXPECT_TRUE(patch->at_path({"requestBody", "content", "application/strategic-merge-patch+json"}));
+    std::set<std::string> references;
+    collect_references(document, references);
+    for (const std::string& reference : references) {
+        ASSERT_TRUE(reference.starts_with("#/components/schemas/")) << reference;
+        EXPECT_TRUE(document.at_path({"components", "schemas", reference.substr(21)})) << reference;
+    }
+    // Only what this group needs.
+    EXPECT_FALSE(document.at_path({"components", "schemas", "io.k8s.api.batch.v1.Job"}));
+}
+
+TEST_F(OpenApiTest, TheIndexNamesTheHashesOfTheDocuments) {
+    const Value index = parsed(openapi_.v3_index());
+    const std::string_view url = index.string_at({"paths", "apis/apps/v1", "serverRelativeURL"});
+    EXPECT_EQ(url, "/openapi/v3/apis/apps/v1?hash=" + openapi_.v3("apis/apps/v1")->hash);
+    EXPECT_TRUE(index.at_path({"paths", "api/v1"}));
+    EXPECT_EQ(openapi_.v3("apis/nope/v1"), nullptr);
+    EXPECT_NE(openapi_.v3("api/v1")->hash, openapi_.v3("apis/apps/v1")->hash);
+}
+
+/// The text of field `tag` inside a message.
+std::string field(std::string_view message, protozero::pbf_tag_type tag) {
+    protozero::pbf_reader reader(message.data(), message.size());
+    return reader.next(tag) ? std::string(reader.get_view()) : std::string();
+}
+/// The value of the pair called `name` in field `tag` of a map wrapper.
+std::string entry(std::string_view message, protozero::pbf_tag_type tag, std::string_view name) {
+    protozero::pbf_reader reader(message.data(), message.size());
+    while (reader.next(tag)) {
+        const std::string pair(reader.get_view());
+        if (field(pair, 1) == name) return field(pair, 2);
+    }
+    return "";
+}
+
+TEST_F(OpenApiTest, ProtobufSaysTheSame) {
+    const std::string& document = *openapi_.v2_protobuf().body;
+    EXPECT_EQ(field(document, 1), "2.0");
+    EXPECT_EQ(field(field(document, 2), 2), "v1.36.0");
+    const std::string deployment = entry(field(document, 9), 1, "io.k8s.api.apps.v1.Deployment");
+    EXPECT_EQ(field(entry(deployment, 31, "x-kubernetes-group-version-kind"), 2), "[{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}]\n");
+    EXPECT_EQ(field(field(deployment, 22), 1), "object");
+    EXPECT_EQ(field(entry(field(deployment, 25), 1, "spec"), 1), "#/definitions/io.k8s.api.apps.v1.DeploymentSpec");
+    const std::string item = entry(field(document, 8), 2, "/apis/apps/v1/namespaces/{namespace}/deployments/{name}");
+    EXPECT_EQ(field(field(item, 8), 5), "patchAppsV1NamespacedDeployment");
+    // The numbers of definitions and paths agree with the JSON form.
+    const Value json = parsed(openapi_.v2_json());
+    std::size_t definitions = 0;
+    const std::string all = field(document, 9);
+    for (protozero::pbf_reader reader(all.data(), all.size()); reader.next(1); reader.skip()) ++definitions;
+    EXPECT_EQ(definitions, json.find("definitions")->as_object().size());
+}
+
+}  // namespace
+}  // namespace porthole::schema

@@ -1,0 +1,225 @@
+#include "schema/openapi/schema_objects.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::schema {
+namespace {
+
+#define META "io.k8s.apimachinery.pkg.apis.meta.v1."
+
+bool is_run_time(const Type& type) { return type.create == nullptr; }
+
+Value strings(std::span<const std::string_view> texts) {
+    Array array;
+    for (const std::string_view text : texts) array.emplace_back(text);
+    return array;
+}
+
+Value typed(std::string_view type, std::string_view format = {}) {
+    Value schema = Value::object({{"type", type}});
+    if (!format.empty()) schema["format"] = format;
+    return schema;
+}
+
+void add_limits(Value& schema, const Field& field) {
+    const Limits* limits = field.limits();
+    if (!limits) return;
+    if (limits->minimum) schema["minimum"] = *limits->minimum;
+    if (limits->maximum) schema["maximum"] = *limits->maximum;
+    if (limits->min_length > 0) schema["minLength"] = limits->min_length;
+    if (limits->max_length != UINT32_MAX) schema["maxLength"] = limits->max_length;
+    if (!limits->pattern.empty()) schema["pattern"] = limits->pattern;
+    if (!limits->format.empty()) schema["format"] = limits->format;
+}
+
+void add_list_facts(Value& schema, const Field& field) {
+    if (field.is_list()) {
+        const ListType type = field.list_type;
+        schema["x-kubernetes-list-type"] = type == ListType::Map ? "map" : type == ListType::Set ? "set" : "atomic";
+        if (type == ListType::Map) schema["x-kubernetes-list-map-keys"] = strings(field.list_keys());
+    }
+    if (!field.is_list() && field.is(Field::AtomicMap)) schema["x-kubernetes-map-type"] = "atomic";
+    const bool merge = field.is(Field::PatchMerge), retain = field.is(Field::PatchRetainKeys);
+    if (merge && !field.merge_key().empty()) schema["x-kubernetes-patch-merge-key"] = field.merge_key();
+    if (merge || retain) schema["x-kubernetes-patch-strategy"] = merge && retain ? "merge,retainKeys" : merge ? "merge" : "retainKeys";
+}
+
+}  // namespace
+
+Value group_version_kind(std::string_view group, std::string_view version, std::string_view kind) {
+    return Value::object({{"group", group}, {"kind", kind}, {"version", version}});
+}
+
+std::string custom_definition_name(const Kind& kind) {
+    std::vector<std::string_view> parts;
+    for (std::string_view rest = kind.group; !rest.empty();) {
+        const std::size_t dot = rest.find('.');
+        parts.push_back(rest.substr(0, dot));
+        rest = dot == rest.npos ? std::string_view() : rest.substr(dot + 1);
+    }
+    std::string name;
+    for (std::size_t i = parts.size(); i-- > 0;) name.append(parts[i]).append(".");
+    return name.append(kind.version).append(".").append(kind.kind);
+}
+
+SchemaObjects::SchemaObjects(Dialect dialect, const Registry& registry) : dialect_(dialect), registry_(registry) {
+    for (const Kind* kind : registry.kinds()) {
+        if (kind->type) kinds_[kind->type].push_back(kind);
+    }
+}
+
+std::string SchemaObjects::name_of(const Type& type) const {
+    if (type.package) return type.openapi_name();
+    const auto found = kinds_.find(&type);
+    return found == kinds_.end() ? std::string() : custom_definition_name(*found->second.front());
+}
+
+Value SchemaObjects::reference_to(std::string name, Pending pending) {
+    Value reference = Value::object({{"$ref", (dialect_ == Dialect::V2 ? "#/definitions/" : "#/components/schemas/") + name}});
+    if (known_.insert(name).second) pending_.emplace(std::move(name), std::move(pending));
+    return reference;
+}
+
+Value SchemaObjects::reference(const Type& type) {
+    std::string name = name_of(type);
+    if (name.empty()) return struct_schema(type);  // a part of a custom resource
+    return reference_to(std::move(name), {.type = &type});
+}
+
+Value SchemaObjects::reference(const Kind& kind) { return reference(*kind.type); }
+
+Value SchemaObjects::list_reference(const Kind& kind) {
+    const Kind* list = registry_.find_kind(kind.group, kind.version, kind.list_kind);
+    if (list && list->type) return reference(*list);
+    return reference_to(custom_definition_name(kind) + "List", {.list_of = &kind});
+}
+
+Value SchemaObjects::patch_reference() { return named_scalar(META "Patch", Value::object({{"type", "object"}})); }
+
+bool SchemaObjects::next_definition(std::string& name, Value& schema) {
+    if (pending_.empty()) return false;
+    auto next = pending_.extract(pending_.begin());
+    name = next.key();
+    const Pending& pending = next.mapped();
+    schema = pending.type ? struct_schema(*pending.type) : pending.list_of ? list_schema(*pending.list_of) : pending.literal;
+    return true;
+}
+
+Value SchemaObjects::named_scalar(const char* name, Value schema) { return reference_to(name, {.literal = std::move(schema)}); }
+
+Value SchemaObjects::struct_schema(const Type& type) {
+    Value schema = Value::object();
+    if (!type.description.empty()) schema["description"] = type.description;
+    if (type.is(Type::Alternatives)) return schema;  // any value
+    schema["type"] = "object";
+    Value properties = Value::object();
+    const auto kinds = kinds_.find(&type);
+    if (kinds != kinds_.end() || type.is(Type::EmbeddedResource)) {
+        properties["apiVersion"] = typed("string");
+        properties["kind"] = typed("string");
+        properties["apiVersion"]["description"] = "The version of the schema that this representation of an object follows.";
+        properties["kind"]["description"] = "The REST resource that this object represents, in CamelCase. It cannot be changed.";
+    }
+    Array required;
+    for (const Field& field : type.fields) {
+        properties[field.name] = member_schema(field, is_run_time(type));
+        if (field.is(Field::Required)) required.emplace_back(field.name);
+    }
+    if (!required.empty()) schema["required"] = std::move(required);
+    if (!properties.as_object().empty()) schema["properties"] = std::move(properties);
+    if (type.is(Type::Atomic)) schema["x-kubernetes-map-type"] = "atomic";
+    if (type.is(Type::PreserveUnknown)) schema["x-kubernetes-preserve-unknown-fields"] = true;
+    if (type.is(Type::EmbeddedResource)) schema["x-kubernetes-embedded-resource"] = true;
+    if (kinds != kinds_.end()) {
+        Array list;
+        for (const Kind* kind : kinds->second) list.push_back(group_version_kind(kind->group, kind->version, kind->kind));
+        schema["x-kubernetes-group-version-kind"] = std::move(list);
+    }
+    return schema;
+}
+
+Value SchemaObjects::list_schema(const Kind& kind) {
+    Value properties = Value::object({{"apiVersion", typed("string")}, {"kind", typed("string")}});
+    properties["items"] = Value::object({{"type", "array"}, {"items", reference(kind)}});
+    const Kind* some_list = registry_.find_kind("v1", "PodList");
+    const Field* metadata = some_list && some_list->type ? some_list->type->find_field("metadata") : nullptr;
+    properties["metadata"] = metadata && metadata->type ? reference(*metadata->type) : typed("object");
+    return Value::object({{"type", "object"},
+                          {"required", Value::array({"items"})},
+                          {"properties", std::move(properties)},
+                          {"x-kubernetes-group-version-kind",
+                           Value::array({group_version_kind(kind.group, kind.version, kind.list_kind)})}});
+}
+
+/// A member with what the field says about it as a member.
+Value SchemaObjects::member_schema(const Field& field, bool run_time) {
+    Value schema = value_schema(field, run_time);
+    if (field.is_single() && !schema.find("$ref")) add_limits(schema, field);
+    return with_siblings(std::move(schema), field);
+}
+
+Value SchemaObjects::with_siblings(Value schema, const Field& field) {
+    Value siblings = Value::object();
+    if (!field.description().empty()) siblings["description"] = field.description();
+    if (!field.default_json().empty()) {
+        if (auto parsed = parse_json(field.default_json())) siblings["default"] = std::move(*parsed);
+    }
+    if (const Enumeration* enumeration = field.enumeration(); enumeration && field.is_single() && enumeration->closed) {
+        siblings["enum"] = strings(enumeration->values);
+    }
+    add_list_facts(siblings, field);
+    if (siblings.as_object().empty()) return schema;
+    if (dialect_ == Dialect::V3 && schema.find("$ref")) schema = Value::object({{"allOf", Value::array({std::move(schema)})}});
+    for (Member& member : siblings.as_object()) schema[member.key] = std::move(member.value);
+    return schema;
+}
+
+/// What the field holds: a list, a map or one value.
+Value SchemaObjects::value_schema(const Field& field, bool run_time) {
+    if (field.is_single()) return single_schema(field, run_time);
+    Value element = field.form == Form::Nested ? member_schema(*field.element, run_time) : single_schema(field, run_time);
+    Value schema = typed(field.is_list() ? "array" : "object");
+    schema[field.is_list() ? "items" : "additionalProperties"] = std::move(element);
+    return schema;
+}
+
+Value SchemaObjects::single_schema(const Field& field, bool run_time) {
+    const bool v3 = dialect_ == Dialect::V3;
+    const auto either = [](std::string_view first, std::string_view second) {
+        return Value::array({typed(first), typed(second)});
+    };
+    switch (field.form) {
+        case Form::Bool: return typed("boolean");
+        case Form::Int32: return typed("integer", "int32");
+        case Form::Int64: case Form::Uint32: case Form::Uint64: case Form::Enum: return typed("integer", "int64");
+        case Form::Double: return typed("number", "double");
+        case Form::String: return typed("string");
+        case Form::Bytes: return typed("string", "byte");
+        case Form::Struct: return reference(*field.type);
+        case Form::Nested: return member_schema(*field.element, run_time);
+        case Form::Quantity:
+            return named_scalar("io.k8s.apimachinery.pkg.api.resource.Quantity",
+                                v3 ? Value::object({{"oneOf", either("string", "number")}}) : typed("string"));
+        case Form::IntOrString:
+            if (run_time) return Value::object({{"x-kubernetes-int-or-string", true}});
+            return named_scalar("io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+                                v3 ? Value::object({{"format", "int-or-string"}, {"oneOf", either("integer", "string")}})
+                                   : typed("string", "int-or-string"));
+        case Form::Time: return run_time ? typed("string", "date-time") : named_scalar(META "Time", typed("string", "date-time"));
+        case Form::MicroTime: return named_scalar(META "MicroTime", typed("string", "date-time"));
+        case Form::Duration: return named_scalar(META "Duration", typed("string"));
+        case Form::FieldsV1: return named_scalar(META "FieldsV1", typed("object"));
+        case Form::Raw:
+            if (run_time) return typed("object");
+            return named_scalar("io.k8s.apimachinery.pkg.runtime.RawExtension", typed("object"));
+        case Form::Json:
+            if (run_time) return Value::object({{"x-kubernetes-preserve-unknown-fields", true}});
+            return named_scalar("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+                                Value::object({{"description", "Any valid JSON value."}}));
+    }
+    return Value::object();
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,58 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schema/registry.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// The two versions of OpenAPI differ in where definitions live, and in what may stand beside a reference.
+enum class Dialect { V2, V3 };
+
+/// Makes schema objects of types, and remembers which definitions they refer to until all have been written.
+class SchemaObjects {
+public:
+    SchemaObjects(Dialect dialect, const Registry& registry);
+
+    /// A reference to the definition of a struct, or of a resource's own type.
+    Value reference(const Type& type);
+    Value reference(const Kind& kind);
+    /// The list type of a kind; one is made up where the registry has none.
+    Value list_reference(const Kind& kind);
+    Value patch_reference();
+
+    /// The next definition that was referred to and is not written yet; false when there is none.
+    bool next_definition(std::string& name, Value& schema);
+
+private:
+    struct Pending {
+        const Type* type = nullptr;
+        const Kind* list_of = nullptr;  ///< the made-up list of a custom kind
+        Value literal;                  ///< a named scalar
+    };
+    Value reference_to(std::string name, Pending pending);
+    Value struct_schema(const Type& type);
+    Value list_schema(const Kind& kind);
+    Value member_schema(const Field& field, bool run_time);
+    Value value_schema(const Field& field, bool run_time);
+    Value single_schema(const Field& field, bool run_time);
+    Value named_scalar(const char* name, Value schema);
+    Value with_siblings(Value schema, const Field& field);
+    std::string name_of(const Type& type) const;
+
+    Dialect dialect_;
+    const Registry& registry_;
+    std::map<const Type*, std::vector<const Kind*>> kinds_;
+    std::map<std::string, Pending> pending_;
+    std::set<std::string> known_;
+};
+
+/// "com.example.v1.Thing" for the kind Thing of v1.example.com: how definitions of custom resources are called.
+std::string custom_definition_name(const Kind& kind);
+/// The entry of `x-kubernetes-group-version-kind`.
+Value group_version_kind(std::string_view group, std::string_view version, std::string_view kind);
+
+}  // namespace porthole::schema
