@@ -25,8 +25,8 @@ struct FieldManager {
 Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force);
 
 /// Brings `updated`'s metadata.managedFields up to date for any other write: what changed against `live` (null for a create)
-/// belongs to the manager now. Called last, after defaults and admission, with `live` as it was stored. An `updated` that
-/// carries an empty list, or one empty entry, has its record cleared.
+/// belongs to the manager now. Called last, after defaults and admission, with `live` as it was stored. One empty entry in
+/// `updated`'s record clears it.
 void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager);
 
 }  // namespace porthole::schema

@@ -1,0 +1,126 @@
+#include "schema/patch/field_set.h"
+
+#include "schema/json.h"
+
+namespace porthole::schema {
+
+const FieldSet* FieldSet::find(std::string_view step) const {
+    const auto found = children_.find(std::string(step));
+    return found == children_.end() ? nullptr : &found->second;
+}
+
+void FieldSet::trim() {
+    for (auto& [step, child] : children_) child.trim();
+    std::erase_if(children_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void FieldSet::add(const FieldSet& other) {
+    member_ = member_ || other.member_;
+    for (const auto& [step, child] : other.children_) children_[step].add(child);
+}
+
+void FieldSet::remove(const FieldSet& other) {
+    if (other.member_) member_ = false;
+    for (const auto& [step, child] : other.children_) {
+        const auto found = children_.find(step);
+        if (found == children_.end()) continue;
+        found->second.remove(child);
+        if (found->second.empty()) children_.erase(found);
+    }
+}
+
+void FieldSet::remove_recursively(const FieldSet& other) {
+    for (const auto& [step, child] : other.children_) {
+        const auto found = children_.find(step);
+        if (found == children_.end()) continue;
+        if (child.member_) found->second = FieldSet();
+        found->second.remove_recursively(child);
+        if (found->second.empty()) children_.erase(found);
+    }
+}
+
+void FieldSet::keep_common(const FieldSet& other) {
+    member_ = member_ && other.member_;
+    for (auto& [step, child] : children_) {
+        const FieldSet* theirs = other.find(step);
+        if (theirs) child.keep_common(*theirs);
+        else child = FieldSet();
+    }
+    std::erase_if(children_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+namespace {
+
+void visit_below(const FieldSet& set, std::vector<std::string>& steps,
+                 const std::function<void(const std::vector<std::string>&)>& visitor) {
+    for (const auto& [step, child] : set.children()) {
+        steps.push_back(step);
+        if (child.is_member()) visitor(steps);
+        visit_below(child, steps, visitor);
+        steps.pop_back();
+    }
+}
+
+}  // namespace
+
+void FieldSet::visit(const std::function<void(const std::vector<std::string>&)>& visitor) const {
+    std::vector<std::string> steps;
+    visit_below(*this, steps, visitor);
+}
+
+Value FieldSet::to_value() const {
+    Value value = Value::object();
+    for (const auto& [step, child] : children_) {
+        Value below = child.to_value();
+        if (child.member_ && !child.children_.empty()) {
+            Value with_self = Value::object({{".", Value::object()}});
+            for (Member& member : below.as_object()) with_self[member.key] = std::move(member.value);
+            below = std::move(with_self);
+        }
+        value[step] = std::move(below);
+    }
+    return value;
+}
+
+Result<FieldSet> FieldSet::from_value(const Value& fields) {
+    FieldSet set;
+    if (!fields.is_object()) return Error(Reason::BadRequest, "fieldsV1 must be an object");
+    for (const Member& member : fields.as_object()) {
+        if (member.key == ".") {
+            set.member_ = true;
+            continue;
+        }
+        const std::string_view step = member.key;
+        if (step.size() < 2 || step[1] != ':' || std::string_view("fkvi").find(step[0]) == std::string_view::npos) {
+            return Error(Reason::BadRequest, "fieldsV1 has an unknown path element " + member.key);
+        }
+        TRY(FieldSet child, from_value(member.value));
+        if (child.empty()) child.member_ = true;
+        set.children_[member.key] = std::move(child);
+    }
+    return set;
+}
+
+std::string format_field_path(const std::vector<std::string>& steps) {
+    std::string path;
+    for (const std::string& step : steps) {
+        const std::string rest = step.substr(2);
+        if (step[0] == 'f') path += "." + rest;
+        else if (step[0] == 'v') path += "[=" + rest + "]";
+        else if (step[0] == 'i') path += "[" + rest + "]";
+        else {
+            std::string keys;
+            const auto parsed = parse_json(rest);
+            if (parsed && parsed->is_object()) {
+                for (const Member& key : parsed->as_object()) {
+                    if (!keys.empty()) keys += ',';
+                    keys += key.key + "=" + to_json(key.value);
+                }
+            }
+            path += "[" + keys + "]";
+        }
+    }
+    return path;
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// A set of places in an object, as FieldsV1 writes it. A step is "f:name" (a member), `k:{"name":"x"}` (an item of a list
+/// by its keys), `v:"x"` (an item of a set) or "i:0".
+///
+/// Example: {"f:spec":{"f:replicas":{}},"f:labels":{".":{},"f:a":{}}} holds .spec.replicas, .labels and .labels.a.
+class FieldSet {
+public:
+    bool empty() const { return !member_ && children_.empty(); }
+    /// Whether the place that this (sub)set hangs from is itself in the set.
+    bool is_member() const { return member_; }
+    const std::map<std::string, FieldSet>& children() const { return children_; }
+    const FieldSet* find(std::string_view step) const;
+
+    void insert() { member_ = true; }
+    /// The subset below `step`, made where it is missing; what stays empty is dropped by trim().
+    FieldSet& below(const std::string& step) { return children_[step]; }
+    /// Forgets branches that hold nothing.
+    void trim();
+
+    void add(const FieldSet& other);                ///< union
+    void remove(const FieldSet& other);             ///< difference, place by place
+    void remove_recursively(const FieldSet& other); ///< and everything below the other's places
+    void keep_common(const FieldSet& other);        ///< intersection
+
+    /// Every place as its steps, in order.
+    void visit(const std::function<void(const std::vector<std::string>& steps)>& visitor) const;
+
+    Value to_value() const;
+    static Result<FieldSet> from_value(const Value& fields);
+    bool operator==(const FieldSet& other) const = default;
+
+private:
+    bool member_ = false;
+    std::map<std::string, FieldSet> children_;  // ordered as FieldsV1 is written
+};
+
+/// `.spec.containers[name="x"].image`, as in conflicts.
+std::string format_field_path(const std::vector<std::string>& steps);
+
+}  // namespace porthole::schema

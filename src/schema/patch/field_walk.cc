@@ -1,0 +1,270 @@
+#include "schema/patch/field_walk.h"
+
+#include <algorithm>
+#include <set>
+
+#include "schema/json.h"
+
+namespace porthole::schema {
+namespace {
+
+enum class Granularity { Leaf, Members, Items };
+
+Granularity granularity_of(const Node& node) {
+    if (node.is_list()) return node.field->list_type == ListType::Atomic ? Granularity::Leaf : Granularity::Items;
+    if (node.is_map()) return node.field->is(Field::AtomicMap) ? Granularity::Leaf : Granularity::Members;
+    if (node.is_struct()) {
+        const bool atomic = node.type->is(Type::Atomic) || node.type->is(Type::Alternatives) ||
+                            (node.field && node.field->is_single() && node.field->is(Field::AtomicMap));
+        return atomic ? Granularity::Leaf : Granularity::Members;
+    }
+    // Where the schema knows nothing the value itself decides: objects by member, the rest as one.
+    const bool deduced = !node.field || node.field->is(Field::PreserveUnknown);
+    return deduced ? Granularity::Members : Granularity::Leaf;
+}
+
+/// The same for a value at hand: what has the wrong shape is one field. Null fits everywhere.
+Granularity granularity_of(const Node& node, const Value* left, const Value* right = nullptr) {
+    const Granularity granularity = granularity_of(node);
+    const auto fits = [&](const Value* value) {
+        if (!value || value->is_null()) return true;
+        return granularity == Granularity::Items ? value->is_array() : value->is_object();
+    };
+    return fits(left) && fits(right) ? granularity : Granularity::Leaf;
+}
+
+bool holds_nothing(const Value* value) {
+    if (!value || value->is_null()) return true;
+    if (value->is_object()) return value->as_object().empty();
+    return value->is_array() && value->as_array().empty();
+}
+
+/// The step to an item: `k:{"name":"x"}` or `v:"x"`. Keys with a default may be left out. Error: BadRequest.
+Result<std::string> step_of(const Node& list, const Value& item) {
+    if (list.field->list_type == ListType::Set) return "v:" + to_json(item);
+    Value keys = Value::object();
+    for (const std::string_view key : list.field->list_keys()) {
+        const Value* value = item.find(key);
+        if (value && !value->is_null()) {
+            keys[key] = *value;
+            continue;
+        }
+        const Field* field = list.element().type ? list.element().type->find_field(key) : nullptr;
+        if (!field || field->default_json().empty()) continue;
+        if (auto fallback = parse_json(field->default_json())) keys[key] = std::move(*fallback);
+    }
+    if (keys.as_object().empty()) return Error(Reason::BadRequest, "associative list with keys has an element that omits all key fields");
+    keys.as_object().sort_keys();
+    return "k:" + to_json(keys);
+}
+
+std::string member_step(std::string_view name) { return "f:" + std::string(name); }
+
+bool is_named_member(const Node& node, std::string_view name) {
+    return node.is_struct() && node.type->find_field(name) != nullptr;
+}
+
+// fields_of
+
+Result<void> collect(const Node& node, const Value& value, FieldSet& set, const std::string& path) {
+    switch (granularity_of(node, &value)) {
+        case Granularity::Leaf:
+            set.insert();
+            return {};
+        case Granularity::Members:
+            if (!value.is_object()) return {};
+            for (const Member& member : value.as_object()) {
+                FieldSet& below = set.below(member_step(member.key));
+                TRY_VOID(collect(node.member(member.key), member.value, below, path + "." + member.key));
+                const bool is_empty = member.value.is_null() || (member.value.is_object() && member.value.as_object().empty());
+                if (is_empty || !is_named_member(node, member.key)) below.insert();
+            }
+            return {};
+        case Granularity::Items: break;
+    }
+    if (!value.is_array()) return {};
+    for (std::size_t i = 0; i < value.as_array().size(); ++i) {
+        const Value& item = value.as_array()[i];
+        Result<std::string> step = step_of(node, item);
+        if (!step) return std::move(step).error().with_context(path + "[" + std::to_string(i) + "]");
+        FieldSet& below = set.below(*step);
+        if (below.is_member()) return Error(Reason::BadRequest, path + ": duplicate entries for key [" + step->substr(2) + "]");
+        TRY_VOID(collect(node.element(), item, below, path + "[" + std::to_string(i) + "]"));
+        below.insert();
+    }
+    return {};
+}
+
+// compare_fields
+
+/// The items of both lists, by their step, in order of appearance.
+struct ItemPair {
+    std::string step;
+    const Value* before = nullptr;
+    const Value* after = nullptr;
+};
+std::vector<ItemPair> pair_items(const Node& node, const Value* before, const Value* after) {
+    std::vector<ItemPair> pairs;
+    std::map<std::string, std::size_t> places;
+    const auto add = [&](const Value* list, const Value* ItemPair::*side) {
+        if (!list || !list->is_array()) return;
+        for (const Value& item : list->as_array()) {
+            Result<std::string> step = step_of(node, item);
+            if (!step) continue;
+            const auto [place, added] = places.emplace(*step, pairs.size());
+            if (added) pairs.push_back({*step});
+            if (!(pairs[place->second].*side)) pairs[place->second].*side = &item;
+        }
+    };
+    add(before, &ItemPair::before);
+    add(after, &ItemPair::after);
+    return pairs;
+}
+
+/// The three sets of a comparison at one place.
+struct Sets {
+    FieldSet &added, &modified, &removed;
+    Sets below(const std::string& step) const { return {added.below(step), modified.below(step), removed.below(step)}; }
+};
+
+void compare(const Node& node, const Value* before, const Value* after, const Sets& sets) {
+    const Granularity granularity = granularity_of(node, before, after);
+    // Both empty: one field, so that null and {} are told apart.
+    if (granularity == Granularity::Leaf || (holds_nothing(before) && holds_nothing(after))) {
+        if (!before) sets.added.insert();
+        else if (!after) sets.removed.insert();
+        else if (!(*before == *after)) sets.modified.insert();
+        return;
+    }
+    if (granularity == Granularity::Items) {
+        for (const ItemPair& pair : pair_items(node, before, after)) {
+            compare(node.element(), pair.before, pair.after, sets.below(pair.step));
+        }
+    } else {
+        const auto descend = [&](std::string_view key, const Value* left, const Value* right) {
+            compare(node.member(key), left, right, sets.below(member_step(key)));
+        };
+        if (before && before->is_object()) {
+            for (const Member& member : before->as_object()) descend(member.key, &member.value, after ? after->find(member.key) : nullptr);
+        }
+        if (after && after->is_object()) {
+            for (const Member& member : after->as_object()) {
+                if (!before || !before->find(member.key)) descend(member.key, nullptr, &member.value);
+            }
+        }
+    }
+    if (!before) sets.added.insert();
+    if (!after) sets.removed.insert();
+}
+
+// merge_fields
+
+Value merge(const Node& node, const Value& live, const Value& applied);
+
+/// Items of `applied` in its order; items that only `live` has stay where they were between the others.
+Value merge_items(const Node& node, const Array& live, const Array& applied) {
+    std::map<std::string, const Value*> live_items;
+    std::set<std::string> applied_steps, taken;
+    std::vector<std::string> live_order, applied_order;
+    for (const Value& item : live) {
+        live_order.push_back(step_of(node, item).value_or(""));
+        live_items.emplace(live_order.back(), &item);
+    }
+    for (const Value& item : applied) {
+        applied_order.push_back(step_of(node, item).value_or(""));
+        applied_steps.insert(applied_order.back());
+    }
+    Array merged;
+    for (std::size_t i = 0, j = 0; i < live.size() || j < applied.size();) {
+        if (i < live.size() && !applied_steps.contains(live_order[i])) {
+            merged.push_back(live[i++]);
+        } else if (i < live.size() && taken.contains(live_order[i])) {
+            ++i;
+        } else if (j < applied.size()) {
+            const auto found = live_items.find(applied_order[j]);
+            merged.push_back(found == live_items.end() ? applied[j] : merge(node.element(), *found->second, applied[j]));
+            taken.insert(applied_order[j++]);
+        } else {
+            ++i;
+        }
+    }
+    return merged;
+}
+
+Value merge(const Node& node, const Value& live, const Value& applied) {
+    const Granularity granularity = granularity_of(node, &live, &applied);
+    if (granularity == Granularity::Leaf || live.is_null() || applied.is_null()) return applied;
+    if (granularity == Granularity::Items) return merge_items(node, live.as_array(), applied.as_array());
+    Value merged = live;
+    for (const Member& member : applied.as_object()) {
+        Value* existing = merged.find(member.key);
+        if (existing) *existing = merge(node.member(member.key), Value(*existing), member.value);
+        else merged[member.key] = member.value;
+    }
+    return merged;
+}
+
+// without_fields
+
+Value strip(const Node& node, const Value& value, const FieldSet& fields) {
+    const Granularity granularity = granularity_of(node, &value);
+    if (granularity == Granularity::Leaf || value.is_null()) return value;
+    if (granularity == Granularity::Items) {
+        Array kept;
+        for (const Value& item : value.as_array()) {
+            const FieldSet* below = fields.find(step_of(node, item).value_or(""));
+            if (below && below->is_member()) continue;
+            kept.push_back(below ? strip(node.element(), item, *below) : item);
+        }
+        if (kept.empty() && !value.as_array().empty()) return Value();
+        return kept;
+    }
+    Value kept = Value::object();
+    for (const Member& member : value.as_object()) {
+        const FieldSet* below = fields.find(member_step(member.key));
+        if (below && below->is_member()) continue;
+        if (!below) {
+            kept[member.key] = member.value;
+            continue;
+        }
+        Value inside = strip(node.member(member.key), member.value, *below);
+        if (!inside.is_null()) kept[member.key] = std::move(inside);
+    }
+    if (kept.as_object().empty() && !value.as_object().empty()) return Value();
+    return kept;
+}
+
+}  // namespace
+
+Result<FieldSet> fields_of(const Node& node, const Value& object) {
+    FieldSet set;
+    TRY_VOID(collect(node, object, set, ""));
+    set.trim();
+    return set;
+}
+
+Comparison compare_fields(const Node& node, const Value& before, const Value& after) {
+    Comparison result;
+    compare(node, &before, &after, {result.added, result.modified, result.removed});
+    for (FieldSet* set : {&result.added, &result.modified, &result.removed}) set->trim();
+    return result;
+}
+
+Value merge_fields(const Node& node, const Value& live, const Value& applied) { return merge(node, live, applied); }
+
+Value without_fields(const Node& node, const Value& object, const FieldSet& fields) { return strip(node, object, fields); }
+
+FieldSet with_named_parents(const Node& node, const FieldSet& fields) {
+    FieldSet result;
+    if (fields.is_member()) result.insert();
+    for (const auto& [step, child] : fields.children()) {
+        const std::string name = step.substr(2);
+        const bool is_field = step[0] == 'f';
+        FieldSet below = with_named_parents(is_field ? node.member(name) : node.element(), child);
+        if (is_field && is_named_member(node, name)) below.insert();
+        result.below(step) = std::move(below);
+    }
+    return result;
+}
+
+}  // namespace porthole::schema

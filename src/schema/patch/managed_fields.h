@@ -1,0 +1,50 @@
+#pragma once
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "schema/patch/field_set.h"
+
+namespace porthole::schema {
+
+/// Who owns which fields: metadata.managedFields, decoded.
+class ManagedFields {
+public:
+    /// What tells entries apart. An applier keeps its entry when it moves on to another version.
+    struct Manager {
+        std::string name, operation, api_version, subresource;
+        auto operator<=>(const Manager&) const = default;
+        static Manager applier(std::string name, std::string subresource) { return {std::move(name), "Apply", "", std::move(subresource)}; }
+        bool applies() const { return operation == "Apply"; }
+    };
+    struct Entry {
+        std::string api_version;
+        Timestamp time;
+        FieldSet fields;
+    };
+    using Entries = std::map<Manager, Entry>;
+
+    /// `list` is metadata.managedFields, or null. Error: BadRequest.
+    static Result<ManagedFields> decode(const Value& list);
+    /// Ordered as Kubernetes does; null when there are none.
+    Value encode() const;
+    /// The same owners of the same fields, whenever.
+    bool same_but_for_time(const ManagedFields& other) const;
+
+    bool empty() const { return entries_.empty(); }
+    Entries& entries() { return entries_; }
+    const Entries& entries() const { return entries_; }
+    void drop_empty();
+    /// Merges the oldest updates into one of "ancient-changes", so that no more than `limit` are left.
+    void cap_updates(std::size_t limit);
+
+private:
+    Entries entries_;
+};
+
+/// `"kubectl" using apps/v1`, as in conflicts.
+std::string describe(const ManagedFields::Manager& manager);
+
+}  // namespace porthole::schema
