@@ -1,9 +1,11 @@
 #include "schema/convert.h"
 
+#include <algorithm>
 #include <string>
 
 #include "schema/access.h"
 #include "schema/instance.h"
+#include "schema/path_step.h"
 #include "schema/presence.h"
 #include "schema/scalar.h"
 #include "schema/scalars.h"
@@ -34,6 +36,7 @@ Value map_to_value(const Field& field, const void* memory) {
         const Field& field;
         Object members;
     } context{field, {}};
+    context.members.reserve(field.access->size(memory));
     field.access->visit(memory, &context, [](void* raw, const std::string& key, const void* value) {
         auto& [field, members] = *static_cast<Context*>(raw);
         members.append(key, element_to_value(field, value));
@@ -64,63 +67,47 @@ Value alternatives_to_value(const Type& type, const void* object) {
     return result;
 }
 
-void append_members(const Type& type, const void* object, Object& members) {
-    for (const Field& field : type.fields) {
-        const void* memory = member(object, field.offset);
-        if (field.is(Field::OmitEmpty) && member_is_absent(field, memory)) continue;
-        members.append(std::string(field.name), member_to_value(field, memory));
-    }
-}
-
 // ---- tree to struct
-
-/// The way from the root to where we are, as Go's decoder tells it: names of struct fields, without indices and map keys.
-struct Step {
-    const Step* parent;
-    std::string_view name;
-
-    std::string text() const { return parent && !parent->name.empty() ? parent->text() + "." + std::string(name) : std::string(name); }
-};
 
 class StructReader {
 public:
-    Result<void> read(const Type& type, void* object, const Value& value, const Step& here) {
+    Result<void> read(const Type& type, void* object, const Value& value, const PathStep& here) {
         for (const Member& entry : value.as_object()) {
             const Field* field = type.find_field(entry.key);
             if (!field || entry.value.is_null()) continue;
-            const Step step{&here, field->name};
+            const PathStep step = here.child(field->name);
             TRY_VOID(read_member(type, *field, member(object, field->offset), entry.value, step));
         }
         return {};
     }
 
-    Result<void> read_struct(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+    Result<void> read_struct(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
         const Type& type = *field.type;
         if (type.is(Type::Alternatives)) return read_alternatives(type, memory, value, step);
-        if (!value.is_object()) return type_error(value, owner.name, step.text(), field, true);
+        if (!value.is_object()) return type_error(value, owner.name, step.go_text(), field, true);
         return read(type, memory, value, step);
     }
 
 private:
-    Result<void> read_element(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+    Result<void> read_element(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
         if (value.is_null() && !is_opaque(field.form)) return {};
         if (field.form == Form::Struct) return read_struct(owner, field, memory, value, step);
         if (field.form == Form::Nested) return read_member(owner, *field.element, memory, value, step);
         // The message's path is made only when there is one.
         auto result = scalar_from_value(field.form, memory, value, "", "", field);
         if (result || !result.error().message.starts_with("json:") || field.form == Form::IntOrString) return result;
-        return type_error(value, owner.name, step.text(), field, true);
+        return type_error(value, owner.name, step.go_text(), field, true);
     }
 
-    Result<void> read_member(const Type& owner, const Field& field, void* memory, const Value& value, const Step& step) {
+    Result<void> read_member(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {
         if (field.is_list()) {
-            if (!value.is_array()) return type_error(value, owner.name, step.text(), field, false);
+            if (!value.is_array()) return type_error(value, owner.name, step.go_text(), field, false);
             field.access->clear(memory);
             for (const Value& item : value.as_array()) TRY_VOID(read_element(owner, field, field.access->append(memory), item, step));
             return {};
         }
         if (field.is_map()) {
-            if (!value.is_object()) return type_error(value, owner.name, step.text(), field, false);
+            if (!value.is_object()) return type_error(value, owner.name, step.go_text(), field, false);
             field.access->clear(memory);
             for (const Member& entry : value.as_object())
                 TRY_VOID(read_element(owner, field, field.access->insert(memory, std::string(entry.key)), entry.value, step));
@@ -129,7 +116,7 @@ private:
         return read_element(owner, field, field.access ? field.access->emplace(memory) : memory, value, step);
     }
 
-    Result<void> read_alternatives(const Type& type, void* object, const Value& value, const Step& step) {
+    Result<void> read_alternatives(const Type& type, void* object, const Value& value, const PathStep& step) {
         for (const Field& field : type.fields) {
             const bool fits = field.is_list() ? value.is_array() : field.form == Form::Bool ? value.is_bool() || value.is_object() : value.is_object();
             if (!fits) continue;
@@ -143,10 +130,19 @@ private:
 
 }  // namespace
 
+void append_value(const Type& type, const void* object, Object& members) {
+    members.reserve(members.size() + std::min<std::size_t>(type.fields.size(), 4));
+    for (const Field& field : type.fields) {
+        const void* memory = member(object, field.offset);
+        if (field.is(Field::OmitEmpty) && member_is_absent(field, memory)) continue;
+        members.append(std::string(field.name), member_to_value(field, memory));
+    }
+}
+
 Value to_value(const Type& type, const void* object) {
     if (type.is(Type::Alternatives)) return alternatives_to_value(type, object);
     Object members;
-    append_members(type, object, members);
+    append_value(type, object, members);
     return members;
 }
 
@@ -154,7 +150,7 @@ Value to_value(const Kind& kind, const void* object) {
     Object members;
     members.append("apiVersion", kind.api_version());
     members.append("kind", kind.kind);
-    append_members(*kind.type, object, members);
+    append_value(*kind.type, object, members);
     return members;
 }
 
@@ -163,7 +159,7 @@ Result<void> from_value(const Type& type, void* object, const Value& value) {
     root.form = Form::Struct;
     root.type = &type;
     if (!value.is_object() && !type.is(Type::Alternatives)) return type_error(value, "", "", root, true);
-    return StructReader().read_struct(type, root, object, value, Step{nullptr, ""});
+    return StructReader().read_struct(type, root, object, value, PathStep());
 }
 
 Result<Value> canonical(const Type& type, const Value& value) {
@@ -172,7 +168,7 @@ Result<Value> canonical(const Type& type, const Value& value) {
     Object members;
     for (const char* name : {"apiVersion", "kind"})
         if (const Value* found = value.find(name)) members.append(name, *found);
-    append_members(type, instance.get(), members);
+    append_value(type, instance.get(), members);
     return Value(std::move(members));
 }
 

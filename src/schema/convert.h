@@ -14,6 +14,8 @@ concept TopLevel = requires { T::kind(); };
 Value to_value(const Type& type, const void* object);
 /// The same after `apiVersion` and `kind`.
 Value to_value(const Kind& kind, const void* object);
+/// Adds the members of a struct to an object.
+void append_value(const Type& type, const void* object, Object& members);
 /// Fills a struct from a tree. Unknown members are ignored and null counts as absent.
 /// Errors: BadRequest in Go's words (`json: cannot unmarshal string into Go struct field ...`).
 Result<void> from_value(const Type& type, void* object, const Value& value);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include "schema/convert.h"
+#include "schema/instance.h"
 #include "schema/json.h"
+#include "schema/json_struct_parser.h"
+#include "schema/path_step.h"
 
 namespace porthole::schema {
 namespace {
@@ -13,15 +16,15 @@ class Pruner {
 public:
     std::vector<std::string> take() { return std::move(unknown_); }
 
-    void object(Value& value, const Type& type, bool resource, const std::string& path) {
+    void object(Value& value, const Type& type, bool resource, const PathStep& path) {
         if (!value.is_object()) return;
         const bool keeps = type.is(Type::PreserveUnknown);
         value.as_object().erase_if([&](Member& entry) {
-            const std::string here = path.empty() ? entry.key : path + "." + entry.key;
+            const PathStep here = path.child(entry.key);
             const Field* field = type.find_field(entry.key);
             if (!field) {
                 if (keeps || (resource && (entry.key == "apiVersion" || entry.key == "kind"))) return false;
-                unknown_.push_back(here);
+                unknown_.push_back(here.strict_text());
                 return true;
             }
             if (entry.value.is_null() && !field->is(Field::Nullable) && !is_opaque(field->form)) return true;
@@ -31,25 +34,25 @@ public:
     }
 
 private:
-    void member(Value& value, const Field& field, const std::string& path) {
+    void member(Value& value, const Field& field, const PathStep& path) {
         if (field.is_list() && value.is_array()) {
             std::size_t index = 0;
-            for (Value& item : value.as_array()) element(item, field, fmt::format("{}[{}]", path, index++));
+            for (Value& item : value.as_array()) element(item, field, path.index(index++));
         } else if (field.is_map() && value.is_object()) {
-            for (Member& entry : value.as_object()) element(entry.value, field, path + "." + entry.key);
+            for (Member& entry : value.as_object()) element(entry.value, field, path.key(entry.key));
         } else if (field.is_single()) {
             element(value, field, path);
         }
     }
 
-    void element(Value& value, const Field& field, const std::string& path) {
+    void element(Value& value, const Field& field, const PathStep& path) {
         if (field.form == Form::Nested) return member(value, *field.element, path);
         if (field.form != Form::Struct) return;
         if (field.type->is(Type::Alternatives)) return alternatives(value, *field.type, path);
         object(value, *field.type, field.type->is(Type::EmbeddedResource), path);
     }
 
-    void alternatives(Value& value, const Type& type, const std::string& path) {
+    void alternatives(Value& value, const Type& type, const PathStep& path) {
         for (const Field& field : type.fields) {
             if (field.form != Form::Struct || field.is_list() != value.is_array()) continue;
             member(value, field, path);
@@ -116,11 +119,23 @@ Error cannot_handle(const Kind& kind, const std::string& why) {
     return Error(Reason::BadRequest, fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", kind.kind, kind.version, why));
 }
 
+/// What the mode makes of unknown and duplicate fields.
+Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown, const std::vector<std::string>& duplicates,
+                             FieldValidation validation) {
+    std::vector<std::string> findings;
+    for (const std::string& path : unknown) findings.push_back("unknown field " + go_quote(path));
+    for (const std::string& path : duplicates) findings.push_back("duplicate field " + go_quote(path));
+    if (validation == FieldValidation::Strict && !findings.empty())
+        return cannot_handle(kind, fmt::format("strict decoding error: {}", fmt::join(findings, ", ")));
+    if (validation != FieldValidation::Warn) findings.clear();
+    return DecodedObject{std::move(value), std::move(findings)};
+}
+
 }  // namespace
 
 std::vector<std::string> prune(Value& value, const Type& type, bool top_level) {
     Pruner pruner;
-    pruner.object(value, type, top_level, "");
+    pruner.object(value, type, top_level, PathStep());
     return pruner.take();
 }
 
@@ -128,21 +143,29 @@ void apply_table_defaults(Value& value, const Type& type) { Defaulter().object(v
 
 Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates, FieldValidation validation) {
     if (!value.is_object()) return cannot_handle(kind, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}", value.type_name(), kind.version, kind.kind));
-    std::vector<std::string> findings;
-    for (const std::string& path : prune(value, *kind.type, true)) findings.push_back(fmt::format("unknown field {}", go_quote(path)));
-    for (const std::string& path : duplicates) findings.push_back(fmt::format("duplicate field {}", go_quote(path)));
+    const std::vector<std::string> unknown = prune(value, *kind.type, true);
     if (kind.type->create) {
         auto written = canonical(*kind.type, value);
         if (!written) return cannot_handle(kind, written.error().message);
         value = *std::move(written);
     }
-    if (validation == FieldValidation::Strict && !findings.empty())
-        return cannot_handle(kind, fmt::format("strict decoding error: {}", fmt::join(findings, ", ")));
-    if (validation != FieldValidation::Warn) findings.clear();
-    return DecodedObject{std::move(value), std::move(findings)};
+    return judged(kind, std::move(value), unknown, duplicates, validation);
 }
 
 Result<DecodedObject> decode_object(const Kind& kind, std::string_view json, FieldValidation validation) {
+    if (kind.type->create) {
+        Instance instance(*kind.type);
+        StructFindings findings;
+        auto read = parse_json_struct(*kind.type, instance.get(), json, &findings);
+        if (!read) return cannot_handle(kind, read.error().message);
+        if (*read == StructParse::Done) {
+            Value value = Value::object();
+            if (findings.api_version) value.as_object().append("apiVersion", *findings.api_version);
+            if (findings.kind) value.as_object().append("kind", *findings.kind);
+            append_value(*kind.type, instance.get(), value.as_object());
+            return judged(kind, std::move(value), findings.unknown, findings.duplicates, validation);
+        }
+    }
     std::vector<std::string> duplicates;
     auto value = parse_json(json, duplicates);
     if (!value) return cannot_handle(kind, value.error().message);

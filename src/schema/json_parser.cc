@@ -1,4 +1,4 @@
-// The one file that sees Boost.JSON: its push parser feeds our tree.
+// Holds Boost.JSON's code; its push parser feeds our tree.
 #include <boost/json/src.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "schema/json.h"
+#include "schema/json_errors.h"
 
 namespace porthole::schema {
 namespace {
@@ -69,8 +70,9 @@ public:
     bool on_comment(json::string_view, json::error_code&) { return true; }
 
 private:
+    /// Values are built where they will stay: a container grows only while none of its elements is being built.
     struct Level {
-        Value container;
+        Value* container;
         std::string key;  // of the member being read
     };
 
@@ -81,42 +83,41 @@ private:
 
     template <class Container>
     bool open(Container container) {
-        stack_.push_back({Value(std::move(container)), {}});
+        Value& place = next_place();
+        place = std::move(container);
+        stack_.push_back({&place, {}});
         return true;
     }
 
     bool close() {
-        Value done = std::move(stack_.back().container);
         stack_.pop_back();
-        return add(std::move(done));
+        return true;
     }
 
     bool add(Value value) {
-        if (stack_.empty()) {
-            root_ = std::move(value);
-            return true;
-        }
-        Level& level = stack_.back();
-        if (level.container.is_array()) {
-            level.container.as_array().push_back(std::move(value));
-            return true;
-        }
-        Object& object = level.container.as_object();
-        if (Value* earlier = object.find(level.key)) {
-            if (duplicates_) duplicates_->push_back(path());
-            *earlier = std::move(value);
-        } else {
-            object.append(std::move(level.key), std::move(value));
-        }
+        next_place() = std::move(value);
         return true;
+    }
+
+    Value& next_place() {
+        if (stack_.empty()) return root_;
+        Level& level = stack_.back();
+        if (level.container->is_array()) return level.container->as_array().emplace_back();
+        Object& object = level.container->as_object();
+        Value* earlier = object.find(level.key);
+        if (!earlier && duplicates_) return object.append(level.key, Value());  // paths need the key
+        if (!earlier) return object.append(std::move(level.key), Value());
+        if (duplicates_) duplicates_->push_back(path());
+        *earlier = Value();
+        return *earlier;
     }
 
     /// "spec.containers[0].name": of the member being added.
     std::string path() const {
         std::string result;
         for (const Level& level : stack_) {
-            if (level.container.is_array()) {
-                result += fmt::format("[{}]", level.container.as_array().size());
+            if (level.container->is_array()) {
+                result += fmt::format("[{}]", level.container->as_array().size() - 1);
             } else {
                 if (!result.empty()) result += '.';
                 result += level.key;
@@ -131,7 +132,20 @@ private:
     Value root_;
 };
 
-Error syntax_error(std::string_view text, std::size_t at, json::error_code code) {
+Result<Value> parse(std::string_view text, std::vector<std::string>* duplicates, JsonLimits limits) {
+    json::parse_options options;
+    options.max_depth = limits.depth;
+    json::basic_parser<TreeBuilder> parser(options, duplicates);
+    json::error_code code;
+    const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
+    if (code) return json_syntax_error(text, used, code);
+    TRY_VOID(check_nothing_follows(text, used));
+    return parser.handler().take();
+}
+
+}  // namespace
+
+Error json_syntax_error(std::string_view text, std::size_t at, json::error_code code) {
     if (code == json::error::incomplete || text.empty()) return Error(Reason::BadRequest, "unexpected end of JSON input");
     if (code == json::error::too_deep) return Error(Reason::BadRequest, "json: exceeded max depth");
     if (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80 && code == json::error::syntax) {
@@ -140,30 +154,17 @@ Error syntax_error(std::string_view text, std::size_t at, json::error_code code)
     return Error(Reason::BadRequest, fmt::format("invalid JSON at offset {}: {}", at, code.message()));
 }
 
-Result<Value> parse(std::string_view text, std::vector<std::string>* duplicates, JsonLimits limits) {
-    json::parse_options options;
-    options.max_depth = limits.depth;
-    json::basic_parser<TreeBuilder> parser(options, duplicates);
-    json::error_code code;
-    const std::size_t used = parser.write_some(false, text.data(), text.size(), code);
-    if (code) return syntax_error(text, used, code);
+Result<void> check_nothing_follows(std::string_view text, std::size_t used) {
     for (std::size_t i = used; i < text.size(); ++i) {
         if (std::string_view(" \t\r\n").find(text[i]) == std::string_view::npos)
             return Error(Reason::BadRequest, fmt::format("invalid character '{}' after top-level value", text[i]));
     }
-    return parser.handler().take();
+    return {};
 }
-
-}  // namespace
 
 Result<Value> parse_json(std::string_view text, JsonLimits limits) { return parse(text, nullptr, limits); }
 Result<Value> parse_json(std::string_view text, std::vector<std::string>& duplicates, JsonLimits limits) {
     return parse(text, &duplicates, limits);
-}
-
-Result<void> decode_json(const Type& type, void* object, std::string_view text) {
-    TRY(const Value value, parse_json(text));
-    return from_value(type, object, value);
 }
 
 }  // namespace porthole::schema

@@ -45,6 +45,20 @@ TEST_P(EveryKind, IsTheSameInJsonDirectlyAndByTheTree) {
     }
 }
 
+TEST_P(EveryKind, IsReadStraightFromJson) {
+    const Kind& kind = *GetParam();
+    for (std::uint32_t seed = 0; seed < Seeds; ++seed) {
+        SCOPED_TRACE(seed);
+        const Instance before = RandomObject(seed).make(*kind.type);
+        std::string json;
+        append_json(kind, before.get(), json);
+        Instance after(*kind.type);
+        const auto read = decode_json(*kind.type, after.get(), json);
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_TRUE(equal(*kind.type, before.get(), after.get())) << json << "\n" << to_json(to_value(kind, after.get()));
+    }
+}
+
 TEST_P(EveryKind, SurvivesProtobuf) {
     const Kind& kind = *GetParam();
     if (kind.kind == "Table") GTEST_SKIP() << "has no protobuf form";

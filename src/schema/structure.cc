@@ -7,6 +7,7 @@
 
 #include "schema/fields.h"
 #include "schema/json.h"
+#include "schema/path_step.h"
 
 namespace porthole::schema {
 namespace {
@@ -60,7 +61,7 @@ class Validator {
 public:
     explicit Validator(FieldErrors& errors) : errors_(errors) {}
 
-    void object(const Value& value, const Type& type, const FieldPath& path, bool skips_meta) {
+    void object(const Value& value, const Type& type, const PathStep& path, bool skips_meta) {
         for (const Field& field : type.fields) {
             if (skips_meta && (field.name == "metadata" || field.name == "status")) continue;
             member(value.find(field.name), field, path.child(field.name), type.create == nullptr);
@@ -68,14 +69,14 @@ public:
     }
 
 private:
-    void member(const Value* value, const Field& field, const FieldPath& path, bool custom) {
+    void member(const Value* value, const Field& field, const PathStep& path, bool custom) {
         if (!value || (value->is_null() && !field.is(Field::Nullable))) {
-            if (field.is(Field::Required) && (custom || counts_when_absent(field))) errors_.required(path);
+            if (field.is(Field::Required) && (custom || counts_when_absent(field))) errors_.required(path.text());
             return;
         }
         if (value->is_null()) return;
         if (custom && !has_wanted_type(*value, field, path, false)) return;
-        if (!custom && field.is(Field::Required) && is_blank(*value) && !field.is(Field::MayBeEmpty)) return errors_.required(path);
+        if (!custom && field.is(Field::Required) && is_blank(*value) && !field.is(Field::MayBeEmpty)) return errors_.required(path.text());
         if (field.is_list() && value->is_array()) {
             list(value->as_array(), field, path, custom);
         } else if (field.is_map() && value->is_object()) {
@@ -97,24 +98,24 @@ private:
         return (value.is_string() && value.as_string().empty()) || (value.is_array() && value.as_array().empty());
     }
 
-    bool has_wanted_type(const Value& value, const Field& field, const FieldPath& path, bool element) {
+    bool has_wanted_type(const Value& value, const Field& field, const PathStep& path, bool element) {
         const bool any = field.form == Form::Json && (element || field.is_single());
         const bool either = field.form == Form::IntOrString && (element || field.is_single());
         if (any || (either && (value.is_int() || value.is_string()))) return true;
         const std::string_view wanted = openapi_type(field, element);
         if (has_type(value, wanted)) return true;
-        errors_.type_invalid(path, Value(openapi_type_of(value)),
+        errors_.type_invalid(path.text(), Value(openapi_type_of(value)),
                              fmt::format("{} in body must be of type {}: {}", path.text(), wanted, go_quote(openapi_type_of(value))));
         return false;
     }
 
-    void list(const Array& items, const Field& field, const FieldPath& path, bool custom) {
+    void list(const Array& items, const Field& field, const PathStep& path, bool custom) {
         count(items.size(), field, path);
         for (std::size_t i = 0; i < items.size(); ++i) element(items[i], field, path.index(i), custom);
         if (field.list_type != ListType::Atomic) duplicates(items, field, path);
     }
 
-    void duplicates(const Array& items, const Field& field, const FieldPath& path) {
+    void duplicates(const Array& items, const Field& field, const PathStep& path) {
         std::unordered_set<std::string> seen;
         for (std::size_t i = 0; i < items.size(); ++i) {
             Value identity = items[i];
@@ -122,7 +123,7 @@ private:
                 identity = Value::object();
                 for (const std::string_view key : field.list_keys()) identity[key] = key_value(items[i], field, key);
             }
-            if (!seen.insert(to_json(identity)).second) errors_.duplicate(path.index(i), identity);
+            if (!seen.insert(to_json(identity)).second) errors_.duplicate(path.index(i).text(), identity);
         }
     }
 
@@ -133,14 +134,14 @@ private:
         return parse_json(member->default_json()).value_or(Value());
     }
 
-    void count(std::size_t size, const Field& field, const FieldPath& path) {
+    void count(std::size_t size, const Field& field, const PathStep& path) {
         const Limits* limits = field.limits();
         if (!limits) return;
-        if (size > limits->max_items) errors_.too_many(path, size, limits->max_items);
-        if (size < limits->min_items) errors_.too_few(path, size, limits->min_items);
+        if (size > limits->max_items) errors_.too_many(path.text(), size, limits->max_items);
+        if (size < limits->min_items) errors_.too_few(path.text(), size, limits->min_items);
     }
 
-    void element(const Value& value, const Field& field, const FieldPath& path, bool custom) {
+    void element(const Value& value, const Field& field, const PathStep& path, bool custom) {
         if (custom && !field.is_single() && !has_wanted_type(value, field, path, true)) return;
         if (field.form == Form::Nested) return member(&value, *field.element, path, custom);
         if (field.form == Form::Struct) {
@@ -151,37 +152,37 @@ private:
         if (const Limits* limits = field.limits()) bounds(value, *limits, path);
     }
 
-    void enumeration(const Value& value, const Field& field, const FieldPath& path) {
+    void enumeration(const Value& value, const Field& field, const PathStep& path) {
         const Enumeration* known = field.enumeration();
         if (!known || !known->closed || !value.is_string() || value.as_string().empty()) return;
         if (std::find(known->values.begin(), known->values.end(), value.as_string()) != known->values.end()) return;
         std::vector<std::string_view> sorted(known->values.begin(), known->values.end());
         std::sort(sorted.begin(), sorted.end());
-        errors_.not_supported(path, value, sorted);
+        errors_.not_supported(path.text(), value, sorted);
     }
 
-    void bounds(const Value& value, const Limits& limits, const FieldPath& path) {
+    void bounds(const Value& value, const Limits& limits, const PathStep& path) {
         if (value.is_number()) {
             const double number = value.as_double();
             if (limits.minimum && limits.maximum && (number < *limits.minimum || number > *limits.maximum)) {
-                return errors_.invalid(path, value, fmt::format("must be between {} and {}, inclusive", plain(*limits.minimum), plain(*limits.maximum)));
+                return errors_.invalid(path.text(), value, fmt::format("must be between {} and {}, inclusive", plain(*limits.minimum), plain(*limits.maximum)));
             }
             if (limits.minimum && number < *limits.minimum)
-                return errors_.invalid(path, value, fmt::format("must be greater than or equal to {}", plain(*limits.minimum)));
+                return errors_.invalid(path.text(), value, fmt::format("must be greater than or equal to {}", plain(*limits.minimum)));
             if (limits.maximum && number > *limits.maximum)
-                return errors_.invalid(path, value, fmt::format("must be less than or equal to {}", plain(*limits.maximum)));
+                return errors_.invalid(path.text(), value, fmt::format("must be less than or equal to {}", plain(*limits.maximum)));
         }
         if (value.is_string()) text(value, limits, path);
     }
 
-    void text(const Value& value, const Limits& limits, const FieldPath& path) {
+    void text(const Value& value, const Limits& limits, const PathStep& path) {
         const std::size_t length = characters(value.as_string());
-        if (length > limits.max_length) return errors_.too_long_characters(path, limits.max_length);
+        if (length > limits.max_length) return errors_.too_long_characters(path.text(), limits.max_length);
         if (length < limits.min_length) {
-            return errors_.invalid(path, value, fmt::format("{} in body should be at least {} chars long", path.text(), limits.min_length));
+            return errors_.invalid(path.text(), value, fmt::format("{} in body should be at least {} chars long", path.text(), limits.min_length));
         }
         if (!limits.pattern.empty() && !matches(value.as_string(), limits.pattern)) {
-            errors_.invalid(path, value, fmt::format("{} in body should match '{}'", path.text(), limits.pattern));
+            errors_.invalid(path.text(), value, fmt::format("{} in body should match '{}'", path.text(), limits.pattern));
         }
     }
 
@@ -211,11 +212,11 @@ void immutable(const Value& before, const Value& after, const Type& type, const 
 }  // namespace
 
 void validate_structure(const Value& value, const Kind& kind, FieldErrors& errors) {
-    if (value.is_object()) Validator(errors).object(value, *kind.type, FieldPath(), true);
+    if (value.is_object()) Validator(errors).object(value, *kind.type, PathStep(), true);
 }
 
 void validate_structure(const Value& value, const Type& type, const FieldPath& path, FieldErrors& errors) {
-    if (value.is_object()) Validator(errors).object(value, type, path, false);
+    if (value.is_object()) Validator(errors).object(value, type, PathStep::root(path.text()), false);
 }
 
 void validate_immutable(const Value& before, const Value& after, const Kind& kind, FieldErrors& errors) {

@@ -1,4 +1,5 @@
-// JSON: whatever parses is written and parsed again to the same tree; bodies of a kind conform or are refused.
+// JSON: whatever parses is written and parsed again to the same tree; a body becomes the same object, or is refused with the same
+// words, whether it is read straight into its struct or by way of a tree.
 #include <cstdint>
 #include <cstdlib>
 
@@ -8,12 +9,27 @@
 
 using namespace porthole;
 
+namespace {
+
+void expect_same_object(std::string_view text, const schema::Value& tree) {
+    const schema::Kind& kind = api::core::v1::Pod::kind();
+    const auto straight = schema::decode_object(kind, text, schema::FieldValidation::Strict);
+    const auto by_tree = schema::conform_object(kind, tree, {}, schema::FieldValidation::Strict);
+    if (straight.has_value() != by_tree.has_value()) std::abort();
+    if (!straight && straight.error().message != by_tree.error().message) std::abort();
+    if (straight && !(straight->value == by_tree->value)) std::abort();
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto value = schema::parse_json(text);
-    if (!value) return 0;
+    std::vector<std::string> duplicates;
+    const auto value = schema::parse_json(text, duplicates);
+    if (!value) return schema::decode_object(api::core::v1::Pod::kind(), text, schema::FieldValidation::Ignore) ? (std::abort(), 0) : 0;
     const auto again = schema::parse_json(schema::to_json(*value));
     if (!again || !(*again == *value)) std::abort();
+    if (duplicates.empty()) expect_same_object(text, *value);
 
     auto pod = schema::conform_object(api::core::v1::Pod::kind(), *value, {}, schema::FieldValidation::Warn);
     if (!pod) return 0;

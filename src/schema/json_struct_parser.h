@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/type.h"
+
+namespace porthole::schema {
+
+/// What a reader of a body wants to know besides the struct.
+struct StructFindings {
+    std::vector<std::string> unknown, duplicates;     ///< paths, "spec.containers[0].x"
+    std::optional<std::string> api_version, kind;     ///< at the top, where they are strings
+};
+
+enum class StructParse {
+    Done,
+    NeedsTree,  ///< a type whose JSON depends on its value came up: parse a tree instead
+};
+
+/// Reads JSON straight into a struct of `type`, without a tree between. Errors: BadRequest, in the words of `from_value`.
+Result<StructParse> parse_json_struct(const Type& type, void* object, std::string_view text, StructFindings* findings);
+
+}  // namespace porthole::schema

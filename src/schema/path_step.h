@@ -1,0 +1,31 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace porthole::schema {
+
+/// The way from an object's root to where a walk is, as a chain on the stack: its text is made only when there is something to tell.
+struct PathStep {
+    enum class Kind { Root, Name, Index, Key };
+
+    const PathStep* parent = nullptr;
+    Kind kind = Kind::Root;
+    std::string_view name;  ///< of a field, or a map's key
+    std::size_t position = 0;
+
+    PathStep child(std::string_view field) const { return {this, Kind::Name, field, 0}; }
+    PathStep index(std::size_t at) const { return {this, Kind::Index, {}, at}; }
+    PathStep key(std::string_view key) const { return {this, Kind::Key, key, 0}; }
+    /// A root whose text comes before every other: `prefix` must outlive it.
+    static PathStep root(std::string_view prefix) { return {nullptr, Kind::Root, prefix, 0}; }
+
+    /// "spec.containers[0].env[KEY]": as Kubernetes' field errors have it.
+    std::string text() const;
+    /// "spec.containers[0].env.KEY": as its strict decoding has it.
+    std::string strict_text() const;
+    /// "spec.containers.env": as Go's decoder has it, without indices and keys.
+    std::string go_text() const;
+};
+
+}  // namespace porthole::schema
