@@ -8,7 +8,9 @@ Controller::Controller(EventLoop& loop, Logger log, Settings settings, WorkQueue
     : loop_(loop), log_(log.named(settings.name)), settings_(std::move(settings)), queue_(loop, limit) {}
 
 Task<> Controller::run() {
-    for (InformerCore* source : sources_) CO_CHECK(co_await source->wait_for_sync());
+    for (InformerCore* source : sources_) {
+        CO_CHECK(co_await source->wait_for_sync());
+    }
     log_.debug("caches are filled, working");
     std::vector<Task<>> tasks;
     tasks.push_back(background());

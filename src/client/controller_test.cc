@@ -30,7 +30,9 @@ public:
 protected:
     Task<Requeue> reconcile(NamespacedName key) override {
         most_running = std::max(most_running, ++running);
-        if (work > work.zero()) CO_CHECK(co_await loop().sleep(work));
+        if (work > work.zero()) {
+            CO_CHECK(co_await loop().sleep(work));
+        }
         --running;
         seen.push_back(key.name);
         if (failures_left > 0) {

@@ -122,7 +122,9 @@ Result<Kubeconfig> Kubeconfig::parse(std::string_view text) {
     if (!parsed) return std::move(parsed).error().with_context("kubeconfig");
     if (parsed->is_null()) return Kubeconfig();
     if (!parsed->is_object()) return malformed("an object is expected");
-    for (const char* section : Sections) TRY_VOID(check_section(*parsed, section));
+    for (const char* section : Sections) {
+        TRY_VOID(check_section(*parsed, section));
+    }
     return Kubeconfig(std::move(*parsed));
 }
 

@@ -2,6 +2,7 @@
 
 #include "controllers/certificates/approver.h"
 #include "controllers/certificates/signer.h"
+#include "controllers/deployment/deployment.h"
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
@@ -33,8 +34,9 @@ Result<ControllerPtr> make_node_ipam(Context& context) {
 std::vector<Registration> all_controllers() {
     return {
         controller<CertificateApprover>("certificate-approver"),
-        {"certificate-signer", make_signer},
         controller<CertificateCleaner>("certificate-cleaner"),
+        {"certificate-signer", make_signer},
+        controller<DeploymentController>("deployment"),
         {"node-ipam", make_node_ipam},
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),

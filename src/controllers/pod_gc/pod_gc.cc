@@ -54,7 +54,9 @@ Task<> PodGcController::sweep() {
             continue;
         }
         const auto node = nodes_.find({"", pod->spec.node_name});
-        if (node && is_out_of_service(*node)) CO_CHECK(co_await force_remove(pod, ""));
+        if (node && is_out_of_service(*node)) {
+            CO_CHECK(co_await force_remove(pod, ""));
+        }
     }
     co_return {};
 }
@@ -66,7 +68,9 @@ Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) 
     const auto rank = [](const Pod& pod) { return std::pair(!is_evicted(*pod), pod->metadata.creation_timestamp); };
     std::ranges::sort(terminated, std::less<>(), rank);
     terminated.resize(terminated.size() - kept_);
-    for (const Pod& pod : terminated) CO_CHECK(co_await force_remove(pod, ""));
+    for (const Pod& pod : terminated) {
+        CO_CHECK(co_await force_remove(pod, ""));
+    }
     co_return {};
 }
 
@@ -89,7 +93,9 @@ Task<std::vector<std::string>> PodGcController::lost_nodes(const std::vector<Pod
 Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
     CO_TRY(const auto lost, co_await lost_nodes(pods));
     for (const Pod& pod : pods) {
-        if (std::ranges::find(lost, pod->spec.node_name) != lost.end()) CO_CHECK(co_await force_remove(pod, "PodGC: node no longer exists"));
+        if (std::ranges::find(lost, pod->spec.node_name) != lost.end()) {
+            CO_CHECK(co_await force_remove(pod, "PodGC: node no longer exists"));
+        }
     }
     co_return {};
 }

@@ -32,8 +32,10 @@ ReplicaController::ReplicaController(Context& context, std::string name, const s
       kind_(kind),
       expectations_(context.loop),
       pod_control_(context.client, context.events.get(component)),
-      pods_by_owner_(context.pods_by_owner()) {
-    depends_on(context.informers.get<Pod>())
+      pods_by_owner_(context.pods_by_owner()) {}
+
+void ReplicaController::watch_pods() {
+    depends_on(context_.informers.get<Pod>())
         .subscribe({.added = [this](const PodPointer& pod) { pod_added(*pod); },
                     .updated = [this](const PodPointer& old, const PodPointer& now) { pod_updated(*old, *now); },
                     .deleted = [this](const PodPointer& pod) { pod_deleted(*pod); }});

@@ -10,6 +10,7 @@ ReplicaSetController::ReplicaSetController(Context& context)
       siblings_(index_by_owner(sets_)),
       pods_(context.pods_by_owner()) {
     reconcile_each(sets_);
+    watch_pods();
 }
 
 Task<> ReplicaSetController::write_status(ReplicaSet set) {

@@ -43,6 +43,7 @@ ReplicationControllerController::ReplicationControllerController(Context& contex
     : ReplicaController(context, "replicationcontroller-controller", "replication-controller", ReplicationController::kind()),
       controllers_(context.informers.get<ReplicationController>()) {
     reconcile_each(controllers_);
+    watch_pods();
 }
 
 std::shared_ptr<const ReplicaSet> ReplicationControllerController::find(const client::NamespacedName& key) const {
