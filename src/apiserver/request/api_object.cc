@@ -8,6 +8,20 @@
 namespace porthole::apiserver {
 namespace {
 
+/// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names.
+void order_metadata(schema::Value& tree) {
+    schema::Value* metadata = tree.find("metadata");
+    if (!metadata || !metadata->is_object()) return;
+    schema::Object ordered;
+    schema::Object& given = metadata->as_object();
+    for (const std::string_view name : {"name", "generateName", "namespace", "uid", "resourceVersion"}) {
+        if (schema::Value* value = given.find(name)) ordered.append(std::string(name), std::move(*value));
+    }
+    for (schema::Member& member : given)
+        if (!ordered.contains(member.key)) ordered.append(std::move(member.key), std::move(member.value));
+    given = std::move(ordered);
+}
+
 ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
     const schema::Field* field = kind.type->find_field("metadata");
     CHECK(field && field->type == &ObjectMeta::schema_type());
@@ -85,6 +99,18 @@ std::string ApiObject::to_json() const {
     std::string text;
     schema::append_json(*kind_, struct_->get(), text);
     return text;
+}
+
+ApiObject::GappedJson ApiObject::to_gapped_json() && {
+    constexpr std::string_view Marker = "\"resourceVersion\":\"";
+    edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
+    if (!is_built_in()) order_metadata(edit_tree());
+    GappedJson json{.text = to_json(), .gap = 0};
+    const std::size_t found = json.text.find(Marker);
+    CHECK(found != std::string::npos);
+    json.gap = static_cast<std::uint32_t>(found + Marker.size());
+    json.text.erase(json.gap, 1);
+    return json;
 }
 
 }  // namespace porthole::apiserver

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,12 @@ public:
 
     /// JSON after apiVersion and kind.
     std::string to_json() const;
+    /// JSON with a gap for the resourceVersion that the store will give it.
+    struct GappedJson {
+        std::string text;
+        std::uint32_t gap;  ///< where the digits go
+    };
+    GappedJson to_gapped_json() &&;
 
 private:
     const void* structure() const;

@@ -151,6 +151,21 @@ Result<LabelSelector> LabelSelector::parse(std::string_view text) {
     return LabelSelector(std::move(requirements));
 }
 
+LabelSelector LabelSelector::from(const api::meta::v1::LabelSelector& selector) {
+    std::vector<Requirement> requirements;
+    for (const auto& [key, value] : selector.match_labels) requirements.push_back({key, Operator::In, {value}});
+    for (const auto& expression : selector.match_expressions) {
+        const std::string& operation = expression.operator_;
+        Requirement requirement{expression.key, Operator::In, {}};
+        if (operation == "In") requirement = {expression.key, Operator::In, expression.values};
+        if (operation == "NotIn") requirement = {expression.key, Operator::NotIn, expression.values};
+        if (operation == "Exists") requirement.operation = Operator::Exists;
+        if (operation == "DoesNotExist") requirement.operation = Operator::DoesNotExist;
+        requirements.push_back(std::move(requirement));
+    }
+    return LabelSelector(std::move(requirements));
+}
+
 bool LabelSelector::matches(const Labels& labels) const {
     return matches_by([&](const std::string& key) -> const std::string* {
         const auto found = labels.find(key);

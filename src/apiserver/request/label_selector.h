@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/meta_v1.h"
 #include "base/result.h"
 
 namespace porthole::apiserver {
@@ -24,6 +25,9 @@ public:
     explicit LabelSelector(std::vector<Requirement> requirements) : requirements_(std::move(requirements)) {}
     /// The text form of queries: "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1". Error: BadRequest.
     static Result<LabelSelector> parse(std::string_view text);
+
+    /// The API's form, with matchLabels and matchExpressions. What is no valid operator matches nothing.
+    static LabelSelector from(const api::meta::v1::LabelSelector& selector);
 
     bool empty() const { return requirements_.empty(); }
     bool matches(const Labels& labels) const;

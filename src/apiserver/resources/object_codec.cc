@@ -6,20 +6,6 @@
 namespace porthole::apiserver {
 namespace {
 
-/// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names.
-void order_metadata(schema::Value& tree) {
-    schema::Value* metadata = tree.find("metadata");
-    if (!metadata || !metadata->is_object()) return;
-    schema::Object ordered;
-    schema::Object& given = metadata->as_object();
-    for (const std::string_view name : {"name", "generateName", "namespace", "uid", "resourceVersion"}) {
-        if (schema::Value* value = given.find(name)) ordered.append(std::string(name), std::move(*value));
-    }
-    for (schema::Member& member : given)
-        if (!ordered.contains(member.key)) ordered.append(std::move(member.key), std::move(member.value));
-    given = std::move(ordered);
-}
-
 /// Changes apiVersion and, where the versions differ in more, what else a conversion does.
 ApiObject converted(const schema::Kind& to, const std::function<schema::Value(schema::Value)>& convert, ApiObject object) {
     schema::Value tree = std::move(object.edit_tree());
@@ -32,15 +18,10 @@ ApiObject converted(const schema::Kind& to, const std::function<schema::Value(sc
 }  // namespace
 
 store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
-    constexpr std::string_view Marker = "\"resourceVersion\":\"";
-    object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
-    if (!object.is_built_in()) order_metadata(object.edit_tree());
-    store::Put put{.key = std::move(key), .value = object.to_json()};
-    const std::size_t found = put.value.find(Marker);
-    CHECK(found != std::string::npos);
-    put.revision_at = static_cast<std::uint32_t>(found + Marker.size());
-    put.value.erase(*put.revision_at, 1);
-    put.attributes = std::make_shared<ObjectAttributes>(*resource.rules, object.tree());
+    auto attributes = std::make_shared<ObjectAttributes>(*resource.rules, object.tree());
+    ApiObject::GappedJson json = std::move(object).to_gapped_json();
+    store::Put put{.key = std::move(key), .value = std::move(json.text), .revision_at = json.gap};
+    put.attributes = std::move(attributes);
     return put;
 }
 

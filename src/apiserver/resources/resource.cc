@@ -21,8 +21,7 @@ std::string Resource::prefix_of(std::string_view namespace_) const {
     return namespace_.empty() ? prefix : prefix + std::string(namespace_) + '/';
 }
 
-ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules,
-                             std::map<std::string, Conversion> conversions) {
+ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules, Conversions conversions) {
     std::map<std::string, const KindRules*> rules_of;
     for (KindRules& one : rules) {
         rules_.push_back(std::make_unique<KindRules>(std::move(one)));

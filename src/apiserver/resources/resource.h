@@ -5,15 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/kinds/kind_rules.h"
+#include "apiserver/rules/conversion.h"
+#include "apiserver/rules/kind_rules.h"
 #include "schema/registry.h"
 
 namespace porthole::apiserver {
-
-/// How objects of a kind travel between the version that is stored and another one. Empty functions: only apiVersion differs.
-struct Conversion {
-    std::function<schema::Value(schema::Value)> to_stored, from_stored;
-};
 
 /// One kind in one served version.
 struct Resource {
@@ -34,7 +30,7 @@ struct Resource {
 class ResourceTable {
 public:
     /// `rules` without an entry for a kind give it the default ones.
-    ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules, std::map<std::string, Conversion> conversions);
+    ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules, Conversions conversions);
 
     /// nullptr when nothing is served there.
     const Resource* find(std::string_view group, std::string_view version, std::string_view plural) const;

@@ -1,6 +1,6 @@
 #include "api/core_v1.h"
 #include "apiserver/cache/keys.h"
-#include "apiserver/kinds/object_meta.h"
+#include "apiserver/rules/object_meta.h"
 #include "apiserver/request/name_generation.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"

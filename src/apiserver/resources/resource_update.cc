@@ -1,4 +1,4 @@
-#include "apiserver/kinds/object_meta.h"
+#include "apiserver/rules/object_meta.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
 #include "schema/fields.h"

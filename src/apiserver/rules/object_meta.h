@@ -1,6 +1,6 @@
 #pragma once
 #include "api/meta_v1.h"
-#include "apiserver/kinds/kind_rules.h"
+#include "apiserver/rules/kind_rules.h"
 
 namespace porthole::apiserver {
 

@@ -1,0 +1,33 @@
+#include "apiserver/kinds/checks.h"
+
+#include <algorithm>
+
+namespace porthole::apiserver {
+namespace {
+
+bool is_choice(std::string_view value, Choices choices) { return std::ranges::find(choices, value) != choices.end(); }
+
+}  // namespace
+
+void check_choice(const std::string& value, Choices choices, const FieldPath& path, FieldErrors& errors) {
+    if (!is_choice(value, choices)) errors.not_supported(path, value, choices);
+}
+void check_required_choice(const std::string& value, Choices choices, const FieldPath& path, FieldErrors& errors) {
+    if (check_required(value, path, errors)) check_choice(value, choices, path, errors);
+}
+void check_choice(const std::optional<std::string>& value, Choices choices, const FieldPath& path, FieldErrors& errors) {
+    if (value) check_choice(*value, choices, path, errors);
+}
+
+bool check_required(const std::string& value, const FieldPath& path, FieldErrors& errors) {
+    if (value.empty()) errors.required(path);
+    return !value.empty();
+}
+void check_format(const std::string& value, FormatCheck format, const FieldPath& path, FieldErrors& errors) {
+    if (!value.empty()) invalid_all(errors, path, value, format(value));
+}
+void check_required_format(const std::string& value, FormatCheck format, const FieldPath& path, FieldErrors& errors) {
+    if (check_required(value, path, errors)) invalid_all(errors, path, value, format(value));
+}
+
+}  // namespace porthole::apiserver

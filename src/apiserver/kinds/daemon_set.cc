@@ -1,0 +1,82 @@
+#include "api/apps_v1.h"
+#include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/workload.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::apps::v1::DaemonSet;
+using api::apps::v1::DaemonSetUpdateStrategy;
+
+constexpr const char* TemplateGeneration = "deprecated.daemonset.template.generation";
+
+void set_defaults(DaemonSet& object) {
+    auto& strategy = object.spec.update_strategy;
+    if (strategy.type.empty()) strategy.type = "RollingUpdate";
+    if (strategy.type == "RollingUpdate") {
+        if (!strategy.rolling_update) strategy.rolling_update.emplace();
+        if (!strategy.rolling_update->max_unavailable) strategy.rolling_update->max_unavailable = IntOrString(1);
+        if (!strategy.rolling_update->max_surge) strategy.rolling_update->max_surge = IntOrString(0);
+    }
+    if (!object.spec.revision_history_limit) object.spec.revision_history_limit = 10;
+    default_pod_spec(object.spec.template_.spec);
+}
+
+std::int64_t template_generation(const DaemonSet& object) {
+    const auto found = object.metadata.annotations.find(TemplateGeneration);
+    return found == object.metadata.annotations.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
+}
+
+void prepare_for_create(DaemonSet& object, const WriteContext&) {
+    if (template_generation(object) < 1) object.metadata.annotations[TemplateGeneration] = "1";
+}
+
+void prepare_for_update(DaemonSet& object, const DaemonSet& old, const WriteContext&) {
+    const bool changed = !(object.spec.template_ == old.spec.template_);
+    object.metadata.annotations[TemplateGeneration] = std::to_string(template_generation(old) + (changed ? 1 : 0));
+}
+
+void validate_strategy(const DaemonSetUpdateStrategy& strategy, const FieldPath& path, FieldErrors& errors) {
+    if (strategy.type == "OnDelete") return;
+    if (strategy.type != "RollingUpdate") return errors.not_supported(path, strategy.type, {"OnDelete", "RollingUpdate"});
+    const FieldPath rolling = path / "rollingUpdate";
+    if (!strategy.rolling_update) return errors.required(rolling);
+    const IntOrString unavailable = strategy.rolling_update->max_unavailable.value_or(0);
+    const IntOrString surge = strategy.rolling_update->max_surge.value_or(0);
+    check_amount(unavailable, rolling / "maxUnavailable", errors);
+    check_amount(surge, rolling / "maxSurge", errors);
+    check_at_most_whole(unavailable, rolling / "maxUnavailable", errors);
+    check_at_most_whole(surge, rolling / "maxSurge", errors);
+    if (number_in(unavailable) != 0 && number_in(surge) != 0)
+        errors.invalid(rolling / "maxSurge", surge.to_string(), "may not be set when maxUnavailable is non-zero");
+    if (number_in(unavailable) == 0 && number_in(surge) == 0)
+        errors.required(rolling / "maxUnavailable", "cannot be 0 when maxSurge is 0");
+}
+
+void validate(const DaemonSet& object, FieldErrors& errors) {
+    const FieldPath path = "spec";
+    validate_selector_and_template(object.spec.selector, object.spec.template_, path, "daemonset", errors);
+    validate_lasting_template(object.spec.template_, path / "template", "DaemonSet", errors);
+    check_not_negative(object.spec.min_ready_seconds, path / "minReadySeconds", errors);
+    validate_strategy(object.spec.update_strategy, path / "updateStrategy", errors);
+    if (object.spec.revision_history_limit) check_not_negative(*object.spec.revision_history_limit, path / "revisionHistoryLimit", errors);
+}
+
+void validate_update(const DaemonSet& object, const DaemonSet& old, FieldErrors& errors) {
+    validate(object, errors);
+    check_selector_unchanged(object.spec.selector, old.spec.selector, errors);
+}
+
+}  // namespace
+
+KindRules daemon_set_rules() {
+    KindRules rules = rules_for<DaemonSet>({.set_defaults = set_defaults,
+                                            .prepare_for_create = prepare_for_create,
+                                            .prepare_for_update = prepare_for_update,
+                                            .validate = validate,
+                                            .validate_update = validate_update});
+    rules.generation = Generation::OnSpecChange;
+    return rules;
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,21 @@
+#pragma once
+#include <vector>
+
+#include "apiserver/rules/conversion.h"
+#include "apiserver/rules/kind_rules.h"
+
+namespace porthole::apiserver {
+
+class ServiceAllocator;
+
+/// What rules need beyond the objects; outlives them.
+struct KindEnvironment {
+    ServiceAllocator& services;
+};
+
+/// Every kind with rules of its own. All others are served by their tables alone.
+std::vector<KindRules> kind_rules(const KindEnvironment& environment);
+/// The kinds whose versions differ in more than their apiVersion.
+Conversions kind_conversions();
+
+}  // namespace porthole::apiserver

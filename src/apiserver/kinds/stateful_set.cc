@@ -1,0 +1,93 @@
+#include "api/apps_v1.h"
+#include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/workload.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::apps::v1::StatefulSet;
+using api::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicy;
+using api::apps::v1::StatefulSetSpec;
+
+constexpr std::string_view SpecIsFixed =
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+void set_defaults(StatefulSet& object) {
+    StatefulSetSpec& spec = object.spec;
+    if (spec.pod_management_policy.empty()) spec.pod_management_policy = "OrderedReady";
+    if (spec.update_strategy.type.empty()) {
+        spec.update_strategy.type = "RollingUpdate";
+        if (!spec.update_strategy.rolling_update) spec.update_strategy.rolling_update.emplace();
+    }
+    if (spec.update_strategy.type == "RollingUpdate" && spec.update_strategy.rolling_update && !spec.update_strategy.rolling_update->partition)
+        spec.update_strategy.rolling_update->partition = 0;
+    if (!spec.persistent_volume_claim_retention_policy) spec.persistent_volume_claim_retention_policy.emplace();
+    auto& retention = *spec.persistent_volume_claim_retention_policy;
+    if (retention.when_deleted.empty()) retention.when_deleted = "Retain";
+    if (retention.when_scaled.empty()) retention.when_scaled = "Retain";
+    if (!spec.replicas) spec.replicas = 1;
+    if (!spec.revision_history_limit) spec.revision_history_limit = 10;
+    default_pod_spec(spec.template_.spec);
+    for (auto& claim : spec.volume_claim_templates) {
+        if (claim.status.phase.empty()) claim.status.phase = "Pending";
+        if (!claim.spec.volume_mode) claim.spec.volume_mode = "Filesystem";
+    }
+}
+
+void validate(const StatefulSet& object, FieldErrors& errors) {
+    const FieldPath path = "spec";
+    const StatefulSetSpec& spec = object.spec;
+    if (spec.pod_management_policy.empty()) errors.required(path / "podManagementPolicy");
+    else if (!is_one_of(spec.pod_management_policy, {"OrderedReady", "Parallel"}))
+        errors.invalid(path / "podManagementPolicy", spec.pod_management_policy, "must be 'OrderedReady' or 'Parallel'");
+    const auto& strategy = spec.update_strategy;
+    const FieldPath update = path / "updateStrategy";
+    if (!is_one_of(strategy.type, {"RollingUpdate", "OnDelete"})) errors.invalid(update, strategy.type, "must be 'RollingUpdate' or 'OnDelete'");
+    if (strategy.type == "OnDelete" && strategy.rolling_update)
+        errors.invalid(update / "rollingUpdate", "", "only allowed for updateStrategy 'RollingUpdate'");
+    if (strategy.rolling_update) {
+        check_not_negative(strategy.rolling_update->partition.value_or(0), update / "rollingUpdate" / "partition", errors);
+        if (const auto& unavailable = strategy.rolling_update->max_unavailable) {
+            check_amount(*unavailable, update / "rollingUpdate" / "maxUnavailable", errors);
+            check_at_most_whole(*unavailable, update / "rollingUpdate" / "maxUnavailable", errors);
+            if (number_in(*unavailable) == 0)
+                errors.invalid(update / "rollingUpdate" / "maxUnavailable", unavailable->to_string(), "cannot be 0");
+        }
+    }
+    if (const auto& retention = spec.persistent_volume_claim_retention_policy) {
+        const FieldPath at = path / "persistentVolumeClaimRetentionPolicy";
+        if (!is_one_of(retention->when_deleted, {"Retain", "Delete"})) errors.not_supported(at / "whenDeleted", retention->when_deleted, {"Delete", "Retain"});
+        if (!is_one_of(retention->when_scaled, {"Retain", "Delete"})) errors.not_supported(at / "whenScaled", retention->when_scaled, {"Delete", "Retain"});
+    }
+    check_not_negative(spec.replicas.value_or(0), path / "replicas", errors);
+    check_not_negative(spec.min_ready_seconds, path / "minReadySeconds", errors);
+    if (spec.ordinals) check_not_negative(spec.ordinals->start, path / "ordinals.start", errors);
+    validate_selector_and_template(spec.selector, spec.template_, path, "statefulset", errors);
+    validate_lasting_template(spec.template_, path / "template", "StatefulSet", errors);
+}
+
+void validate_create(const StatefulSet& object, FieldErrors& errors) { validate(object, errors); }
+
+void validate_update(const StatefulSet& object, const StatefulSet& old, FieldErrors& errors) {
+    validate(object, errors);
+    StatefulSetSpec fixed = object.spec;
+    fixed.replicas = old.spec.replicas;
+    fixed.ordinals = old.spec.ordinals;
+    fixed.template_ = old.spec.template_;
+    fixed.update_strategy = old.spec.update_strategy;
+    fixed.revision_history_limit = old.spec.revision_history_limit;
+    fixed.persistent_volume_claim_retention_policy = old.spec.persistent_volume_claim_retention_policy;
+    fixed.min_ready_seconds = old.spec.min_ready_seconds;
+    if (!(fixed == old.spec)) errors.forbidden("spec", SpecIsFixed);
+}
+
+}  // namespace
+
+KindRules stateful_set_rules() {
+    KindRules rules = rules_for<StatefulSet>({.set_defaults = set_defaults, .validate = validate_create, .validate_update = validate_update});
+    rules.generation = Generation::OnSpecChange;
+    return rules;
+}
+
+}  // namespace porthole::apiserver
