@@ -1,4 +1,3 @@
-#include <libmnl/libmnl.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <sys/socket.h>
@@ -7,6 +6,7 @@
 #include <cstring>
 
 #include "net/linux/conntrack.h"
+#include "net/linux/netlink.h"
 
 namespace porthole::net {
 
@@ -28,28 +28,25 @@ IpAddress address_of(const nlattr* attribute) {
 }
 
 void read_tuple(const nlattr* nested, Tuple& tuple) {
-    const nlattr* part = nullptr;
-    mnl_attr_for_each_nested(part, nested) {
-        const nlattr* field = nullptr;
-        if (mnl_attr_get_type(part) == CTA_TUPLE_IP) {
-            mnl_attr_for_each_nested(field, part) {
-                if (mnl_attr_get_type(field) == CTA_IP_V4_SRC) tuple.source = address_of(field);
-                if (mnl_attr_get_type(field) == CTA_IP_V4_DST) tuple.destination = address_of(field);
+    for_each_nested(nested, [&](const nlattr* part) {
+        const std::uint16_t type = mnl_attr_get_type(part);
+        for_each_nested(part, [&](const nlattr* field) {
+            const std::uint16_t name = mnl_attr_get_type(field);
+            if (type == CTA_TUPLE_IP) {
+                if (name == CTA_IP_V4_SRC) tuple.source = address_of(field);
+                if (name == CTA_IP_V4_DST) tuple.destination = address_of(field);
+            } else if (type == CTA_TUPLE_PROTO) {
+                if (name == CTA_PROTO_NUM) tuple.protocol = mnl_attr_get_u8(field);
+                if (name == CTA_PROTO_SRC_PORT) tuple.source_port = ntohs(mnl_attr_get_u16(field));
+                if (name == CTA_PROTO_DST_PORT) tuple.destination_port = ntohs(mnl_attr_get_u16(field));
             }
-        } else if (mnl_attr_get_type(part) == CTA_TUPLE_PROTO) {
-            mnl_attr_for_each_nested(field, part) {
-                if (mnl_attr_get_type(field) == CTA_PROTO_NUM) tuple.protocol = mnl_attr_get_u8(field);
-                if (mnl_attr_get_type(field) == CTA_PROTO_SRC_PORT) tuple.source_port = ntohs(mnl_attr_get_u16(field));
-                if (mnl_attr_get_type(field) == CTA_PROTO_DST_PORT) tuple.destination_port = ntohs(mnl_attr_get_u16(field));
-            }
-        }
-    }
+        });
+    });
 }
 
 int read_connection(const nlmsghdr* message, void* into) {
     Connection connection;
-    const nlattr* attribute = nullptr;
-    mnl_attr_for_each(attribute, message, sizeof(nfgenmsg)) {
+    for_each_attribute<nfgenmsg>(message, [&](const nlattr* attribute) {
         if (mnl_attr_get_type(attribute) == CTA_TUPLE_ORIG) {
             read_tuple(attribute, connection.original);
             const char* bytes = static_cast<const char*>(mnl_attr_get_payload(attribute));
@@ -57,7 +54,7 @@ int read_connection(const nlmsghdr* message, void* into) {
         } else if (mnl_attr_get_type(attribute) == CTA_TUPLE_REPLY) {
             read_tuple(attribute, connection.reply);
         }
-    }
+    });
     static_cast<std::vector<Connection>*>(into)->push_back(std::move(connection));
     return MNL_CB_OK;
 }
@@ -82,29 +79,13 @@ nlmsghdr* start_message(char* buffer, std::uint16_t type, std::uint16_t flags) {
     return message;
 }
 
-using Socket = std::unique_ptr<mnl_socket, int (*)(mnl_socket*)>;
-
-/// Sends and reads answers until the last. Errors of single entries (gone meanwhile) are the caller's to judge.
-Result<void> exchange(mnl_socket* socket, const nlmsghdr* message, mnl_cb_t callback, void* context) {
-    if (mnl_socket_sendto(socket, message, message->nlmsg_len) < 0) return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno));
-    std::vector<char> buffer(static_cast<std::size_t>(MNL_SOCKET_DUMP_SIZE));
-    for (;;) {
-        const ssize_t count = mnl_socket_recvfrom(socket, buffer.data(), buffer.size());
-        if (count < 0) return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno));
-        const int state = mnl_cb_run(buffer.data(), static_cast<std::size_t>(count), 1, mnl_socket_get_portid(socket), callback, context);
-        if (state < 0) return Error(errno == ENOENT ? Reason::NotFound : Reason::Io, std::string("conntrack: ") + std::strerror(errno));
-        if (state == MNL_CB_STOP) return {};
-    }
-}
+Error failure() { return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno)); }
 
 Result<std::size_t> forget_matching(const std::vector<ConntrackFilter>& filters) {
-    const Socket socket(mnl_socket_open(NETLINK_NETFILTER), mnl_socket_close);
-    if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) {
-        return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno));
-    }
+    NetlinkSocket socket(NETLINK_NETFILTER);
     char request[1024];
     std::vector<Connection> connections;
-    TRY_VOID(exchange(socket.get(), start_message(request, IPCTNL_MSG_CT_GET, NLM_F_DUMP), read_connection, &connections));
+    if (!socket.exchange(start_message(request, IPCTNL_MSG_CT_GET, NLM_F_DUMP), read_connection, &connections)) return failure();
 
     std::size_t forgotten = 0;
     for (const Connection& connection : connections) {
@@ -112,9 +93,8 @@ Result<std::size_t> forget_matching(const std::vector<ConntrackFilter>& filters)
         if (!wanted) continue;
         nlmsghdr* message = start_message(request, IPCTNL_MSG_CT_DELETE, NLM_F_ACK);
         mnl_attr_put(message, CTA_TUPLE_ORIG | NLA_F_NESTED, connection.original_attribute.size(), connection.original_attribute.data());
-        const auto deleted = exchange(socket.get(), message, nullptr, nullptr);
-        if (deleted) ++forgotten;
-        else if (deleted.error().reason != Reason::NotFound) return deleted.error();
+        if (socket.exchange(message)) ++forgotten;
+        else if (errno != ENOENT) return failure();  // ENOENT: it has ended meanwhile
     }
     return forgotten;
 }

@@ -1,10 +1,9 @@
 #include "net/linux/nft.h"
 
-#include <arpa/inet.h>
-#include <libmnl/libmnl.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 
+#include "net/linux/netlink.h"
 #include "runtime/sync.h"
 
 namespace porthole::net {
@@ -12,30 +11,25 @@ namespace porthole::net {
 namespace {
 
 int read_generation(const nlmsghdr* message, void* into) {
-    const nlattr* attribute = nullptr;
-    mnl_attr_for_each(attribute, message, sizeof(nfgenmsg)) {
+    for_each_attribute<nfgenmsg>(message, [&](const nlattr* attribute) {
         if (mnl_attr_get_type(attribute) == NFTA_GEN_ID) {
             *static_cast<std::optional<std::uint32_t>*>(into) = ntohl(mnl_attr_get_u32(attribute));
         }
-    }
+    });
     return MNL_CB_OK;
 }
 
 std::optional<std::uint32_t> ask_generation() {
-    const std::unique_ptr<mnl_socket, int (*)(mnl_socket*)> socket(mnl_socket_open(NETLINK_NETFILTER), mnl_socket_close);
-    if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) return std::nullopt;
-    char buffer[1024];
+    char buffer[128];
     nlmsghdr* message = mnl_nlmsg_put_header(buffer);
     message->nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN;
-    message->nlmsg_flags = NLM_F_REQUEST;
+    message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
     message->nlmsg_seq = 1;
     auto* header = static_cast<nfgenmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(nfgenmsg)));
     header->nfgen_family = AF_UNSPEC;
     header->version = NFNETLINK_V0;
-    if (mnl_socket_sendto(socket.get(), message, message->nlmsg_len) < 0) return std::nullopt;
-    const ssize_t count = mnl_socket_recvfrom(socket.get(), buffer, sizeof buffer);
     std::optional<std::uint32_t> generation;
-    if (count > 0) mnl_cb_run(buffer, static_cast<std::size_t>(count), 1, mnl_socket_get_portid(socket.get()), read_generation, &generation);
+    NetlinkSocket(NETLINK_NETFILTER).exchange(message, read_generation, &generation);
     return generation;
 }
 

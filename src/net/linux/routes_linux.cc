@@ -1,5 +1,4 @@
 #include <ifaddrs.h>
-#include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -9,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "net/linux/netlink.h"
 #include "net/linux/routes.h"
 
 namespace porthole::net {
@@ -35,8 +35,7 @@ int read_route(const nlmsghdr* message, void* into) {
     if (header->rtm_family != AF_INET || header->rtm_protocol != OwnProtocol) return MNL_CB_OK;
     Route route;
     IpAddress destination;
-    const nlattr* attribute = nullptr;
-    mnl_attr_for_each(attribute, message, sizeof(rtmsg)) {
+    for_each_attribute<rtmsg>(message, [&](const nlattr* attribute) {
         switch (mnl_attr_get_type(attribute)) {
             case RTA_DST: destination = address_of(attribute); break;
             case RTA_GATEWAY: route.gateway = address_of(attribute); break;
@@ -47,7 +46,7 @@ int read_route(const nlmsghdr* message, void* into) {
                 break;
             }
         }
-    }
+    });
     route.destination = IpPrefix(destination, header->rtm_dst_len);
     if (header->rtm_type == RTN_LOCAL) route.kind = Route::Kind::Local;
     if (header->rtm_type == RTN_UNREACHABLE) route.kind = Route::Kind::Unreachable;
@@ -58,10 +57,9 @@ int read_route(const nlmsghdr* message, void* into) {
 int read_default_device(const nlmsghdr* message, void* into) {
     const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(message));
     if (header->rtm_family != AF_INET || header->rtm_dst_len != 0 || header->rtm_table != RT_TABLE_MAIN) return MNL_CB_OK;
-    const nlattr* attribute = nullptr;
-    mnl_attr_for_each(attribute, message, sizeof(rtmsg)) {
+    for_each_attribute<rtmsg>(message, [&](const nlattr* attribute) {
         if (mnl_attr_get_type(attribute) == RTA_OIF) *static_cast<unsigned*>(into) = mnl_attr_get_u32(attribute);
-    }
+    });
     return MNL_CB_OK;
 }
 
@@ -161,20 +159,8 @@ private:
         return {};
     }
 
-    /// False with errno set.
     static bool exchange(const nlmsghdr* message, mnl_cb_t callback, void* context) {
-        const std::unique_ptr<mnl_socket, int (*)(mnl_socket*)> socket(mnl_socket_open(NETLINK_ROUTE), mnl_socket_close);
-        if (!socket || mnl_socket_bind(socket.get(), 0, MNL_SOCKET_AUTOPID) < 0) return false;
-        if (mnl_socket_sendto(socket.get(), message, message->nlmsg_len) < 0) return false;
-        std::vector<char> buffer(static_cast<std::size_t>(MNL_SOCKET_DUMP_SIZE));
-        for (;;) {
-            const ssize_t count = mnl_socket_recvfrom(socket.get(), buffer.data(), buffer.size());
-            if (count < 0) return false;
-            const int state =
-                mnl_cb_run(buffer.data(), static_cast<std::size_t>(count), 1, mnl_socket_get_portid(socket.get()), callback, context);
-            if (state < 0) return false;
-            if (state == MNL_CB_STOP) return true;
-        }
+        return NetlinkSocket(NETLINK_ROUTE).exchange(message, callback, context);
     }
 };
 

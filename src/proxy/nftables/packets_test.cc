@@ -16,9 +16,10 @@
 #include <mutex>
 #include <thread>
 
-#include "proxy/nftables/executor.h"
+#include "net/linux/nft.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/asio_loop.h"
+#include "runtime/process_linux.h"
 #include "runtime/scope.h"
 
 namespace porthole::proxy {
@@ -186,21 +187,21 @@ protected:
     }
 
     void apply(const std::string& text) {
-        const auto error = node_.run([text]() -> std::string {
-            AsioLoop loop;
-            const auto pool = make_thread_pool(1);  // made in this thread, so it is in this namespace
-            const auto executor = make_libnft_executor(*pool);
+        AsioLoop loop;
+        std::string error = "not run";
+        {
+            const auto pool = make_thread_pool(2);
+            const auto processes = make_process_runner(*pool);
+            const auto nft = net::make_nft_executor(*processes, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
             Scope scope(loop);
-            std::string error;
-            scope.spawn([](NftExecutor& executor, std::string text, std::string& error, AsioLoop& loop) -> Task<> {
-                const auto result = co_await executor.run(text);
-                if (!result) error = result.error().message;
+            scope.spawn([](net::NftExecutor& nft, std::string text, std::string& error, AsioLoop& loop) -> Task<> {
+                const auto result = co_await nft.run(std::move(text));
+                error = result ? "" : result.error().message;
                 loop.stop();
                 co_return {};
-            }(*executor, text, error, loop));
+            }(*nft, text, error, loop));
             loop.run();
-            return error;
-        });
+        }
         ASSERT_EQ(error, "") << text;
     }
     void sync() {

@@ -1,6 +1,7 @@
 #include "proxy/nftables/rules.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace porthole::proxy {
 
@@ -63,6 +64,20 @@ std::vector<Backend> assign_slots(std::vector<Backend> slots, const std::vector<
     return slots;
 }
 
+/// Of the chains in a text of ours: a rule is a line between "chain x {" and "}" that gives no hook.
+std::map<std::string, std::size_t> count_rules(const std::string& text) {
+    std::map<std::string, std::size_t> counts;
+    std::istringstream lines(text);
+    std::string line;
+    std::size_t* chain = nullptr;
+    while (std::getline(lines, line)) {
+        if (line.starts_with("\tchain ")) chain = &counts[line.substr(7, line.find(" {") - 7)];
+        else if (line == "\t}") chain = nullptr;
+        else if (chain && !line.starts_with("\t\ttype ")) ++*chain;
+    }
+    return counts;
+}
+
 }  // namespace
 
 /// Collects the parts of one transaction: chains first, then what goes, then what comes, each map in one command.
@@ -104,10 +119,11 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     const std::string& name = options_.table;
     std::string text = "add table ip " + name + "\n";
     if (from_scratch) text += "delete table ip " + name + "\nadd table ip " + name + "\n";
-    text += base_rules();
+    const std::string base = base_rules();
+    text += base;
 
     auto before = std::exchange(programmed_, {});
-    chains_.clear();
+    rule_counts_ = count_rules(base);
     cluster_ips_.clear();
     hairpins_.clear();
     Batch batch(name);
@@ -231,7 +247,7 @@ std::vector<RuleSet::Element> RuleSet::elements(const FrontendKey& key, const Pr
 }
 
 void RuleSet::require_chain(const std::string& name, Batch& batch) {
-    if (!chains_.insert(name).second) return;
+    if (rule_counts_.contains(name)) return;
     std::string rules;
     const auto rule = [&](const std::string& line) { rules.append("\t\t").append(line).append("\n"); };
     const std::string mark = "meta mark set meta mark or " + std::to_string(options_.masquerade_mark);
@@ -243,6 +259,7 @@ void RuleSet::require_chain(const std::string& name, Batch& batch) {
                  " update @affinity { ct original ip saddr . ct original ip daddr . meta l4proto . ct original proto-dst timeout " +
                  seconds + " : ip daddr . th dport }");
         }
+        rule_counts_[name] = static_cast<std::size_t>(std::ranges::count(rules, '\n'));
         batch.chain(name, rules);
         return;
     }
@@ -256,6 +273,7 @@ void RuleSet::require_chain(const std::string& name, Batch& batch) {
         if (sticky) rule("meta l4proto " + name + " dnat ip to ip saddr . ip daddr . meta l4proto . th dport map @affinity");
         rule("dnat ip to ip daddr . " + name + " dport . numgen random mod " + count + offset + " map @endpoints-" + name);
     }
+    rule_counts_[name] = static_cast<std::size_t>(std::ranges::count(rules, '\n'));
     batch.chain(name, rules);
 }
 

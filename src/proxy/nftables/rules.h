@@ -49,8 +49,9 @@ public:
     };
     std::vector<Loss> take_losses() { return std::move(losses_); }
 
-    /// What the kernel's maps must contain: name of map or set → keys.
+    /// What the kernel must have: elements by map or set ("key : data", or "key"), and the number of rules by chain.
     std::map<std::string, std::set<std::string>> expected_elements() const;
+    const std::map<std::string, std::size_t>& expected_rules() const { return rule_counts_; }
     const RuleOptions& options() const { return options_; }
     /// Removes the table, whether it is there or not.
     std::string remove_table() const { return "table ip " + options_.table + "\ndelete table ip " + options_.table + "\n"; }
@@ -78,7 +79,7 @@ private:
 
     RuleOptions options_;
     std::map<FrontendKey, Programmed> programmed_;
-    std::set<std::string> chains_;
+    std::map<std::string, std::size_t> rule_counts_;  // by chain
     std::map<IpAddress, int> cluster_ips_;  // with number of frontends
     std::set<IpAddress> hairpins_;
     std::vector<Loss> losses_;

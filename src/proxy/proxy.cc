@@ -1,0 +1,215 @@
+#include "proxy/proxy.h"
+
+#include <netinet/in.h>
+
+#include "proxy/convert.h"
+#include "proxy/nftables/listing.h"
+
+namespace porthole::proxy {
+
+namespace {
+
+namespace core = api::core::v1;
+namespace discovery = api::discovery::v1;
+using namespace std::chrono_literals;
+
+template <class T>
+std::string key(const T& object) {
+    return client::key_of(object).text();
+}
+
+/// Protocols without connections of their own: the kernel goes on sending to a backend that has gone until told otherwise.
+std::optional<std::uint8_t> tracked_protocol(Protocol protocol) {
+    switch (protocol) {
+        case Protocol::Tcp: return std::nullopt;
+        case Protocol::Udp: return IPPROTO_UDP;
+        case Protocol::Sctp: return IPPROTO_SCTP;
+    }
+    return std::nullopt;
+}
+
+std::string element(const FrontendKey& frontend) {
+    return frontend.address.to_string() + " . " + to_string(frontend.protocol) + " . " + std::to_string(frontend.port);
+}
+
+}  // namespace
+
+Proxy::Proxy(ProxyContext context, ProxyOptions options)
+    : context_(std::move(context)),
+      options_(std::move(options)),
+      services_(context_.informers.get<core::Service>()),
+      slices_(context_.informers.get<discovery::EndpointSlice>()),
+      nodes_(context_.informers.get<core::Node>()),
+      table_(NodeView{.name = options_.node_name}),
+      rules_(options_.rules) {
+    follow();
+}
+
+void Proxy::follow() {
+    const auto service_seen = [this](const core::Service& service) {
+        auto info = service_info(service);
+        if (info) table_.set_service(*std::move(info));
+        else table_.remove_service(key(service));
+        changed();
+    };
+    services_.subscribe({.added = [=](const auto& now) { service_seen(*now); },
+                         .updated = [=](const auto&, const auto& now) { service_seen(*now); },
+                         .deleted =
+                             [this](const auto& last) {
+                                 table_.remove_service(key(*last));
+                                 changed();
+                             }});
+    const auto slice_seen = [this](const discovery::EndpointSlice& slice) {
+        auto info = slice_info(slice);
+        if (info) table_.set_slice(*std::move(info));
+        else table_.remove_slice(key(slice));
+        changed();
+    };
+    slices_.subscribe({.added = [=](const auto& now) { slice_seen(*now); },
+                       .updated = [=](const auto&, const auto& now) { slice_seen(*now); },
+                       .deleted =
+                           [this](const auto& last) {
+                               table_.remove_slice(key(*last));
+                               changed();
+                           }});
+    const auto node_seen = [this](const core::Node& node) {
+        if (node.metadata.name != options_.node_name) return;
+        table_.set_node(node_view(node));
+        if (table_.changed()) changed();
+    };
+    nodes_.subscribe({.added = [=](const auto& now) { node_seen(*now); },
+                      .updated = [=](const auto&, const auto& now) { node_seen(*now); }});
+}
+
+void Proxy::changed() {
+    if (!pending_since_) pending_since_ = context_.loop.now();
+    wake_.set();
+}
+
+Task<> Proxy::run() {
+    for (client::InformerCore* source : {&services_.core(), &slices_.core(), &nodes_.core()}) {
+        CO_CHECK(co_await source->wait_for_sync());
+    }
+    Duration pause = 100ms;
+    for (;;) {
+        wake_.reset();
+        const auto done = co_await sync();
+        if (!done) {
+            if (done.error().reason == Reason::Cancelled) co_return done.error();
+            ++counts_.failures;
+            synced_ = false;
+            context_.log.warn("service rules not programmed", {{"error", done.error().message}});
+            CO_CHECK(co_await context_.loop.sleep(pause));
+            pause = std::min<Duration>(pause * 2, 30s);
+            continue;
+        }
+        pause = 100ms;
+        const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
+        if (woken) continue;
+        if (woken.error().reason != Reason::Timeout) co_return woken.error();
+        if (const auto checked = co_await check(); !checked && checked.error().reason == Reason::Cancelled) co_return checked.error();
+    }
+}
+
+Task<> Proxy::sync() {
+    const std::set<FrontendKey> changed = table_.update();
+    if (context_.health) context_.health->set_health(table_.health());
+    const auto pending = std::exchange(pending_since_, std::nullopt);
+    std::string text = synced_ ? rules_.change(table_, changed) : rules_.full(table_, from_scratch_);
+    std::vector<RuleSet::Loss> losses = rules_.take_losses();
+    if (!text.empty()) {
+        const bool whole = !synced_;
+        // Whatever happens from here on, the kernel no longer surely has what rules_ believes.
+        synced_ = false;
+        const auto applied = co_await apply(std::move(text));
+        if (!applied) {
+            pending_since_ = pending ? pending : context_.loop.now();
+            if (whole) from_scratch_ = true;
+            co_return applied.error();
+        }
+        ++(whole ? counts_.full_syncs : counts_.partial_syncs);
+        synced_ = true;
+        from_scratch_ = false;
+    }
+    last_synced_ = context_.loop.now();
+    const auto forgotten = co_await forget_lost_connections(std::move(losses));
+    if (!forgotten) {
+        if (forgotten.error().reason == Reason::Cancelled) co_return forgotten.error();
+        context_.log.warn("connections of removed endpoints stay", {{"error", forgotten.error().message}});
+    }
+    co_return {};
+}
+
+Task<> Proxy::apply(std::string text) {
+    const bool others_changed = generation_ && context_.nft.generation() != generation_;
+    CO_CHECK(co_await context_.nft.run(std::move(text)));
+    // If someone else changed rules before us, the old number stays, so that the next check looks.
+    if (!others_changed) generation_ = context_.nft.generation();
+    co_return {};
+}
+
+Task<> Proxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
+    std::vector<net::ConntrackFilter> filters;
+    bool sticky = false;
+    for (const RuleSet::Loss& loss : losses) {
+        sticky = sticky || (loss.sticky && !loss.lost.empty());
+        const auto protocol = tracked_protocol(loss.frontend.protocol);
+        if (!protocol) continue;
+        net::ConntrackFilter filter{.protocol = *protocol, .destination = loss.frontend.address, .port = loss.frontend.port};
+        if (loss.first_backends) filters.push_back(filter);
+        for (const Backend& backend : loss.lost) {
+            filter.backend = backend.address;
+            filter.backend_port = backend.port;
+            filters.push_back(filter);
+        }
+    }
+    if (sticky) CO_CHECK(co_await forget_lost_clients(losses));
+    if (!filters.empty()) CO_CHECK(co_await context_.conntrack.forget(std::move(filters)));
+    co_return {};
+}
+
+/// Session affinity must not lead a client to an endpoint that has gone.
+Task<> Proxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
+    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + options_.rules.table + " affinity\n"));
+    CO_TRY(const Listing listing, read_listing(json));
+    std::set<std::string> lost;  // "frontend : backend", as the listing has it behind the client's address
+    for (const RuleSet::Loss& loss : losses) {
+        for (const Backend& backend : loss.lost) {
+            lost.insert(element(loss.frontend) + " : " + backend.address.to_string() + " . " + std::to_string(backend.port));
+        }
+    }
+    std::string commands;
+    const auto map = listing.elements.find("affinity");
+    if (map == listing.elements.end()) co_return {};
+    for (const std::string& entry : map->second) {
+        const std::size_t client_end = entry.find(" . ");
+        if (client_end == std::string::npos || !lost.contains(entry.substr(client_end + 3))) continue;
+        commands += "delete element ip " + options_.rules.table + " affinity { " + entry.substr(0, entry.find(" : ")) + " }\n";
+    }
+    if (!commands.empty()) CO_CHECK(co_await apply(std::move(commands)));
+    co_return {};
+}
+
+Task<> Proxy::check() {
+    if (generation_ && context_.nft.generation() == generation_) co_return {};
+    const auto before = context_.nft.generation();
+    const auto json = co_await context_.nft.list_json("list table ip " + options_.rules.table + "\n");
+    if (!json && json.error().reason == Reason::Cancelled) co_return json.error();
+    const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
+    bool intact = listing.has_value();
+    if (intact) {
+        for (const auto& [set, elements] : rules_.expected_elements()) intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
+        for (const auto& [chain, count] : rules_.expected_rules()) intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
+    }
+    generation_ = before;
+    if (intact) co_return {};
+    context_.log.warn("service rules were changed by someone else, writing them again");
+    ++counts_.repairs;
+    synced_ = false;
+    from_scratch_ = !listing.has_value();
+    co_return {};
+}
+
+Task<> Proxy::remove_rules() { return context_.nft.run(rules_.remove_table()); }
+
+}  // namespace porthole::proxy

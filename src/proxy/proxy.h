@@ -1,0 +1,89 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "api/discovery_v1.h"
+#include "base/log.h"
+#include "client/informer.h"
+#include "net/linux/conntrack.h"
+#include "net/linux/nft.h"
+#include "proxy/nftables/rules.h"
+
+namespace porthole::proxy {
+
+/// Gets told what the health-check node ports have to say.
+class HealthListener {
+public:
+    virtual ~HealthListener() = default;
+    virtual void set_health(const std::map<std::uint16_t, ServiceTable::Health>& health) = 0;
+};
+
+/// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
+struct ProxyContext {
+    EventLoop& loop;
+    client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
+    net::NftExecutor& nft;
+    net::Conntrack& conntrack;
+    HealthListener* health = nullptr;
+    Logger log;
+};
+
+struct ProxyOptions {
+    std::string node_name;
+    RuleOptions rules;
+    Duration check_interval = std::chrono::seconds(30);  ///< between looks at what the kernel really has
+};
+
+struct ProxyCounts {
+    std::uint64_t full_syncs = 0, partial_syncs = 0, failures = 0, repairs = 0;
+};
+
+/// The service proxy of a node as a component.
+///
+/// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
+/// or when someone else has tampered with the table, it is written whole again. The rules stay when it ends, so that traffic
+/// flows on while the agent restarts; remove_rules() is for taking the node down.
+class Proxy {
+public:
+    Proxy(ProxyContext context, ProxyOptions options);
+    Proxy(const Proxy&) = delete;
+
+    /// Waits for the first lists, then works until cancelled.
+    Task<> run();
+    Task<> remove_rules();
+
+    const ProxyCounts& counts() const { return counts_; }
+    /// Everything known has been programmed.
+    bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
+    /// When the kernel last was in step, and since when a change waits: for health answers.
+    MonotonicTime last_synced() const { return last_synced_; }
+    std::optional<MonotonicTime> pending_since() const { return pending_since_; }
+
+private:
+    void follow();
+    void changed();
+    Task<> sync();
+    Task<> apply(std::string text);
+    Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
+    Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
+    Task<> check();
+
+    ProxyContext context_;
+    ProxyOptions options_;
+    client::Informer<api::core::v1::Service>& services_;
+    client::Informer<api::discovery::v1::EndpointSlice>& slices_;
+    client::Informer<api::core::v1::Node>& nodes_;
+
+    ServiceTable table_;
+    RuleSet rules_;
+    Event wake_;
+    bool synced_ = false;        // the kernel has what rules_ believes
+    bool from_scratch_ = false;  // the table's layout is not ours
+    std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
+    MonotonicTime last_synced_{};
+    std::optional<MonotonicTime> pending_since_;
+    ProxyCounts counts_;
+};
+
+}  // namespace porthole::proxy

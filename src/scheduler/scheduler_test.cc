@@ -1,0 +1,166 @@
+#include "scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "client/pods.h"
+#include "runtime/sim/sim_loop.h"
+
+namespace porthole::scheduler {
+namespace {
+
+namespace core = api::core::v1;
+using namespace std::chrono_literals;
+
+core::Node api_node(const std::string& name, const char* cpu = "4") {
+    core::Node node;
+    node.metadata.name = name;
+    node.metadata.labels = {{"kubernetes.io/hostname", name}};
+    node.status.allocatable = {{"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse("8Gi").value()}, {"pods", Quantity::from_value(110)}};
+    return node;
+}
+
+core::Pod api_pod(const std::string& name, const char* cpu = "100m") {
+    core::Pod pod;
+    pod.metadata.namespace_ = "default";
+    pod.metadata.name = name;
+    pod.spec.scheduler_name = "default-scheduler";
+    pod.status.phase = "Pending";
+    core::Container container;
+    container.name = "main";
+    container.image = "x";
+    container.resources.requests = {{"cpu", Quantity::parse(cpu).value()}};
+    pod.spec.containers.push_back(container);
+    return pod;
+}
+
+struct SchedulerWorld {
+    sim::SimLoop loop;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    SeededRandom random{1};
+    Logger log{make_null_sink(), "scheduler"};
+    client::Informers informers{{loop, client, random, log}};
+    client::EventRecorder events{loop, client, log, "default-scheduler"};
+    Scheduler scheduler{{loop, client, informers, events, random, log}};
+    Scope scope{loop};
+
+    SchedulerWorld() {
+        informers.start();
+        scope.spawn(events.run());
+        scope.spawn(scheduler.run());
+    }
+    ~SchedulerWorld() {
+        sim::run(loop, scope.close()).value();
+        sim::run(loop, informers.close()).value();
+    }
+    std::string node_of(const std::string& name) {
+        const auto pod = api.find<core::Pod>({"default", name});
+        return pod ? pod->spec.node_name : "gone";
+    }
+    std::string why_not(const std::string& name) {
+        const auto pod = api.find<core::Pod>({"default", name});
+        const auto* condition = pod ? client::find_condition(pod->status, "PodScheduled") : nullptr;
+        return condition && condition->status == "False" ? condition->reason + ": " + condition->message : "";
+    }
+    std::string event_of(const std::string& name, const std::string& reason) {
+        for (const core::Event& event : api.list<core::Event>()) {
+            if (event.involved_object.name == name && event.reason == reason) return event.type + ": " + event.message;
+        }
+        return "";
+    }
+};
+
+TEST(Scheduler, BindsPodsAndTellsSo) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1"));
+    world.api.put(api_pod("web"));
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("web"), "n1");
+    EXPECT_EQ(world.event_of("web", "Scheduled"), "Normal: Successfully assigned default/web to n1");
+    EXPECT_EQ(world.scheduler.counts().scheduled, 1u);
+}
+
+TEST(Scheduler, LeavesOtherSchedulersPodsAndGatedOnesAlone) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1"));
+    core::Pod foreign = api_pod("foreign"), gated = api_pod("gated");
+    foreign.spec.scheduler_name = "mine";
+    gated.spec.scheduling_gates = {{.name = "wait"}};
+    world.api.put(foreign);
+    world.api.put(gated);
+    world.loop.advance(1min);
+    EXPECT_EQ(world.node_of("foreign"), "");
+    EXPECT_EQ(world.node_of("gated"), "");
+    world.api.change<core::Pod>({"default", "gated"}, [](core::Pod& pod) { pod.spec.scheduling_gates.clear(); });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("gated"), "n1");
+}
+
+TEST(Scheduler, SaysWhyAPodFitsNowhereAndTriesAgainWhenThatChanges) {
+    SchedulerWorld world;
+    world.api.put(api_pod("web", "2"));
+    world.loop.advance(1s);
+    EXPECT_EQ(world.why_not("web"), "Unschedulable: no nodes available to schedule pods");
+    world.api.put(api_node("small", "1"));
+    world.loop.advance(10s);
+    const std::string reason =
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+    EXPECT_EQ(world.why_not("web"), "Unschedulable: " + reason);
+    EXPECT_EQ(world.event_of("web", "FailedScheduling").substr(0, 9), "Warning: ");
+    world.api.change<core::Node>({"", "small"}, [](core::Node& node) { node.status.allocatable["cpu"] = Quantity::from_value(3); });
+    world.loop.advance(11s);
+    EXPECT_EQ(world.node_of("web"), "small");
+}
+
+TEST(Scheduler, FillsANodeNoFurtherThanItsAllocatable) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    for (int i = 0; i < 12; ++i) world.api.put(api_pod("p" + std::to_string(i), "100m"));
+    world.loop.advance(5s);
+    int bound = 0;
+    std::string waiting;
+    for (int i = 0; i < 12; ++i) world.node_of("p" + std::to_string(i)) == "n1" ? ++bound : (waiting = "p" + std::to_string(i), 0);
+    EXPECT_EQ(bound, 10);
+    world.api.erase<core::Pod>({"default", "p0"});
+    world.api.erase<core::Pod>({"default", "p1"});
+    world.loop.advance(11s);
+    EXPECT_EQ(world.node_of(waiting), "n1");
+}
+
+TEST(Scheduler, TakesAFailedBindingBackAndTriesAgain) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    int refused = 0;
+    world.api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (!request.path.ends_with("/binding") || refused++ > 0) return std::nullopt;
+        return Error(Reason::InternalError, "disk full");
+    });
+    world.api.put(api_pod("web", "1"));
+    world.loop.advance(500ms);
+    EXPECT_EQ(world.node_of("web"), "");
+    EXPECT_EQ(world.why_not("web"), "SchedulerError: binding rejected: disk full");
+    world.loop.advance(2s);
+    EXPECT_EQ(world.node_of("web"), "n1");
+}
+
+TEST(Scheduler, MakesRoomForMoreImportantPods) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1", "1"));
+    world.api.put(api_pod("low", "800m"));
+    world.loop.advance(1s);
+    ASSERT_EQ(world.node_of("low"), "n1");
+    core::Pod high = api_pod("high", "800m");
+    high.spec.priority = 1000;
+    world.api.put(high);
+    world.loop.advance(200ms);
+    EXPECT_EQ(world.api.find<core::Pod>({"default", "high"})->status.nominated_node_name, "n1");
+    world.loop.advance(15s);
+    world.api.erase<core::Pod>({"default", "low"});
+    world.loop.advance(15s);
+    EXPECT_EQ(world.node_of("high"), "n1");
+    EXPECT_EQ(world.event_of("low", "Preempted").substr(0, 25), "Normal: Preempted by pod ");
+}
+
+}  // namespace
+}  // namespace porthole::scheduler
