@@ -259,6 +259,13 @@ Result<Envelope> read_envelope(Reader reader) {
     return envelope;
 }
 
+/// Options and replies, such as DeleteOptions, go by every group and version but are declared once.
+const Kind* find_enveloped_kind(const Registry& registry, const Envelope& envelope) {
+    if (const Kind* kind = registry.find_kind(envelope.api_version, envelope.kind)) return kind;
+    const Kind* common = registry.find_kind("v1", envelope.kind);
+    return common && !common->is(Kind::Resource) && !common->is(Kind::List) && common->type->package->directory == "meta/v1" ? common : nullptr;
+}
+
 }  // namespace
 
 Result<void> decode_protobuf(const Type& type, void* object, std::string_view bytes, const Registry* registry) {
@@ -281,14 +288,13 @@ Result<Envelope> open_envelope(std::string_view bytes) {
 
 Result<Value> decode_enveloped(const Registry& registry, std::string_view bytes) {
     TRY(const Envelope envelope, open_envelope(bytes));
-    const Kind* kind = registry.find_kind(envelope.api_version, envelope.kind);
+    const Kind* kind = find_enveloped_kind(registry, envelope);
     if (!kind || !kind->type->create) {
         return Error(Reason::BadRequest, "no kind \"" + envelope.kind + "\" is registered for version \"" + envelope.api_version + "\"");
     }
     Instance instance(*kind->type);
     TRY_VOID(decode_protobuf(*kind->type, instance.get(), envelope.raw, &registry));
     Value value = to_value(*kind, instance.get());
-    // A kind such as DeleteOptions is known under many groups: what was sent stays.
     value["apiVersion"] = envelope.api_version;
     return value;
 }

@@ -94,6 +94,13 @@ TEST(Protobuf, RefusesWhatIsBroken) {
     EXPECT_FALSE(decode_enveloped(api::registry(), seal_envelope("v9", "Pod", "")));
 }
 
+TEST(Protobuf, KnowsOptionsUnderEveryGroup) {
+    const auto options = decode_enveloped(api::registry(), seal_envelope("apps/v1", "DeleteOptions", field(4, "Orphan")));
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(to_json(*options), R"({"apiVersion":"apps/v1","kind":"DeleteOptions","propagationPolicy":"Orphan"})");
+    EXPECT_FALSE(decode_enveloped(api::registry(), seal_envelope("apps/v1", "Pod", "")));
+}
+
 TEST(Protobuf, SurvivesDeepNesting) {
     api::apiextensions::v1::JSONSchemaProps deep;
     for (int i = 0; i < 100; ++i) {

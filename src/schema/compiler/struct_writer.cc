@@ -74,22 +74,16 @@ private:
         std::string base;
         for (const Field& field : type.fields)
             if (field.inlined) base = " : " + qualified(*field.target);
-        comment(type.description, "");
         out_ += fmt::format("struct {}{} {{\n", type.name, base);
         for (const Field& field : type.fields) {
             if (field.inlined) continue;
             const CppField cpp = cpp_field(field);
-            comment(field.description, "    ");
             out_ += fmt::format("    {} {}{};\n", cpp.member_type, member_name(field.name), cpp.initializer);
         }
         out_ += fmt::format("\n    bool operator==(const {}& other) const;\n", type.name);
         out_ += "    static const ::porthole::schema::Type& schema_type();\n";
         if (type.is_kind) out_ += "    static const ::porthole::schema::Kind& kind();\n";
         out_ += "};\n\n";
-    }
-
-    void comment(const std::string& text, const char* indent) {
-        if (!text.empty()) out_ += fmt::format("{}/// {}\n", indent, text);
     }
 
     void methods(const Service& service) {
