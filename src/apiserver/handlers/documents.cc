@@ -117,7 +117,7 @@ Task<> Documents::openapi(RequestContext& context) {
     if (path == "/openapi/v2") {
         const bool protobuf = context.request.headers.get("accept").contains("proto-openapi");
         if (protobuf) {
-            co_return co_await document(context, openapi_.v2_protobuf(), "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", false);
+            co_return co_await document(context, openapi_.v2_protobuf(), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", false);
         }
         co_return co_await document(context, openapi_.v2_json(), "application/json", false);
     }
