@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "net/http.h"
 #include "schema/json.h"
+#include "schema/patch/patch.h"
 
 namespace porthole::client {
 namespace {
@@ -61,18 +62,6 @@ bool matches_query(const Value& object, const std::string& query) {
     return selected(query_value(query, "labelSelector"),
                     [&](std::string_view key) { return std::string(labels ? at(*labels, key).string_or("") : ""); }) &&
            selected(query_value(query, "fieldSelector"), [&](std::string_view key) { return text_below(object, key); });
-}
-
-void merge(Value& target, const Value& patch) {
-    if (!patch.is_object()) {
-        target = patch;
-        return;
-    }
-    if (!target.is_object()) target = Value::object();
-    for (const schema::Member& member : patch.as_object()) {
-        if (member.value.is_null()) target.erase(member.key);
-        else merge(target[member.key], member.value);
-    }
 }
 
 bool is_held(const Value& object) {
@@ -314,15 +303,15 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
 }
 
 Result<Value> FakeApi::patch_object(const Target& target, const ApiRequest& request) {
-    if (request.content_type != "application/merge-patch+json")
-        return Error(Reason::UnsupportedMediaType, "the fake API understands merge patches only");
+    const auto type = schema::parse_patch_type(request.content_type);
+    if (!type || *type == schema::PatchType::Apply)
+        return Error(Reason::UnsupportedMediaType, "the fake API does not understand " + request.content_type);
     const Value* found = find_value(*target.kind, target.key);
     if (!found) return Error(Reason::NotFound, fmt::format("{} \"{}\" not found", target.kind->plural, target.key.name));
     TRY(const Value patch, schema::parse_json(request.body));
     if (const std::string_view uid = patch.string_at({"metadata", "uid"}); !uid.empty() && uid != found->string_at({"metadata", "uid"}))
         return Error(Reason::Conflict, "Precondition failed: UID in precondition");
-    Value object = *found;
-    merge(object, patch);
+    TRY(Value object, schema::apply_patch(*type, *target.kind, *found, patch));
     return update_object(target, std::move(object));
 }
 

@@ -17,7 +17,7 @@ namespace porthole::client {
 /// An API in memory for tests of what talks to one: objects with resourceVersions, generations, finalizers, deletion and watches
 /// of every built-in kind, with faults to order.
 ///
-/// It knows no defaults, no validation and no admission; patches are merge patches only. What it does, it does as the real server.
+/// It knows no defaults, no validation and no admission, and no server-side apply. What it does, it does as the real server.
 class FakeApi final : public Transport {
 public:
     explicit FakeApi(EventLoop& loop, const schema::Registry& registry = api::registry());

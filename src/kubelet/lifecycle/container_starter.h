@@ -45,7 +45,8 @@ public:
         client::EventRecorder& events;
         Logger log;
     };
-    ContainerStarter(Services services, StarterConfig config) : services_(std::move(services)), config_(std::move(config)) {}
+    ContainerStarter(Services services, StarterConfig config, Backoff restarts = Backoff())
+        : services_(std::move(services)), config_(std::move(config)), restarts_(std::move(restarts)) {}
 
     StarterConfig& config() { return config_; }
     /// Why the container does not run, or nullopt when it does. Fails only by cancellation.

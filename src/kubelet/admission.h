@@ -1,0 +1,26 @@
+#pragma once
+#include "kubelet/pod/resources.h"
+
+namespace porthole::kubelet {
+
+/// Why a pod that was bound to this node cannot run here: it then fails with this.
+struct Rejection {
+    std::string reason;   ///< "OutOfcpu", "NodeAffinity", …
+    std::string message;
+};
+
+struct AdmissionContext {
+    std::map<std::string, std::string> node_labels;
+    ResourceList allocatable;
+    std::string operating_system;  ///< "linux"
+    std::vector<std::shared_ptr<const core::Pod>> active;  ///< admitted before
+    bool memory_pressure = false;
+};
+
+/// The last check before a pod's first container: nullopt when it may run.
+std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& context);
+
+/// Whether node labels (and the node's name as metadata.name) fulfil the pod's selector and required affinity.
+bool matches_node(const core::Pod& pod, const std::map<std::string, std::string>& labels, const std::string& node_name);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,69 @@
+#include "kubelet/api_objects.h"
+
+#include <algorithm>
+
+#include "api/authentication_v1.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+
+using TokenRequest = api::authentication::v1::TokenRequest;
+
+template <class T>
+Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::NamespacedName key) {
+    std::erase_if(cache.entries, [&](const auto& item) { return loop_.now() - item.second.read >= keep_; });
+    if (const auto found = cache.entries.find(key); found != cache.entries.end()) co_return found->second.object;
+    CO_TRY(T object, co_await client_.get<T>(key));
+    auto shared = std::make_shared<const T>(std::move(object));
+    cache.entries[key] = {shared, loop_.now()};
+    co_return shared;
+}
+
+Task<std::shared_ptr<const core::ConfigMap>> ApiObjects::config_map(std::string namespace_, std::string name) {
+    return fetch<core::ConfigMap>(config_maps_, {std::move(namespace_), std::move(name)});
+}
+
+Task<std::shared_ptr<const core::Secret>> ApiObjects::secret(std::string namespace_, std::string name) {
+    return fetch<core::Secret>(secrets_, {std::move(namespace_), std::move(name)});
+}
+
+Task<ServiceAccountToken> ApiTokens::token(std::shared_ptr<const core::Pod> pod, std::string audience, std::int64_t seconds) {
+    using namespace std::chrono_literals;
+    const std::string key = pod->metadata.uid + "/" + std::to_string(seconds) + "/" + audience;
+    const auto held = tokens_.find(key);
+    if (held != tokens_.end() && loop_.wall_now() < held->second.renew_at) co_return held->second.token;
+
+    TokenRequest request;
+    request.spec.expiration_seconds = seconds;
+    if (!audience.empty()) request.spec.audiences = {audience};
+    auto& bound = request.spec.bound_object_ref.emplace();
+    bound.kind = "Pod";
+    bound.api_version = "v1";
+    bound.name = pod->metadata.name;
+    bound.uid = pod->metadata.uid;
+    const std::string account = pod->spec.service_account_name.empty() ? "default" : pod->spec.service_account_name;
+    const std::string path =
+        client::Client::path(core::ServiceAccount::kind(), {pod->metadata.namespace_, account}, "token");
+    auto reply = co_await client_.post(path, schema::encode_json(request));
+    if (!reply) {
+        // An old token that still holds is better than none.
+        const auto old = tokens_.find(key);
+        if (old != tokens_.end() && loop_.wall_now() < old->second.token.expires) co_return old->second.token;
+        co_return Error(reply.error().reason, "failed to fetch token: " + reply.error().message);
+    }
+    CO_TRY(const TokenRequest answer, schema::decode_json<TokenRequest>(**reply));
+    Entry entry;
+    entry.token.token = answer.status.token;
+    entry.token.expires = answer.status.expiration_timestamp.to_system_time();
+    const SystemTime now = loop_.wall_now();
+    const Duration life = std::min<Duration>(entry.token.expires - now, std::chrono::seconds(seconds));
+    entry.renew_at = now + std::min<Duration>(life / 5 * 4, 24h);
+    tokens_[key] = entry;
+    co_return entry.token;
+}
+
+void ApiTokens::forget_pod(const std::string& uid) {
+    std::erase_if(tokens_, [&](const auto& item) { return item.first.starts_with(uid + "/"); });
+}
+
+}  // namespace porthole::kubelet

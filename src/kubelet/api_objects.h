@@ -1,0 +1,54 @@
+#pragma once
+#include "client/client.h"
+#include "kubelet/volumes/plugin.h"
+
+namespace porthole::kubelet {
+
+/// ConfigMaps and Secrets straight from the API, kept for a few seconds so that the containers of a pod see one state.
+/// A kubelet may read only what its own pods refer to, by name: so there is nothing to watch.
+class ApiObjects final : public ObjectSource {
+public:
+    ApiObjects(EventLoop& loop, client::Client& client, Duration keep = std::chrono::seconds(10))
+        : loop_(loop), client_(client), keep_(keep) {}
+
+    Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string namespace_, std::string name) override;
+    Task<std::shared_ptr<const core::Secret>> secret(std::string namespace_, std::string name) override;
+
+private:
+    template <class T>
+    struct Cache {
+        struct Entry {
+            std::shared_ptr<const T> object;
+            MonotonicTime read;
+        };
+        std::map<client::NamespacedName, Entry> entries;
+    };
+    template <class T>
+    Task<std::shared_ptr<const T>> fetch(Cache<T>& cache, client::NamespacedName key);
+
+    EventLoop& loop_;
+    client::Client& client_;
+    Duration keep_;
+    Cache<core::ConfigMap> config_maps_;
+    Cache<core::Secret> secrets_;
+};
+
+/// Service account tokens by TokenRequest, bound to the pod and kept until four fifths of their life (at most a day) are over.
+class ApiTokens final : public TokenSource {
+public:
+    ApiTokens(EventLoop& loop, client::Client& client) : loop_(loop), client_(client) {}
+
+    Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod> pod, std::string audience, std::int64_t seconds) override;
+    void forget_pod(const std::string& uid) override;
+
+private:
+    struct Entry {
+        ServiceAccountToken token;
+        SystemTime renew_at;
+    };
+    EventLoop& loop_;
+    client::Client& client_;
+    std::map<std::string, Entry> tokens_;  // by "<pod uid>/<seconds>/<audience>"
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,420 @@
+#include "kubelet/kubelet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/coordination_v1.h"
+#include "client/fake/fake_api.h"
+#include "client/pods.h"
+#include "kubelet/sim/fake_node.h"
+#include "kubelet/sim/fake_runtime.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using client::NamespacedName;
+
+/// One node "n1" with a kubelet on simulated everything; the API is a fake one.
+struct KubeletTest : testing::Test {
+    KubeletTest() {
+        core::Service kubernetes;
+        kubernetes.metadata.name = "kubernetes";
+        kubernetes.metadata.namespace_ = "default";
+        kubernetes.spec.cluster_ip = "10.96.0.1";
+        kubernetes.spec.ports.emplace_back().port = 443;
+        api.put(kubernetes);
+        runtime.add_image("image:1");
+        EXPECT_TRUE(files.create_directories("/etc/manifests", 0755));
+        start();
+    }
+    ~KubeletTest() override { stop(); }
+
+    void start() {
+        KubeletConfig config;
+        config.node.name = "n1";
+        config.node.addresses = {"192.0.2.1"};
+        config.node.root_directory = "/var/lib/kubelet";
+        config.node.version = "v1.36.2";
+        config.static_pod_directory = "/etc/manifests";
+        config.cluster_dns = {"10.96.0.10"};
+        kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{loop, random, Logger(make_null_sink(), "kubelet"), client, runtime,
+                                                                        runtime, files, mounter, cgroups, prober, host});
+        scope = std::make_unique<Scope>(loop);
+        scope->spawn(kubelet->run());
+    }
+    void stop() {
+        if (!kubelet) return;
+        EXPECT_TRUE(porthole::sim::run(loop, scope->close()));
+        kubelet.reset();
+        scope.reset();
+    }
+
+    /// `spec` is the pod's spec as JSON.
+    void add(const std::string& name, const std::string& spec) {
+        core::Pod pod = schema::decode_json<core::Pod>(R"({"spec":)" + spec + "}").value();
+        pod.metadata.name = name;
+        pod.metadata.namespace_ = "default";
+        pod.spec.node_name = "n1";
+        if (pod.spec.restart_policy.empty()) pod.spec.restart_policy = "Always";
+        if (!pod.spec.termination_grace_period_seconds) pod.spec.termination_grace_period_seconds = 30;
+        api.put(pod);
+    }
+    core::Pod pod(const std::string& name) { return api.find<core::Pod>({"default", name}).value_or(core::Pod()); }
+    bool exists(const std::string& name) { return api.find<core::Pod>({"default", name}).has_value(); }
+    bool ready(const std::string& name) { return client::is_ready(pod(name)); }
+    std::string waiting(const std::string& name) {
+        const core::Pod now = pod(name);
+        if (now.status.container_statuses.empty() || !now.status.container_statuses[0].state.waiting) return "";
+        return now.status.container_statuses[0].state.waiting->reason;
+    }
+    bool until(const std::function<bool()>& holds, Duration limit = 30s) { return loop.run_until(holds, limit); }
+    std::vector<std::string> events(const std::string& reason) {
+        loop.advance(1s);
+        std::vector<std::string> messages;
+        for (const core::Event& event : api.list<core::Event>())
+            if (event.reason == reason) messages.push_back(event.message);
+        return messages;
+    }
+
+    porthole::sim::SimLoop loop;
+    SeededRandom random{7};
+    client::FakeApi api{loop};
+    client::Client client{api};
+    sim::FakeRuntime runtime{loop};
+    porthole::sim::MemoryFileSystem files{loop};
+    sim::FakeMounter mounter;
+    NoCgroups cgroups;
+    sim::FakeProber prober;
+    sim::FakeHost host;
+    std::unique_ptr<Kubelet> kubelet;
+    std::unique_ptr<Scope> scope;
+};
+
+constexpr const char* OneContainer = R"({"containers":[{"name":"a","image":"image:1"}]})";
+
+TEST_F(KubeletTest, RegistersItsNodeAndRenewsItsLease) {
+    ASSERT_TRUE(until([&] { return api.find<api::coordination::v1::Lease>({"kube-node-lease", "n1"}).has_value(); }));
+    const auto node = api.find<core::Node>({"", "n1"});
+    ASSERT_TRUE(node);
+    EXPECT_EQ(node->metadata.labels.at("kubernetes.io/os"), "linux");
+    EXPECT_EQ(node->status.capacity.at("cpu").value(), 4);
+    EXPECT_EQ(node->status.allocatable.at("memory").value(), (8ll << 30) - (100ll << 20));
+    EXPECT_EQ(node->status.addresses[0].address, "192.0.2.1");
+    ASSERT_TRUE(until([&] { return api.find<core::Node>({"", "n1"})->status.conditions.back().status == "True"; }));
+    const core::Node now = *api.find<core::Node>({"", "n1"});
+    EXPECT_EQ(now.status.conditions.back().type, "Ready");
+    EXPECT_EQ(now.status.node_info.container_runtime_version, "containerd://1.6.20");
+    const auto renewed = [&] { return *api.find<api::coordination::v1::Lease>({"kube-node-lease", "n1"})->spec.renew_time; };
+    const MicroTimestamp before = renewed();
+    loop.advance(21s);
+    EXPECT_EQ(renewed() - before, 20s);
+}
+
+TEST_F(KubeletTest, RunsAPodAndReportsIt) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const core::Pod now = pod("p");
+    EXPECT_EQ(now.status.phase, "Running");
+    EXPECT_EQ(now.status.pod_ip, "10.244.0.1");
+    EXPECT_EQ(now.status.host_ip, "192.0.2.1");
+    EXPECT_EQ(now.status.qos_class, "BestEffort");
+    EXPECT_THAT(runtime.running("p"), ElementsAre("a"));
+    EXPECT_THAT(events("Started"), ElementsAre("Container started"));
+    const auto* container = runtime.find("p", "a");
+    EXPECT_EQ(container->status.log_path, "/var/log/pods/default_p_" + now.metadata.uid + "/a/0.log");
+    EXPECT_THAT(files.read("/var/lib/kubelet/pods/" + now.metadata.uid + "/etc-hosts").value(), HasSubstr("10.244.0.1\tp\n"));
+}
+
+TEST_F(KubeletTest, DeletionEndsContainersThenRemovesThePodAndEveryTrace) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const std::string uid = pod("p").metadata.uid;
+    api.remove<core::Pod>({"default", "p"});
+    ASSERT_TRUE(until([&] { return !exists("p"); }));
+    EXPECT_TRUE(until([&] { return runtime.sandboxes().empty() && runtime.containers().empty(); }));
+    EXPECT_FALSE(files.exists("/var/lib/kubelet/pods/" + uid));
+    EXPECT_FALSE(files.exists("/var/log/pods/default_p_" + uid));
+    EXPECT_THAT(events("Killing"), ElementsAre("Stopping container a"));
+}
+
+TEST_F(KubeletTest, GraceIsKeptAndCutByASecondDelete) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.stops_after = 1000s}; };
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const MonotonicTime began = loop.now();
+    api.remove<core::Pod>({"default", "p"});
+    loop.advance(5s);
+    EXPECT_TRUE(exists("p"));
+    api.change<core::Pod>({"default", "p"}, [](core::Pod& p) { p.metadata.deletion_grace_period_seconds = 3; });
+    ASSERT_TRUE(until([&] { return !exists("p"); }));
+    EXPECT_GE(loop.now() - began, 8s);
+    EXPECT_LT(loop.now() - began, 15s);
+}
+
+TEST_F(KubeletTest, CrashesAreHeldBackLongerEachTime) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.runs_for = 1s, .exit_code = 3}; };
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return waiting("p") == "CrashLoopBackOff"; }));
+    const core::ContainerStatus status = pod("p").status.container_statuses[0];
+    EXPECT_EQ(status.restart_count, 1);
+    EXPECT_EQ(status.last_state.terminated->exit_code, 3);
+    EXPECT_THAT(status.state.waiting->message, HasSubstr("back-off 10s restarting failed container=a pod=p_default("));
+    std::vector<Duration> gaps;
+    for (int restarts = 2; restarts <= 5; ++restarts) {
+        const MonotonicTime before = loop.now();
+        ASSERT_TRUE(until([&] { return runtime.find("p", "a")->config.metadata->attempt == static_cast<unsigned>(restarts); }, 200s));
+        gaps.push_back(loop.now() - before);
+    }
+    EXPECT_GT(gaps[1], 19s);
+    EXPECT_GT(gaps[3], 79s);
+    EXPECT_LT(gaps[3], 90s);
+    EXPECT_EQ(pod("p").status.phase, "Running");
+}
+
+TEST_F(KubeletTest, AFinishedPodKeepsItsStatusAndIsCleanedUp) {
+    runtime.behavior = [](const cri::ContainerConfig&) { return sim::Behavior{.runs_for = 2s}; };
+    add("p", R"({"restartPolicy":"Never","containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("p").status.phase == "Succeeded"; }));
+    EXPECT_EQ(pod("p").status.container_statuses[0].state.terminated->reason, "Completed");
+    EXPECT_TRUE(until([&] { return !files.exists("/var/lib/kubelet/pods/" + pod("p").metadata.uid); }));
+    loop.advance(5min);
+    EXPECT_EQ(runtime.containers().size(), 1u);  // its log can still be read
+    api.remove<core::Pod>({"default", "p"});
+    EXPECT_TRUE(until([&] { return !exists("p") && runtime.containers().empty(); }));
+}
+
+TEST_F(KubeletTest, InitContainersAndSidecarsRunInOrder) {
+    runtime.behavior = [](const cri::ContainerConfig& config) {
+        return config.metadata->name == "init" ? sim::Behavior{.runs_for = 3s} : sim::Behavior{};
+    };
+    add("p", R"({"initContainers":[{"name":"proxy","image":"image:1","restartPolicy":"Always"},{"name":"init","image":"image:1"}],
+                 "containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return runtime.find("p", "init") != nullptr; }));
+    EXPECT_THAT(runtime.running("p"), ElementsAre("init", "proxy"));
+    EXPECT_EQ(pod("p").status.phase, "Pending");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_THAT(runtime.running("p"), ElementsAre("a", "proxy"));
+}
+
+TEST_F(KubeletTest, MissingImagesAreToldAndTriedAgain) {
+    runtime.missing_images = {"nowhere/image:1"};
+    add("p", R"({"containers":[{"name":"a","image":"nowhere/image:1"}]})");
+    ASSERT_TRUE(until([&] { return waiting("p") == "ErrImagePull"; }));
+    ASSERT_TRUE(until([&] { return waiting("p") == "ImagePullBackOff"; }));
+    EXPECT_THAT(pod("p").status.container_statuses[0].state.waiting->message, HasSubstr("Back-off pulling image \"nowhere/image:1\": ErrImagePull: "));
+    EXPECT_THAT(events("Failed"), Contains("Error: ErrImagePull"));
+    runtime.missing_images.clear();
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_THAT(events("Pulled"), Contains(HasSubstr("Successfully pulled image \"nowhere/image:1\" in ")));
+}
+
+TEST_F(KubeletTest, OtherReasonsForNotStarting) {
+    struct { const char* name; const char* spec; const char* reason; } const rows[] = {
+        {"never", R"({"containers":[{"name":"a","image":"absent:1","imagePullPolicy":"Never"}]})", "ErrImageNeverPull"},
+        {"name", R"({"containers":[{"name":"a","image":"Bad Name"}]})", "InvalidImageName"},
+        {"config", R"({"containers":[{"name":"a","image":"image:1","envFrom":[{"configMapRef":{"name":"none"}}]}]})", "CreateContainerConfigError"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        add(row.name, row.spec);
+        EXPECT_TRUE(until([&] { return waiting(row.name) == row.reason; }));
+    }
+    core::ConfigMap map;
+    map.metadata.name = "none";
+    map.metadata.namespace_ = "default";
+    api.put(map);
+    EXPECT_TRUE(until([&] { return ready("config"); }));
+}
+
+TEST_F(KubeletTest, ProbesDecideReadinessAndRestart) {
+    bool healthy = true, prepared = false;
+    prober.on_http = [&](const HttpTarget& target) {
+        EXPECT_EQ(target.host, "10.244.0.1");
+        const bool well = target.path == "/live" ? healthy : prepared;
+        return ProbeOutcome{.success = well, .output = well ? "ok" : "HTTP probe failed with statuscode: 500"};
+    };
+    add("p", R"({"containers":[{"name":"a","image":"image:1","ports":[{"name":"web","containerPort":80}],
+        "livenessProbe":{"httpGet":{"path":"/live","port":"web"},"periodSeconds":5,"failureThreshold":2},
+        "readinessProbe":{"httpGet":{"path":"/ready","port":80},"periodSeconds":2}}]})");
+    ASSERT_TRUE(until([&] { return pod("p").status.phase == "Running"; }));
+    loop.advance(10s);
+    EXPECT_FALSE(ready("p"));
+    prepared = true;
+    EXPECT_TRUE(until([&] { return ready("p"); }, 5s));
+    healthy = false;
+    EXPECT_TRUE(until([&] { return runtime.find("p", "a")->config.metadata->attempt == 1; }, 20s));
+    EXPECT_THAT(events("Killing"), Contains("Container a failed liveness probe, will be restarted"));
+    EXPECT_THAT(events("Unhealthy"), Contains("Liveness probe failed: HTTP probe failed with statuscode: 500"));
+    healthy = true;
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+TEST_F(KubeletTest, ALostSandboxIsMadeAnew) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    runtime.kill_sandbox("p");
+    EXPECT_TRUE(until([&] { return pod("p").status.pod_ip == "10.244.0.2" && ready("p"); }));
+    EXPECT_EQ(pod("p").status.container_statuses[0].restart_count, 1);
+    EXPECT_THAT(events("SandboxChanged"), Contains("Pod sandbox changed, it will be killed and re-created."));
+}
+
+TEST_F(KubeletTest, ARestartedKubeletAdoptsWhatRuns) {
+    add("p", OneContainer);
+    add("q", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p") && ready("q"); }));
+    const std::string id = runtime.find("p", "a")->status.id;
+    stop();
+    EXPECT_THAT(runtime.running("p"), ElementsAre("a"));
+    api.erase<core::Pod>({"default", "q"});  // while nobody looked
+    start();
+    EXPECT_TRUE(until([&] { return runtime.running("q").empty(); }, 60s));
+    loop.advance(5min);
+    EXPECT_EQ(runtime.find("p", "a")->status.id, id);
+    EXPECT_EQ(pod("p").status.container_statuses[0].restart_count, 0);
+    EXPECT_TRUE(ready("p"));
+}
+
+TEST_F(KubeletTest, AVanishedPodIsEndedEvenIfTheApiForgotIt) {
+    add("p", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    api.erase<core::Pod>({"default", "p"});
+    EXPECT_TRUE(until([&] { return runtime.containers().empty() && runtime.sandboxes().empty(); }, 60s));
+}
+
+TEST_F(KubeletTest, APodThatDoesNotFitFails) {
+    add("big", R"({"containers":[{"name":"a","image":"image:1","resources":{"requests":{"cpu":"5"}}}]})");
+    ASSERT_TRUE(until([&] { return pod("big").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("big").status.reason, "OutOfcpu");
+    EXPECT_EQ(pod("big").status.message,
+              "Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000");
+    EXPECT_THAT(runtime.sandboxes(), IsEmpty());
+    api.remove<core::Pod>({"default", "big"});
+    EXPECT_TRUE(until([&] { return !exists("big"); }));
+}
+
+TEST_F(KubeletTest, ConfigMapsAndSecretsBecomeFilesThatFollowTheApi) {
+    core::ConfigMap map;
+    map.metadata.name = "settings";
+    map.metadata.namespace_ = "default";
+    map.data = {{"color", "red"}};
+    api.put(map);
+    add("p", R"({"volumes":[{"name":"v","configMap":{"name":"settings"}},{"name":"e","emptyDir":{}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/etc/settings"},{"name":"e","mountPath":"/tmp/e"}]}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    std::string directory;
+    for (const cri::Mount& mount : runtime.find("p", "a")->config.mounts)
+        if (mount.container_path == "/etc/settings") directory = mount.host_path;
+    EXPECT_THAT(directory, HasSubstr("/volumes/kubernetes.io~configmap/v"));
+    EXPECT_EQ(files.read(directory + "/color").value(), "red");
+    map.data = {{"color", "blue"}, {"size", "9"}};
+    api.put(map);
+    EXPECT_TRUE(until([&] { return files.read(directory + "/color").value_or("") == "blue"; }, 120s));
+    EXPECT_EQ(files.read(directory + "/size").value(), "9");
+}
+
+TEST_F(KubeletTest, AMissingVolumeSourceKeepsThePodWaiting) {
+    add("p", R"({"volumes":[{"name":"v","secret":{"secretName":"none"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
+    loop.advance(10s);
+    EXPECT_EQ(waiting("p"), "ContainerCreating");
+    EXPECT_THAT(events("FailedMount"), Contains(HasSubstr("MountVolume.SetUp failed for volume \"v\" : ")));
+    core::Secret secret;
+    secret.metadata.name = "none";
+    secret.metadata.namespace_ = "default";
+    api.put(secret);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+TEST_F(KubeletTest, HooksRunAroundAContainersLife) {
+    std::vector<std::string> executed;
+    runtime.on_exec = [&](const cri::ContainerConfig&, const cri::ExecSyncRequest& request) {
+        executed.push_back(request.cmd[0]);
+        return cri::ExecSyncResponse();
+    };
+    add("p", R"({"containers":[{"name":"a","image":"image:1","lifecycle":{"postStart":{"exec":{"command":["hello"]}},
+        "preStop":{"exec":{"command":["bye"]}}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_THAT(executed, ElementsAre("hello"));
+    api.remove<core::Pod>({"default", "p"});
+    ASSERT_TRUE(until([&] { return !exists("p"); }));
+    EXPECT_THAT(executed, ElementsAre("hello", "bye"));
+}
+
+TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
+    ASSERT_TRUE(files.write("/etc/manifests/web.yaml",
+                            "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: kube-system}\n"
+                            "spec:\n  containers:\n  - {name: a, image: 'image:1'}\n", 0644));
+    ASSERT_TRUE(until([&] { return !runtime.running("web-n1").empty(); }));
+    const auto mirror = [&] { return api.find<core::Pod>({"kube-system", "web-n1"}); };
+    ASSERT_TRUE(until([&] { return mirror() && client::is_ready(*mirror()); }));
+    EXPECT_EQ(mirror()->metadata.owner_references[0].kind, "Node");
+    api.erase<core::Pod>({"kube-system", "web-n1"});
+    EXPECT_TRUE(until([&] { return mirror() && client::is_ready(*mirror()); }));
+    EXPECT_THAT(runtime.running("web-n1"), ElementsAre("a"));
+    ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
+    EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));
+}
+
+TEST_F(KubeletTest, AnUnreachableRuntimeMakesTheNodeNotReadyAndPodsWait) {
+    loop.advance(5s);
+    runtime.fault = [](const std::string&) { return std::optional<Error>(Error(Reason::Unavailable, "connection refused")); };
+    const auto condition = [&] { return api.find<core::Node>({"", "n1"})->status.conditions.back(); };
+    ASSERT_TRUE(until([&] { return condition().status == "False"; }));
+    EXPECT_EQ(condition().reason, "KubeletNotReady");
+    EXPECT_EQ(condition().message, "container runtime is down: connection refused");
+    add("p", OneContainer);
+    loop.advance(60s);
+    EXPECT_FALSE(ready("p"));
+    runtime.fault = nullptr;
+    EXPECT_TRUE(until([&] { return ready("p") && condition().status == "True"; }));
+}
+
+TEST_F(KubeletTest, PodsWaitForTheNetwork) {
+    runtime.network_ready = false;
+    loop.advance(10s);
+    add("p", OneContainer);
+    add("h", R"({"hostNetwork":true,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("h"); }));
+    EXPECT_EQ(pod("h").status.pod_ip, "192.0.2.1");
+    loop.advance(10s);
+    EXPECT_FALSE(ready("p"));
+    EXPECT_THAT(events("NetworkNotReady"), Contains(HasSubstr("network is not ready: ")));
+    runtime.network_ready = true;
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+TEST_F(KubeletTest, ActiveDeadlineEndsThePod) {
+    add("p", R"({"activeDeadlineSeconds":20,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }, 25s));
+    EXPECT_EQ(pod("p").status.reason, "DeadlineExceeded");
+    EXPECT_TRUE(until([&] { return runtime.running("p").empty(); }));
+}
+
+TEST_F(KubeletTest, ManyPodsStartAndEndThroughALossyApi) {
+    int calls = 0;
+    api.set_fault([&](const client::ApiRequest&) {
+        return ++calls % 5 == 0 ? std::optional<Error>(Error(Reason::ServiceUnavailable, "busy")) : std::nullopt;
+    });
+    runtime.latency = 20ms;
+    for (int i = 0; i < 30; ++i) add("p" + std::to_string(i), OneContainer);
+    const auto all = [&](const std::function<bool(const std::string&)>& holds) {
+        for (int i = 0; i < 30; ++i)
+            if (!holds("p" + std::to_string(i))) return false;
+        return true;
+    };
+    ASSERT_TRUE(until([&] { return all([&](const std::string& name) { return ready(name); }); }, 120s));
+    for (int i = 0; i < 30; ++i) api.remove<core::Pod>({"default", "p" + std::to_string(i)});
+    EXPECT_TRUE(until([&] { return all([&](const std::string& name) { return !exists(name); }) && runtime.containers().empty(); }, 120s));
+}
+
+}  // namespace
+}  // namespace porthole::kubelet

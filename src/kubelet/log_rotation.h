@@ -1,0 +1,29 @@
+#pragma once
+#include "base/log.h"
+#include "kubelet/cri/cri.h"
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// Keeps container logs small: a file that has grown past the limit is put aside as "0.log.<time>" and the runtime opens a new one; of
+/// those put aside the oldest go.
+class LogRotation {
+public:
+    LogRotation(RuntimeService& runtime, FileSystem& files, Logger log, std::int64_t max_bytes, int max_files)
+        : runtime_(runtime), files_(files), log_(std::move(log)), max_bytes_(max_bytes), max_files_(max_files) {}
+
+    /// Looks at the logs of all running containers once.
+    Task<> rotate();
+
+private:
+    Task<> rotate_one(std::string id);
+    Result<void> remove_old(const std::string& path);
+
+    RuntimeService& runtime_;
+    FileSystem& files_;
+    Logger log_;
+    std::int64_t max_bytes_;
+    int max_files_;
+};
+
+}  // namespace porthole::kubelet

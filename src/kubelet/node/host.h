@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// What does not change while the machine runs.
+struct HostFacts {
+    std::int64_t processors = 0;
+    std::int64_t memory = 0;  ///< bytes
+    std::int64_t swap = 0;
+    std::string machine_id, system_uuid, boot_id, kernel_version, os_image;
+    std::string operating_system;  ///< "linux"
+    std::string architecture;      ///< "amd64"
+    std::string hostname;
+};
+
+struct HostUsage {
+    std::int64_t cpu_nanoseconds = 0;  ///< used since boot, all processors
+    std::int64_t memory_available = 0, memory_used = 0, memory_working_set = 0, memory_rss = 0;  ///< bytes
+    std::int64_t page_faults = 0, major_page_faults = 0;
+    std::int64_t boot_time = 0;  ///< seconds since 1970
+    std::int64_t processes = 0, process_limit = 0;
+    std::int64_t received_bytes = 0, sent_bytes = 0, receive_errors = 0, send_errors = 0;
+    std::string network_interface;
+};
+
+/// The machine, as a seam.
+class Host {
+public:
+    virtual ~Host() = default;
+    virtual HostFacts describe() = 0;
+    virtual HostUsage usage() = 0;
+};
+
+/// Reads /proc, /sys and /etc; `files` outlives it.
+std::unique_ptr<Host> make_host(FileSystem& files);
+
+}  // namespace porthole::kubelet

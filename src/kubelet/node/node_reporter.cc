@@ -1,0 +1,296 @@
+#include "kubelet/node/node_reporter.h"
+
+#include <algorithm>
+
+#include "api/coordination_v1.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using schema::Value;
+using Lease = api::coordination::v1::Lease;
+
+constexpr Duration StatusPeriod = 10s, ReportPeriod = 5min, LeasePeriod = 10s;
+constexpr std::int32_t LeaseSeconds = 40;
+constexpr std::size_t ImageLimit = 50, NamesPerImage = 5;
+constexpr const char* LeaseNamespace = "kube-node-lease";
+
+core::NodeCondition condition(const char* type, bool holds, const char* reason, std::string message) {
+    core::NodeCondition made;
+    made.type = type;
+    made.status = holds ? core::ConditionStatus::True : core::ConditionStatus::False;
+    made.reason = reason;
+    made.message = std::move(message);
+    return made;
+}
+
+std::string joined_problems(const std::vector<std::string>& problems) {
+    if (problems.size() == 1) return problems.front();
+    std::string text = "[";
+    for (const std::string& problem : problems) text += (text.size() > 1 ? ", " : "") + problem;
+    return text + "]";
+}
+
+core::NodeAddress address(const char* type, const std::string& value) {
+    core::NodeAddress made;
+    made.type = type;
+    made.address = value;
+    return made;
+}
+
+Value tree_of(const core::NodeStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
+
+/// Times that move with every report do not count as a change.
+Value without_heartbeats(core::NodeStatus status) {
+    for (core::NodeCondition& one : status.conditions) one.last_heartbeat_time = Timestamp();
+    return tree_of(status);
+}
+
+/// A strategic merge patch with what differs; lists that would be merged are replaced as a whole.
+std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& now) {
+    const Value old_tree = tree_of(before), new_tree = tree_of(now);
+    Value status = Value::object();
+    for (const schema::Member& member : new_tree.as_object()) {
+        const Value* old_value = old_tree.find(member.key);
+        if (old_value && *old_value == member.value) continue;
+        Value value = member.value;
+        if (member.key == "addresses") value.as_array().push_back(Value::object({{"$patch", "replace"}}));
+        if (member.key == "capacity" || member.key == "allocatable") {
+            for (const schema::Member& resource : schema::at(old_tree, member.key).is_object()
+                                                      ? schema::at(old_tree, member.key).as_object()
+                                                      : schema::Object())
+                if (!value.find(resource.key)) value[resource.key] = nullptr;
+        }
+        status[member.key] = std::move(value);
+    }
+    return schema::to_json(Value::object({{"status", std::move(status)}}));
+}
+
+}  // namespace
+
+ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files) {
+    ResourceList capacity;
+    capacity["cpu"] = Quantity::from_value(facts.processors);
+    capacity["memory"] = Quantity::from_value(facts.memory / 1024 * 1024, Quantity::Format::BinarySi);
+    capacity["pods"] = Quantity::from_value(identity.max_pods);
+    if (const auto usage = files.usage(identity.root_directory))
+        capacity["ephemeral-storage"] =
+            Quantity::from_value(static_cast<std::int64_t>(usage->capacity) / 1024 * 1024, Quantity::Format::BinarySi);
+    capacity["hugepages-1Gi"] = Quantity::from_value(0);
+    capacity["hugepages-2Mi"] = Quantity::from_value(0);
+    return capacity;
+}
+
+ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& capacity) {
+    ResourceList allocatable = capacity;
+    const auto take = [&](const std::string& name, const Quantity& amount) {
+        const auto found = allocatable.find(name);
+        if (found == allocatable.end()) return;
+        found->second -= amount;
+        if (found->second.is_negative()) found->second = Quantity::from_value(0);
+    };
+    for (const auto& [name, amount] : identity.reserved) take(name, amount);
+    take("memory", Quantity::from_value(identity.eviction_memory));
+    const std::int64_t disk = amount_of(capacity, "ephemeral-storage").value();
+    take("ephemeral-storage", Quantity::from_value(static_cast<std::int64_t>(static_cast<double>(disk) * identity.eviction_storage)));
+    return allocatable;
+}
+
+NodeReporter::NodeReporter(Services services, NodeIdentity identity)
+    : services_(std::move(services)), identity_(std::move(identity)), facts_(services_.host.describe()) {}
+
+core::ObjectReference NodeReporter::reference() const {
+    core::ObjectReference reference;
+    reference.kind = "Node";
+    reference.api_version = "v1";
+    reference.name = identity_.name;
+    reference.uid = identity_.name;  // as every kubelet does; `kubectl describe node` looks for it
+    return reference;
+}
+
+std::map<std::string, std::string> NodeReporter::own_labels() const {
+    std::map<std::string, std::string> labels = identity_.labels;
+    labels["kubernetes.io/hostname"] = identity_.hostname.empty() ? identity_.name : identity_.hostname;
+    for (const char* prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
+        labels[std::string(prefix) + "os"] = facts_.operating_system;
+        labels[std::string(prefix) + "arch"] = facts_.architecture;
+    }
+    return labels;
+}
+
+Task<core::Node> NodeReporter::initial_node() {
+    core::Node node;
+    node.metadata.name = identity_.name;
+    node.metadata.labels = own_labels();
+    node.metadata.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
+    node.spec.taints = identity_.taints;
+    node.spec.provider_id = identity_.provider_id;
+    fill_status(node.status);
+    co_return node;
+}
+
+Task<> NodeReporter::register_node() {
+    CO_TRY(core::Node node, co_await initial_node());
+    auto made = co_await services_.client.create(node);
+    if (!made && made.error().reason != Reason::AlreadyExists) co_return std::move(made).error();
+    if (!made) {
+        CO_TRY(core::Node there, co_await services_.client.get<core::Node>({"", identity_.name}));
+        Value labels = Value::object();
+        for (const auto& [key, value] : node.metadata.labels)
+            if (const auto found = there.metadata.labels.find(key); found == there.metadata.labels.end() || found->second != value)
+                labels[key] = value;
+        if (!labels.as_object().empty()) {
+            const std::string body = schema::to_json(Value::object({{"metadata", Value::object({{"labels", std::move(labels)}})}}));
+            CO_TRY(there, co_await services_.client.patch<core::Node>({"", identity_.name}, client::PatchType::StrategicMerge, body));
+        }
+        made = std::move(there);
+    }
+    node_uid_ = made->metadata.uid;
+    last_ = std::move(*made);
+    registered_ = true;
+    services_.log.info("node is registered", {{"node", identity_.name}});
+    services_.events.normal(reference(), "Starting", "Starting kubelet.");
+    co_return {};
+}
+
+void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition made, const char* event) {
+    const Timestamp now(services_.loop.wall_now());
+    made.last_heartbeat_time = made.last_transition_time = now;
+    for (core::NodeCondition& existing : status.conditions) {
+        if (existing.type != made.type) continue;
+        if (existing.status == made.status && !existing.last_transition_time.is_zero())
+            made.last_transition_time = existing.last_transition_time;
+        existing = made;
+    }
+    const bool known = std::any_of(status.conditions.begin(), status.conditions.end(),
+                                   [&](const core::NodeCondition& one) { return one.type == made.type; });
+    if (!known) status.conditions.push_back(made);
+    std::string& last = last_condition_[made.type];
+    if (last != made.status && registered_)
+        services_.events.normal(reference(), event, "Node " + identity_.name + " status is now: " + event);
+    if (registered_) last = made.status;
+}
+
+void NodeReporter::fill_status(core::NodeStatus& status) {
+    const NodeHealth health = services_.health();
+    status.capacity = node_capacity(identity_, facts_, services_.files);
+    status.allocatable = node_allocatable(identity_, status.capacity);
+    status.addresses.clear();
+    for (const std::string& one : identity_.addresses) status.addresses.push_back(address(core::NodeAddressType::InternalIP, one));
+    status.addresses.push_back(address(core::NodeAddressType::Hostname, identity_.hostname.empty() ? identity_.name : identity_.hostname));
+    status.daemon_endpoints.kubelet_endpoint.port = identity_.port;
+
+    core::NodeSystemInfo& info = status.node_info;
+    info.machine_id = facts_.machine_id;
+    info.system_uuid = facts_.system_uuid;
+    info.boot_id = facts_.boot_id;
+    info.kernel_version = facts_.kernel_version;
+    info.os_image = facts_.os_image;
+    info.container_runtime_version = health.runtime_version;
+    info.kubelet_version = identity_.version;
+    info.operating_system = facts_.operating_system;
+    info.architecture = facts_.architecture;
+    status.images = images_;
+
+    using Type = core::NodeConditionType;
+    set_condition(status,
+                  health.memory_pressure ? condition(Type::MemoryPressure, true, "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")
+                                         : condition(Type::MemoryPressure, false, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+                  health.memory_pressure ? "NodeHasInsufficientMemory" : "NodeHasSufficientMemory");
+    set_condition(status,
+                  health.disk_pressure ? condition(Type::DiskPressure, true, "KubeletHasDiskPressure", "kubelet has disk pressure")
+                                       : condition(Type::DiskPressure, false, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+                  health.disk_pressure ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure");
+    set_condition(status,
+                  health.pid_pressure ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
+                                      : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+                  health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
+    const bool ready = health.problems.empty();
+    set_condition(status,
+                  ready ? condition(Type::Ready, true, "KubeletReady", "kubelet is posting ready status")
+                        : condition(Type::Ready, false, "KubeletNotReady", joined_problems(health.problems)),
+                  ready ? "NodeReady" : "NodeNotReady");
+}
+
+Task<> NodeReporter::refresh_images() {
+    auto listed = co_await services_.images.list_images({});
+    if (!listed) co_return {};  // the runtime's trouble is told by the Ready condition
+    std::sort(listed->images.begin(), listed->images.end(), [](const cri::Image& a, const cri::Image& b) { return a.size > b.size; });
+    images_.clear();
+    for (const cri::Image& image : listed->images) {
+        if (images_.size() == ImageLimit) break;
+        core::ContainerImage& shown = images_.emplace_back();
+        for (const auto* names : {&image.repo_digests, &image.repo_tags})
+            for (const std::string& name : *names)
+                if (shown.names.size() < NamesPerImage) shown.names.push_back(name);
+        shown.size_bytes = static_cast<std::int64_t>(image.size);
+    }
+    co_return {};
+}
+
+Task<> NodeReporter::report() {
+    if (!registered_) CO_CHECK(co_await register_node());
+    CO_CHECK(co_await refresh_images());
+    auto node = co_await services_.client.get<core::Node>({"", identity_.name});
+    if (!node) {
+        // Somebody deleted it: a node that lives comes back.
+        if (node.error().reason == Reason::NotFound) registered_ = false;
+        co_return std::move(node).error();
+    }
+    const core::NodeStatus before = node->status;
+    fill_status(node->status);
+    const bool changed = !(without_heartbeats(before) == without_heartbeats(node->status));
+    if (!changed && services_.loop.now() - reported_ < ReportPeriod && reported_ != MonotonicTime()) co_return {};
+    CO_TRY(last_, co_await services_.client.patch<core::Node>({"", identity_.name}, client::PatchType::StrategicMerge,
+                                                              node_patch(before, node->status), "status"));
+    reported_ = services_.loop.now();
+    co_return {};
+}
+
+Task<> NodeReporter::run_status() {
+    for (;;) {
+        wake_.reset();
+        auto reported = co_await report();
+        if (!reported && reported.error().reason == Reason::Cancelled) co_return std::move(reported).error();
+        if (!reported) services_.log.warn("node status cannot be reported", {{"error", reported.error().message}});
+        const Duration pause = reported ? StatusPeriod : registered_ ? Duration(2s) : Duration(500ms);
+        const auto woken = co_await with_timeout(wake_.wait(), pause, "node status");
+        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+    }
+}
+
+Task<> NodeReporter::renew_lease() {
+    const client::NamespacedName key{LeaseNamespace, identity_.name};
+    auto lease = co_await services_.client.get<Lease>(key);
+    const bool fresh = !lease && lease.error().reason == Reason::NotFound;
+    if (!lease && !fresh) co_return std::move(lease).error();
+    Lease wanted = lease ? std::move(*lease) : Lease();
+    wanted.metadata.name = identity_.name;
+    wanted.metadata.namespace_ = LeaseNamespace;
+    wanted.spec.holder_identity = identity_.name;
+    wanted.spec.lease_duration_seconds = LeaseSeconds;
+    wanted.spec.renew_time = MicroTimestamp(services_.loop.wall_now());
+    if (wanted.metadata.owner_references.empty() && !node_uid_.empty()) {
+        auto& owner = wanted.metadata.owner_references.emplace_back();
+        owner.api_version = "v1";
+        owner.kind = "Node";
+        owner.name = identity_.name;
+        owner.uid = node_uid_;
+    }
+    auto written = fresh ? services_.client.create(std::move(wanted)) : services_.client.update(std::move(wanted));
+    CO_CHECK(co_await std::move(written));
+    co_return {};
+}
+
+Task<> NodeReporter::run_lease() {
+    for (;;) {
+        auto renewed = registered_ ? co_await renew_lease() : Result<void>();
+        if (!renewed && renewed.error().reason == Reason::Cancelled) co_return std::move(renewed).error();
+        if (!renewed) services_.log.warn("node lease cannot be renewed", {{"error", renewed.error().message}});
+        CO_CHECK(co_await services_.loop.sleep(renewed && registered_ ? LeasePeriod : Duration(1s)));
+    }
+}
+
+}  // namespace porthole::kubelet

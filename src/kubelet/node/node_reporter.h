@@ -1,0 +1,86 @@
+#pragma once
+#include <functional>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "client/events.h"
+#include "kubelet/node/host.h"
+#include "kubelet/pod/resources.h"
+#include "runtime/random.h"
+
+namespace porthole::kubelet {
+
+/// What the node says of itself that does not come from the machine.
+struct NodeIdentity {
+    std::string name;
+    std::string hostname;                         ///< "" for the name
+    std::vector<std::string> addresses;           ///< the main one first
+    std::map<std::string, std::string> labels;    ///< beside the well-known ones
+    std::vector<core::Taint> taints;              ///< at registration
+    std::string provider_id;
+    std::string version;                          ///< of the kubelet, "v1.36.2"
+    std::int32_t port = 10250;
+    std::int64_t max_pods = 110;
+    ResourceList reserved;                        ///< for the system and the kubelet: cpu, memory, ephemeral-storage
+    std::int64_t eviction_memory = 100ll << 20;   ///< bytes kept free
+    double eviction_storage = 0.10;               ///< share of the disk kept free
+    std::string root_directory;                   ///< whose disk is ephemeral-storage
+};
+
+/// Conditions that others find out.
+struct NodeHealth {
+    std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
+    bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
+    std::string runtime_version;        ///< "containerd://1.6.20"
+};
+
+ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files);
+ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& capacity);
+
+/// Keeps the node's object: makes it, reports its status on change and every five minutes, renews its lease every ten seconds.
+class NodeReporter {
+public:
+    struct Services {
+        EventLoop& loop;
+        Random& random;
+        Logger log;
+        client::Client& client;
+        client::EventRecorder& events;
+        Host& host;
+        FileSystem& files;
+        ImageService& images;
+        std::function<NodeHealth()> health;
+    };
+    NodeReporter(Services services, NodeIdentity identity);
+
+    /// The three loops, each until cancelled.
+    Task<> run_status();
+    Task<> run_lease();
+    /// Report soon: something has changed.
+    void wake() { wake_.set(); }
+    bool registered() const { return registered_; }
+    core::ObjectReference reference() const;
+
+private:
+    Task<> register_node();
+    Task<> report();
+    Task<core::Node> initial_node();
+    void fill_status(core::NodeStatus& status);
+    void set_condition(core::NodeStatus& status, core::NodeCondition condition, const char* event);
+    Task<> refresh_images();
+    Task<> renew_lease();
+    std::map<std::string, std::string> own_labels() const;
+
+    Services services_;
+    NodeIdentity identity_;
+    HostFacts facts_;
+    std::vector<core::ContainerImage> images_;
+    bool registered_ = false;
+    MonotonicTime reported_{};
+    std::map<std::string, std::string> last_condition_;  ///< type → status, for events
+    std::optional<api::core::v1::Node> last_;
+    std::string node_uid_;
+    Event wake_;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,217 @@
+#include "kubelet/pod_manager.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration RelistPeriod = 1s, RelistLimit = 3min;
+constexpr Duration HousekeepingPeriod = 2s, GcPeriod = 60s;
+
+}  // namespace
+
+PodManager::PodManager(PodServices& services, std::function<AdmissionContext()> admission_context)
+    : services_(services), admission_context_(std::move(admission_context)), relisted_(services.loop.now()), scope_(services.loop) {}
+
+void PodManager::update(std::shared_ptr<const core::Pod> pod) {
+    const std::string uid = pod->metadata.uid;
+    const auto found = pods_.find(uid);
+    if (found != pods_.end()) {
+        Record& record = found->second;
+        record.removed = false;
+        record.worker->update(std::move(pod));
+        // A rejected pod that is deleted has nothing to end, but its deletion must be finished.
+        if (record.rejected && record.worker->is_terminating()) start(uid, record);
+        return;
+    }
+    // What runs already was admitted by whoever started it; what is over needs no room.
+    const bool over = pod->metadata.deletion_timestamp || is_terminal_phase(pod->status.phase);
+    const bool runs = seen_.contains(uid) && seen_[uid].has_running;
+    std::optional<Rejection> rejection;
+    if (!over && !runs) rejection = admit(*pod, admission_context_());
+    Record& record = pods_[uid];
+    record.worker = std::make_unique<PodWorker>(services_, pod);
+    if (rejection) {
+        record.rejected = true;
+        reject(*pod, *rejection);
+    } else {
+        start(uid, record);
+    }
+}
+
+void PodManager::start(const std::string& uid, Record& record) {
+    record.rejected = false;
+    if (record.running || record.worker->is_finished()) return;
+    record.running = true;
+    scope_.spawn(run_worker(uid));
+}
+
+Task<> PodManager::run_worker(std::string uid) {
+    PodWorker& worker = *pods_.at(uid).worker;
+    auto ended = co_await worker.run();
+    pods_.at(uid).running = false;
+    co_return ended;
+}
+
+void PodManager::reject(const core::Pod& pod, const Rejection& rejection) {
+    services_.events.warning(reference_to(pod), rejection.reason, rejection.message);
+    core::PodStatus status = pod.status;
+    status.phase = core::PodPhase::Failed;
+    status.reason = rejection.reason;
+    status.message = "Pod was rejected: " + rejection.message;
+    status.observed_generation = pod.metadata.generation;
+    status.qos_class = qos_class_of(pod);
+    if (!status.start_time) status.start_time = Timestamp(services_.loop.wall_now());
+    services_.statuses.set(pod, std::move(status));
+}
+
+void PodManager::remove(const std::string& uid) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end()) return;
+    Record& record = found->second;
+    record.removed = true;
+    record.worker->terminate({});
+    if (!record.rejected) start(uid, record);
+}
+
+PodWorker* PodManager::find(const std::string& uid) {
+    const auto found = pods_.find(uid);
+    return found == pods_.end() ? nullptr : found->second.worker.get();
+}
+
+PodWorker* PodManager::find(const std::string& namespace_, const std::string& name) {
+    PodWorker* match = nullptr;
+    for (auto& [uid, record] : pods_) {
+        const api::meta::v1::ObjectMeta& metadata = record.worker->pod().metadata;
+        if (metadata.namespace_ == namespace_ && metadata.name == name && (!match || !record.removed)) match = record.worker.get();
+    }
+    return match;
+}
+
+std::vector<std::shared_ptr<const core::Pod>> PodManager::pods() const {
+    std::vector<std::shared_ptr<const core::Pod>> all;
+    for (const auto& [uid, record] : pods_)
+        if (!record.removed) all.push_back(record.worker->shared_pod());
+    return all;
+}
+
+std::vector<std::shared_ptr<const core::Pod>> PodManager::active() const {
+    std::vector<std::shared_ptr<const core::Pod>> all;
+    for (const auto& [uid, record] : pods_)
+        if (!record.rejected && !record.worker->is_finished() && !is_terminal_phase(record.worker->pod().status.phase))
+            all.push_back(record.worker->shared_pod());
+    return all;
+}
+
+void PodManager::wake(const std::string& uid) {
+    if (PodWorker* worker = find(uid)) worker->wake();
+}
+
+void PodManager::wake_all() {
+    for (auto& [uid, record] : pods_) record.worker->wake();
+}
+
+void PodManager::evict(const std::string& uid, Termination termination) {
+    if (PodWorker* worker = find(uid)) worker->terminate(std::move(termination));
+}
+
+Task<> PodManager::relist_once() {
+    auto listed = co_await services_.reader.list();
+    if (!listed && listed.error().reason == Reason::Cancelled) co_return std::move(listed).error();
+    if (!listed) co_return {};  // the node's Ready condition tells
+    relisted_ = services_.loop.now();
+    for (const auto& [uid, sighting] : *listed)
+        if (const auto before = seen_.find(uid); before == seen_.end() || !(before->second == sighting)) wake(uid);
+    for (const auto& [uid, sighting] : seen_)
+        if (!listed->contains(uid)) wake(uid);
+    seen_ = std::move(*listed);
+    if (!sources_ready_) co_return {};
+    for (const auto& [uid, sighting] : seen_)
+        if (!pods_.contains(uid) && sighting.has_running) adopt_orphan(sighting);
+    co_return {};
+}
+
+Task<> PodManager::run_relist() {
+    for (;;) {
+        CO_CHECK(co_await relist_once());
+        CO_CHECK(co_await services_.loop.sleep(RelistPeriod));
+    }
+}
+
+/// Makes as much of a pod as its labels tell, to end it.
+void PodManager::adopt_orphan(const PodSighting& sighting) {
+    services_.log.info("ending a pod that nobody wants", {{"pod", sighting.namespace_ + "/" + sighting.name}, {"uid", sighting.uid}});
+    auto pod = std::make_shared<core::Pod>();
+    pod->metadata.uid = sighting.uid;
+    pod->metadata.name = sighting.name;
+    pod->metadata.namespace_ = sighting.namespace_;
+    Record& record = pods_[sighting.uid];
+    record.worker = std::make_unique<PodWorker>(services_, pod);
+    record.removed = true;
+    record.worker->terminate({});
+    start(sighting.uid, record);
+}
+
+std::string PodManager::relist_problem() const {
+    const Duration ago = services_.loop.now() - relisted_;
+    if (ago < RelistLimit) return "";
+    return "PLEG is not healthy: pleg was last seen active " + format_duration(std::chrono::floor<std::chrono::seconds>(ago)) +
+           " ago; threshold is 3m0s";
+}
+
+Task<> PodManager::run_housekeeping(ContainerGc& gc) {
+    MonotonicTime collected = services_.loop.now();
+    for (;;) {
+        CO_CHECK(co_await services_.loop.sleep(HousekeepingPeriod));
+        auto finished = co_await finish_removed(gc);
+        if (!finished && finished.error().reason == Reason::Cancelled) co_return std::move(finished).error();
+        if (services_.loop.now() - collected < GcPeriod) continue;
+        collected = services_.loop.now();
+        auto collection = co_await gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
+        if (!collection && collection.error().reason == Reason::Cancelled) co_return std::move(collection).error();
+        if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
+        if (sources_ready_) remove_stale_directories();
+    }
+}
+
+/// Takes the last traces of pods that are over and dropped by their source.
+Task<> PodManager::finish_removed(ContainerGc& gc) {
+    std::vector<std::string> over;
+    for (const auto& [uid, record] : pods_)
+        if (record.removed && !record.running && (record.rejected || record.worker->is_finished())) over.push_back(uid);
+    for (const std::string& uid : over) {
+        auto removed = co_await gc.remove_pod(uid);
+        if (!removed) {
+            if (removed.error().reason == Reason::Cancelled) co_return std::move(removed).error();
+            services_.log.warn("containers of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
+            continue;
+        }
+        const auto found = pods_.find(uid);
+        if (found == pods_.end() || !found->second.removed) continue;
+        const std::string logs = services_.node.log_root + "/" + pod_log_directory_name(found->second.worker->pod());
+        if (const auto gone = services_.files.remove_all(logs); !gone)
+            services_.log.warn("log directory cannot be removed", {{"path", logs}, {"error", gone.error().message}});
+        (void)services_.cgroups.remove(pod_cgroup(found->second.worker->pod(), services_.node.cgroup_root));
+        services_.statuses.forget(uid);
+        pods_.erase(found);
+    }
+    co_return {};
+}
+
+/// Directories and cgroups of pods that ended while no kubelet was there to see it.
+void PodManager::remove_stale_directories() {
+    const auto is_stale = [this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); };
+    for (const std::string& uid : services_.volumes.pods_on_disk()) {
+        if (!is_stale(uid)) continue;
+        if (const auto removed = services_.volumes.tear_down(uid); !removed)
+            services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
+    }
+    for (const auto& [uid, cgroup] : services_.cgroups.pods(services_.node.cgroup_root))
+        if (is_stale(uid)) (void)services_.cgroups.remove(cgroup);
+}
+
+}  // namespace porthole::kubelet

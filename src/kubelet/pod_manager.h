@@ -1,0 +1,65 @@
+#pragma once
+#include "kubelet/admission.h"
+#include "kubelet/pod_worker.h"
+
+namespace porthole::kubelet {
+
+/// All pods of the node: one worker for each, from whatever source it comes, until nothing is left of it.
+///
+/// A pod that the runtime has and no source knows is ended; that waits until all sources have been heard.
+class PodManager {
+public:
+    PodManager(PodServices& services, std::function<AdmissionContext()> admission_context);
+
+    /// A pod of this node was added or has changed.
+    void update(std::shared_ptr<const core::Pod> pod);
+    /// Its source has dropped it.
+    void remove(const std::string& uid);
+    /// Every source has been heard: what the runtime has beyond is nobody's.
+    void set_sources_ready() { sources_ready_ = true; }
+    bool sources_ready() const { return sources_ready_; }
+
+    PodWorker* find(const std::string& uid);
+    PodWorker* find(const std::string& namespace_, const std::string& name);
+    std::vector<std::shared_ptr<const core::Pod>> pods() const;   ///< all that are known
+    std::vector<std::shared_ptr<const core::Pod>> active() const; ///< admitted and not over
+    bool is_known(const std::string& uid) const { return pods_.contains(uid); }
+    void wake(const std::string& uid);
+    void wake_all();
+    /// Ends a pod for the node's own sake.
+    void evict(const std::string& uid, Termination termination);
+
+    /// Asks the runtime once; a runtime that cannot be reached is no error.
+    Task<> relist_once();
+    /// Asks the runtime every second what has changed, until cancelled.
+    Task<> run_relist();
+    /// Removes what is left of pods that are gone, every two seconds, and dead containers every minute, until cancelled.
+    Task<> run_housekeeping(ContainerGc& gc);
+    /// "" when relisting works.
+    std::string relist_problem() const;
+    Task<> close() { return scope_.close(); }
+
+private:
+    struct Record {
+        std::unique_ptr<PodWorker> worker;
+        bool rejected = false;  ///< never admitted: there is no running worker
+        bool removed = false;   ///< its source has dropped it
+        bool running = false;   ///< the worker's task
+    };
+    Task<> run_worker(std::string uid);
+    void start(const std::string& uid, Record& record);
+    void reject(const core::Pod& pod, const Rejection& rejection);
+    void adopt_orphan(const PodSighting& sighting);
+    Task<> finish_removed(ContainerGc& gc);
+    void remove_stale_directories();
+
+    PodServices& services_;
+    std::function<AdmissionContext()> admission_context_;
+    std::map<std::string, Record> pods_;
+    std::map<std::string, PodSighting> seen_;
+    MonotonicTime relisted_;
+    bool sources_ready_ = false;
+    Scope scope_;
+};
+
+}  // namespace porthole::kubelet

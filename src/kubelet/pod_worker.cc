@@ -1,0 +1,367 @@
+#include "kubelet/pod_worker.h"
+
+#include <algorithm>
+
+#include "api/node_v1.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration Resync = 60s;
+constexpr Duration LongestRetry = 10s;
+constexpr Duration VolumeRefresh = 50s;
+constexpr int StepLimit = 100;  // of one sync, against a runtime that never shows what it was told
+
+/// The status to start from: ours for what we own, the API's for the conditions of others.
+core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own) {
+    if (!own) return pod.status;
+    core::PodStatus previous = *own;
+    for (const core::PodCondition& condition : pod.status.conditions) {
+        const bool known = std::any_of(previous.conditions.begin(), previous.conditions.end(),
+                                       [&](const core::PodCondition& mine) { return mine.type == condition.type; });
+        if (!known) previous.conditions.push_back(condition);
+    }
+    for (core::PodCondition& mine : previous.conditions) {
+        const bool gate = std::any_of(pod.spec.readiness_gates.begin(), pod.spec.readiness_gates.end(),
+                                      [&](const core::PodReadinessGate& g) { return g.condition_type == mine.type; });
+        if (!gate) continue;
+        for (const core::PodCondition& theirs : pod.status.conditions)
+            if (theirs.type == mine.type) mine = theirs;
+    }
+    return previous;
+}
+
+}  // namespace
+
+PodWorker::PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod) : services_(services), pod_(std::move(pod)) {
+    if (pod_->metadata.deletion_timestamp || is_terminal_phase(pod_->status.phase)) termination_.emplace();
+}
+
+void PodWorker::update(std::shared_ptr<const core::Pod> pod) {
+    const bool shorter = pod->metadata.deletion_grace_period_seconds && pod_->metadata.deletion_grace_period_seconds &&
+                         *pod->metadata.deletion_grace_period_seconds < *pod_->metadata.deletion_grace_period_seconds;
+    pod_ = std::move(pod);
+    if (pod_->metadata.deletion_timestamp && !termination_) return terminate({});
+    if (shorter && !stopped_) interrupt_.trigger();
+    wake_.set();
+}
+
+void PodWorker::terminate(Termination termination) {
+    if (!termination_) {
+        termination_ = std::move(termination);
+        services_.probes.stop_liveness_and_startup(pod_->metadata.uid);
+        interrupt_.trigger();
+    } else if (termination.grace && (!termination_->grace || *termination.grace < *termination_->grace)) {
+        termination_->grace = termination.grace;
+        if (!stopped_) interrupt_.trigger();
+    }
+    wake_.set();
+}
+
+Task<> PodWorker::run() {
+    while (!finished_) {
+        wake_.reset();
+        Result<void> result;
+        if (!termination_) {
+            result = co_await interrupt_.run(sync());
+        } else if (!stopped_) {
+            result = co_await interrupt_.run(stop_everything());
+        } else {
+            result = co_await clean_up();
+        }
+        Duration pause = next_sync();
+        if (result) {
+            failures_ = 0;
+            if (termination_) continue;
+        } else if (result.error().reason != Reason::Cancelled) {
+            services_.log.warn("pod sync failed", {{"pod", pod_key(*pod_)}, {"error", result.error().message}});
+            pause = retry_delay();
+        }
+        const auto woken = co_await with_timeout(wake_.wait(), pause, "next sync");
+        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+    }
+    co_return {};
+}
+
+Duration PodWorker::retry_delay() {
+    failures_ = std::min(failures_ + 1, 10);
+    return std::min<Duration>(1s * (1 << (failures_ - 1)), LongestRetry);
+}
+
+Task<> PodWorker::refresh() {
+    CO_TRY(state_, co_await services_.reader.read(pod_->metadata.uid));
+    services_.probes.observe(pod_, state_);
+    report();
+    co_return {};
+}
+
+void PodWorker::report() { services_.statuses.set(*pod_, status_now()); }
+
+core::PodStatus PodWorker::status_now() const {
+    const core::PodStatus previous = previous_status(*pod_, services_.statuses.find(pod_->metadata.uid));
+    const ProbeVerdicts verdicts = services_.probes.verdicts();
+    core::PodStatus status = generate_status({.pod = *pod_,
+                                              .state = state_,
+                                              .probes = verdicts,
+                                              .waiting = waiting_,
+                                              .previous = previous,
+                                              .host_addresses = services_.node.host_addresses,
+                                              .runtime_name = services_.node.runtime_name,
+                                              .finishing = termination_.has_value(),
+                                              .terminated = stopped_,
+                                              .now = services_.loop.wall_now()});
+    if (termination_ && !termination_->reason.empty()) {
+        status.phase = core::PodPhase::Failed;
+        status.reason = termination_->reason;
+        status.message = termination_->message;
+    }
+    return status;
+}
+
+std::optional<Duration> PodWorker::deadline_left() const {
+    if (!pod_->spec.active_deadline_seconds) return std::nullopt;
+    const core::PodStatus* status = services_.statuses.find(pod_->metadata.uid);
+    if (!status || !status->start_time) return std::nullopt;
+    const SystemTime end = status->start_time->to_system_time() + std::chrono::seconds(*pod_->spec.active_deadline_seconds);
+    return end - services_.loop.wall_now();
+}
+
+Task<> PodWorker::sync() {
+    CO_CHECK(co_await refresh());
+    const core::PodStatus* status = services_.statuses.find(pod_->metadata.uid);
+    if (status && is_terminal_phase(status->phase)) {
+        terminate({});
+        co_return {};
+    }
+    if (const auto left = deadline_left(); left && *left <= Duration::zero()) {
+        services_.events.normal(reference_to(*pod_), "DeadlineExceeded", "Pod was active on the node longer than the specified deadline");
+        terminate({.reason = "DeadlineExceeded", .message = "Pod was active on the node longer than the specified deadline"});
+        co_return {};
+    }
+    for (int step = 0; step < StepLimit; ++step) {
+        const PodActions actions = compute_actions(*pod_, state_, services_.probes.verdicts());
+        if (actions.empty()) co_return co_await refresh_volumes();
+        CO_TRY(const bool progress, co_await take_step(actions));
+        CO_CHECK(co_await refresh());
+        status = services_.statuses.find(pod_->metadata.uid);
+        if (status && is_terminal_phase(status->phase)) {
+            terminate({});
+            co_return {};
+        }
+        if (!progress) co_return {};
+    }
+    co_return {};
+}
+
+/// True when the next step may follow at once.
+Task<bool> PodWorker::take_step(const PodActions& actions) {
+    if (actions.kill_pod) {
+        if (actions.sandbox_changed)
+            services_.events.normal(reference_to(*pod_), "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+        CO_CHECK(co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
+        if (!actions.create_sandbox) co_return true;
+    } else {
+        CO_CHECK(co_await kill_containers(actions));
+    }
+    if (!actions.create_sandbox && actions.containers_to_start.empty()) co_return true;
+    CO_CHECK(co_await prepare());
+    if (actions.create_sandbox) {
+        CO_CHECK(co_await make_sandbox(actions));
+        CO_CHECK(co_await refresh());
+    } else {
+        sandbox_config_ = make_sandbox_config({.pod = *pod_,
+                                               .attempt = actions.attempt,
+                                               .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
+                                               .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
+                                               .hostname = hostname_,
+                                               .dns = pod_dns(*pod_, services_.node.dns).config});
+    }
+    const std::size_t failing = waiting_.size();
+    CO_CHECK(co_await start_containers(actions));
+    co_return waiting_.empty() || waiting_.size() < failing;
+}
+
+/// What must be there before a sandbox or container can be made.
+Task<> PodWorker::prepare() {
+    if (!pod_->spec.host_network && !services_.node.network_problem.empty()) {
+        services_.events.warning(reference_to(*pod_), "NetworkNotReady", "network is not ready: " + services_.node.network_problem);
+        co_return Error(Reason::Unavailable, "network is not ready: " + services_.node.network_problem);
+    }
+    auto hostname = pod_hostname(*pod_, services_.node.dns.domain);
+    if (!hostname) {
+        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + hostname.error().message);
+        co_return std::move(hostname).error();
+    }
+    hostname_ = std::move(*hostname);
+    CO_CHECK(services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
+                                      linux_resources(pod_requests(*pod_), pod_limits(*pod_))));
+    CO_CHECK(services_.files.create_directories(services_.volumes.pod_directory(pod_->metadata.uid), 0750));
+    auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
+    if (!volumes) {
+        if (volumes.error().reason != Reason::Cancelled)
+            services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
+        co_return std::move(volumes).error();
+    }
+    volumes_ = std::move(*volumes);
+    volumes_set_up_ = services_.loop.now();
+    co_return co_await fetch_pull_secrets();
+}
+
+/// Files that come out of the API follow it while the pod runs.
+Task<> PodWorker::refresh_volumes() {
+    if (pod_->spec.volumes.empty() || services_.loop.now() - volumes_set_up_ < VolumeRefresh) co_return {};
+    auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
+    volumes_set_up_ = services_.loop.now();
+    if (!volumes && volumes.error().reason == Reason::Cancelled) co_return std::move(volumes).error();
+    if (!volumes) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
+    co_return {};
+}
+
+Task<> PodWorker::fetch_pull_secrets() {
+    pull_secrets_.clear();
+    std::string missing;
+    for (const core::LocalObjectReference& reference : pod_->spec.image_pull_secrets) {
+        auto secret = co_await services_.objects.secret(pod_->metadata.namespace_, reference.name);
+        if (secret) {
+            pull_secrets_.push_back(std::move(*secret));
+        } else if (secret.error().reason == Reason::Cancelled) {
+            co_return std::move(secret).error();
+        } else {
+            missing += (missing.empty() ? "" : ", ") + reference.name;
+        }
+    }
+    if (!missing.empty())
+        services_.events.warning(reference_to(*pod_), "FailedToRetrieveImagePullSecret",
+                                 "Unable to retrieve some image pull secrets (" + missing + "); attempting to pull the image may not succeed.");
+    co_return {};
+}
+
+Task<std::string> PodWorker::runtime_handler() {
+    if (!pod_->spec.runtime_class_name || pod_->spec.runtime_class_name->empty()) co_return std::string();
+    auto found = co_await services_.client.get<api::node::v1::RuntimeClass>({"", *pod_->spec.runtime_class_name});
+    if (!found) co_return Error(found.error().reason, "failed to get RuntimeClass: " + found.error().message);
+    co_return found->handler;
+}
+
+Task<> PodWorker::make_sandbox(const PodActions& actions) {
+    const DnsOutcome dns = pod_dns(*pod_, services_.node.dns);
+    if (!dns.warning.empty()) services_.events.warning(reference_to(*pod_), dns.warning_reason, dns.warning);
+    sandbox_config_ = make_sandbox_config({.pod = *pod_,
+                                           .attempt = actions.attempt,
+                                           .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
+                                           .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
+                                           .hostname = hostname_,
+                                           .dns = dns.config});
+    CO_CHECK(services_.files.create_directories(sandbox_config_.log_directory, 0755));
+    cri::RunPodSandboxRequest request;
+    request.config = sandbox_config_;
+    auto handler = co_await runtime_handler();
+    if (handler) request.runtime_handler = std::move(*handler);
+    Result<cri::RunPodSandboxResponse> made = handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse())
+                                                      : Result<cri::RunPodSandboxResponse>(handler.error());
+    if (handler) made = co_await services_.runtime.run_pod_sandbox(std::move(request));
+    if (!made) {
+        if (made.error().reason != Reason::Cancelled)
+            services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + made.error().message);
+        co_return std::move(made).error();
+    }
+    co_return {};
+}
+
+Task<> PodWorker::kill_containers(const PodActions& actions) {
+    for (const ContainerToKill& kill : actions.containers_to_kill) {
+        const cri::ContainerStatus* container = state_.find_by_id(kill.id);
+        if (!container) continue;
+        Duration grace = grace_period(*pod_, std::nullopt);
+        if (const auto spec = find_container(*pod_, kill.name)) {
+            const auto& probe = kill.failed_startup ? spec->container.startup_probe : spec->container.liveness_probe;
+            const bool by_probe = kill.failed_startup || kill.failed_liveness;
+            if (by_probe && probe && probe->termination_grace_period_seconds)
+                grace = std::chrono::seconds(*probe->termination_grace_period_seconds);
+        }
+        CO_CHECK(co_await services_.killer.kill(pod_, *container, kill.message, grace));
+    }
+    co_return {};
+}
+
+PodStartContext PodWorker::start_context() const {
+    PodStartContext context;
+    context.pod = pod_;
+    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) {
+        context.sandbox_id = sandbox->id;
+        context.downward.pod_addresses = pod_->spec.host_network ? services_.node.host_addresses : addresses_of(*sandbox);
+    }
+    context.sandbox = sandbox_config_;
+    context.state = state_;
+    context.downward.host_addresses = services_.node.host_addresses;
+    context.downward.node_allocatable = services_.node.allocatable;
+    context.services = service_environment(services_for(*pod_, services_.list_services()));
+    context.volumes = volumes_;
+    context.hostname = hostname_;
+    context.pull_secrets = pull_secrets_;
+    return context;
+}
+
+Task<> PodWorker::start_containers(const PodActions& actions) {
+    const PodStartContext context = start_context();
+    if (context.sandbox_id.empty()) co_return Error(Reason::Unavailable, "the pod's sandbox is not ready");
+    for (const ContainerSpec& spec : actions.containers_to_start) {
+        CO_TRY(auto failure, co_await services_.starter.start(context, spec));
+        if (failure) {
+            waiting_[spec.container.name] = std::move(*failure);
+            if (spec.kind == ContainerKind::Init) co_return {};
+        } else {
+            waiting_.erase(spec.container.name);
+        }
+    }
+    co_return {};
+}
+
+Task<> PodWorker::stop_everything() {
+    CO_CHECK(co_await refresh());
+    auto killed = co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
+    if (!killed) {
+        if (killed.error().reason != Reason::Cancelled)
+            services_.events.warning(reference_to(*pod_), "FailedKillPod", "error killing pod: " + killed.error().message);
+        co_return std::move(killed).error();
+    }
+    CO_TRY(state_, co_await services_.reader.read(pod_->metadata.uid));
+    if (state_.has_running_container()) co_return Error(Reason::Unavailable, "containers are still running");
+    stopped_ = true;
+    report();
+    co_return {};
+}
+
+Task<> PodWorker::clean_up() {
+    const std::string& uid = pod_->metadata.uid;
+    services_.probes.remove_pod(uid);
+    services_.starter.forget_pod(uid);
+    services_.puller.forget_pod(uid);
+    CO_CHECK(services_.volumes.tear_down(uid));
+    if (const auto removed = services_.cgroups.remove(pod_cgroup(*pod_, services_.node.cgroup_root)); !removed)
+        services_.log.debug("pod cgroup stays", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
+    report();
+    services_.statuses.mark_finished(uid);
+    finished_ = true;
+    finished_event_.set();
+    co_return {};
+}
+
+Duration PodWorker::next_sync() const {
+    const double jitter = 1.0 + 0.5 * services_.random.fraction();
+    Duration next(static_cast<Duration::rep>(static_cast<double>(Resync.count()) * jitter));
+    const auto sooner = [&](std::optional<Duration> other) {
+        if (other) next = std::clamp<Duration>(*other + 1ms, 1ms, next);
+    };
+    if (!waiting_.empty()) {
+        for (const ContainerSpec& spec : all_containers(*pod_)) sooner(services_.starter.restart_delay(*pod_, state_, spec.container));
+        sooner(services_.puller.retry_after(pod_->metadata.uid));
+        if (next > LongestRetry) sooner(LongestRetry);
+    }
+    sooner(deadline_left());
+    return next;
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,177 @@
+#include "kubelet/status_manager.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using schema::Value;
+
+bool is_owned(std::string_view type) {
+    using Condition = core::PodConditionType;
+    for (const char* own : {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
+                            Condition::ContainersReady, Condition::DisruptionTarget, Condition::PodResizePending,
+                            Condition::PodResizeInProgress})
+        if (type == own) return true;
+    return false;
+}
+
+Value tree_of(const core::PodStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
+
+/// Our conditions that differ.
+Value changed_conditions(const Value& before, const Value& now) {
+    Value changed = Value::array();
+    if (!now.is_array()) return changed;
+    for (const Value& condition : now.as_array()) {
+        if (!is_owned(condition.string_at({"type"}))) continue;
+        const bool same = before.is_array() && std::find(before.as_array().begin(), before.as_array().end(), condition) != before.as_array().end();
+        if (!same) changed.as_array().push_back(condition);
+    }
+    return changed;
+}
+
+std::int64_t version_of(const core::Pod& pod) {
+    std::int64_t version = 0;
+    const std::string& text = pod.metadata.resource_version;
+    std::from_chars(text.data(), text.data() + text.size(), version);
+    return version;
+}
+
+}  // namespace
+
+std::string status_patch(const std::string& uid, const core::PodStatus& before, const core::PodStatus& now) {
+    const Value old_tree = tree_of(before), new_tree = tree_of(now);
+    Value status = Value::object();
+    for (const schema::Member& member : new_tree.as_object()) {
+        const Value* old_value = old_tree.find(member.key);
+        if (old_value && *old_value == member.value) continue;
+        if (member.key == "conditions") {
+            Value changed = changed_conditions(schema::at(old_tree, "conditions"), member.value);
+            if (!changed.as_array().empty()) status["conditions"] = std::move(changed);
+        } else if (member.key == "podIPs" || member.key == "hostIPs") {
+            // Lists that would be merged: say that this is all of it.
+            Value list = member.value;
+            list.as_array().push_back(Value::object({{"$patch", "replace"}}));
+            status[member.key] = std::move(list);
+        } else {
+            status[member.key] = member.value;
+        }
+    }
+    for (const schema::Member& member : old_tree.as_object())
+        if (!new_tree.find(member.key) && member.key != "conditions") status[member.key] = nullptr;
+    if (status.as_object().empty()) return "";
+    return schema::to_json(Value::object({{"metadata", Value::object({{"uid", uid}})}, {"status", std::move(status)}}));
+}
+
+const core::PodStatus* StatusManager::find(const std::string& uid) const {
+    const auto found = entries_.find(uid);
+    return found == entries_.end() || !found->second.status ? nullptr : &*found->second.status;
+}
+
+void StatusManager::touch(const std::string& uid) {
+    dirty_.insert(uid);
+    wake_.set();
+}
+
+void StatusManager::set(const core::Pod& pod, core::PodStatus status) {
+    Entry& entry = entries_[pod.metadata.uid];
+    if (entry.status == status) return;
+    entry.status = std::move(status);
+    touch(pod.metadata.uid);
+}
+
+void StatusManager::mark_finished(const std::string& uid) {
+    entries_[uid].finished = true;
+    touch(uid);
+}
+
+void StatusManager::observe(const std::string& uid, const core::Pod& api_pod) {
+    Entry& entry = entries_[uid];
+    if (entry.api && entry.api->metadata.uid == api_pod.metadata.uid && version_of(*entry.api) > version_of(api_pod)) return;
+    entry.api = api_pod;
+    touch(uid);
+}
+
+void StatusManager::unobserve(const std::string& uid) {
+    if (const auto found = entries_.find(uid); found != entries_.end()) found->second.api.reset();
+}
+
+void StatusManager::forget(const std::string& uid) {
+    entries_.erase(uid);
+    dirty_.erase(uid);
+}
+
+Task<> StatusManager::run() {
+    for (;;) {
+        CO_CHECK(co_await wake_.wait());
+        wake_.reset();
+        while (!dirty_.empty()) {
+            const std::string uid = *dirty_.begin();
+            dirty_.erase(dirty_.begin());
+            CO_CHECK(co_await write(uid));
+        }
+    }
+}
+
+Task<> StatusManager::write(std::string uid) {
+    const auto found = entries_.find(uid);
+    if (found == entries_.end() || !found->second.api) co_return {};
+    const Entry& entry = found->second;
+    if (entry.status) {
+        std::string body = status_patch(entry.api->metadata.uid, entry.api->status, *entry.status);
+        if (!body.empty()) co_return co_await patch(uid, std::move(body), client::key_of(*entry.api));
+    }
+    if (entry.finished && entry.api->metadata.deletion_timestamp) co_return co_await remove(uid);
+    co_return {};
+}
+
+Task<> StatusManager::patch(std::string uid, std::string body, client::NamespacedName key) {
+    auto patched = co_await client_.patch<core::Pod>(key, client::PatchType::StrategicMerge, std::move(body), "status");
+    const auto found = entries_.find(uid);
+    if (found == entries_.end()) co_return {};
+    if (patched) {
+        found->second.retry = {};
+        found->second.api = std::move(*patched);
+        // Something may have been reported meanwhile, or the pod waits to be deleted.
+        if (found->second.finished) touch(uid);
+        co_return {};
+    }
+    if (patched.error().reason == Reason::Cancelled) co_return std::move(patched).error();
+    if (patched.error().reason == Reason::NotFound || patched.error().reason == Reason::Conflict) {
+        log_.debug("pod is not there any more", {{"pod", key.text()}, {"uid", uid}, {"error", patched.error().message}});
+        found->second.api.reset();
+        co_return {};
+    }
+    log_.warn("pod status cannot be written", {{"pod", key.text()}, {"error", patched.error().message}});
+    try_again(uid);
+    co_return {};
+}
+
+Task<> StatusManager::remove(std::string uid) {
+    const core::Pod& api = *entries_[uid].api;
+    client::DeleteOptions options;
+    options.uid = api.metadata.uid;
+    options.grace_period_seconds = 0;
+    const client::NamespacedName key = client::key_of(api);
+    auto removed = co_await client_.remove<core::Pod>(key, std::move(options));
+    if (removed || !entries_.contains(uid)) co_return {};
+    if (removed.error().reason == Reason::Cancelled) co_return std::move(removed).error();
+    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    log_.warn("ended pod cannot be deleted", {{"pod", key.text()}, {"error", removed.error().message}});
+    try_again(uid);
+    co_return {};
+}
+
+void StatusManager::try_again(const std::string& uid) {
+    using namespace std::chrono_literals;
+    Duration& retry = entries_[uid].retry;
+    retry = retry == Duration::zero() ? Duration(1s) : std::min<Duration>(retry * 2, 10s);
+    loop_.call_after(retry, [this, uid] {
+        if (entries_.contains(uid)) touch(uid);
+    });
+}
+
+}  // namespace porthole::kubelet

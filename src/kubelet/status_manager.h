@@ -1,0 +1,57 @@
+#pragma once
+#include <set>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "kubelet/pod/status.h"
+#include "runtime/sync.h"
+
+namespace porthole::kubelet {
+
+/// Brings the statuses that pod workers report into the API, and deletes pods there that have ended.
+///
+/// A report replaces the one before; only what differs from the API's copy is sent, as a strategic merge patch with the pod's uid as
+/// precondition. Conditions of other owners are never touched. Lives on the kubelet's loop.
+class StatusManager {
+public:
+    StatusManager(EventLoop& loop, client::Client& client, Logger log) : loop_(loop), client_(client), log_(std::move(log)) {}
+
+    /// The last report, or nullptr.
+    const core::PodStatus* find(const std::string& uid) const;
+    void set(const core::Pod& pod, core::PodStatus status);
+    /// Nothing of the pod is left to run or to clean up: once the API has its last status and wants it deleted, it goes.
+    void mark_finished(const std::string& uid);
+    /// The API's copy of the pod that `uid` is shown as: itself, or a static pod's mirror.
+    void observe(const std::string& uid, const core::Pod& api_pod);
+    /// The API's copy has gone.
+    void unobserve(const std::string& uid);
+    void forget(const std::string& uid);
+
+    /// Writes until cancelled.
+    Task<> run();
+
+private:
+    struct Entry {
+        std::optional<core::PodStatus> status;
+        std::optional<core::Pod> api;  ///< the newest copy that we have seen
+        bool finished = false;
+        Duration retry{};
+    };
+    void touch(const std::string& uid);
+    Task<> write(std::string uid);
+    Task<> patch(std::string uid, std::string body, client::NamespacedName key);
+    Task<> remove(std::string uid);
+    void try_again(const std::string& uid);
+
+    EventLoop& loop_;
+    client::Client& client_;
+    Logger log_;
+    std::map<std::string, Entry> entries_;
+    std::set<std::string> dirty_;
+    Event wake_;
+};
+
+/// The patch body that makes `now` of `before`, or "" when there is no difference.
+std::string status_patch(const std::string& uid, const core::PodStatus& before, const core::PodStatus& now);
+
+}  // namespace porthole::kubelet
