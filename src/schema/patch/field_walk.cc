@@ -76,8 +76,9 @@ Result<void> collect(const Node& node, const Value& value, FieldSet& set, const 
             for (const Member& member : value.as_object()) {
                 FieldSet& below = set.below(member_step(member.key));
                 TRY_VOID(collect(node.member(member.key), member.value, below, path + "." + member.key));
-                const bool is_empty = member.value.is_null() || (member.value.is_object() && member.value.as_object().empty());
-                if (is_empty || !is_named_member(node, member.key)) below.insert();
+                // Differs from Kubernetes: an empty list is owned as an empty map is, so that it does not vanish with another
+                // manager's items.
+                if (holds_nothing(&member.value) || !is_named_member(node, member.key)) below.insert();
             }
             return {};
         case Granularity::Items: break;
@@ -216,7 +217,6 @@ Value strip(const Node& node, const Value& value, const FieldSet& fields) {
             if (below && below->is_member()) continue;
             kept.push_back(below ? strip(node.element(), item, *below) : item);
         }
-        if (kept.empty() && !value.as_array().empty()) return Value();
         return kept;
     }
     Value kept = Value::object();
@@ -227,10 +227,9 @@ Value strip(const Node& node, const Value& value, const FieldSet& fields) {
             kept[member.key] = member.value;
             continue;
         }
-        Value inside = strip(node.member(member.key), member.value, *below);
-        if (!inside.is_null()) kept[member.key] = std::move(inside);
+        // What is left empty here is somebody's: otherwise it would itself be among the places that go.
+        kept[member.key] = strip(node.member(member.key), member.value, *below);
     }
-    if (kept.as_object().empty() && !value.as_object().empty()) return Value();
     return kept;
 }
 
