@@ -93,6 +93,9 @@ NodeView node_view(const core::Node& node) {
     for (const core::NodeAddress& address : node.status.addresses) {
         if (address.type == "InternalIP") add_v4(address.address, view.node_port_addresses);
     }
+    for (const std::string& cidr : node.spec.pod_cidrs) {
+        if (const auto prefix = IpPrefix::parse(cidr); prefix && prefix->base().is_v4()) view.pod_prefixes.push_back(*prefix);
+    }
     return view;
 }
 

@@ -58,6 +58,7 @@ struct SliceInfo {
 struct NodeView {
     std::string name, zone;
     std::vector<IpAddress> node_port_addresses;
+    std::vector<IpPrefix> pod_prefixes;  ///< of this node's pods
     bool operator==(const NodeView&) const = default;
 };
 
@@ -108,6 +109,7 @@ public:
 
     /// As of the last update().
     const std::map<FrontendKey, Frontend>& frontends() const { return frontends_; }
+    const NodeView& node() const { return node_; }
     /// Addresses of endpoints on this node.
     const std::set<IpAddress>& local_addresses() const { return local_addresses_; }
     struct Health {

@@ -227,10 +227,10 @@ protected:
     }
 
     Namespace node_, pod_a_, pod_b_, client_;
-    ServiceTable table_{{.name = "here", .node_port_addresses = {ip("192.168.0.1")}}};
+    ServiceTable table_{{.name = "here", .node_port_addresses = {ip("192.168.0.1")}, .pod_prefixes = {IpPrefix::parse("10.244.0.0/24").value()}}};
     RuleSet rules_{{.pod_prefixes = {IpPrefix::parse("10.244.0.0/16").value()},
                     .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()},
-                    .masquerade_between = {IpPrefix::parse("10.244.0.0/24").value()}}};
+                    .masquerade_neighbours = true}};
     bool first_ = true;
 };
 

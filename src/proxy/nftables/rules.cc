@@ -126,6 +126,7 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     rule_counts_ = count_rules(base);
     cluster_ips_.clear();
     hairpins_.clear();
+    neighbours_.clear();
     Batch batch(name);
     for (const auto& [key, frontend] : table.frontends()) {
         if (const auto old = before.find(key); old != before.end()) note_loss(key, &old->second, &frontend);
@@ -216,6 +217,16 @@ void RuleSet::program_addresses(const ServiceTable& table, Batch& batch) {
         batch.remove(element(address));
         return true;
     });
+
+    std::set<IpPrefix> neighbours;
+    if (options_.masquerade_neighbours) neighbours.insert(table.node().pod_prefixes.begin(), table.node().pod_prefixes.end());
+    for (const IpPrefix& prefix : neighbours_) {
+        if (!neighbours.contains(prefix)) batch.remove({"neighbours", prefix.to_string(), ""});
+    }
+    for (const IpPrefix& prefix : neighbours) {
+        if (!neighbours_.contains(prefix)) batch.add({"neighbours", prefix.to_string(), ""});
+    }
+    neighbours_ = std::move(neighbours);
 }
 
 std::vector<RuleSet::Element> RuleSet::elements(const FrontendKey& key, const Programmed& programmed) const {
@@ -337,7 +348,6 @@ std::string RuleSet::base_rules() const {
     fill("pods", joined(options_.pod_prefixes));
     fill("service-addresses", joined(options_.service_prefixes));
     fill("served-here", joined(options_.served_here));
-    fill("neighbours", joined(options_.masquerade_between));
 
     const std::string mark = std::to_string(options_.masquerade_mark);
     text += "table ip " + table + R"( {

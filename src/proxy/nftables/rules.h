@@ -13,9 +13,9 @@ struct RuleOptions {
     std::vector<IpPrefix> pod_prefixes;       ///< of the whole cluster
     std::vector<IpPrefix> service_prefixes;
     std::vector<IpAddress> served_here;       ///< service addresses that processes of the node itself answer (cluster DNS)
-    /// Pods of this node, where the bridge hides replies between them from connection tracking (no br_netfilter): then a pod
-    /// that reaches a neighbour through a service is masqueraded, so that the answer comes back through the node.
-    std::vector<IpPrefix> masquerade_between;
+    /// The bridge hides replies between pods of this node from connection tracking (no br_netfilter): then a pod that reaches a
+    /// neighbour through a service is masqueraded, so that the answer comes back through the node.
+    bool masquerade_neighbours = false;
     std::uint32_t masquerade_mark = 0x4000;
 };
 
@@ -82,6 +82,7 @@ private:
     std::map<std::string, std::size_t> rule_counts_;  // by chain
     std::map<IpAddress, int> cluster_ips_;  // with number of frontends
     std::set<IpAddress> hairpins_;
+    std::set<IpPrefix> neighbours_;
     std::vector<Loss> losses_;
 };
 

@@ -29,22 +29,28 @@ struct InterfaceAddress {
     int prefix_length = 0;
 };
 
-/// The seam to routes and addresses, IPv4. Calls are short and synchronous. Errors: Io.
-class Routes {
+/// The seam to routes, addresses and settings of a network namespace, IPv4. Calls are short and synchronous. Errors: Io.
+class NetworkStack {
 public:
-    virtual ~Routes() = default;
+    virtual ~NetworkStack() = default;
     /// The routes that this program has made and that are still there.
     virtual Result<std::vector<Route>> own_routes() = 0;
     /// Replaces a route to the same destination.
-    virtual Result<void> set(const Route& route) = 0;
+    virtual Result<void> set_route(const Route& route) = 0;
     /// Success if there is none.
-    virtual Result<void> remove(const Route& route) = 0;
+    virtual Result<void> remove_route(const Route& route) = 0;
     virtual Result<std::vector<InterfaceAddress>> addresses() = 0;
     /// Of the device that the default route uses; 1500 if there is none.
     virtual int uplink_mtu() = 0;
+    /// Success if there is none.
+    virtual Result<void> remove_device(const std::string& name) = 0;
+
+    /// A kernel setting by its path below /proc/sys, such as "net/ipv4/ip_forward". Error: NotFound if the kernel has none such.
+    virtual Result<std::string> setting(const std::string& name) = 0;
+    virtual Result<void> set_setting(const std::string& name, const std::string& value) = 0;
 };
 
 /// Of the network namespace that this process lives in. Own routes carry routing protocol 80.
-std::unique_ptr<Routes> make_routes();
+std::unique_ptr<NetworkStack> make_network_stack();
 
 }  // namespace porthole::net

@@ -7,9 +7,10 @@
 
 #include <bit>
 #include <cstring>
+#include <fstream>
 
 #include "net/linux/netlink.h"
-#include "net/linux/routes.h"
+#include "net/linux/network_stack.h"
 
 namespace porthole::net {
 
@@ -73,7 +74,7 @@ int mtu_of(const char* device) {
     return known ? request.ifr_mtu : 0;
 }
 
-class KernelRoutes final : public Routes {
+class KernelStack final : public NetworkStack {
 public:
     Result<std::vector<Route>> own_routes() override {
         std::vector<Route> routes;
@@ -81,7 +82,7 @@ public:
         return routes;
     }
 
-    Result<void> set(const Route& route) override {
+    Result<void> set_route(const Route& route) override {
         char buffer[512];
         nlmsghdr* message = route_message(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, route);
         if (route.gateway) mnl_attr_put_u32(message, RTA_GATEWAY, htonl(route.gateway->v4_number()));
@@ -95,7 +96,7 @@ public:
         return {};
     }
 
-    Result<void> remove(const Route& route) override {
+    Result<void> remove_route(const Route& route) override {
         char buffer[512];
         if (!exchange(route_message(buffer, RTM_DELROUTE, 0, route), nullptr, nullptr) && errno != ESRCH) {
             return failure("removing the route to " + route.destination.to_string());
@@ -127,6 +128,35 @@ public:
             if (const int mtu = mtu_of(name); mtu > 0) return mtu;
         }
         return Ethernet;
+    }
+
+    Result<void> remove_device(const std::string& name) override {
+        const unsigned index = if_nametoindex(name.c_str());
+        if (index == 0) return {};
+        char buffer[128];
+        nlmsghdr* message = mnl_nlmsg_put_header(buffer);
+        message->nlmsg_type = RTM_DELLINK;
+        message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+        message->nlmsg_seq = 1;
+        auto* header = static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(message, sizeof(ifinfomsg)));
+        header->ifi_family = AF_UNSPEC;
+        header->ifi_index = static_cast<int>(index);
+        if (!exchange(message, nullptr, nullptr) && errno != ENODEV) return failure("removing the network device " + name);
+        return {};
+    }
+
+    Result<std::string> setting(const std::string& name) override {
+        std::ifstream file("/proc/sys/" + name);
+        std::string value;
+        if (!std::getline(file, value)) return Error(Reason::NotFound, "no kernel setting " + name);
+        return value;
+    }
+    Result<void> set_setting(const std::string& name, const std::string& value) override {
+        std::ofstream file("/proc/sys/" + name);
+        if (!file) return errno == ENOENT ? Error(Reason::NotFound, "no kernel setting " + name) : failure("setting " + name);
+        file << value << std::flush;
+        if (!file) return failure("setting " + name);
+        return {};
     }
 
 private:
@@ -166,6 +196,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Routes> make_routes() { return std::make_unique<KernelRoutes>(); }
+std::unique_ptr<NetworkStack> make_network_stack() { return std::make_unique<KernelStack>(); }
 
 }  // namespace porthole::net

@@ -1,0 +1,73 @@
+#include "cni/node_network/plan.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::cni {
+
+namespace {
+
+std::string joined(const std::vector<IpPrefix>& prefixes) {
+    std::string text;
+    for (const IpPrefix& prefix : prefixes) text.append(text.empty() ? "" : ", ").append(prefix.to_string());
+    return text;
+}
+
+}  // namespace
+
+std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+    using Kind = net::Route::Kind;
+    std::vector<net::Route> routes;
+    for (const IpPrefix& prefix : options.service_prefixes) {
+        routes.push_back({.destination = prefix, .kind = Kind::Local, .device = "lo", .source = options.node_address});
+    }
+    for (const IpPrefix& prefix : options.cluster_prefixes) routes.push_back({.destination = prefix, .kind = Kind::Unreachable});
+    for (const auto& [name, node] : nodes) {
+        if (name == options.node_name || !node.address || *node.address == options.node_address) continue;
+        for (const IpPrefix& prefix : node.pod_prefixes) {
+            // A single node may hold the whole range: its route then takes the place of "unreachable".
+            std::erase_if(routes, [&](const net::Route& route) { return route.destination == prefix; });
+            routes.push_back({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
+        }
+    }
+    return routes;
+}
+
+std::string cni_configuration(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes, int mtu) {
+    using schema::Value;
+    Value ranges = Value::array();
+    for (const IpPrefix& prefix : pod_prefixes) {
+        ranges.as_array().push_back(Value::array({Value::object({{"subnet", prefix.to_string()}})}));
+    }
+    const Value ipam = Value::object({{"type", "host-local"},
+                                      {"dataDir", options.ipam_dir},
+                                      {"ranges", std::move(ranges)},
+                                      {"routes", Value::array({Value::object({{"dst", "0.0.0.0/0"}})})}});
+    const Value bridge = Value::object({{"type", "bridge"},
+                                        {"bridge", options.bridge},
+                                        {"isGateway", true},
+                                        {"ipMasq", false},
+                                        {"hairpinMode", true},
+                                        {"mtu", mtu},
+                                        {"ipam", ipam}});
+    const Value portmap =
+        Value::object({{"type", "portmap"}, {"capabilities", Value::object({{"portMappings", true}})}, {"snat", true}});
+    return schema::to_pretty_json(Value::object(
+               {{"cniVersion", "0.4.0"}, {"name", "porthole"}, {"plugins", Value::array({bridge, portmap})}})) +
+           "\n";
+}
+
+std::string masquerade_rules(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes) {
+    const std::string& table = options.nft_table;
+    std::string text = "table ip " + table + "\ndelete table ip " + table + "\n";
+    if (!options.masquerade || pod_prefixes.empty()) return text;
+    std::vector<IpPrefix> inside = options.cluster_prefixes;
+    inside.insert(inside.end(), options.service_prefixes.begin(), options.service_prefixes.end());
+    return text + "table ip " + table + " {\n\tset pods {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\telements = { " + joined(pod_prefixes) +
+           " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " + joined(inside) +
+           " }\n\t}\n\tchain postrouting {\n\t\ttype nat hook postrouting priority 100; policy accept;\n"
+           "\t\tip saddr @pods ip daddr != @inside fib daddr type != multicast masquerade fully-random\n\t}\n}\n";
+}
+
+}  // namespace porthole::cni
