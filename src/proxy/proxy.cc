@@ -170,7 +170,7 @@ Task<> Proxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
 
 /// Session affinity must not lead a client to an endpoint that has gone.
 Task<> Proxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
-    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + options_.rules.table + " affinity\n"));
+    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + options_.rules.table + " affinity"));
     CO_TRY(const Listing listing, read_listing(json));
     std::set<std::string> lost;  // "frontend : backend", as the listing has it behind the client's address
     for (const RuleSet::Loss& loss : losses) {
@@ -193,7 +193,7 @@ Task<> Proxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
 Task<> Proxy::check() {
     if (generation_ && context_.nft.generation() == generation_) co_return {};
     const auto before = context_.nft.generation();
-    const auto json = co_await context_.nft.list_json("list table ip " + options_.rules.table + "\n");
+    const auto json = co_await context_.nft.list_json("list table ip " + options_.rules.table);
     if (!json && json.error().reason == Reason::Cancelled) co_return json.error();
     const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
     bool intact = listing.has_value();

@@ -112,7 +112,7 @@ TEST_F(Kernel, RunsNftAndSeesItsGeneration) {
             CHECK(nft->generation() != before);
             const auto refused = co_await nft->run("add element ip t nothing { 1 }\n");
             CHECK(!refused && refused.error().reason == Reason::Io);
-            co_return co_await nft->list_json("list table ip t\n");
+            co_return co_await nft->list_json("list table ip t");
         }(processes);
     });
     ASSERT_TRUE(text.has_value()) << text.error().message;

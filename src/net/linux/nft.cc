@@ -42,7 +42,7 @@ public:
         CO_CHECK(co_await call({"nft", "-f", "-"}, std::move(commands)));
         co_return {};
     }
-    Task<std::string> list_json(std::string command) override { return call({"nft", "-j", "-f", "-"}, std::move(command)); }
+    Task<std::string> list_json(std::string command) override { return call({"nft", "-j", std::move(command)}, ""); }
     std::optional<std::uint32_t> generation() override {
         return network_namespace_.empty() ? ask_generation() : std::nullopt;
     }
