@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "schema/compiler/checker.h"
+#include "schema/compiler/names.h"
+#include "schema/compiler/struct_writer.h"
+#include "schema/compiler/table_writer.h"
+
+namespace porthole::schemac {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::unique_ptr<Package>> packages;
+
+std::vector<std::string> complaints_about(const std::string& text) {
+    Complaints complaints;
+    packages.clear();
+    packages.push_back(parse_package("api/test.v1", "package test/v1 group=test openapi=io.test\n" + text, complaints));
+    check(packages, complaints);
+    return complaints.lines();
+}
+
+TEST(Names, FollowWireNames) {
+    struct { const char* wire; const char* member; } const rows[] = {
+        {"podIP", "pod_ip"}, {"podIPs", "pod_ips"}, {"clusterIPs", "cluster_ips"}, {"hostPID", "host_pid"}, {"httpGet", "http_get"},
+        {"containerID", "container_id"}, {"hostIPCMode", "host_ipc_mode"}, {"template", "template_"}, {"operator", "operator_"},
+        {"openAPIV3Schema", "open_api_v3_schema"}, {"fieldsV1", "fields_v1"}, {"$ref", "ref"}, {"x-kubernetes-int-or-string", "x_kubernetes_int_or_string"},
+        {"serverAddressByClientCIDRs", "server_address_by_client_cidrs"}, {"CDI_devices", "cdi_devices"}, {"setHostnameAsFQDN", "set_hostname_as_fqdn"},
+        {"uidMappings", "uid_mappings"}, {"nonResourceURLs", "non_resource_urls"}, {"targetWWNs", "target_wwns"},
+    };
+    for (const auto& row : rows) EXPECT_EQ(member_name(row.wire), row.member);
+    EXPECT_EQ(enumerator_name("SANDBOX_READY"), "SandboxReady");
+    EXPECT_EQ(enumerator_name("ClusterFirst"), "ClusterFirst");
+    EXPECT_EQ(enumerator_name("TCP"), "Tcp");
+    EXPECT_EQ(enumerator_name(""), "Empty");
+}
+
+TEST(Checker, RefusesWhatCannotBeRight) {
+    EXPECT_THAT(complaints_about("type A\n  1 b B\n"), ElementsAre("api/test.v1:3: no such type: B (in A)"));
+    EXPECT_THAT(complaints_about("type A\n  1 b other/v1.B\n"), ElementsAre("api/test.v1:3: no such type: other/v1.B (in A)"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string\n  1 c string\n"), ElementsAre("api/test.v1:4: number 1 is used twice in A"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string\n  2 b string\n"), ElementsAre("api/test.v1:4: name b is used twice in A"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string\ntype B\n  1 inline A\n  2 b string\n"), ElementsAre("api/test.v1:6: name b is used twice in B"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string enum=E\n"), ElementsAre("api/test.v1:3: no such enum: E"));
+    EXPECT_THAT(complaints_about("type A\n  1 b A\n"), ElementsAre("api/test.v1:3: A contains itself by value"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string requird\n"), ElementsAre("api/test.v1:3: unknown attribute requird"));
+    EXPECT_THAT(complaints_about("type A\n  x b string\n"), ElementsAre("api/test.v1:3: expected a field number, found x"));
+    EXPECT_THAT(complaints_about("type A\ntype A\n"), ElementsAre("api/test.v1:3: A is declared twice"));
+    EXPECT_THAT(complaints_about("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"), ElementsAre("api/test.v1:3: list key nam is no field of B"));
+    EXPECT_THAT(complaints_about("  1 a string\n"), ElementsAre("api/test.v1:2: this line belongs to no kind or type"));
+    EXPECT_THAT(complaints_about("service S\n  rpc M A B\n"), ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));
+}
+
+TEST(Writer, MakesAStructAndItsTable) {
+    ASSERT_THAT(complaints_about("enum Mode closed Fast Slow\n"
+                                 "/// A thing.\n"
+                                 "kind Thing resource=things short=th namespaced\n"
+                                 "  column Mode string = .spec.mode\n"
+                                 "  1 spec ThingSpec\n"
+                                 "type ThingSpec\n"
+                                 "  1 inline Base\n"
+                                 "  2 mode string default=\"Fast\" enum=Mode\n"
+                                 "  3 replicas int32? min=0\n"
+                                 "  4 parts Base[] list=map(name) patch=merge(name)\n"
+                                 "  5 self ThingSpec?\n"
+                                 "type Base\n"
+                                 "  1 name string required\n"),
+                testing::IsEmpty());
+    const std::string structs = write_structs(*packages[0]);
+    EXPECT_THAT(structs, HasSubstr("struct ThingSpec : ::porthole::api::test::v1::Base {\n"
+                                   "    std::string mode;\n"
+                                   "    std::optional<std::int32_t> replicas;\n"
+                                   "    std::vector<::porthole::api::test::v1::Base> parts;\n"
+                                   "    ::porthole::schema::Box<::porthole::api::test::v1::ThingSpec> self;\n"));
+    EXPECT_LT(structs.find("struct Base {"), structs.find("struct ThingSpec :")) << "a base comes before what derives from it";
+    const std::string tables = write_tables(*packages[0]);
+    EXPECT_THAT(tables, HasSubstr(R"(.default_json = "\"Fast\"", .enumeration = &enum_Mode)"));
+    EXPECT_THAT(tables, HasSubstr(R"("A thing.")"));
+    EXPECT_THAT(tables, HasSubstr("constinit const InlinedType ThingSpec_inlined[] = {{1, &::porthole::api::test::v1::tables::Base}, };"));
+    EXPECT_THAT(write_registry(packages), HasSubstr("&::porthole::api::test::v1::tables::Thing_kind,"));
+}
+
+}  // namespace
+}  // namespace porthole::schemac
