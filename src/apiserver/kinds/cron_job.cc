@@ -1,20 +1,25 @@
 #include <algorithm>
 
 #include "api/batch_v1.h"
+#include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/job.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/workload.h"
+#include "base/cron_schedule.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
-
-void validate_job_spec(const api::batch::v1::JobSpec& spec, const FieldPath& path, FieldErrors& errors);
-
 namespace {
 
 using api::batch::v1::CronJob;
+using api::batch::v1::CronJobSpec;
+
+/// A job's name is this one's and a number of up to 11 characters.
 constexpr std::size_t NameLimit = 52;
 
+/// The job's own defaults are for the jobs that are made from it.
 void set_defaults(CronJob& object) {
-    auto& spec = object.spec;
+    CronJobSpec& spec = object.spec;
     if (spec.concurrency_policy.empty()) spec.concurrency_policy = "Allow";
     if (!spec.suspend) spec.suspend = false;
     if (!spec.successful_jobs_history_limit) spec.successful_jobs_history_limit = 3;
@@ -22,64 +27,43 @@ void set_defaults(CronJob& object) {
     default_pod_spec(spec.job_template.spec.template_.spec);
 }
 
-std::size_t count_words(std::string_view text) {
-    std::size_t words = 0;
-    bool inside = false;
-    for (const char c : text) {
-        const bool blank = c == ' ' || c == '\t';
-        if (!blank && !inside) ++words;
-        inside = !blank;
-    }
-    return words;
+void validate_schedule(const CronJobSpec& spec, const FieldPath& path, FieldErrors& errors) {
+    if (spec.schedule.empty()) return errors.required(path);
+    if (spec.schedule.contains("TZ")) return errors.invalid(path, spec.schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    if (const auto parsed = CronSchedule::parse(spec.schedule); !parsed) errors.invalid(path, spec.schedule, parsed.error().message);
 }
 
-void validate_schedule(const CronJob& object, const FieldPath& path, FieldErrors& errors) {
-    const std::string& schedule = object.spec.schedule;
-    if (schedule.empty()) return errors.required(path);
-    if (schedule.contains("TZ")) return errors.invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
-    if (schedule.starts_with('@')) {
-        const bool known = is_one_of(schedule, {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) ||
-                           (schedule.starts_with("@every ") && parse_duration(schedule.substr(7)));
-        if (!known) errors.invalid(path, schedule, "unrecognized descriptor: " + schedule);
-        return;
-    }
-    if (const std::size_t words = count_words(schedule); words != 5) {
-        return errors.invalid(path, schedule,
-                              "expected exactly 5 fields, found " + std::to_string(words) + ": [" + schedule + "]");
-    }
-    constexpr std::string_view Allowed = "0123456789*/,-?LW# \tabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    if (schedule.find_first_not_of(Allowed) != std::string::npos) errors.invalid(path, schedule, "failed to parse schedule");
+bool is_zone_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::string_view("/_+-").contains(c);
 }
 
-void validate_common(const CronJob& object, FieldErrors& errors) {
+void validate_time_zone(const std::string& zone, const FieldPath& path, FieldErrors& errors) {
+    if (zone.empty()) return errors.invalid(path, zone, "timeZone must be nil or non-empty string");
+    if (zone == "Local") return errors.invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+    const bool letter = (zone[0] >= 'A' && zone[0] <= 'Z') || (zone[0] >= 'a' && zone[0] <= 'z');
+    if (!letter || !std::ranges::all_of(zone, is_zone_character)) errors.invalid(path, zone, "unknown time zone " + zone);
+}
+
+void validate_spec(const CronJobSpec& spec, FieldErrors& errors) {
     const FieldPath path = "spec";
-    const auto& spec = object.spec;
-    validate_schedule(object, path / "schedule", errors);
-    if (spec.starting_deadline_seconds) check_not_negative(*spec.starting_deadline_seconds, path / "startingDeadlineSeconds", errors);
-    if (spec.time_zone) {
-        if (spec.time_zone->empty()) errors.invalid(path / "timeZone", *spec.time_zone, "timeZone must be nil or non-empty string");
-        else if (*spec.time_zone == "Local") {
-            errors.invalid(path / "timeZone", *spec.time_zone,
-                           "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
-        }
-    }
-    if (spec.concurrency_policy.empty()) errors.required(path / "concurrencyPolicy");
-    else if (!is_one_of(spec.concurrency_policy, {"Allow", "Forbid", "Replace"}))
-        errors.not_supported(path / "concurrencyPolicy", spec.concurrency_policy, {"Allow", "Forbid", "Replace"});
-    if (spec.successful_jobs_history_limit) check_not_negative(*spec.successful_jobs_history_limit, path / "successfulJobsHistoryLimit", errors);
-    if (spec.failed_jobs_history_limit) check_not_negative(*spec.failed_jobs_history_limit, path / "failedJobsHistoryLimit", errors);
+    validate_schedule(spec, path / "schedule", errors);
+    check_not_negative(spec.starting_deadline_seconds, path / "startingDeadlineSeconds", errors);
+    if (spec.time_zone) validate_time_zone(*spec.time_zone, path / "timeZone", errors);
+    check_required_choice(spec.concurrency_policy, {"Allow", "Forbid", "Replace"}, path / "concurrencyPolicy", errors);
     const FieldPath job = path / "jobTemplate" / "spec";
     validate_job_spec(spec.job_template.spec, job, errors);
-    if (spec.job_template.spec.selector) errors.invalid(job / "selector", "", "`selector` will be auto-generated");
+    if (const auto& selector = spec.job_template.spec.selector) errors.invalid(job / "selector", schema::to_value(*selector), "`selector` will be auto-generated");
     if (spec.job_template.spec.manual_selector.value_or(false)) errors.not_supported(job / "manualSelector", true, {"nil", "false"});
+    check_not_negative(spec.successful_jobs_history_limit, path / "successfulJobsHistoryLimit", errors);
+    check_not_negative(spec.failed_jobs_history_limit, path / "failedJobsHistoryLimit", errors);
 }
 
 void validate(const CronJob& object, FieldErrors& errors) {
-    validate_common(object, errors);
+    validate_spec(object.spec, errors);
     if (object.metadata.name.size() > NameLimit) errors.invalid("metadata.name", object.metadata.name, "must be no more than 52 bytes");
 }
 
-void validate_update(const CronJob& object, const CronJob&, FieldErrors& errors) { validate_common(object, errors); }
+void validate_update(const CronJob& object, const CronJob&, FieldErrors& errors) { validate_spec(object.spec, errors); }
 
 }  // namespace
 

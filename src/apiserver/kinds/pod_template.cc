@@ -1,0 +1,22 @@
+#include "api/core_v1.h"
+#include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/pod_spec.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::core::v1::PodTemplate;
+
+void set_defaults(PodTemplate& object) { default_pod_spec(object.template_.spec); }
+
+void validate(const PodTemplate& object, FieldErrors& errors) { validate_pod_template(object.template_, "template", errors); }
+
+}  // namespace
+
+KindRules pod_template_rules() {
+    KindRules rules = rules_for<PodTemplate>({.set_defaults = set_defaults, .validate = validate});
+    rules.generation = Generation::OnChangeOutsideMetadata;
+    return rules;
+}
+
+}  // namespace porthole::apiserver

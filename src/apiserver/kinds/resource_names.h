@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "apiserver/request/field_errors.h"
+#include "base/quantity.h"
+
+/// What the name of a resource tells: "cpu", "hugepages-2Mi", "example.com/gpu".
+namespace porthole::apiserver {
+
+/// Kubernetes' own: without a domain, or in one of its domains.
+bool is_native_resource(std::string_view name);
+/// Somebody else's: counted, never overcommitted.
+bool is_extended_resource(std::string_view name);
+/// Counted in whole numbers: "pods", "count/jobs.batch", extended ones.
+bool is_counted_resource(std::string_view name);
+/// What a node can promise more of than it has.
+bool may_be_overcommitted(std::string_view name);
+
+/// The name in a quota.
+void check_quota_resource_name(const std::string& name, const FieldPath& path, FieldErrors& errors);
+/// The name in a limit range.
+void check_limit_resource_name(const std::string& type, const std::string& name, const FieldPath& path, FieldErrors& errors);
+/// Not negative, and whole where the resource is counted.
+void check_resource_amount(const std::string& name, const Quantity& amount, const FieldPath& path, FieldErrors& errors);
+
+}  // namespace porthole::apiserver
