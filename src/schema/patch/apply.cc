@@ -117,19 +117,19 @@ void take_from_others(ManagedFields& managed, const Manager* self, const std::ve
     managed.drop_empty();
 }
 
-/// kubectl that changes over from its own apply: what it wrote down then is no conflict.
-bool are_last_applied(const Kind& kind, const Value& live, const std::vector<Conflict>& conflicts) {
+/// kubectl that changes over from its own apply: what it wrote down then, and is still so, is no conflict.
+void forgive_last_applied(const Kind& kind, const Value& live, std::vector<Conflict>& conflicts) {
     const Value* annotation = live.at_path({"metadata", "annotations", LastApplied});
-    if (!annotation || !annotation->is_string()) return false;
+    if (!annotation || !annotation->is_string()) return;
     const auto parsed = parse_json(annotation->as_string());
-    if (!parsed || !parsed->is_object()) return false;
-    const auto applied = fields_of(Node::of_struct(*kind.type), *parsed);
-    if (!applied) return false;
-    return std::ranges::all_of(conflicts, [&](const Conflict& conflict) {
-        FieldSet others = conflict.fields;
-        others.remove(*applied);
-        return others.empty();
-    });
+    if (!parsed || !parsed->is_object()) return;
+    const Node root = Node::of_struct(*kind.type);
+    auto ours = fields_of(root, *parsed);
+    if (!ours) return;
+    const Comparison since = compare_fields(root, *parsed, live);
+    for (const FieldSet* changed : {&since.modified, &since.added, &since.removed}) ours->remove(*changed);
+    for (Conflict& conflict : conflicts) conflict.fields.remove(*ours);
+    std::erase_if(conflicts, [](const Conflict& conflict) { return conflict.fields.empty(); });
 }
 
 // Apply
@@ -191,8 +191,9 @@ Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value
     Comparison change = compare_fields(root, bare, result);
     for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
     const std::vector<Conflict> conflicts = find_conflicts(managed, &self, change);
-    const bool forced = force || (manager.name == "kubectl" && !live.is_null() && are_last_applied(kind, live, conflicts));
-    if (!conflicts.empty() && !forced) return conflict_error(conflicts);
+    std::vector<Conflict> refused = force ? std::vector<Conflict>() : conflicts;
+    if (manager.name == "kubectl" && !refused.empty()) forgive_last_applied(kind, live, refused);
+    if (!refused.empty()) return conflict_error(refused);
     take_from_others(managed, &self, conflicts, change);
 
     // Applying the same again leaves the object, and so its record's times, as they were.

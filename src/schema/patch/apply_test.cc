@@ -123,10 +123,18 @@ TEST_F(ApplyTest, AnObjectWithoutARecordBelongsToBeforeFirstApply) {
 }
 
 TEST_F(ApplyTest, KubectlTakesOverItsOwnClientSideApply) {
-    const std::string last = R"({"spec":{"replicas":2}})";
     update("kubectl-client-side-apply", R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2}}"}},"spec":{"replicas":2}})");
     EXPECT_TRUE(apply("other", R"({"spec":{"replicas":3}})").starts_with("Conflict"));
     EXPECT_EQ(apply("kubectl", R"({"spec":{"replicas":3}})"), "");
+}
+
+TEST_F(ApplyTest, KubectlDoesNotTakeOverWhatOthersHaveChangedSince) {
+    update("kubectl-client-side-apply", R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2,\"paused\":true}}"}},"spec":{"replicas":2,"paused":true}})");
+    Value changed = live_;
+    changed["spec"]["replicas"] = 5;
+    update("kubectl-set", to_json(changed));
+    EXPECT_EQ(apply("kubectl", R"({"spec":{"replicas":3,"paused":false}})"),
+              "Conflict: Apply failed with 1 conflict: conflict with \"kubectl-set\" using apps/v1: .spec.replicas");
 }
 
 TEST_F(ApplyTest, InvalidConfigurationsAreRefused) {
