@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/base64.h"
 #include "schema/yaml.h"
@@ -128,7 +129,7 @@ Result<Kubeconfig> Kubeconfig::parse(std::string_view text) {
     return Kubeconfig(std::move(*parsed));
 }
 
-std::string Kubeconfig::text() const { return schema::write_yaml(document_); }
+std::string Kubeconfig::text() const { return schema::to_yaml(document_); }
 
 std::string Kubeconfig::current_context() const { return std::string(document_.string_at({"current-context"})); }
 

@@ -3,6 +3,9 @@
 #include "controllers/certificates/approver.h"
 #include "controllers/certificates/signer.h"
 #include "controllers/deployment/deployment.h"
+#include "controllers/endpoints/endpoint_slices.h"
+#include "controllers/endpoints/endpoints.h"
+#include "controllers/endpoints/slice_mirroring.h"
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
@@ -37,6 +40,9 @@ std::vector<Registration> all_controllers() {
         controller<CertificateCleaner>("certificate-cleaner"),
         {"certificate-signer", make_signer},
         controller<DeploymentController>("deployment"),
+        controller<EndpointSliceController>("endpoint-slice"),
+        controller<SliceMirroringController>("endpoint-slice-mirroring"),
+        controller<EndpointsController>("endpoints"),
         {"node-ipam", make_node_ipam},
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),

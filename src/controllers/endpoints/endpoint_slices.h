@@ -1,0 +1,36 @@
+#pragma once
+#include "client/controller.h"
+#include "controllers/endpoints/service_pods.h"
+#include "controllers/endpoints/slice_writer.h"
+
+namespace porthole::controllers {
+
+/// Keeps the EndpointSlices of every service that has a selector.
+///
+/// Differs from Kubernetes: the annotation service.kubernetes.io/topology-mode is not looked at; trafficDistribution is.
+class EndpointSliceController final : public client::Controller {
+public:
+    explicit EndpointSliceController(Context& context);
+
+private:
+    using Service = api::core::v1::Service;
+    using Pod = api::core::v1::Pod;
+    using PodPointer = std::shared_ptr<const Pod>;
+    using Endpoint = api::discovery::v1::Endpoint;
+    using EndpointSlice = api::discovery::v1::EndpointSlice;
+    using Node = api::core::v1::Node;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    /// `lost_node` gets the name of a node that a pod runs on and nobody knows.
+    std::vector<endpoints::PortGroup> group_by_ports(const Service& service, const std::vector<PodPointer>& pods, bool ipv6,
+                                                     std::string& lost_node) const;
+    EndpointSlice fresh_slice(const Service& service, const std::string& address_type) const;
+
+    client::EventRecorder& events_;
+    endpoints::ServicePods service_pods_;
+    client::Informer<Node>& nodes_;
+    endpoints::SliceWriter slices_;
+    endpoints::TriggerTimes trigger_times_;
+};
+
+}  // namespace porthole::controllers

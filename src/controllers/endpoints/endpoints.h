@@ -1,0 +1,35 @@
+#pragma once
+#include "client/controller.h"
+#include "controllers/endpoints/service_pods.h"
+
+namespace porthole::controllers {
+
+/// Keeps the Endpoints of every service that has a selector.
+class EndpointsController final : public client::Controller {
+public:
+    explicit EndpointsController(Context& context);
+
+private:
+    using Endpoints = api::core::v1::Endpoints;
+    using Service = api::core::v1::Service;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Endpoints desired(const Service& service, const std::shared_ptr<const Endpoints>& current);
+    Task<> write(const Service& service, Endpoints wanted, bool exists);
+
+    Context& context_;
+    client::EventRecorder& events_;
+    endpoints::ServicePods service_pods_;
+    client::Informer<Endpoints>& endpoints_;
+    endpoints::TriggerTimes trigger_times_;
+};
+
+namespace endpoints {
+
+/// The pods of a service as subsets: addresses with the same ports together, everything in a fixed order.
+std::vector<api::core::v1::EndpointSubset> make_subsets(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods);
+/// At most `limit` addresses, ready ones first. True when some were left out.
+bool truncate(std::vector<api::core::v1::EndpointSubset>& subsets, std::size_t limit);
+
+}  // namespace endpoints
+}  // namespace porthole::controllers

@@ -1,0 +1,253 @@
+#include "controllers/endpoints/endpoints.h"
+
+#include "client/pods.h"
+#include "client/selectors.h"
+#include "controllers/endpoints/endpoint_slices.h"
+#include "controllers/endpoints/slice_mirroring.h"
+#include "controllers/framework/sim/sim_world.h"
+
+namespace porthole::controllers {
+namespace {
+
+using api::core::v1::Endpoints;
+using api::core::v1::Node;
+using api::core::v1::Pod;
+using api::core::v1::Service;
+using api::discovery::v1::Endpoint;
+using api::discovery::v1::EndpointSlice;
+
+const client::NamespacedName Key{"ns", "web"};
+
+struct EndpointsTest : SimWorld {
+    EndpointsTest() {
+        Node node;
+        node.metadata.name = "n1";
+        node.metadata.labels = {{"topology.kubernetes.io/zone", "z1"}};
+        api.put(node);
+    }
+    Service service() {
+        Service service;
+        service.metadata.namespace_ = "ns";
+        service.metadata.name = "web";
+        service.metadata.labels = {{"team", "a"}};
+        service.spec.selector = {{"app", "web"}};
+        service.spec.cluster_ip = "10.96.0.10";
+        service.spec.ip_families = {"IPv4"};
+        auto& port = service.spec.ports.emplace_back();
+        port.name = "http";
+        port.protocol = "TCP";
+        port.port = 80;
+        port.target_port = "web";
+        return service;
+    }
+    Pod pod(const std::string& name, const std::string& ip, bool ready = true) {
+        Pod pod;
+        pod.metadata.namespace_ = "ns";
+        pod.metadata.name = name;
+        pod.metadata.labels = {{"app", "web"}};
+        pod.spec.node_name = "n1";
+        auto& container = pod.spec.containers.emplace_back();
+        auto& port = container.ports.emplace_back();
+        port.name = "web";
+        port.protocol = "TCP";
+        port.container_port = 8080;
+        pod.status.phase = "Running";
+        pod.status.pod_ip = ip;
+        if (!ip.empty()) pod.status.pod_ips.emplace_back().ip = ip;
+        api.put(pod);
+        set_ready({"ns", name}, ready);
+        return *api.find<Pod>({"ns", name});
+    }
+    void begin(const Service& service) {
+        api.put(service);
+        run<EndpointsController>();
+        run<EndpointSliceController>();
+        run<SliceMirroringController>();
+        pass(5s);
+    }
+    std::vector<EndpointSlice> slices() { return api.list<EndpointSlice>("ns"); }
+    /// "10.0.0.1 ready" for every endpoint of every slice.
+    std::string shown() {
+        std::string text;
+        for (const EndpointSlice& slice : slices())
+            for (const Endpoint& endpoint : slice.endpoints) {
+                text += (text.empty() ? "" : ", ") + endpoint.addresses[0];
+                if (endpoint.conditions.ready.value_or(false)) text += " ready";
+                if (endpoint.conditions.serving.value_or(false)) text += " serving";
+                if (endpoint.conditions.terminating.value_or(false)) text += " terminating";
+            }
+        return text;
+    }
+};
+
+TEST_F(EndpointsTest, ShowsReadyPodsWithTheirPort) {
+    const Pod a = pod("a", "10.0.0.1");
+    pod("b", "10.0.0.2", false);
+    begin(service());
+
+    const auto endpoints = api.find<Endpoints>(Key);
+    ASSERT_TRUE(endpoints);
+    ASSERT_EQ(endpoints->subsets.size(), 1u);
+    const auto& subset = endpoints->subsets[0];
+    ASSERT_EQ(subset.addresses.size(), 1u);
+    EXPECT_EQ(subset.addresses[0].ip, "10.0.0.1");
+    EXPECT_EQ(subset.addresses[0].node_name, "n1");
+    EXPECT_EQ(subset.addresses[0].target_ref->uid, a.metadata.uid);
+    EXPECT_EQ(subset.not_ready_addresses[0].ip, "10.0.0.2");
+    EXPECT_EQ(subset.ports[0].port, 8080);
+    EXPECT_EQ(subset.ports[0].name, "http");
+    EXPECT_EQ(endpoints->metadata.labels, (client::Labels{{"team", "a"}, {"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}));
+    EXPECT_TRUE(endpoints->metadata.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"));
+
+    ASSERT_EQ(slices().size(), 1u);
+    const EndpointSlice slice = slices()[0];
+    EXPECT_TRUE(slice.metadata.name.starts_with("web-"));
+    EXPECT_EQ(slice.metadata.labels, (client::Labels{{"team", "a"},
+                                                     {"kubernetes.io/service-name", "web"},
+                                                     {"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"}}));
+    EXPECT_EQ(slice.metadata.owner_references[0].kind, "Service");
+    EXPECT_EQ(slice.address_type, "IPv4");
+    EXPECT_EQ(slice.ports[0].port, 8080);
+    EXPECT_EQ(slice.endpoints[0].zone, "z1");
+    EXPECT_EQ(slice.endpoints[0].node_name, "n1");
+    EXPECT_EQ(shown(), "10.0.0.1 ready serving, 10.0.0.2");
+}
+
+TEST_F(EndpointsTest, FollowsReadinessTerminationAndDeath) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    set_ready({"ns", "a"}, false);
+    pass(2s);
+    EXPECT_EQ(shown(), "10.0.0.1");
+    set_ready({"ns", "a"}, true);
+    api.remove<Pod>({"ns", "a"});
+    pass(2s);
+    EXPECT_EQ(shown(), "10.0.0.1 serving terminating");
+    EXPECT_TRUE(api.find<Endpoints>(Key)->subsets.empty());
+    set_phase({"ns", "a"}, "Succeeded");
+    pass(2s);
+    EXPECT_EQ(shown(), "");
+    EXPECT_EQ(slices().size(), 1u) << "an empty slice stays";
+    pod("b", "10.0.0.2");
+    pass(2s);
+    EXPECT_EQ(shown(), "10.0.0.2 ready serving");
+    EXPECT_EQ(slices().size(), 1u);
+}
+
+TEST_F(EndpointsTest, PodsWithoutAddressOrWithOtherLabelsAreLeftOut) {
+    pod("a", "");
+    pod("b", "10.0.0.2");
+    api.change<Pod>({"ns", "b"}, [](Pod& pod) { pod.metadata.labels = {{"app", "other"}}; });
+    begin(service());
+    EXPECT_EQ(shown(), "");
+    api.change<Pod>({"ns", "b"}, [](Pod& pod) { pod.metadata.labels = {{"app", "web"}}; });
+    pass(2s);
+    EXPECT_EQ(shown(), "10.0.0.2 ready serving");
+    api.change<Pod>({"ns", "b"}, [](Pod& pod) { pod.metadata.labels = {{"app", "other"}}; });
+    pass(2s);
+    EXPECT_EQ(shown(), "");
+}
+
+TEST_F(EndpointsTest, PublishesTheUnreadyWhenAsked) {
+    pod("a", "10.0.0.1", false);
+    Service wanted = service();
+    wanted.spec.cluster_ip = "None";
+    wanted.spec.publish_not_ready_addresses = true;
+    begin(wanted);
+    EXPECT_EQ(shown(), "10.0.0.1 ready");
+    EXPECT_EQ(api.find<Endpoints>(Key)->subsets[0].addresses.size(), 1u);
+    EXPECT_EQ(slices()[0].metadata.labels.at("service.kubernetes.io/headless"), "");
+}
+
+TEST_F(EndpointsTest, HeadlessPodsHaveTheirHostnames) {
+    pod("a", "10.0.0.1");
+    api.change<Pod>({"ns", "a"}, [](Pod& pod) {
+        pod.spec.hostname = "db-0";
+        pod.spec.subdomain = "web";
+    });
+    Service wanted = service();
+    wanted.spec.cluster_ip = "None";
+    wanted.spec.ports.clear();
+    begin(wanted);
+    EXPECT_EQ(slices()[0].endpoints[0].hostname, "db-0");
+    EXPECT_EQ(api.find<Endpoints>(Key)->subsets[0].addresses[0].hostname, "db-0");
+}
+
+TEST_F(EndpointsTest, HintsFollowTheServicesWish) {
+    pod("a", "10.0.0.1");
+    Service wanted = service();
+    wanted.spec.traffic_distribution = "PreferSameNode";
+    begin(wanted);
+    ASSERT_TRUE(slices()[0].endpoints[0].hints);
+    EXPECT_EQ(slices()[0].endpoints[0].hints->for_nodes[0].name, "n1");
+    EXPECT_EQ(slices()[0].endpoints[0].hints->for_zones[0].name, "z1");
+}
+
+TEST_F(EndpointsTest, ManyPodsAreSpreadOverSlicesWithoutChurn) {
+    for (int i = 0; i < 250; ++i) pod("p" + std::to_string(i), "10.0.1." + std::to_string(i));
+    begin(service());
+    EXPECT_EQ(slices().size(), 3u);
+    api.clear_requests();
+    set_ready({"ns", "p7"}, false);
+    pass(5s);
+    int writes = 0;
+    for (const auto& request : api.requests())
+        if (request.path.find("endpointslices") != request.path.npos) ++writes;
+    EXPECT_EQ(writes, 1);
+}
+
+TEST_F(EndpointsTest, RestoresWhatSomebodyDeletes) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    api.erase<Endpoints>(Key);
+    api.erase<EndpointSlice>(client::key_of(slices()[0]));
+    pass(3s);
+    EXPECT_TRUE(api.find<Endpoints>(Key));
+    EXPECT_EQ(shown(), "10.0.0.1 ready serving");
+}
+
+TEST_F(EndpointsTest, DeletesEndpointsWithTheService) {
+    pod("a", "10.0.0.1");
+    begin(service());
+    api.erase<Service>(Key);
+    pass(2s);
+    EXPECT_FALSE(api.find<Endpoints>(Key));
+}
+
+TEST_F(EndpointsTest, APodOnAnUnknownNodeWaitsForIt) {
+    pod("a", "10.0.0.1");
+    api.change<Pod>({"ns", "a"}, [](Pod& pod) { pod.spec.node_name = "n2"; });
+    begin(service());
+    EXPECT_EQ(shown(), "");
+    Node node;
+    node.metadata.name = "n2";
+    api.put(node);
+    pass(1min);
+    EXPECT_EQ(shown(), "10.0.0.1 ready serving");
+}
+
+TEST_F(EndpointsTest, MirrorsEndpointsKeptByHand) {
+    Service wanted = service();
+    wanted.spec.selector.clear();
+    begin(wanted);
+    EXPECT_TRUE(slices().empty());
+    Endpoints endpoints;
+    endpoints.metadata.namespace_ = "ns";
+    endpoints.metadata.name = "web";
+    auto& subset = endpoints.subsets.emplace_back();
+    subset.addresses.emplace_back().ip = "192.0.2.7";
+    subset.not_ready_addresses.emplace_back().ip = "192.0.2.8";
+    subset.ports.emplace_back().port = 5432;
+    api.put(endpoints);
+    pass(2s);
+    ASSERT_EQ(slices().size(), 1u);
+    EXPECT_EQ(slices()[0].metadata.labels.at("endpointslice.kubernetes.io/managed-by"), "endpointslicemirroring-controller.k8s.io");
+    EXPECT_EQ(shown(), "192.0.2.7 ready, 192.0.2.8");
+    EXPECT_EQ(slices()[0].ports[0].port, 5432);
+    api.change<Endpoints>(Key, [](Endpoints& endpoints) { endpoints.metadata.labels["endpointslice.kubernetes.io/skip-mirror"] = "true"; });
+    pass(2s);
+    EXPECT_TRUE(slices().empty());
+}
+
+}  // namespace
+}  // namespace porthole::controllers

@@ -1,0 +1,132 @@
+#include "controllers/endpoints/service_pods.h"
+
+#include <algorithm>
+#include <set>
+
+#include "client/pods.h"
+#include "client/selectors.h"
+
+namespace porthole::controllers::endpoints {
+namespace {
+
+using client::NamespacedName;
+
+std::string label_key(const std::string& namespace_, const std::string& key, const std::string& value) {
+    return namespace_ + "/" + key + "=" + value;
+}
+
+std::vector<std::string> label_keys(const api::meta::v1::ObjectMeta& metadata) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : metadata.labels) keys.push_back(label_key(metadata.namespace_, key, value));
+    return keys;
+}
+
+/// One pair of the selector is enough to find the service by; the rest is compared.
+std::vector<std::string> selector_key(const Service& service) {
+    if (service.spec.selector.empty()) return {};
+    const auto& [key, value] = *service.spec.selector.begin();
+    return {label_key(service.metadata.namespace_, key, value)};
+}
+
+/// Whether any endpoint would look different.
+bool differs(const Pod& old, const Pod& now) {
+    return old.metadata.labels != now.metadata.labels || client::is_terminating(old) != client::is_terminating(now) ||
+           client::is_ready(old) != client::is_ready(now) || can_be_endpoint(old) != can_be_endpoint(now) ||
+           !(old.status.pod_ips == now.status.pod_ips) || old.status.pod_ip != now.status.pod_ip || old.spec.node_name != now.spec.node_name ||
+           old.spec.hostname != now.spec.hostname || old.spec.subdomain != now.spec.subdomain || old.metadata.uid != now.metadata.uid;
+}
+
+template <class Containers>
+std::optional<std::int32_t> find_named(const Containers& containers, const ServicePort& port) {
+    for (const auto& container : containers)
+        for (const auto& candidate : container.ports) {
+            const std::string protocol = candidate.protocol.empty() ? "TCP" : candidate.protocol;
+            if (candidate.name == port.target_port.as_string() && protocol == (port.protocol.empty() ? "TCP" : port.protocol))
+                return candidate.container_port;
+        }
+    return std::nullopt;
+}
+
+}  // namespace
+
+ServicePods::ServicePods(Context& context)
+    : services_(context.informers.get<Service>()),
+      pods_(context.informers.get<Pod>()),
+      services_by_label_(services_.add_index(selector_key)),
+      pods_by_label_(pods_.add_index([](const Pod& pod) { return label_keys(pod.metadata); })) {}
+
+std::vector<std::shared_ptr<const Pod>> ServicePods::pods_of(const Service& service) const {
+    auto pods = pods_by_label_.find(selector_key(service).at(0));
+    std::erase_if(pods, [&](const auto& pod) { return !client::contains_all(pod->metadata.labels, service.spec.selector); });
+    return pods;
+}
+
+void ServicePods::visit_services(const Pod& pod, const std::function<void(const NamespacedName&)>& affected) const {
+    for (const std::string& key : label_keys(pod.metadata))
+        for (const auto& service : services_by_label_.find(key))
+            if (client::contains_all(pod.metadata.labels, service->spec.selector)) affected(client::key_of(*service));
+}
+
+void ServicePods::follow_pods(std::function<void(const NamespacedName&)> affected) {
+    pods_.subscribe({.added = [this, affected](const auto& pod) { visit_services(*pod, affected); },
+                     .updated = [this, affected](const auto& old, const auto& now) {
+                         if (!differs(*old, *now)) return;
+                         if (old->metadata.labels != now->metadata.labels) visit_services(*old, affected);
+                         visit_services(*now, affected);
+                     },
+                     .deleted = [this, affected](const auto& pod) { visit_services(*pod, affected); }});
+}
+
+std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port) {
+    if (port.target_port.is_int()) return port.target_port.is_zero() ? port.port : port.target_port.as_int();
+    if (const auto found = find_named(pod.spec.containers, port)) return found;
+    return find_named(pod.spec.init_containers, port);  // sidecars
+}
+
+bool can_be_endpoint(const Pod& pod) { return !client::is_terminal(pod) && (!pod.status.pod_ip.empty() || !pod.status.pod_ips.empty()); }
+
+bool is_ipv6(const std::string& address) { return address.find(':') != address.npos; }
+
+std::string address_of(const Pod& pod, bool ipv6) {
+    for (const auto& address : pod.status.pod_ips)
+        if (!address.ip.empty() && is_ipv6(address.ip) == ipv6) return address.ip;
+    return is_ipv6(pod.status.pod_ip) == ipv6 ? pod.status.pod_ip : "";
+}
+
+std::vector<std::string> ip_families(const Service& service) {
+    if (!service.spec.ip_families.empty()) return service.spec.ip_families;
+    return {is_ipv6(service.spec.cluster_ip) ? "IPv6" : "IPv4"};
+}
+
+bool is_headless(const Service& service) { return service.spec.cluster_ip == "None"; }
+
+api::core::v1::ObjectReference target_reference(const Pod& pod) {
+    api::core::v1::ObjectReference reference;
+    reference.kind = "Pod";
+    reference.namespace_ = pod.metadata.namespace_;
+    reference.name = pod.metadata.name;
+    reference.uid = pod.metadata.uid;
+    return reference;
+}
+
+Timestamp TriggerTimes::next(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods) {
+    Seen& seen = seen_[client::key_of(service)];
+    Timestamp earliest;
+    const auto consider = [&](Timestamp time, Timestamp& last) {
+        if (time <= last) return;
+        last = time;
+        if (earliest.is_zero() || time < earliest) earliest = time;
+    };
+    std::map<std::string, Timestamp> present;
+    for (const auto& pod : pods) {
+        const auto* ready = client::find_condition(pod->status, "Ready");
+        Timestamp last = seen.pods[pod->metadata.name];
+        consider(ready ? ready->last_transition_time : Timestamp(), last);
+        present[pod->metadata.name] = last;
+    }
+    seen.pods = std::move(present);
+    consider(service.metadata.creation_timestamp, seen.service);
+    return earliest;
+}
+
+}  // namespace porthole::controllers::endpoints

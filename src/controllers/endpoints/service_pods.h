@@ -1,0 +1,68 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers::endpoints {
+
+using api::core::v1::Pod;
+using api::core::v1::Service;
+using api::core::v1::ServicePort;
+
+/// Which pods a service selects, and which services a pod belongs to: found by label, not by looking at all of them.
+class ServicePods {
+public:
+    explicit ServicePods(Context& context);
+
+    client::Informer<Service>& services() { return services_; }
+    client::Informer<Pod>& pods() { return pods_; }
+    /// Requires: the service has a selector.
+    std::vector<std::shared_ptr<const Pod>> pods_of(const Service& service) const;
+    /// Calls `affected` for every service that a change of a pod concerns.
+    void follow_pods(std::function<void(const client::NamespacedName&)> affected);
+
+private:
+    void visit_services(const Pod& pod, const std::function<void(const client::NamespacedName&)>& affected) const;
+
+    client::Informer<Service>& services_;
+    client::Informer<Pod>& pods_;
+    client::Informer<Service>::Index services_by_label_;
+    client::Informer<Pod>::Index pods_by_label_;
+};
+
+/// The port of `pod` that a service's port leads to; nullopt when the pod has none of that name.
+std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port);
+/// Has an address and will not end for good.
+bool can_be_endpoint(const Pod& pod);
+bool is_ipv6(const std::string& address);
+/// The pod's address of that family; "" where it has none.
+std::string address_of(const Pod& pod, bool ipv6);
+/// "IPv4" and "IPv6", the preferred first.
+std::vector<std::string> ip_families(const Service& service);
+bool is_headless(const Service& service);
+api::core::v1::ObjectReference target_reference(const Pod& pod);
+
+/// Remembers what has led to the last change of each service's endpoints, for the annotation last-change-trigger-time.
+class TriggerTimes {
+public:
+    /// The earliest change that has not been counted yet; zero when nothing has a time.
+    Timestamp next(const Service& service, const std::vector<std::shared_ptr<const Pod>>& pods);
+    void forget(const client::NamespacedName& service) { seen_.erase(service); }
+
+private:
+    struct Seen {
+        Timestamp service;
+        std::map<std::string, Timestamp> pods;
+    };
+    std::map<client::NamespacedName, Seen> seen_;
+};
+inline constexpr const char* TriggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
+inline constexpr const char* HeadlessLabel = "service.kubernetes.io/headless";
+
+}  // namespace porthole::controllers::endpoints
