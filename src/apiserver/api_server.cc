@@ -13,6 +13,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/review_routes.h"
+#include "apiserver/subresource_routes.h"
 #include "runtime/scope.h"
 
 namespace porthole::apiserver {
@@ -63,6 +64,7 @@ struct ApiServer::Impl {
 
     ResourceStore objects;
     ResourceHandler handler;
+    Streams streams;
     Documents documents;
     Health health;
     Server server;
@@ -88,6 +90,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       admission(make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random})),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler(registry, tables->resources, objects, seams.random),
+      streams(handler, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version}, options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
       server({.loop = seams.loop, .random = seams.random, .log = seams.log, .authenticators = authenticators, .authorizer = authorizer}, options.limits),
       scope(seams.loop, [this](const Error& error) { seams.log.error("a background task failed", {{"error", error.message}}); }) {
@@ -130,6 +133,7 @@ void ApiServer::Impl::add_routes() {
         return reply_text(context, 200, std::move(text));
     });
     add_review_routes(server, registry, reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators}));
+    add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
     if (options.audit) server.set_audit(options.audit);

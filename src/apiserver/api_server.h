@@ -6,6 +6,7 @@
 #include "apiserver/bootstrap/bootstrap.h"
 #include "apiserver/local_transport.h"
 #include "apiserver/server.h"
+#include "apiserver/subresources/connector.h"
 #include "runtime/worker_pool.h"
 #include "store/store.h"
 
@@ -31,6 +32,7 @@ public:
         WorkerPool& pool;
         Random& random;
         Logger log;
+        Connector* connector = nullptr;  ///< the way to kubelets and pods; null where there is none
     };
     /// Loads the store from `engine`. Errors: those of the engine; BadRequest for options that cannot be.
     static Result<std::unique_ptr<ApiServer>> open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options);

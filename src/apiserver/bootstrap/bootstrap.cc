@@ -94,7 +94,7 @@ Task<> dns_service(client::Client& client, BootstrapOptions options) {
     Service service;
     service.metadata.name = "kube-dns";
     service.metadata.namespace_ = "kube-system";
-    service.metadata.labels = {{"k8s-app", "kube-dns"}, {"kubernetes.io/cluster-service", "true"}, {"kubernetes.io/name", "Porthole DNS"}};
+    service.metadata.labels = {{"k8s-app", "kube-dns"}, {"kubernetes.io/cluster-service", "true"}, {"kubernetes.io/name", "PortholeDNS"}};
     service.spec.type = "ClusterIP";
     service.spec.cluster_ip = options.cluster_dns;
     service.spec.cluster_ips = {options.cluster_dns};

@@ -83,6 +83,28 @@ void warn(const Pod& object, const Pod* old, std::vector<std::string>& warnings)
     }
 }
 
+void prepare_ephemeral_containers(ApiObject& object, const ApiObject& old, const WriteContext&) {
+    Pod merged = old.view<Pod>();
+    merged.spec.ephemeral_containers = object.view<Pod>().spec.ephemeral_containers;
+    object.edit<Pod>() = std::move(merged);
+}
+
+void validate_ephemeral_containers(const ApiObject& object, const ApiObject& old, FieldErrors& errors) {
+    const Pod &now = object.view<Pod>(), &before = old.view<Pod>();
+    const FieldPath path = "spec.ephemeralContainers";
+    if (before.metadata.annotations.contains("kubernetes.io/config.mirror"))
+        return errors.forbidden("", "static pods do not support ephemeral containers");
+    validate_containers(now.spec, "spec", PodSpecIn::Pod, errors);
+    for (const EphemeralContainer& was : before.spec.ephemeral_containers) {
+        const auto same = std::ranges::find(now.spec.ephemeral_containers, was.name, [](const EphemeralContainer& one) -> const std::string& { return one.name; });
+        if (same == now.spec.ephemeral_containers.end()) errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be removed\n");
+        else if (!(*same == was)) errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be changed\n");
+    }
+}
+
+/// Bindings and evictions change the pod themselves, see subresources/: it is stored as they made it.
+void prepare_as_made(ApiObject&, const ApiObject&, const WriteContext&) {}
+
 /// How long the node may take: what is asked for, else what the pod says. Nothing runs that is not placed or has ended.
 std::int64_t grace_period(const ApiObject& object, std::optional<std::int64_t> requested) {
     const Pod& pod = object.view<Pod>();
@@ -107,6 +129,9 @@ KindRules pod_rules() {
     rules.selectable_fields = {{"spec.nodeName"},        {"spec.restartPolicy"},       {"spec.schedulerName"}, {"spec.serviceAccountName"},
                                {"spec.hostNetwork", "false"}, {"status.phase"},        {"status.podIP"},       {"status.nominatedNodeName"}};
     rules.topic_field = "spec.nodeName";
+    rules.subresources["ephemeralcontainers"] = {.prepare = prepare_ephemeral_containers, .validate = validate_ephemeral_containers};
+    rules.subresources["binding"] = {.prepare = prepare_as_made};
+    rules.subresources["eviction"] = {.prepare = prepare_as_made};
     return rules;
 }
 

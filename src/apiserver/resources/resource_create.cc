@@ -22,8 +22,13 @@ Error missing_namespace(const std::string& namespace_) {
 
 }  // namespace
 
+void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
+    schema::apply_table_defaults(object.edit_tree(), *resource.stored->type);
+    if (resource.rules->set_defaults) resource.rules->set_defaults(object);
+}
+
 WriteContext ResourceStore::write_context(const WriteRequest& request) const {
-    return {.user = request.user, .now = Timestamp(seams_.clock.wall_now()), .dry_run = request.dry_run};
+    return {.user = request.user, .now = Timestamp(seams_.clock.wall_now()), .dry_run = request.dry_run, .subresource = request.subresource};
 }
 
 AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& request, AdmissionOperation operation) const {
@@ -72,12 +77,12 @@ void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& objec
 Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object) {
     const Resource& resource = request.resource;
     const KindRules& rules = *resource.rules;
-    if (rules.set_defaults) rules.set_defaults(object);
+    set_defaults(resource, object);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
     CO_CHECK(co_await seams_.admission.admit(attributes));
     prepare_create(request, object);
-    if (rules.set_defaults) rules.set_defaults(object);
+    set_defaults(resource, object);
 
     FieldErrors errors;
     validate_metadata(object.metadata(), *resource.stored, rules, errors);

@@ -85,6 +85,9 @@ private:
     Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);
     void prepare_create(const WriteRequest& request, ApiObject& object);
     void prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old);
+    void validate_update(const WriteRequest& request, const ApiObject& object, const ApiObject& old, FieldErrors& errors) const;
+    /// From the tables, then by the kind's rules.
+    static void set_defaults(const Resource& resource, ApiObject& object);
     AdmissionAttributes admission_attributes(const WriteRequest& request, AdmissionOperation operation) const;
     WriteContext write_context(const WriteRequest& request) const;
 

@@ -16,6 +16,9 @@ bool completes_deletion(const KindRules& rules, const ApiObject& object, const A
            !(rules.delays_removal && rules.delays_removal(object));
 }
 
+/// Subresources through which status alone is written; a decision on a certificate request is part of its status.
+bool writes_status(std::string_view subresource) { return subresource == "status" || subresource == "approval"; }
+
 bool changed_outside_metadata(const ApiObject& object, const ApiObject& old) {
     schema::Value now = object.tree(), before = old.tree();
     for (const std::string_view field : {"metadata", "status"}) {
@@ -57,22 +60,41 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
 void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
     const KindRules& rules = *request.resource.rules;
     const WriteContext context = write_context(request);
-    if (request.subresource == "status") {
-        // Everything but status and metadata is what is stored.
+    if (const auto special = rules.subresources.find(request.subresource); special != rules.subresources.end()) {
+        special->second.prepare(object, old, context);
+        keep_system_metadata(object, old);
+    } else if (writes_status(request.subresource) || request.subresource == "finalize") {
+        // Everything but the one part and metadata is what is stored.
         ApiObject merged(old);
-        merged.copy_field("status", object);
+        merged.copy_field(request.subresource == "finalize" ? "spec" : "status", object);
         merged.copy_field("metadata", object);
         object = std::move(merged);
-    } else if (request.subresource.empty() && request.resource.stored->is(schema::Kind::HasStatus)) {
-        object.copy_field("status", old);
-    }
-    keep_system_metadata(object, old);
-    if (request.subresource == "status") {
-        if (rules.prepare_for_status_update) rules.prepare_for_status_update(object, old, context);
+        keep_system_metadata(object, old);
+        if (writes_status(request.subresource) && rules.prepare_for_status_update) rules.prepare_for_status_update(object, old, context);
         return;
+    } else {
+        if (request.resource.stored->is(schema::Kind::HasStatus)) object.copy_field("status", old);
+        keep_system_metadata(object, old);
+        if (rules.prepare_for_update) rules.prepare_for_update(object, old, context);
     }
-    if (rules.prepare_for_update) rules.prepare_for_update(object, old, context);
     if (counts_up(rules.generation, object, old)) object.edit_metadata([](ObjectMeta& metadata) { ++metadata.generation; });
+}
+
+void ResourceStore::validate_update(const WriteRequest& request, const ApiObject& object, const ApiObject& old, FieldErrors& errors) const {
+    const KindRules& rules = *request.resource.rules;
+    validate_metadata_update(object.metadata(), old.metadata(), *request.resource.stored, errors);
+    if (const auto special = rules.subresources.find(request.subresource); special != rules.subresources.end()) {
+        if (special->second.validate) special->second.validate(object, old, errors);
+    } else if (writes_status(request.subresource)) {
+        if (rules.validate_status_update) rules.validate_status_update(object, old, errors);
+    } else if (rules.validate_update) {
+        rules.validate_update(object, old, errors);
+    } else if (rules.validate) {
+        rules.validate(object, errors);
+    } else {
+        schema::validate_structure(object.tree(), *request.resource.stored, errors);
+        schema::validate_immutable(old.tree(), object.tree(), *request.resource.stored, errors);
+    }
 }
 
 Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object) {
@@ -116,23 +138,16 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
 Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
     const Resource& resource = request.resource;
     const KindRules& rules = *resource.rules;
-    if (rules.set_defaults) rules.set_defaults(object);
+    set_defaults(resource, object);
     prepare_update(request, object, old);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
     attributes.object = &object;
     attributes.old_object = &old;
     CO_CHECK(co_await seams_.admission.admit(attributes));
-    if (rules.set_defaults) rules.set_defaults(object);
+    set_defaults(resource, object);
 
     FieldErrors errors;
-    validate_metadata_update(object.metadata(), old.metadata(), *resource.stored, errors);
-    if (request.subresource == "status") {
-        if (rules.validate_status_update) rules.validate_status_update(object, old, errors);
-    } else {
-        if (rules.validate && !rules.validate_update) rules.validate(object, errors);
-        if (!rules.validate && !rules.validate_update) schema::validate_structure(object.tree(), *resource.stored, errors);
-        if (rules.validate_update) rules.validate_update(object, old, errors);
-    }
+    validate_update(request, object, old, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (rules.warn) rules.warn(object, &old, request.warnings);
     CO_CHECK(co_await seams_.admission.validate(attributes));

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct WriteContext {
     const User& user;
     Timestamp now;
     bool dry_run = false;
+    std::string_view subresource = "";  ///< through which the object is written; "" for the object itself
 };
 
 /// Extra conditions and records that are committed together with an object, such as a service's address.
@@ -42,6 +44,13 @@ struct SelectableField {
     std::string_view name;         ///< dotted, for example "spec.nodeName"
     std::string_view absent = "";  ///< its text where the object does not have it
     std::string_view path = "";    ///< where it stands, if that is not its name
+};
+
+/// A subresource that writes a part of the object itself, such as pods/ephemeralcontainers.
+struct SubresourceRules {
+    /// Takes from what was sent what the subresource may change; the rest stays as in `old`.
+    std::function<void(ApiObject& object, const ApiObject& old, const WriteContext&)> prepare;
+    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate;  ///< may be empty
 };
 
 /// What is special about a kind beyond its tables. A kind without rules of its own has these defaults.
@@ -63,13 +72,17 @@ struct KindRules {
 
     std::function<void(ApiObject&)> set_defaults;
     std::function<void(ApiObject&, const WriteContext&)> prepare_for_create;
-    /// After status and system metadata have been taken from `old`.
+    /// After status and system metadata have been taken from `old`. Not for /status, /approval and /finalize.
     std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_update;
+    /// For /status and /approval.
     std::function<void(ApiObject&, const ApiObject& old, const WriteContext&)> prepare_for_status_update;
     std::function<void(const ApiObject&, FieldErrors&)> validate;
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_update;
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate_status_update;
     std::function<void(const ApiObject&, const ApiObject* old, std::vector<std::string>&)> warn;
+    /// By name; status needs no entry, see prepare_for_status_update.
+    std::map<std::string, SubresourceRules, std::less<>> subresources;
+
     /// How long a deletion waits for the node, given what the request asks for; empty for kinds that go at once.
     std::function<std::int64_t(const ApiObject&, std::optional<std::int64_t> requested)> grace_period;
     /// Whether more than metadata.finalizers stands in the way of the object's removal.

@@ -1,0 +1,106 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include "apiserver/api_server.h"
+#include "net/x509.h"
+#include "runtime/sim/sim_loop.h"
+#include "runtime/sim/sim_worker_pool.h"
+#include "schema/json.h"
+#include "store/memory/memory_engine.h"
+
+namespace porthole::apiserver {
+
+/// A whole API server under virtual time, asked by requests as a client would send them.
+class ApiServerFixture : public testing::Test {
+protected:
+    struct Answer {
+        int code = 0;
+        schema::Value body;
+        std::string text;
+        std::string_view at(std::initializer_list<std::string_view> path) const { return body.string_at(path); }
+    };
+
+    void SetUp() override {
+        ApiServerOptions options;
+        options.bootstrap = {.advertise_address = "192.168.0.1",
+                             .port = 6443,
+                             .kubernetes_service_ip = "10.96.0.1",
+                             .cluster_dns = "10.96.0.10",
+                             .cluster_domain = "cluster.local",
+                             .service_cidr = "10.96.0.0/16",
+                             .cluster_cidr = "10.244.0.0/16"};
+        options.service_cidrs = {"10.96.0.0/16"};
+        options.service_account_key_pem = net::PrivateKey::generate().pem();
+        auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test")},
+                                      std::make_unique<store::MemoryEngine>(disk), std::move(options));
+        ASSERT_TRUE(opened) << opened.error().message;
+        api = std::move(*opened);
+        const auto started = sim::run(loop, api->start());
+        ASSERT_TRUE(started) << started.error().message;
+        transport = api->transport(loopback_user(), "test");
+    }
+    void TearDown() override {
+        if (!transport) return;
+        ASSERT_TRUE(sim::run(loop, transport->close()));
+        ASSERT_TRUE(sim::run(loop, api->close()));
+    }
+
+    Answer call(std::string method, std::string path_and_query, std::string body = "", std::string content_type = "", std::string accept = "") {
+        client::ApiRequest request{.method = std::move(method), .content_type = std::move(content_type), .body = std::move(body), .accept = std::move(accept)};
+        const std::size_t mark = path_and_query.find('?');
+        request.path = path_and_query.substr(0, mark);
+        if (mark != std::string::npos) request.query = path_and_query.substr(mark + 1);
+        auto response = sim::run(loop, transport->call(std::move(request)));
+        EXPECT_TRUE(response) << response.error().message;
+        Answer answer{.code = response->code, .text = *response->body};
+        if (auto tree = schema::parse_json(answer.text)) answer.body = std::move(*tree);
+        return answer;
+    }
+    Answer get(std::string path) { return call("GET", std::move(path)); }
+    Answer post(std::string path, std::string body) { return call("POST", std::move(path), std::move(body)); }
+    Answer put(std::string path, std::string body) { return call("PUT", std::move(path), std::move(body)); }
+    Answer merge(std::string path, std::string body) { return call("PATCH", std::move(path), std::move(body), "application/merge-patch+json"); }
+    Answer remove(std::string path, std::string options = "") { return call("DELETE", std::move(path), std::move(options)); }
+
+    /// A pod that passes validation, in the namespace default.
+    static std::string pod(const std::string& name, const std::string& extra_spec = "") {
+        return R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"i:1"}])" + extra_spec + "}}";
+    }
+    static std::string config_map(const std::string& name, const std::string& value = "v") {
+        return R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + value + R"("}},"data":{"k":")" + value + R"("}})";
+    }
+
+    /// A watch whose events are read one at a time.
+    class WatchReader {
+    public:
+        WatchReader(sim::SimLoop& loop, std::unique_ptr<client::ApiStream> stream) : loop_(loop), stream_(std::move(stream)) {}
+        /// "ADDED name", or "" when nothing comes within `limit`.
+        std::string next(Duration limit = std::chrono::seconds(1)) {
+            auto event = sim::run(loop_, with_timeout(stream_->next(), limit, "next event"));
+            if (!event) return "";
+            if (!*event) return "END";
+            last = *schema::parse_json(***event);
+            const std::string name(last.string_at({"object", "metadata", "name"}));
+            return std::string(last.string_at({"type"})) + (name.empty() ? "" : " " + name);
+        }
+        schema::Value last;
+
+    private:
+        sim::SimLoop& loop_;
+        std::unique_ptr<client::ApiStream> stream_;
+    };
+    WatchReader watch(std::string path, std::string query) {
+        auto stream = sim::run(loop, transport->watch({.method = "GET", .path = std::move(path), .query = "watch=true&" + query}));
+        EXPECT_TRUE(stream) << stream.error().message;
+        return WatchReader(loop, std::move(*stream));
+    }
+
+    sim::SimLoop loop;
+    sim::SimWorkerPool pool{loop};
+    SeededRandom random{7};
+    store::MemoryDisk disk;
+    std::unique_ptr<ApiServer> api;
+    std::unique_ptr<LocalTransport> transport;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,167 @@
+#include "apiserver/api_server_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* Pods = "/api/v1/namespaces/default/pods";
+
+std::string names_of(const schema::Value& list) {
+    std::string names;
+    for (const schema::Value& item : list.find("items")->as_array()) names += (names.empty() ? "" : " ") + std::string(item.string_at({"metadata", "name"}));
+    return names;
+}
+
+class Lists : public ApiServerFixture {};
+class Watches : public ApiServerFixture {};
+
+TEST_F(Lists, HaveTheKindOfTheListAndItsVersion) {
+    post(ConfigMaps, config_map("a"));
+    const Answer list = get(ConfigMaps);
+    EXPECT_EQ(list.at({"kind"}), "ConfigMapList");
+    EXPECT_EQ(list.at({"apiVersion"}), "v1");
+    EXPECT_EQ(list.at({"metadata", "resourceVersion"}), get(std::string(ConfigMaps) + "/a").at({"metadata", "resourceVersion"}));
+    EXPECT_TRUE(get("/api/v1/namespaces/kube-public/secrets").body.find("items")->as_array().empty());
+}
+
+TEST_F(Lists, ComeInPagesThatShowOneMoment) {
+    for (const char* name : {"a", "b", "c", "d", "e"}) post(ConfigMaps, config_map(name));
+    Answer page = get(std::string(ConfigMaps) + "?limit=2");
+    EXPECT_EQ(names_of(page.body), "a b");
+    EXPECT_EQ(page.body.at_path({"metadata", "remainingItemCount"})->as_int(), 3);
+    const std::string version(page.at({"metadata", "resourceVersion"}));
+    post(ConfigMaps, config_map("bb"));
+    page = get(std::string(ConfigMaps) + "?limit=2&continue=" + std::string(page.at({"metadata", "continue"})));
+    EXPECT_EQ(names_of(page.body), "c d");
+    EXPECT_EQ(page.at({"metadata", "resourceVersion"}), version);
+    page = get(std::string(ConfigMaps) + "?limit=2&continue=" + std::string(page.at({"metadata", "continue"})));
+    EXPECT_EQ(names_of(page.body), "e");
+    EXPECT_EQ(page.at({"metadata", "continue"}), "");
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?continue=nonsense").code, 400);
+}
+
+TEST_F(Lists, SelectByLabelsAndFields) {
+    for (const char* name : {"a", "b", "c"}) post(ConfigMaps, config_map(name, name));
+    const struct { const char* query; const char* names; } rows[] = {
+        {"labelSelector=app%3Da", "a"},
+        {"labelSelector=app!%3Da", "b c"},
+        {"labelSelector=app+in+(a,b)", "a b"},
+        {"labelSelector=app+notin+(a,b)", "c"},
+        {"labelSelector=app", "a b c"},
+        {"labelSelector=!app", ""},
+        {"fieldSelector=metadata.name%3Db", "b"},
+        {"fieldSelector=metadata.name!%3Db", "a c"},
+        {"fieldSelector=metadata.namespace%3Dother", ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.query);
+        EXPECT_EQ(names_of(get(std::string(ConfigMaps) + "?" + row.query).body), row.names);
+    }
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?fieldSelector=data.k%3Da").code, 400);
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?labelSelector=a%3D%3D%3D").code, 400);
+    post(Pods, pod("p", R"(,"nodeName":"n1")"));
+    EXPECT_EQ(names_of(get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1,status.phase!%3DFailed").body), "p");
+    EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.color%3Dred").at({"message"}), "field label not supported: spec.color");
+}
+
+TEST_F(Lists, ShowAnExactOldVersion) {
+    const std::string before(post(ConfigMaps, config_map("a")).at({"metadata", "resourceVersion"}));
+    post(ConfigMaps, config_map("b"));
+    EXPECT_EQ(names_of(get(std::string(ConfigMaps) + "?resourceVersionMatch=Exact&resourceVersion=" + before).body), "a");
+    EXPECT_EQ(names_of(get(std::string(ConfigMaps) + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + before).body), "a b");
+    const Answer future = get(std::string(ConfigMaps) + "?resourceVersion=99999");
+    EXPECT_EQ(future.code, 504);
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?resourceVersionMatch=Exact").code, 422);
+}
+
+TEST_F(Lists, CanBeTables) {
+    post(Pods, pod("p"));
+    const Answer table = call("GET", Pods, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
+    EXPECT_EQ(table.at({"kind"}), "Table");
+    EXPECT_EQ(table.at({"apiVersion"}), "meta.k8s.io/v1");
+    const schema::Value& row = table.body.find("rows")->as_array().at(0);
+    EXPECT_EQ(row.find("cells")->as_array().at(0).as_string(), "p");
+    EXPECT_EQ(row.string_at({"object", "kind"}), "PartialObjectMetadata");
+    EXPECT_FALSE(table.at({"metadata", "resourceVersion"}).empty());
+    EXPECT_EQ(call("GET", Pods, "", "", "text/html").code, 406);
+    const Answer partial = call("GET", Pods, "", "", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io");
+    EXPECT_EQ(partial.at({"kind"}), "PartialObjectMetadataList");
+    EXPECT_EQ(partial.body.find("items")->as_array().at(0).find("spec"), nullptr);
+}
+
+TEST_F(Watches, TellWhatIsThereAndThenEveryChange) {
+    post(ConfigMaps, config_map("a"));
+    WatchReader events = watch(ConfigMaps, "");
+    EXPECT_EQ(events.next(), "ADDED a");
+    post(ConfigMaps, config_map("b"));
+    EXPECT_EQ(events.next(), "ADDED b");
+    merge(std::string(ConfigMaps) + "/b", R"({"data":{"k":"w"}})");
+    EXPECT_EQ(events.next(), "MODIFIED b");
+    remove(std::string(ConfigMaps) + "/a");
+    EXPECT_EQ(events.next(), "DELETED a");
+    EXPECT_EQ(events.next(), "");
+}
+
+TEST_F(Watches, GoOnFromAVersion) {
+    const std::string version(post(ConfigMaps, config_map("a")).at({"metadata", "resourceVersion"}));
+    post(ConfigMaps, config_map("b"));
+    WatchReader events = watch(ConfigMaps, "resourceVersion=" + version);
+    EXPECT_EQ(events.next(), "ADDED b");
+    EXPECT_EQ(events.next(), "");
+}
+
+TEST_F(Watches, TurnLeavingASelectionIntoDeletion) {
+    WatchReader events = watch(ConfigMaps, "labelSelector=app%3Dx");
+    post(ConfigMaps, config_map("a", "y"));
+    merge(std::string(ConfigMaps) + "/a", R"({"metadata":{"labels":{"app":"x"}}})");
+    EXPECT_EQ(events.next(), "ADDED a");
+    merge(std::string(ConfigMaps) + "/a", R"({"data":{"k":"2"}})");
+    EXPECT_EQ(events.next(), "MODIFIED a");
+    const Answer left = merge(std::string(ConfigMaps) + "/a", R"({"metadata":{"labels":{"app":"y"}}})");
+    EXPECT_EQ(events.next(), "DELETED a");
+    EXPECT_EQ(events.last.string_at({"object", "metadata", "resourceVersion"}), left.at({"metadata", "resourceVersion"}));
+    EXPECT_EQ(events.last.string_at({"object", "metadata", "labels", "app"}), "x") << "as it was when it was last seen";
+    remove(std::string(ConfigMaps) + "/a");
+    EXPECT_EQ(events.next(), "");
+}
+
+TEST_F(Watches, FollowOneNodesPods) {
+    WatchReader events = watch("/api/v1/pods", "fieldSelector=spec.nodeName%3Dn1");
+    post(Pods, pod("other", R"(,"nodeName":"n2")"));
+    post(Pods, pod("mine", R"(,"nodeName":"n1")"));
+    EXPECT_EQ(events.next(), "ADDED mine");
+    EXPECT_EQ(events.next(), "");
+}
+
+TEST_F(Watches, SendBookmarksEveryMinuteAndEndInTime) {
+    WatchReader events = watch(ConfigMaps, "allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=" +
+                                               std::string(get(ConfigMaps).at({"metadata", "resourceVersion"})));
+    EXPECT_EQ(events.next(std::chrono::seconds(59)), "");
+    EXPECT_EQ(events.next(std::chrono::seconds(2)), "BOOKMARK");
+    EXPECT_EQ(events.last.string_at({"object", "kind"}), "ConfigMap");
+    EXPECT_EQ(events.next(std::chrono::seconds(40)), "BOOKMARK") << "one more before the end";
+    EXPECT_EQ(events.next(), "END");
+}
+
+TEST_F(Watches, MarkTheEndOfTheInitialEvents) {
+    post(ConfigMaps, config_map("a"));
+    WatchReader events = watch(ConfigMaps, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+    EXPECT_EQ(events.next(), "ADDED a");
+    EXPECT_EQ(events.next(), "BOOKMARK");
+    EXPECT_EQ(events.last.string_at({"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
+}
+
+TEST_F(Watches, EndWithExpiredWhenHistoryIsGone) {
+    const std::string version(post(ConfigMaps, config_map("a")).at({"metadata", "resourceVersion"}));
+    for (int i = 0; i < 3; ++i) merge(std::string(ConfigMaps) + "/a", R"({"data":{"k":")" + std::to_string(i) + R"("}})");
+    ASSERT_TRUE(sim::run(loop, api->store().compact(api->store().revision())));
+    WatchReader events = watch(ConfigMaps, "resourceVersion=" + version);
+    EXPECT_EQ(events.next(), "ERROR");
+    EXPECT_EQ(events.last.string_at({"object", "reason"}), "Expired");
+    EXPECT_EQ(events.last.find("object")->find("code")->as_int(), 410);
+    EXPECT_EQ(events.next(), "END");
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?resourceVersionMatch=Exact&resourceVersion=" + version).code, 410);
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

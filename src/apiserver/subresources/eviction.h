@@ -1,0 +1,9 @@
+#pragma once
+#include "apiserver/handlers/resource_handler.h"
+
+namespace porthole::apiserver {
+
+/// POST of an Eviction to pods/x/eviction: a deletion that asks the pod's disruption budget first.
+Task<> handle_eviction(ResourceHandler& handler, RequestContext& context);
+
+}  // namespace porthole::apiserver

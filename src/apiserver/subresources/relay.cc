@@ -1,0 +1,123 @@
+#include "apiserver/subresources/relay.h"
+
+#include <algorithm>
+
+#include "apiserver/handlers/reply.h"
+#include "net/relay.h"
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr std::size_t ErrorTextLimit = 64 << 10;
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) { return std::ranges::find(names, name) != names.end(); }
+
+/// Who the user is ends here, and connections are each hop's own.
+bool is_passed_on(std::string_view name, bool upgrade) {
+    if (is_one_of(name, {"host", "authorization", "content-length", "transfer-encoding", "keep-alive", "te", "trailer", "proxy-connection", "accept-encoding"}))
+        return false;
+    if (name.starts_with("impersonate-") || name.starts_with("x-remote-")) return false;
+    return upgrade || !is_one_of(name, {"connection", "upgrade"});
+}
+
+net::HttpRequest passed_on(const net::HttpRequest& request, std::string path, std::string query, bool upgrade) {
+    net::HttpRequest out{.method = request.method, .path = std::move(path), .query = std::move(query), .body = request.body};
+    for (const auto& [name, value] : request.headers.fields())
+        if (is_passed_on(name, upgrade)) out.headers.add(name, value);
+    return out;
+}
+
+net::Headers answer_headers(const RequestContext& context, const net::Headers& from) {
+    net::Headers headers{{"audit-id", context.audit_id}};
+    for (const auto& [name, value] : from.fields())
+        if (is_passed_on(name, false)) headers.add(name, value);
+    return headers;
+}
+
+Error no_connector() { return Error(Reason::ServiceUnavailable, "this server has no way to nodes and pods"); }
+
+Task<std::string> read_all(net::HttpBody& body) {
+    std::string text;
+    while (text.size() < ErrorTextLimit) {
+        CO_TRY(std::optional<std::string> piece, co_await body.next());
+        if (!piece) break;
+        text += *piece;
+    }
+    co_return text;
+}
+
+Error unreachable(const ConnectTarget& target, Error error) {
+    if (error.reason != Reason::Unavailable) return error;
+    return Error(Reason::InternalError, "error dialing backend: " + target.host + ":" + std::to_string(target.port) + ": " + error.message);
+}
+
+Error kubelet_error(int code, std::string text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    // A node that speaks Status says it best itself.
+    if (const auto status = schema::parse_json(text); status && status->string_at({"kind"}) == "Status") text = status->string_at({"message"});
+    return Error(code >= 500 ? Reason::InternalError : reason_of_http_code(code), text.empty() ? "the node refused with code " + std::to_string(code) : text);
+}
+
+Task<> stream_body(RequestContext& context, net::HttpBody& body) {
+    context.code = body.code();
+    CO_CHECK(co_await context.responder.start(body.code(), answer_headers(context, body.headers())));
+    while (true) {
+        CO_TRY(std::optional<std::string> piece, co_await body.next());
+        if (!piece) co_return co_await context.responder.finish();
+        CO_CHECK(co_await context.responder.write(bytes_of(std::move(*piece))));
+    }
+}
+
+Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop, bool from_kubelet) {
+    auto answered = co_await connector.upgrade(target, std::move(request));
+    if (!answered) co_return unreachable(target, std::move(answered).error());
+    if (!answered->stream) {
+        if (from_kubelet && answered->response.code >= 400) co_return kubelet_error(answered->response.code, std::move(answered->response.body));
+        context.code = answered->response.code;
+        std::vector<store::Bytes> body;
+        body.push_back(bytes_of(std::move(answered->response.body)));
+        co_return co_await context.responder.respond(context.code, answer_headers(context, answered->response.headers), std::move(body));
+    }
+    context.code = 101;
+    net::Headers headers;
+    for (const auto& [name, value] : answered->response.headers.fields())
+        if (!is_one_of(name, {"content-length", "transfer-encoding", "date"})) headers.add(name, value);
+    const std::unique_ptr<net::ByteStream> far = std::move(answered->stream);
+    CO_TRY(const std::unique_ptr<net::ByteStream> near, co_await context.responder.upgrade(std::move(headers)));
+    co_return co_await net::relay(loop, *near, *far);
+}
+
+Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop,
+                 bool from_kubelet) {
+    if (!connector) co_return no_connector();
+    const bool upgrade = wants_upgrade(context.request);
+    net::HttpRequest request = passed_on(context.request, std::move(path), std::move(query), upgrade);
+    if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop, from_kubelet);
+    auto body = co_await connector->open(target, std::move(request));
+    if (!body) co_return unreachable(target, std::move(body).error());
+    if (from_kubelet && (*body)->code() >= 400) {
+        CO_TRY(std::string text, co_await read_all(**body));
+        co_return kubelet_error((*body)->code(), std::move(text));
+    }
+    co_return co_await stream_body(context, **body);
+}
+
+}  // namespace
+
+bool wants_upgrade(const net::HttpRequest& request) {
+    std::string connection(request.headers.get("connection"));
+    for (char& c : connection)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    return connection.contains("upgrade") && request.headers.has("upgrade");
+}
+
+Task<> relay_request(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop) {
+    return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, false);
+}
+
+Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop) {
+    return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, true);
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,114 @@
+#include "apiserver/subresources/scale.h"
+
+#include "api/autoscaling_v1.h"
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/reply.h"
+#include "apiserver/request/field_errors.h"
+#include "apiserver/request/label_selector.h"
+#include "apiserver/request/status.h"
+#include "schema/convert.h"
+#include "schema/json.h"
+#include "schema/patch/patch.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::autoscaling::v1::Scale;
+using schema::Value;
+
+/// Replication controllers have a plain map of labels where the others have a selector.
+std::string selector_text(const Value& object) {
+    const Value* selector = object.at_path({"spec", "selector"});
+    if (!selector || !selector->is_object()) return "";
+    api::meta::v1::LabelSelector parsed;
+    const bool plain = !selector->find("matchLabels") && !selector->find("matchExpressions");
+    if (plain) {
+        for (const schema::Member& member : selector->as_object()) parsed.match_labels[member.key] = member.value.string_or("");
+    } else if (auto converted = schema::from_value<api::meta::v1::LabelSelector>(*selector)) {
+        parsed = std::move(*converted);
+    }
+    return to_string(LabelSelector::from(parsed));
+}
+
+std::int32_t replicas_at(const Value& object, std::string_view part) {
+    const Value* replicas = object.at_path({part, "replicas"});
+    return replicas ? static_cast<std::int32_t>(replicas->int_or(0)) : 0;
+}
+
+Scale scale_of(const ApiObject& object) {
+    const ObjectMeta& metadata = object.metadata();
+    Scale scale;
+    scale.metadata.name = metadata.name;
+    scale.metadata.namespace_ = metadata.namespace_;
+    scale.metadata.uid = metadata.uid;
+    scale.metadata.resource_version = metadata.resource_version;
+    scale.metadata.creation_timestamp = metadata.creation_timestamp;
+    scale.spec.replicas = replicas_at(object.tree(), "spec");
+    scale.status.replicas = replicas_at(object.tree(), "status");
+    scale.status.selector = selector_text(object.tree());
+    return scale;
+}
+
+Result<void> check(const Scale& scale) {
+    if (scale.spec.replicas >= 0) return {};
+    FieldErrors errors;
+    errors.invalid("spec.replicas", scale.spec.replicas, "must be greater than or equal to 0");
+    return invalid(Scale::kind(), scale.metadata.name, errors);
+}
+
+/// The workload with the scale's replicas, guarded by the scale's version if it has one.
+Result<ApiObject> scaled(const ApiObject& current, const Scale& scale) {
+    TRY_VOID(check(scale));
+    if (!scale.metadata.uid.empty() && scale.metadata.uid != current.metadata().uid) {
+        return conflict(current.kind(), current.name(),
+                        "Precondition failed: UID in precondition: " + scale.metadata.uid + ", UID in object meta: " + current.metadata().uid);
+    }
+    ApiObject object(current);
+    object.edit_tree().ensure_path({"spec"})["replicas"] = scale.spec.replicas;
+    object.edit_metadata([&](ObjectMeta& metadata) { metadata.resource_version = scale.metadata.resource_version; });
+    return object;
+}
+
+Task<> reply_scale(RequestContext& context, const Resource& resource, const store::Bytes& stored) {
+    CO_TRY(Value tree, schema::parse_json(*stored));
+    co_return co_await reply_tree(context, 200, ApiObject::of(scale_of(ApiObject(*resource.stored, std::move(tree)))).tree());
+}
+
+Task<> change(ResourceHandler& handler, RequestContext& context, const Resource& resource, WriteOptions options, Mutation mutation) {
+    WriteRequest request = handler.write_request(context, resource, options);
+    request.subresource.clear();
+    CO_TRY(const Written written, co_await handler.objects().mutate(std::move(request), std::move(mutation)));
+    co_return co_await reply_scale(context, resource, written.bytes);
+}
+
+}  // namespace
+
+Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Resource& resource) {
+    const std::string& verb = context.info.verb;
+    if (verb == "get") {
+        CO_TRY(const store::RecordPtr record, co_await handler.objects().get(resource, context.info.namespace_, context.info.name, ""));
+        co_return co_await reply_scale(context, resource, record->value);
+    }
+    if (verb == "update") {
+        CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));
+        CO_TRY(ApiObject body, decode_body(context, handler.registry(), Scale::kind(), options.field_validation));
+        CO_CHECK(settle_names(context.info, *resource.kind, body));
+        const Scale scale = body.view<Scale>();
+        co_return co_await change(handler, context, resource, options, [scale](const ApiObject& current) { return scaled(current, scale); });
+    }
+    if (verb != "patch") co_return method_not_allowed();
+    const auto type = schema::parse_patch_type(parse_media_type(context.request.headers.get("content-type")).type);
+    if (!type || *type == schema::PatchType::Apply) co_return Error(Reason::UnsupportedMediaType, "a Scale can be changed by JSON, merge and strategic merge patches");
+    CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", false));
+    CO_TRY(const Value patch, schema::parse_json(context.request.body));
+    co_return co_await change(handler, context, resource, options, [&, patch](const ApiObject& current) -> Result<ApiObject> {
+        const Scale before = scale_of(current);
+        TRY(Value patched, schema::apply_patch(*type, Scale::kind(), schema::to_value(before), patch));
+        TRY(const ApiObject object, conform(Scale::kind(), std::move(patched), options.field_validation, context.warnings));
+        Scale scale = object.view<Scale>();
+        if (scale.metadata.resource_version == before.metadata.resource_version) scale.metadata.resource_version.clear();
+        return scaled(current, scale);
+    });
+}
+
+}  // namespace porthole::apiserver

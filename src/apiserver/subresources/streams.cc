@@ -1,0 +1,218 @@
+#include "apiserver/subresources/streams.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/core_v1.h"
+#include "api/discovery_v1.h"
+#include "apiserver/request/field_errors.h"
+#include "apiserver/request/status.h"
+#include "apiserver/subresources/relay.h"
+#include "schema/json.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using api::discovery::v1::EndpointSlice;
+
+constexpr std::uint16_t KubeletPort = 10250;
+
+template <class T>
+Result<T> find_object(ResourceHandler& handler, const std::string& namespace_, const std::string& name) {
+    const Resource& resource = handler.resources().of<T>();
+    const store::RecordPtr record = handler.objects().store().get(resource.key(namespace_, name));
+    if (!record) return not_found(*resource.kind, name);
+    return schema::decode_json<T>(*record->value);
+}
+
+/// Where a node's kubelet answers.
+Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const std::string& node_name) {
+    TRY(const Node node, find_object<Node>(handler, "", node_name));
+    ConnectTarget target{.port = static_cast<std::uint16_t>(node.status.daemon_endpoints.kubelet_endpoint.port)};
+    if (target.port == 0) target.port = KubeletPort;
+    for (const char* wanted : {"InternalIP", "ExternalIP", "Hostname"}) {
+        const auto found = std::ranges::find(node.status.addresses, wanted, &NodeAddress::type);
+        if (found == node.status.addresses.end()) continue;
+        target.host = found->address;
+        return target;
+    }
+    return Error(Reason::InternalError, "no preferred addresses found; known addresses: []");
+}
+
+Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const Pod& pod) {
+    if (pod.spec.node_name.empty()) return bad_request("pod " + pod.metadata.name + " does not have a host assigned");
+    return kubelet_of(handler, pod.spec.node_name);
+}
+
+std::string names_of(const auto& containers) {
+    std::string names;
+    for (const auto& container : containers) names += (names.empty() ? "" : " ") + container.name;
+    return "[" + names + "]";
+}
+
+bool has_container(const Pod& pod, const std::string& name) {
+    const auto named = [&](const auto& container) { return container.name == name; };
+    return std::ranges::any_of(pod.spec.containers, named) || std::ranges::any_of(pod.spec.init_containers, named) ||
+           std::ranges::any_of(pod.spec.ephemeral_containers, named);
+}
+
+/// The container that the request names, or the only one there is.
+Result<std::string> container_of(const Pod& pod, std::string_view asked) {
+    if (!asked.empty()) {
+        if (!has_container(pod, std::string(asked)))
+            return bad_request("container " + std::string(asked) + " is not valid for pod " + pod.metadata.name);
+        return std::string(asked);
+    }
+    if (pod.spec.containers.size() == 1) return pod.spec.containers.front().name;
+    std::string message = "a container name must be specified for pod " + pod.metadata.name + ", choose one of: " + names_of(pod.spec.containers);
+    if (!pod.spec.init_containers.empty()) message += " or one of the init containers: " + names_of(pod.spec.init_containers);
+    return bad_request(std::move(message));
+}
+
+void append_parameter(std::string& query, std::string_view key, std::string_view value) {
+    if (!query.empty()) query += '&';
+    query += net::percent_encode(key) + "=" + net::percent_encode(value);
+}
+
+Result<std::string> log_query(const RequestContext& context) {
+    const RequestInfo& info = context.info;
+    FieldErrors errors;
+    const auto number = [&](const char* name, std::int64_t least, const char* why) {
+        if (info.parameter(name).empty()) return;
+        std::int64_t value = 0;
+        const std::string_view text = info.parameter(name);
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size()) errors.invalid(name, text, "must be a number");
+        else if (value < least) errors.invalid(name, value, why);
+    };
+    number("tailLines", 0, "must be greater than or equal to 0");
+    number("limitBytes", 1, "must be greater than 0");
+    number("sinceSeconds", 1, "must be greater than 0");
+    if (info.has_parameter("sinceSeconds") && info.has_parameter("sinceTime"))
+        errors.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified");
+    if (!errors.empty()) return errors.to_error("", "PodLogOptions", info.name);
+    std::string query;
+    for (const auto& [key, value] : info.query) {
+        if (key != "container" && key != "pretty" && key != "insecureSkipTLSVerifyBackend") append_parameter(query, key, value);
+    }
+    return query;
+}
+
+/// "https:name:port" → its three parts; scheme and port may be missing.
+struct ProxyName {
+    std::string scheme, name, port;
+};
+ProxyName split_proxy_name(std::string_view text) {
+    ProxyName parts;
+    const std::size_t first = text.find(':'), last = text.rfind(':');
+    if (first == std::string_view::npos) return {"", std::string(text), ""};
+    if (first != last) return {std::string(text.substr(0, first)), std::string(text.substr(first + 1, last - first - 1)), std::string(text.substr(last + 1))};
+    return {"", std::string(text.substr(0, first)), std::string(text.substr(first + 1))};
+}
+
+std::uint16_t parse_port(std::string_view text) {
+    std::uint16_t port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return error == std::errc() && end == text.data() + text.size() ? port : std::uint16_t{0};
+}
+
+/// What follows ".../proxy" in the path as it was sent.
+std::string rest_of_path(const net::HttpRequest& request) {
+    constexpr std::string_view Mark = "/proxy";
+    const std::size_t found = request.path.find(Mark);
+    std::string rest = found == std::string::npos ? "" : request.path.substr(found + Mark.size());
+    return rest.empty() ? "/" : rest;
+}
+
+}  // namespace
+
+Task<> Streams::log(RequestContext& context) {
+    if (context.info.verb != "get") co_return method_not_allowed();
+    CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, context.info.name));
+    CO_TRY(const std::string container, container_of(pod, context.info.parameter("container")));
+    CO_TRY(std::string query, log_query(context));
+    CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
+    std::string path = "/containerLogs/" + pod.metadata.namespace_ + "/" + pod.metadata.name + "/" + container;
+    co_return co_await relay_to_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
+}
+
+Task<> Streams::run_in_container(RequestContext& context, std::string root) {
+    if (context.info.verb != "get" && context.info.verb != "create") co_return method_not_allowed();
+    CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, context.info.name));
+    CO_TRY(const std::string container, container_of(pod, context.info.parameter("container")));
+    CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
+    std::string query;
+    for (const auto& [ours, theirs] : {std::pair("stdin", "input"), std::pair("stdout", "output"), std::pair("stderr", "error"), std::pair("tty", "tty")})
+        if (context.info.flag(ours)) append_parameter(query, theirs, "1");
+    if (query.empty()) co_return bad_request("you must specify at least 1 of stdin, stdout, stderr");
+    for (const auto& [key, value] : context.info.query)
+        if (key == "command") append_parameter(query, "command", value);
+    if (root == "/exec/" && !context.info.has_parameter("command")) co_return bad_request("you must specify a command for the container");
+    std::string path = root + pod.metadata.namespace_ + "/" + pod.metadata.name + "/" + container;
+    co_return co_await relay_to_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
+}
+
+Task<> Streams::port_forward(RequestContext& context) {
+    if (context.info.verb != "get" && context.info.verb != "create") co_return method_not_allowed();
+    CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, context.info.name));
+    CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
+    std::string query;
+    for (const auto& [key, value] : context.info.query)
+        if (key == "ports") append_parameter(query, "port", value);
+    std::string path = "/portForward/" + pod.metadata.namespace_ + "/" + pod.metadata.name;
+    co_return co_await relay_to_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
+}
+
+Task<> Streams::proxy_node(RequestContext& context) {
+    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(ConnectTarget target, kubelet_of(handler_, name.name));
+    if (const std::uint16_t port = parse_port(name.port); port != 0) target.port = port;
+    if (name.scheme == "http") target.security = ConnectTarget::Security::Plain;
+    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+}
+
+Task<> Streams::proxy_pod(RequestContext& context) {
+    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, name.name));
+    if (pod.status.pod_ip.empty()) co_return bad_request("address not allowed");
+    ConnectTarget target{.host = pod.status.pod_ip, .port = parse_port(name.port)};
+    target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
+    for (const Container& container : pod.spec.containers) {
+        for (const ContainerPort& port : container.ports) {
+            const bool wanted = name.port.empty() ? target.port == 0 : port.name == name.port;
+            if (wanted && target.port == 0) target.port = static_cast<std::uint16_t>(port.container_port);
+        }
+    }
+    if (target.port == 0) target.port = name.scheme == "https" ? 443 : 80;
+    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+}
+
+Task<> Streams::proxy_service(RequestContext& context) {
+    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(const Service service, find_object<Service>(handler_, context.info.namespace_, name.name));
+    const auto& ports = service.spec.ports;
+    const auto wanted = std::ranges::find_if(ports, [&](const ServicePort& port) {
+        return name.port.empty() ? ports.size() == 1 : port.name == name.port || std::to_string(port.port) == name.port;
+    });
+    if (wanted == ports.end()) co_return bad_request("no service port \"" + name.port + "\" found for service \"" + name.name + "\"");
+    const Resource& slices = handler_.resources().of<EndpointSlice>();
+    CO_TRY(const store::Range range, handler_.objects().store().range({.prefix = slices.prefix_of(context.info.namespace_)}));
+    for (const store::RecordPtr& record : range.records) {
+        CO_TRY(const EndpointSlice slice, schema::decode_json<EndpointSlice>(*record->value));
+        const auto owner = slice.metadata.labels.find("kubernetes.io/service-name");
+        if (owner == slice.metadata.labels.end() || owner->second != name.name) continue;
+        const auto port = std::ranges::find_if(slice.ports, [&](const auto& one) { return one.name.value_or("") == wanted->name && one.port; });
+        if (port == slice.ports.end()) continue;
+        for (const auto& endpoint : slice.endpoints) {
+            if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;
+            ConnectTarget target{.host = endpoint.addresses.front(), .port = static_cast<std::uint16_t>(*port->port)};
+            target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
+            co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+        }
+    }
+    Error error(Reason::ServiceUnavailable, "no endpoints available for service \"" + context.info.name + "\"");
+    co_return error;
+}
+
+}  // namespace porthole::apiserver

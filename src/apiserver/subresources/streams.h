@@ -1,0 +1,30 @@
+#pragma once
+#include "apiserver/handlers/resource_handler.h"
+#include "apiserver/subresources/connector.h"
+
+namespace porthole::apiserver {
+
+/// What is answered by the node on which a pod runs, or by a pod itself: logs, exec, attach, port-forward and the proxies.
+class Streams {
+public:
+    /// `connector` may be null where nothing can be reached, as in a simulation.
+    Streams(ResourceHandler& handler, EventLoop& loop, Connector* connector) : handler_(handler), loop_(loop), connector_(connector) {}
+
+    Task<> log(RequestContext& context);
+    Task<> exec(RequestContext& context) { return run_in_container(context, "/exec/"); }
+    Task<> attach(RequestContext& context) { return run_in_container(context, "/attach/"); }
+    Task<> port_forward(RequestContext& context);
+    /// /api/v1/nodes/[https:]NAME[:port]/proxy/REST and the same for pods and services.
+    Task<> proxy_node(RequestContext& context);
+    Task<> proxy_pod(RequestContext& context);
+    Task<> proxy_service(RequestContext& context);
+
+private:
+    Task<> run_in_container(RequestContext& context, std::string root);
+
+    ResourceHandler& handler_;
+    EventLoop& loop_;
+    Connector* connector_;
+};
+
+}  // namespace porthole::apiserver
