@@ -1,5 +1,6 @@
 #include "net/remote_command.h"
 
+#include <array>
 #include <charconv>
 
 #include "net/channel_socket.h"
@@ -128,12 +129,24 @@ Task<std::unique_ptr<RemoteCommand>> accept_by_spdy(EventLoop& loop, const HttpR
     co_return std::move(command);
 }
 
-/// A number behind `"message":"` or the like: statuses are ours or the runtime's, and flat enough to be looked through.
-std::string text_after(const std::string& json, std::string_view mark) {
+/// The JSON string that begins behind `mark`, or "": statuses are ours or the runtime's, and flat enough to be looked through.
+std::string text_after(std::string_view json, std::string_view mark) {
     const auto start = json.find(mark);
     if (start == json.npos) return "";
-    const auto end = json.find('"', start + mark.size());
-    return json.substr(start + mark.size(), end - start - mark.size());
+    std::string text;
+    for (std::size_t i = start + mark.size(); i < json.size() && json[i] != '"'; ++i) {
+        if (json[i] != '\\' || ++i == json.size()) {
+            if (i < json.size()) text += json[i];
+        } else if (json[i] == 'u' && i + 4 < json.size()) {
+            unsigned code = 0;
+            std::from_chars(&json[i + 1], &json[i + 5], code, 16);
+            text += code < 0x80 ? static_cast<char>(code) : '?';
+            i += 4;
+        } else {
+            text += json[i] == 'n' ? '\n' : json[i] == 't' ? '\t' : json[i];
+        }
+    }
+    return text;
 }
 
 }  // namespace
@@ -209,14 +222,40 @@ Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLo
 
 namespace {
 
+/// Copies until `from` ends in any way: container runtimes reset a stream as often as they end it.
+Task<> carry(ByteStream& from, ByteStream& to) {
+    auto copied = co_await copy_stream(from, to);
+    if (!copied && copied.error().reason == Reason::Cancelled) co_return std::move(copied);
+    co_return co_await to.end_writing();
+}
+
+Task<std::string> read_status(ByteStream& status) {
+    constexpr std::size_t LongestStatus = 64 << 10;
+    std::string text;
+    std::array<char, 4096> buffer;
+    while (text.size() < LongestStatus) {
+        const auto count = co_await status.read(buffer);
+        if (!count && count.error().reason == Reason::Cancelled) co_return count.error();
+        if (!count || *count == 0) break;
+        text.append(buffer.data(), *count);
+    }
+    co_return text;
+}
+
 /// The answers of a command all the way to its status.
 Task<> carry_answers(RemoteCommand& to, RemoteCommand& from) {
     std::vector<Task<>> copies;
-    if (to.output && from.output) copies.push_back(copy_stream(*from.output, *to.output));
-    if (to.errors && from.errors) copies.push_back(copy_stream(*from.errors, *to.errors));
+    if (to.output && from.output) copies.push_back(carry(*from.output, *to.output));
+    if (to.errors && from.errors) copies.push_back(carry(*from.errors, *to.errors));
     CO_TRY(const auto copied, co_await when_all(std::move(copies)));
     for (const auto& result : copied) CO_CHECK(result);
-    co_return co_await copy_stream(*from.status, *to.status);
+    CO_TRY(std::string status, co_await read_status(*from.status));
+    // Clients take an empty status for success.
+    if (status.empty() && from.version() >= FirstWithJsonStatus) {
+        status = remote_command_status(to.version(), Error(Reason::InternalError, "lost the connection to the container runtime"));
+    }
+    if (!status.empty()) CO_CHECK(co_await to.status->write(status));
+    co_return co_await to.status->end_writing();
 }
 
 }  // namespace

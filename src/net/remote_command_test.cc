@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <tuple>
 
 #include "net/http_connection.h"
 #include "net/memory_stream.h"
@@ -40,6 +41,7 @@ Task<std::string> read_some(ByteStream& stream, std::size_t count) {
 
 struct InMemory : testing::Test {
     sim::SimLoop loop;
+    ~InMemory() override { loop.advance(1min); }  // what was dropped ends by itself
     template <class T>
     Result<T> run(Task<T> task) {
         return sim::run(loop, std::move(task));
@@ -47,7 +49,6 @@ struct InMemory : testing::Test {
     void run(Task<> task) {
         const auto result = sim::run(loop, std::move(task));
         EXPECT_TRUE(result) << result.error().message;
-        loop.advance(1min);  // what goes on by itself ends
     }
 };
 
@@ -210,7 +211,10 @@ struct Streaming : InMemory, HttpHandler {
     std::string chosen;  ///< protocol the server took
     bool forward = false;
 
-    ~Streaming() override { run(scope.close()); }
+    ~Streaming() override {
+        loop.advance(1min);
+        run(scope.close());
+    }
 
     Task<> handle(HttpRequest request, HttpResponder& responder) override {
         if (forward) {
@@ -295,6 +299,59 @@ TEST_F(Streaming, ExecOverSpdyTakesTheBestProtocolOffered) {
 
 TEST_F(Streaming, ExecOverSpdyServesTheOldestClients) {
     run(exec_over_spdy(*this, "", "upgrade: SPDY/3.1", "command terminated with non-zero exit code: exit status 3"));
+}
+
+/// A pair of ends of one exec connection, in memory.
+struct MemoryCommand final : RemoteCommand {
+    Event over;
+    int version() const override { return 4; }
+    void close() override { over.set(); }
+    Task<> wait_over() override { return over.wait(); }
+
+    static void connect(MemoryCommand& server, MemoryCommand& client) {
+        for (auto member : {&RemoteCommand::input, &RemoteCommand::output, &RemoteCommand::errors, &RemoteCommand::status}) {
+            std::tie(server.*member, client.*member) = make_memory_stream_pair();
+        }
+    }
+};
+
+struct Bridge : InMemory {
+    MemoryCommand user, front, back, runtime;
+    Scope scope{loop};
+    Bridge() {
+        MemoryCommand::connect(front, user);
+        MemoryCommand::connect(runtime, back);
+        scope.spawn(bridge_remote_commands(loop, front, back));
+    }
+    ~Bridge() override { run(scope.close()); }
+};
+
+TEST_F(Bridge, CarriesACommandToItsEnd) {
+    run(user.input->write("to the command"));
+    EXPECT_EQ(run(read_some(*runtime.input, 14)).value(), "to the command");
+    run(runtime.output->write("output"));
+    run(finish_remote_command(runtime, 3));
+    EXPECT_EQ(run(read_all(*user.output)).value(), "output");
+    EXPECT_EQ(run(read_all(*user.errors)).value(), "");
+    EXPECT_EQ(parse_remote_command_status(4, run(read_all(*user.status)).value()).value(), 3);
+    loop.run_ready();
+    EXPECT_TRUE(scope.empty());
+    EXPECT_TRUE(front.over.is_set() && back.over.is_set());
+}
+
+TEST_F(Bridge, TellsTheUserWhenTheRuntimeIsLost) {
+    runtime.output.reset();
+    runtime.errors.reset();
+    runtime.status.reset();
+    EXPECT_EQ(parse_remote_command_status(4, run(read_all(*user.status)).value()).error().message,
+              "lost the connection to the container runtime");
+}
+
+TEST_F(Bridge, DropsTheRuntimeWhenTheUserLeaves) {
+    front.over.set();
+    loop.run_ready();
+    EXPECT_TRUE(scope.empty());
+    EXPECT_TRUE(back.over.is_set());
 }
 
 Task<std::string> messages_until_end(WebSocket& socket) {
@@ -388,6 +445,11 @@ TEST_F(Streaming, PortForwardTunnelledInAWebSocket) {
     run(forward_over_websocket(*this));
 }
 
+TEST(RemoteCommandStatus, IsReadThroughEscapes) {
+    EXPECT_EQ(parse_remote_command_status(4, R"({"metadata":{},"status":"Failure","message":"exec: \"\u003ca\u003e\" failed","code":500})").error().message,
+              "exec: \"<a>\" failed");
+}
+
 TEST(RemoteCommandStatus, IsReadBack) {
     for (const int version : {4, 5}) {
         EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, 0)).value(), 0);
@@ -412,6 +474,7 @@ TEST_F(InMemory, RelayPassesEndsOn) {
     run(b_far->write("answer"));
     run(b_far->end_writing());
     EXPECT_EQ(run(read_all(*a_far)).value(), "answer");
+    loop.run_ready();
     EXPECT_TRUE(scope.empty());
 }
 
