@@ -38,6 +38,8 @@ protected:
         const auto started = sim::run(loop, api->start());
         ASSERT_TRUE(started) << started.error().message;
         transport = api->transport(loopback_user(), "test");
+        // What the controllers would make.
+        ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
     void TearDown() override {
         if (!transport) return;

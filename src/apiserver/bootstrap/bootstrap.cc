@@ -5,6 +5,7 @@
 #include "api/scheduling_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
 #include "base/base64.h"
+#include "base/ip.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -62,6 +63,8 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
         return assign(stored.spec.ports.at(0).target_port, wanted.spec.ports[0].target_port);
     }));
 
+    // A server that only this machine reaches is no endpoint that a pod could use.
+    if (const auto address = IpAddress::parse(options.advertise_address); address && address->is_loopback()) co_return {};
     Endpoints endpoints;
     endpoints.metadata.name = "kubernetes";
     endpoints.metadata.namespace_ = "default";
