@@ -10,6 +10,8 @@ namespace {
 
 using schema::Value;
 
+constexpr Duration SameReportPeriod = std::chrono::seconds(10);
+
 bool is_owned(std::string_view type) {
     using Condition = core::PodConditionType;
     for (const char* own : {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
@@ -21,14 +23,26 @@ bool is_owned(std::string_view type) {
 
 Value tree_of(const core::PodStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
 
-/// Our conditions that differ.
+const Value* find_condition(const Value& conditions, std::string_view type) {
+    if (!conditions.is_array()) return nullptr;
+    for (const Value& one : conditions.as_array())
+        if (one.string_at({"type"}) == type) return &one;
+    return nullptr;
+}
+
+/// Our conditions that differ. A merge keeps what a patch does not name: what has gone is named as null.
 Value changed_conditions(const Value& before, const Value& now) {
     Value changed = Value::array();
     if (!now.is_array()) return changed;
     for (const Value& condition : now.as_array()) {
         if (!is_owned(condition.string_at({"type"}))) continue;
-        const bool same = before.is_array() && std::find(before.as_array().begin(), before.as_array().end(), condition) != before.as_array().end();
-        if (!same) changed.as_array().push_back(condition);
+        const Value* old = find_condition(before, condition.string_at({"type"}));
+        if (old && *old == condition) continue;
+        Value patch = condition;
+        if (old)
+            for (const schema::Member& member : old->as_object())
+                if (!patch.find(member.key)) patch[member.key] = nullptr;
+        changed.as_array().push_back(std::move(patch));
     }
     return changed;
 }
@@ -91,6 +105,7 @@ void StatusManager::mark_finished(const std::string& uid) {
 void StatusManager::observe(const std::string& uid, const core::Pod& api_pod) {
     Entry& entry = entries_[uid];
     if (entry.api && entry.api->metadata.uid == api_pod.metadata.uid && version_of(*entry.api) > version_of(api_pod)) return;
+    if (!entry.api || entry.api->metadata.uid != api_pod.metadata.uid) entry.sent.reset();
     entry.api = api_pod;
     touch(uid);
 }
@@ -119,10 +134,20 @@ Task<> StatusManager::run() {
 Task<> StatusManager::write(std::string uid) {
     const auto found = entries_.find(uid);
     if (found == entries_.end() || !found->second.api) co_return {};
-    const Entry& entry = found->second;
+    Entry& entry = found->second;
+    // The same report is not sent again at once, should the server have stored something else.
+    const bool just_sent = entry.sent == entry.status && loop_.now() - entry.sent_at < SameReportPeriod;
     if (entry.status) {
         std::string body = status_patch(entry.api->metadata.uid, entry.api->status, *entry.status);
-        if (!body.empty()) co_return co_await patch(uid, std::move(body), client::key_of(*entry.api));
+        if (!body.empty() && just_sent) {
+            loop_.call_after(SameReportPeriod, [this, uid] {
+                if (entries_.contains(uid)) touch(uid);
+            });
+        } else if (!body.empty()) {
+            entry.sent = entry.status;
+            entry.sent_at = loop_.now();
+            co_return co_await patch(uid, std::move(body), client::key_of(*entry.api));
+        }
     }
     if (entry.finished && entry.api->metadata.deletion_timestamp) co_return co_await remove(uid);
     co_return {};
@@ -145,6 +170,7 @@ Task<> StatusManager::patch(std::string uid, std::string body, client::Namespace
         found->second.api.reset();
         co_return {};
     }
+    found->second.sent.reset();
     log_.warn("pod status cannot be written", {{"pod", key.text()}, {"error", patched.error().message}});
     try_again(uid);
     co_return {};

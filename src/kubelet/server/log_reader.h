@@ -1,0 +1,61 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "runtime/event_loop.h"
+#include "runtime/file_system.h"
+#include "runtime/task.h"
+
+namespace porthole::kubelet {
+
+/// One line of a container's log file: `2026-01-01T00:00:00.123456789Z stdout F text`.
+struct LogRecord {
+    std::string_view time;    ///< RFC 3339 with nanoseconds, as written
+    std::string_view stream;  ///< "stdout" or "stderr"
+    bool partial = false;     ///< the line goes on in the next record of the stream
+    std::string_view text;    ///< without the line break
+};
+/// `line` without its line break; nullopt for one that is none.
+std::optional<LogRecord> parse_log_line(std::string_view line);
+/// Nanoseconds since 1970; nullopt for a text that is no time.
+std::optional<std::int64_t> parse_log_time(std::string_view text);
+
+struct LogOptions {
+    bool follow = false, timestamps = false;
+    std::optional<std::int64_t> tail_lines, limit_bytes;
+    std::optional<std::int64_t> since;  ///< nanoseconds since 1970
+    std::string stream;                 ///< "stdout", "stderr" or "" for both
+};
+
+/// Reads one log file from where the options say to its end, or for as long as `alive` says when following; over rotations.
+class LogReader {
+public:
+    using Sink = std::function<Task<>(std::string text)>;
+    LogReader(EventLoop& loop, FileSystem& files, std::string path, LogOptions options)
+        : loop_(loop), files_(files), path_(std::move(path)), options_(std::move(options)) {}
+
+    /// Error: NotFound when there is no log; what the sink says.
+    Task<> run(Sink sink, std::function<Task<bool>()> alive);
+
+private:
+    Result<std::uint64_t> first_offset();
+    Result<std::string> next_chunk();
+    std::string format(std::string_view line);
+    bool limit_reached() const { return options_.limit_bytes && written_ >= *options_.limit_bytes; }
+    void follow_rotation();
+
+    EventLoop& loop_;
+    FileSystem& files_;
+    std::string path_;
+    LogOptions options_;
+    std::string current_path_;  ///< of the file being read: differs from path_ while one that was put aside is finished
+    std::uint64_t inode_ = 0, offset_ = 0;
+    std::string rest_;          ///< a line that is not complete yet
+    bool in_partial_ = false;
+    std::int64_t written_ = 0;
+};
+
+}  // namespace porthole::kubelet
