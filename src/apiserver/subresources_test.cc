@@ -1,0 +1,124 @@
+#include "apiserver/api_server_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr const char* Pods = "/api/v1/namespaces/default/pods";
+constexpr const char* Deployments = "/apis/apps/v1/namespaces/default/deployments";
+constexpr const char* Budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+
+class Subresources : public ApiServerFixture {
+protected:
+    void make_deployment() {
+        post(Deployments, R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"x","operator":"Exists"}]},
+            "template":{"metadata":{"labels":{"a":"b","x":""}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+    }
+    Answer bind(const std::string& pod, const std::string& node) {
+        return post(std::string(Pods) + "/" + pod + "/binding",
+                    R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":")" + node + R"("}})");
+    }
+    /// A running, ready pod with the label a=b.
+    void make_running_pod(const std::string& name) {
+        post(Pods, R"({"metadata":{"name":")" + name + R"(","labels":{"a":"b"}},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})");
+        merge(std::string(Pods) + "/" + name + "/status", R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
+    }
+    Answer evict(const std::string& name, const std::string& version = "policy/v1") {
+        return post(std::string(Pods) + "/" + name + "/eviction",
+                    R"({"apiVersion":")" + version + R"(","kind":"Eviction","metadata":{"name":")" + name + R"("}})");
+    }
+};
+
+TEST_F(Subresources, ScaleShowsAndChangesReplicas) {
+    make_deployment();
+    const Answer scale = get(std::string(Deployments) + "/d/scale");
+    EXPECT_EQ(scale.at({"kind"}), "Scale") << scale.text;
+    EXPECT_EQ(scale.at({"apiVersion"}), "autoscaling/v1");
+    EXPECT_EQ(scale.body.at_path({"spec", "replicas"})->as_int(), 2);
+    EXPECT_EQ(scale.at({"status", "selector"}), "a=b,x");
+    EXPECT_EQ(merge(std::string(Deployments) + "/d/scale", R"({"spec":{"replicas":5}})").body.at_path({"spec", "replicas"})->as_int(), 5);
+    const Answer stale = put(std::string(Deployments) + "/d/scale", schema::to_json(scale.body));
+    EXPECT_EQ(stale.code, 409);
+    EXPECT_EQ(merge(std::string(Deployments) + "/d/scale", R"({"spec":{"replicas":-1}})").code, 422);
+    const Answer deployment = get(std::string(Deployments) + "/d");
+    EXPECT_EQ(deployment.body.at_path({"spec", "replicas"})->as_int(), 5);
+    EXPECT_EQ(deployment.body.at_path({"metadata", "generation"})->as_int(), 2);
+}
+
+TEST_F(Subresources, BindingPlacesAPodOnce) {
+    post(Pods, pod("p"));
+    const Answer bound = bind("p", "n1");
+    EXPECT_EQ(bound.code, 201) << bound.text;
+    const Answer placed = get(std::string(Pods) + "/p");
+    EXPECT_EQ(placed.at({"spec", "nodeName"}), "n1");
+    EXPECT_EQ(placed.body.at_path({"status", "conditions"})->as_array()[0].string_at({"type"}), "PodScheduled");
+    const Answer again = bind("p", "n2");
+    EXPECT_EQ(again.code, 409);
+    EXPECT_EQ(again.at({"message"}), "Operation cannot be fulfilled on pods/binding \"p\": pod p is already assigned to node \"n1\"");
+    post(Pods, pod("q"));
+    const Answer other = post("/api/v1/namespaces/default/bindings", R"({"metadata":{"name":"q"},"target":{"kind":"Node","name":"n1"}})");
+    EXPECT_EQ(other.code, 201) << other.text;
+    EXPECT_EQ(bind("missing", "n1").code, 404);
+    EXPECT_EQ(bind("q", "").code, 422);
+}
+
+TEST_F(Subresources, StatusChangesNothingElse) {
+    make_running_pod("p");
+    const Answer changed = merge(std::string(Pods) + "/p/status", R"({"spec":{"nodeName":"n2"},"status":{"podIP":"10.244.0.9"}})");
+    EXPECT_EQ(changed.at({"spec", "nodeName"}), "n1");
+    EXPECT_EQ(changed.at({"status", "podIP"}), "10.244.0.9");
+    EXPECT_EQ(get("/api/v1/pods?fieldSelector=status.podIP%3D10.244.0.9").body.find("items")->as_array().size(), 1u);
+}
+
+TEST_F(Subresources, EvictionAsksTheBudget) {
+    make_running_pod("p");
+    post(Budgets, R"({"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}})");
+    const Answer early = evict("p");
+    EXPECT_EQ(early.code, 429);
+    EXPECT_EQ(early.body.at_path({"details", "causes"})->as_array()[0].string_at({"message"}),
+              "The disruption budget b is still being processed by the server.");
+    merge(std::string(Budgets) + "/b/status", R"({"status":{"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1,"expectedPods":1}})");
+    const Answer refused = evict("p");
+    EXPECT_EQ(refused.code, 429) << refused.text;
+    EXPECT_EQ(refused.at({"message"}), "Cannot evict pod as it would violate the pod's disruption budget.");
+    EXPECT_EQ(refused.body.at_path({"details", "causes"})->as_array()[0].string_at({"message"}),
+              "The disruption budget b needs 1 healthy pods and has 1 currently");
+    merge(std::string(Budgets) + "/b/status", R"({"status":{"disruptionsAllowed":1}})");
+    const Answer evicted = evict("p", "policy/v1beta1");
+    EXPECT_EQ(evicted.code, 201) << evicted.text;
+    EXPECT_FALSE(get(std::string(Pods) + "/p").at({"metadata", "deletionTimestamp"}).empty());
+    const Answer budget = get(std::string(Budgets) + "/b");
+    EXPECT_EQ(budget.body.at_path({"status", "disruptionsAllowed"})->as_int(), 0);
+    EXPECT_NE(budget.body.at_path({"status", "disruptedPods", "p"}), nullptr);
+}
+
+TEST_F(Subresources, FinalizeLetsANamespaceGo) {
+    post("/api/v1/namespaces", R"({"metadata":{"name":"n"}})");
+    Answer going = remove("/api/v1/namespaces/n");
+    going.body["spec"]["finalizers"] = schema::Value::array();
+    EXPECT_EQ(put("/api/v1/namespaces/n/finalize", schema::to_json(going.body)).code, 200);
+    EXPECT_EQ(get("/api/v1/namespaces/n").code, 404);
+}
+
+TEST_F(Subresources, EphemeralContainersCanOnlyBeAdded) {
+    make_running_pod("p");
+    const std::string path = std::string(Pods) + "/p/ephemeralcontainers";
+    const auto patch = [&](const char* body) { return call("PATCH", path, body, "application/strategic-merge-patch+json"); };
+    const Answer added = patch(R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"busybox","targetContainerName":"c"}]}})");
+    EXPECT_EQ(added.code, 200) << added.text;
+    EXPECT_EQ(added.body.at_path({"spec", "ephemeralContainers"})->as_array().size(), 1u);
+    EXPECT_EQ(patch(R"({"spec":{"ephemeralContainers":[{"name":"debug","image":"other"}]}})").code, 422);
+    EXPECT_EQ(patch(R"({"spec":{"ephemeralContainers":[{"name":"more","image":"i","targetContainerName":"nobody"}]}})").code, 422);
+}
+
+TEST_F(Subresources, LogsNeedAPlacedPodAndAKnownContainer) {
+    post(Pods, pod("p"));
+    EXPECT_EQ(get(std::string(Pods) + "/p/log").at({"message"}), "pod p does not have a host assigned");
+    EXPECT_EQ(get(std::string(Pods) + "/p/log?container=x").at({"message"}), "container x is not valid for pod p");
+    EXPECT_EQ(get(std::string(Pods) + "/p/log?tailLines=-1").code, 422);
+    EXPECT_EQ(get(std::string(Pods) + "/missing/log").code, 404);
+    make_running_pod("q");
+    EXPECT_EQ(get(std::string(Pods) + "/q/log").at({"message"}), "nodes \"n1\" not found");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver
