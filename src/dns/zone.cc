@@ -1,0 +1,357 @@
+#include "dns/zone.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace porthole::dns {
+
+namespace {
+
+constexpr int LongestChain = 8;
+
+/// The address of a name below in-addr.arpa or ip6.arpa, if it is a whole one.
+std::optional<IpAddress> reverse_address(const Name& name) {
+    const auto labels = name.lower().labels();
+    if (labels.size() == 6 && labels[4] == "in-addr" && labels[5] == "arpa") {
+        const auto address = IpAddress::parse(labels[3] + "." + labels[2] + "." + labels[1] + "." + labels[0]);
+        return address ? std::optional(*address) : std::nullopt;
+    }
+    if (labels.size() != 34 || labels[32] != "ip6" || labels[33] != "arpa") return std::nullopt;
+    std::array<std::uint8_t, 16> bytes{};
+    for (std::size_t i = 0; i < 32; ++i) {
+        const std::string& digit = labels[31 - i];
+        unsigned value = 0;
+        const auto [end, error] = std::from_chars(digit.data(), digit.data() + digit.size(), value, 16);
+        if (digit.size() != 1 || error != std::errc() || end != digit.data() + 1) return std::nullopt;
+        bytes[i / 2] = static_cast<std::uint8_t>(bytes[i / 2] << 4 | value);
+    }
+    return IpAddress::v6(bytes);
+}
+
+bool family_fits(const IpAddress& address, Type type) {
+    return type == Type::ANY || (type == Type::A && address.is_v4()) || (type == Type::AAAA && address.is_v6());
+}
+
+Type address_type(const IpAddress& address) { return address.is_v4() ? Type::A : Type::AAAA; }
+
+}  // namespace
+
+std::string address_label(const IpAddress& address) {
+    std::string label = address.to_string();
+    std::ranges::replace(label, '.', '-');
+    std::ranges::replace(label, ':', '-');
+    if (label.starts_with('-')) label.insert(0, "0");
+    if (label.ends_with('-')) label += "0";
+    return label;
+}
+
+std::optional<IpAddress> address_of_label(const std::string& label) {
+    std::string dotted = label, colons = label;
+    std::ranges::replace(dotted, '-', '.');
+    if (const auto v4 = IpAddress::parse(dotted)) return *v4;
+    std::ranges::replace(colons, '-', ':');
+    if (const auto v6 = IpAddress::parse(colons)) return *v6;
+    return std::nullopt;
+}
+
+/// Collects the answer to one question; the owner of records is the name as asked, so that its case comes back.
+class Zone::Builder {
+public:
+    Builder(const Zone& zone, Name name, Type type, std::uint32_t serial)
+        : zone_(zone), name_(std::move(name)), type_(type), serial_(serial) {
+        answer_.reply.authoritative = true;
+        answer_.reply.rcode = Rcode::NxDomain;
+    }
+
+    Type type() const { return type_; }
+    /// The name exists, whether or not there is anything of the type asked for.
+    void exists() { answer_.reply.rcode = Rcode::NoError; }
+    void add(Type type, decltype(Record::data) data, std::optional<std::uint32_t> ttl = {}) {
+        exists();
+        if (type_ != type && type_ != Type::ANY) return;
+        answer_.reply.answers.push_back({name_, type, ttl.value_or(zone_.options_.ttl), std::move(data)});
+    }
+    void add_addresses(std::vector<IpAddress> addresses) {
+        exists();
+        std::erase_if(addresses, [&](const IpAddress& address) { return !family_fits(address, type_); });
+        for (std::size_t i = addresses.size(); i > 1; --i) std::swap(addresses[i - 1], addresses[zone_.random_.below(i)]);
+        for (const IpAddress& address : addresses) add(address_type(address), address);
+    }
+    void add_srv(const Srv& srv, const std::vector<IpAddress>& addresses) {
+        exists();
+        if (type_ != Type::SRV && type_ != Type::ANY) return;
+        for (const IpAddress& address : addresses) {
+            const Record record{srv.target, address_type(address), zone_.options_.ttl, address};
+            if (std::ranges::find(answer_.reply.additional, record) == answer_.reply.additional.end()) {
+                answer_.reply.additional.push_back(record);
+            }
+        }
+        const Record record{name_, Type::SRV, zone_.options_.ttl, srv};
+        if (std::ranges::find(answer_.reply.answers, record) == answer_.reply.answers.end()) answer_.reply.answers.push_back(record);
+    }
+    /// The rest of the answer is what `target` has.
+    void follow(const Name& target) {
+        exists();
+        if (type_ != Type::A && type_ != Type::AAAA && type_ != Type::CNAME && type_ != Type::ANY) return;
+        answer_.reply.answers.push_back({name_, Type::CNAME, zone_.options_.ttl, target});
+        if (type_ == Type::CNAME || type_ == Type::ANY) return;
+        ++chain_length_;
+        if (target.ends_with(zone_.options_.domain) && chain_length_ < LongestChain) {
+            name_ = target;
+            zone_.answer_in_zone(target.without_last(zone_.options_.domain.size()).lower().labels(), *this);
+            exists();
+        } else if (chain_length_ < LongestChain) {
+            answer_.elsewhere = target;
+        }
+    }
+    void add_soa() { add(Type::SOA, soa(), std::min(zone_.options_.ttl, 300u)); }
+
+    ZoneAnswer take() {
+        Reply& reply = answer_.reply;
+        const auto srv_count = static_cast<std::size_t>(
+            std::ranges::count_if(reply.answers, [](const Record& record) { return record.type == Type::SRV; }));
+        for (Record& record : reply.answers) {
+            if (auto* srv = std::get_if<Srv>(&record.data)) srv->weight = static_cast<std::uint16_t>(std::max<std::size_t>(1, 100 / srv_count));
+        }
+        if (reply.answers.empty()) {
+            reply.authority.push_back({zone_.options_.domain, Type::SOA, std::min(zone_.options_.ttl, 300u), soa()});
+        }
+        return std::move(answer_);
+    }
+
+private:
+    Soa soa() const {
+        return {.name_server = Name({"ns", "dns"}) + zone_.options_.domain,
+                .mailbox = Name({"hostmaster"}) + zone_.options_.domain,
+                .serial = serial_,
+                .refresh = 7200,
+                .retry = 1800,
+                .expire = 86400,
+                .minimum = zone_.options_.ttl};
+    }
+    const Zone& zone_;
+    Name name_;
+    Type type_;
+    std::uint32_t serial_;
+    int chain_length_ = 0;
+    ZoneAnswer answer_;
+};
+
+// ---- objects
+
+void Zone::index(const Service& service, bool add) {
+    if (service.names) {
+        const Key key{service.names->namespace_, service.names->name};
+        for (const IpAddress& address : service.names->cluster_ips) {
+            if (add) service_of_address_[address] = key;
+            else if (const auto known = service_of_address_.find(address); known != service_of_address_.end() && known->second == key)
+                service_of_address_.erase(known);
+        }
+    }
+    for (const auto& [slice_name, slice] : service.slices) {
+        for (const auto& endpoint : slice.endpoints) {
+            for (const IpAddress& address : endpoint.addresses) {
+                const std::pair<Key, std::string> entry{{slice.namespace_, slice.service},
+                                                        endpoint.hostname.empty() ? address_label(address) : endpoint.hostname};
+                if (add) {
+                    endpoint_of_address_.emplace(address, entry);
+                    continue;
+                }
+                const auto [first, last] = endpoint_of_address_.equal_range(address);
+                const auto known = std::find_if(first, last, [&](const auto& one) { return one.second == entry; });
+                if (known != last) endpoint_of_address_.erase(known);
+            }
+        }
+    }
+}
+
+void Zone::set_service(ServiceNames service) {
+    Service& entry = services_[{service.namespace_, service.name}];
+    index(entry, false);
+    entry.names = std::move(service);
+    index(entry, true);
+}
+
+void Zone::remove_service(const std::string& namespace_, const std::string& name) {
+    const auto found = services_.find({namespace_, name});
+    if (found == services_.end()) return;
+    index(found->second, false);
+    found->second.names.reset();
+    index(found->second, true);
+    if (found->second.slices.empty()) services_.erase(found);
+}
+
+void Zone::set_slice(SliceNames slice) {
+    remove_slice(slice.namespace_, slice.name);
+    const Key service{slice.namespace_, slice.service};
+    service_of_slice_[{slice.namespace_, slice.name}] = service;
+    Service& entry = services_[service];
+    index(entry, false);
+    const std::string name = slice.name;
+    entry.slices[name] = std::move(slice);
+    index(entry, true);
+}
+
+void Zone::remove_slice(const std::string& namespace_, const std::string& name) {
+    const auto owner = service_of_slice_.find({namespace_, name});
+    if (owner == service_of_slice_.end()) return;
+    const auto found = services_.find(owner->second);
+    index(found->second, false);
+    found->second.slices.erase(name);
+    index(found->second, true);
+    if (!found->second.names && found->second.slices.empty()) services_.erase(found);
+    service_of_slice_.erase(owner);
+}
+
+// ---- questions
+
+std::optional<ZoneAnswer> Zone::answer(const Name& name, Type type, std::uint32_t serial) const {
+    if (!name.ends_with(options_.domain)) return answer_reverse(name, type, serial);
+    Builder builder(*this, name, type, serial);
+    answer_in_zone(name.without_last(options_.domain.size()).lower().labels(), builder);
+    return builder.take();
+}
+
+/// `labels` are those left of the zone, in lower case.
+void Zone::answer_in_zone(const std::vector<std::string>& labels, Builder& builder) const {
+    if (labels.empty()) return answer_apex(builder);
+    const std::string& branch = labels.back();
+    if (labels.size() == 1) {
+        if (branch == "dns-version") builder.add(Type::TXT, Text{"1.1.0"}, 28800);
+        if (branch == "svc" || branch == "pod" || branch == "dns") builder.exists();
+        return;
+    }
+    const std::string& second = labels[labels.size() - 2];
+    if (branch == "dns" && labels.size() == 2 && second == "ns") {
+        builder.exists();
+        if (options_.server_address) builder.add_addresses({*options_.server_address});
+        return;
+    }
+    if ((branch != "svc" && branch != "pod") || !namespaces_.contains(second)) return;
+    if (labels.size() == 2) return builder.exists();
+    if (branch == "svc") return answer_service(labels, second, builder);
+    if (labels.size() == 3) answer_pod(labels[0], builder);
+}
+
+void Zone::answer_apex(Builder& builder) const {
+    builder.exists();
+    builder.add_soa();
+    builder.add(Type::NS, Name({"ns", "dns"}) + options_.domain);
+}
+
+void Zone::answer_pod(const std::string& label, Builder& builder) const {
+    if (const auto address = address_of_label(label)) builder.add_addresses({*address});
+}
+
+void Zone::answer_service(const std::vector<std::string>& labels, const std::string& namespace_, Builder& builder) const {
+    const auto found = services_.find({namespace_, labels[labels.size() - 3]});
+    if (found == services_.end() || !found->second.names) return;
+    const Service& service = found->second;
+    switch (labels.size()) {
+        case 3:
+            if (!service.names->external_name.empty()) return answer_external(*service.names, builder);
+            return service.names->headless() ? answer_headless(service, builder) : answer_cluster_ip(*service.names, builder);
+        case 4: return answer_endpoint(service, labels[0], builder);
+        case 5:
+            if (labels[0].starts_with('_') && labels[1].starts_with('_'))
+                answer_port(service, labels[0].substr(1), labels[1].substr(1), builder);
+            return;
+        default: return;
+    }
+}
+
+Name Zone::service_name(const ServiceNames& service) const {
+    return Name({service.name, service.namespace_, "svc"}) + options_.domain;
+}
+
+void Zone::answer_cluster_ip(const ServiceNames& service, Builder& builder) const {
+    builder.exists();
+    if (builder.type() != Type::SRV) builder.add_addresses(service.cluster_ips);
+    for (const auto& port : service.ports) builder.add_srv({.port = port.port, .target = service_name(service)}, service.cluster_ips);
+}
+
+void Zone::answer_external(const ServiceNames& service, Builder& builder) const {
+    builder.exists();
+    if (IpAddress::parse(service.external_name)) return;  // an address is no name
+    if (const auto target = Name::parse(service.external_name)) builder.follow(*target);
+}
+
+std::vector<Zone::Target> Zone::targets(const Service& service) const {
+    std::vector<Target> result;
+    for (const auto& [name, slice] : service.slices) {
+        for (const auto& endpoint : slice.endpoints) {
+            if (!endpoint.ready && !service.names->publish_not_ready) continue;
+            if (!endpoint.hostname.empty()) {
+                result.push_back({endpoint.hostname, endpoint.addresses, &slice});
+                continue;
+            }
+            for (const IpAddress& address : endpoint.addresses) result.push_back({address_label(address), {address}, &slice});
+        }
+    }
+    return result;
+}
+
+void Zone::answer_headless(const Service& service, Builder& builder) const {
+    std::vector<IpAddress> addresses;
+    for (const Target& target : targets(service)) {
+        for (const IpAddress& address : target.addresses) {
+            if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+        }
+        for (const auto& port : target.slice->ports) {
+            builder.add_srv({.port = port.port, .target = Name({target.hostname}) + service_name(*service.names)}, target.addresses);
+        }
+    }
+    if (!addresses.empty() && builder.type() != Type::SRV) builder.add_addresses(std::move(addresses));
+}
+
+void Zone::answer_endpoint(const Service& service, const std::string& hostname, Builder& builder) const {
+    std::vector<IpAddress> addresses;
+    for (const Target& target : targets(service)) {
+        if (target.hostname != hostname) continue;
+        builder.exists();
+        for (const IpAddress& address : target.addresses) {
+            if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+        }
+    }
+    if (!addresses.empty()) builder.add_addresses(std::move(addresses));
+}
+
+void Zone::answer_port(const Service& service, const std::string& port, const std::string& protocol, Builder& builder) const {
+    const auto is_asked = [&](const ServiceNames::Port& one) { return one.name == port && one.protocol == protocol; };
+    if (!service.names->headless()) {
+        for (const auto& one : service.names->ports) {
+            if (is_asked(one)) builder.add_srv({.port = one.port, .target = service_name(*service.names)}, service.names->cluster_ips);
+        }
+        return;
+    }
+    for (const Target& target : targets(service)) {
+        for (const auto& one : target.slice->ports) {
+            if (!is_asked(one)) continue;
+            builder.add_srv({.port = one.port, .target = Name({target.hostname}) + service_name(*service.names)}, target.addresses);
+        }
+    }
+}
+
+bool Zone::reverse_is_ours(const IpAddress& address) const {
+    return std::ranges::any_of(options_.own_prefixes, [&](const IpPrefix& prefix) { return prefix.contains(address); });
+}
+
+std::optional<ZoneAnswer> Zone::answer_reverse(const Name& name, Type type, std::uint32_t serial) const {
+    const auto address = reverse_address(name);
+    if (!address) return std::nullopt;
+    Builder builder(*this, name, type, serial);
+    if (const auto service = service_of_address_.find(*address); service != service_of_address_.end()) {
+        const auto& [namespace_, service_label] = service->second;
+        builder.add(Type::PTR, Name({service_label, namespace_, "svc"}) + options_.domain);
+        return builder.take();
+    }
+    const auto [first, last] = endpoint_of_address_.equal_range(*address);
+    for (auto endpoint = first; endpoint != last; ++endpoint) {
+        const auto& [key, hostname] = endpoint->second;
+        builder.add(Type::PTR, Name({hostname, key.second, key.first, "svc"}) + options_.domain);
+    }
+    if (first == last && !reverse_is_ours(*address)) return std::nullopt;
+    return builder.take();
+}
+
+}  // namespace porthole::dns

@@ -1,0 +1,111 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "dns/message.h"
+#include "runtime/random.h"
+
+namespace porthole::dns {
+
+/// A Service as names see it.
+struct ServiceNames {
+    struct Port {
+        std::string name, protocol;  ///< protocol in lower case
+        std::uint16_t port = 0;
+    };
+    std::string namespace_, name;
+    std::vector<IpAddress> cluster_ips;  ///< none for headless and ExternalName
+    std::string external_name;           ///< of type ExternalName
+    bool publish_not_ready = false;
+    std::vector<Port> ports;
+    bool headless() const { return cluster_ips.empty() && external_name.empty(); }
+};
+
+/// An EndpointSlice as names see it.
+struct SliceNames {
+    struct Endpoint {
+        std::vector<IpAddress> addresses;
+        std::string hostname;  ///< "" for none: the address stands for it
+        bool ready = true;
+    };
+    std::string namespace_, name, service;
+    std::vector<ServiceNames::Port> ports;
+    std::vector<Endpoint> endpoints;
+};
+
+struct ZoneOptions {
+    Name domain = Name({"cluster", "local"});
+    std::uint32_t ttl = 5;                    ///< seconds
+    std::optional<IpAddress> server_address;  ///< of ns.dns.<domain>
+    std::vector<IpPrefix> own_prefixes;       ///< of pods and services: their reverse names are never asked elsewhere
+};
+
+/// What the zone says to a question.
+struct ZoneAnswer {
+    Reply reply;
+    /// The question that is left: the target of a CNAME outside the zone. Its addresses belong behind the answers.
+    std::optional<Name> elsewhere;
+};
+
+/// The cluster's own names, by "Kubernetes DNS-Based Service Discovery" 1.1.0. Pure: fed with objects, asked for names.
+class Zone {
+public:
+    Zone(ZoneOptions options, Random& random) : options_(std::move(options)), random_(random) {}
+
+    void set_service(ServiceNames service);
+    void remove_service(const std::string& namespace_, const std::string& name);
+    void set_slice(SliceNames slice);
+    void remove_slice(const std::string& namespace_, const std::string& name);
+    void add_namespace(const std::string& name) { namespaces_.insert(name); }
+    void remove_namespace(const std::string& name) { namespaces_.erase(name); }
+
+    /// Nothing for a name that is not ours to answer. `serial` is the zone's, by upstream's habit the time in seconds.
+    std::optional<ZoneAnswer> answer(const Name& name, Type type, std::uint32_t serial) const;
+
+private:
+    using Key = std::pair<std::string, std::string>;  // namespace, name
+    struct Service {
+        std::optional<ServiceNames> names;
+        std::map<std::string, SliceNames> slices;
+    };
+    struct Target {  // an endpoint of a service
+        std::string hostname;
+        std::vector<IpAddress> addresses;
+        const SliceNames* slice;
+    };
+    class Builder;
+
+    void answer_in_zone(const std::vector<std::string>& labels, Builder& builder) const;
+    void answer_apex(Builder& builder) const;
+    void answer_pod(const std::string& label, Builder& builder) const;
+    void answer_service(const std::vector<std::string>& labels, const std::string& namespace_, Builder& builder) const;
+    void answer_cluster_ip(const ServiceNames& service, Builder& builder) const;
+    void answer_headless(const Service& service, Builder& builder) const;
+    void answer_external(const ServiceNames& service, Builder& builder) const;
+    void answer_endpoint(const Service& service, const std::string& hostname, Builder& builder) const;
+    void answer_port(const Service& service, const std::string& port, const std::string& protocol, Builder& builder) const;
+    std::optional<ZoneAnswer> answer_reverse(const Name& name, Type type, std::uint32_t serial) const;
+    std::vector<Target> targets(const Service& service) const;
+    Name service_name(const ServiceNames& service) const;
+    bool reverse_is_ours(const IpAddress& address) const;
+    void index(const Service& service, bool add);
+
+    ZoneOptions options_;
+    Random& random_;
+    std::map<Key, Service> services_;
+    std::map<Key, Key> service_of_slice_;
+    std::set<std::string> namespaces_;
+    std::map<IpAddress, Key> service_of_address_;
+    std::multimap<IpAddress, std::pair<Key, std::string>> endpoint_of_address_;  // service and hostname
+};
+
+/// The label that stands for an endpoint without a hostname: "10-244-0-2".
+std::string address_label(const IpAddress& address);
+/// The address that a label such as "10-244-0-2" stands for.
+std::optional<IpAddress> address_of_label(const std::string& label);
+
+}  // namespace porthole::dns
