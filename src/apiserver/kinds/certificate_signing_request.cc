@@ -36,8 +36,24 @@ void prepare_for_update(CertificateSigningRequest& object, const CertificateSign
     object.status = old.status;
 }
 
+bool is_verdict(const CertificateSigningRequestCondition& condition) { return condition.type == "Approved" || condition.type == "Denied"; }
+
+/// Through /approval come the conditions alone; through /status everything but the verdict.
+void keep_what_is_not_written(CertificateSigningRequest& object, const CertificateSigningRequest& old, std::string_view subresource) {
+    Conditions& conditions = object.status.conditions;
+    if (subresource == "approval") {
+        auto status = old.status;
+        status.conditions = std::move(conditions);
+        object.status = std::move(status);
+        return;
+    }
+    std::erase_if(conditions, is_verdict);
+    std::ranges::copy_if(old.status.conditions, std::back_inserter(conditions), is_verdict);
+}
+
 /// New conditions, and changed ones, are dated now.
 void prepare_for_status_update(CertificateSigningRequest& object, const CertificateSigningRequest& old, const WriteContext& context) {
+    keep_what_is_not_written(object, old, context.subresource);
     for (auto& condition : object.status.conditions) {
         if (condition.last_update_time.is_zero()) condition.last_update_time = context.now;
         const auto before = std::ranges::find(old.status.conditions, condition.type, &CertificateSigningRequestCondition::type);

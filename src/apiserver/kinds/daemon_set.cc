@@ -1,6 +1,7 @@
 #include "api/apps_v1.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/workload.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -38,7 +39,7 @@ void prepare_for_update(DaemonSet& object, const DaemonSet& old, const WriteCont
 
 void validate_strategy(const DaemonSetUpdateStrategy& strategy, const FieldPath& path, FieldErrors& errors) {
     if (strategy.type == "OnDelete") return;
-    if (strategy.type != "RollingUpdate") return errors.not_supported(path, strategy.type, {"OnDelete", "RollingUpdate"});
+    if (strategy.type != "RollingUpdate") return errors.not_supported(path, schema::to_value(strategy), {"RollingUpdate", "OnDelete"});
     const FieldPath rolling = path / "rollingUpdate";
     if (!strategy.rolling_update) return errors.required(rolling);
     const IntOrString unavailable = strategy.rolling_update->max_unavailable.value_or(0);
@@ -48,7 +49,7 @@ void validate_strategy(const DaemonSetUpdateStrategy& strategy, const FieldPath&
     check_at_most_whole(unavailable, rolling / "maxUnavailable", errors);
     check_at_most_whole(surge, rolling / "maxSurge", errors);
     if (number_in(unavailable) != 0 && number_in(surge) != 0)
-        errors.invalid(rolling / "maxSurge", surge.to_string(), "may not be set when maxUnavailable is non-zero");
+        errors.invalid(rolling / "maxSurge", value_of(surge), "may not be set when maxUnavailable is non-zero");
     if (number_in(unavailable) == 0 && number_in(surge) == 0)
         errors.required(rolling / "maxUnavailable", "cannot be 0 when maxSurge is 0");
 }
@@ -67,6 +68,20 @@ void validate_update(const DaemonSet& object, const DaemonSet& old, FieldErrors&
     check_selector_unchanged(object.spec.selector, old.spec.selector, errors);
 }
 
+void validate_status_update(const DaemonSet& object, const DaemonSet& old, FieldErrors& errors) {
+    const FieldPath path = "status";
+    const auto& status = object.status;
+    check_not_negative(status.current_number_scheduled, path / "currentNumberScheduled", errors);
+    check_not_negative(status.number_misscheduled, path / "numberMisscheduled", errors);
+    check_not_negative(status.desired_number_scheduled, path / "desiredNumberScheduled", errors);
+    check_not_negative(status.number_ready, path / "numberReady", errors);
+    check_not_negative(status.observed_generation, path / "observedGeneration", errors);
+    check_not_negative(status.updated_number_scheduled, path / "updatedNumberScheduled", errors);
+    check_not_negative(status.number_available, path / "numberAvailable", errors);
+    check_not_negative(status.number_unavailable, path / "numberUnavailable", errors);
+    check_collision_count(status.collision_count, old.status.collision_count, errors);
+}
+
 }  // namespace
 
 KindRules daemon_set_rules() {
@@ -74,7 +89,8 @@ KindRules daemon_set_rules() {
                                             .prepare_for_create = prepare_for_create,
                                             .prepare_for_update = prepare_for_update,
                                             .validate = validate,
-                                            .validate_update = validate_update});
+                                            .validate_update = validate_update,
+                                            .validate_status_update = validate_status_update});
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

@@ -1,6 +1,7 @@
 #include "api/apps_v1.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/workload.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -30,7 +31,7 @@ void validate_strategy(const DeploymentStrategy& strategy, const FieldPath& path
         if (strategy.rolling_update) errors.forbidden(path / "rollingUpdate", "may not be specified when strategy `type` is 'Recreate'");
         return;
     }
-    if (strategy.type != "RollingUpdate") return errors.not_supported(path, strategy.type, {"Recreate", "RollingUpdate"});
+    if (strategy.type != "RollingUpdate") return errors.not_supported(path, schema::to_value(strategy), {"Recreate", "RollingUpdate"});
     if (!strategy.rolling_update) return errors.required(path / "rollingUpdate", "this should be defaulted and never be nil");
     const FieldPath rolling = path / "rollingUpdate";
     const IntOrString unavailable = strategy.rolling_update->max_unavailable.value_or(0);
@@ -38,7 +39,7 @@ void validate_strategy(const DeploymentStrategy& strategy, const FieldPath& path
     check_amount(unavailable, rolling / "maxUnavailable", errors);
     check_amount(surge, rolling / "maxSurge", errors);
     if (number_in(unavailable) == 0 && number_in(surge) == 0)
-        errors.invalid(rolling / "maxUnavailable", schema::Value(unavailable.to_string()), "may not be 0 when `maxSurge` is 0");
+        errors.invalid(rolling / "maxUnavailable", value_of(unavailable), "may not be 0 when `maxSurge` is 0");
     check_at_most_whole(unavailable, rolling / "maxUnavailable", errors);
 }
 
@@ -47,7 +48,7 @@ void validate(const Deployment& object, FieldErrors& errors) {
     const auto& spec = object.spec;
     check_not_negative(spec.replicas.value_or(0), path / "replicas", errors);
     validate_selector_and_template(spec.selector, spec.template_, path, "deployment", errors);
-    validate_lasting_template(spec.template_, path / "template", "Deployment", errors);
+    validate_lasting_template(spec.template_, path / "template", "ReplicaSet", errors);
     validate_strategy(spec.strategy, path / "strategy", errors);
     check_not_negative(spec.min_ready_seconds, path / "minReadySeconds", errors);
     if (spec.revision_history_limit) check_not_negative(*spec.revision_history_limit, path / "revisionHistoryLimit", errors);
@@ -76,8 +77,7 @@ void validate_status_update(const Deployment& object, const Deployment& old, Fie
     check_not_negative(status.unavailable_replicas, path / "unavailableReplicas", errors);
     if (status.available_replicas > status.ready_replicas)
         errors.invalid(path / "availableReplicas", status.available_replicas, "cannot be greater than readyReplicas");
-    if (status.collision_count.value_or(0) < old.status.collision_count.value_or(0))
-        errors.invalid(path / "collisionCount", status.collision_count.value_or(0), "cannot be decremented");
+    check_collision_count(status.collision_count, old.status.collision_count, errors);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "api/networking_v1.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/rules/object_meta.h"
+#include "base/ip.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
 
+using api::networking::v1::IPBlock;
 using api::networking::v1::NetworkPolicy;
 using api::networking::v1::NetworkPolicyPeer;
 using api::networking::v1::NetworkPolicyPort;
@@ -38,17 +41,33 @@ void validate_port(const NetworkPolicyPort& port, const FieldPath& path, FieldEr
         errors.invalid(path / "endPort", *port.end_port, "must be greater than or equal to `port`");
 }
 
+void validate_block(const IPBlock& block, const FieldPath& path, FieldErrors& errors) {
+    if (block.cidr.empty()) return errors.required(path / "cidr");
+    const auto problems = names::check_cidr(block.cidr);
+    invalid_all(errors, path / "cidr", block.cidr, problems);
+    const auto whole = IpPrefix::parse(block.cidr);
+    for (std::size_t i = 0; i < block.except.size(); ++i) {
+        const FieldPath at = (path / "except").index(i);
+        const auto bad = names::check_cidr(block.except[i]);
+        invalid_all(errors, at, block.except[i], bad);
+        const auto part = IpPrefix::parse(block.except[i]);
+        if (!bad.empty() || !problems.empty() || !whole || !part) continue;
+        if (part->length() <= whole->length() || !whole->contains(part->base()))
+            errors.invalid(at, block.except[i], "must be a strict subset of `cidr`");
+    }
+}
+
 void validate_peer(const NetworkPolicyPeer& peer, const FieldPath& path, FieldErrors& errors) {
+    if (peer.pod_selector) validate_label_selector(*peer.pod_selector, path / "podSelector", errors);
+    if (peer.namespace_selector) validate_label_selector(*peer.namespace_selector, path / "namespaceSelector", errors);
     if (!peer.ip_block && !peer.pod_selector && !peer.namespace_selector) return errors.required(path, "must specify a peer");
     if (!peer.ip_block) return;
     if (peer.pod_selector || peer.namespace_selector) return errors.forbidden(path, "may not specify both ipBlock and another peer");
-    if (peer.ip_block->cidr.empty()) return errors.required(path / "ipBlock" / "cidr");
-    invalid_all(errors, path / "ipBlock" / "cidr", peer.ip_block->cidr, names::check_cidr(peer.ip_block->cidr));
-    for (std::size_t i = 0; i < peer.ip_block->except.size(); ++i)
-        invalid_all(errors, (path / "ipBlock" / "except").index(i), peer.ip_block->except[i], names::check_cidr(peer.ip_block->except[i]));
+    validate_block(*peer.ip_block, path / "ipBlock", errors);
 }
 
 void validate(const NetworkPolicy& object, FieldErrors& errors) {
+    validate_label_selector(object.spec.pod_selector, "spec.podSelector", errors);
     const auto validate_rule = [&](const auto& ports, const auto& peers, const FieldPath& path, const char* member) {
         for (std::size_t i = 0; i < ports.size(); ++i) validate_port(ports[i], (path / "ports").index(i), errors);
         for (std::size_t i = 0; i < peers.size(); ++i) validate_peer(peers[i], (path / member).index(i), errors);

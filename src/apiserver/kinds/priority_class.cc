@@ -26,7 +26,7 @@ void validate(const PriorityClass& object, FieldErrors& errors) {
 }
 
 void validate_update(const PriorityClass& object, const PriorityClass& old, FieldErrors& errors) {
-    if (object.value != old.value) errors.forbidden("value", "may not be changed in an update.");
+    if (object.value != old.value) errors.forbidden("Value", "may not be changed in an update.");
     if (object.preemption_policy != old.preemption_policy)
         errors.invalid("preemptionPolicy", object.preemption_policy.value_or(""), "field is immutable");
 }

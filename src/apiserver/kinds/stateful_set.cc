@@ -1,6 +1,7 @@
 #include "api/apps_v1.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/workload.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -43,16 +44,17 @@ void validate(const StatefulSet& object, FieldErrors& errors) {
         errors.invalid(path / "podManagementPolicy", spec.pod_management_policy, "must be 'OrderedReady' or 'Parallel'");
     const auto& strategy = spec.update_strategy;
     const FieldPath update = path / "updateStrategy";
-    if (!is_one_of(strategy.type, {"RollingUpdate", "OnDelete"})) errors.invalid(update, strategy.type, "must be 'RollingUpdate' or 'OnDelete'");
+    if (strategy.type.empty()) errors.required(update);
+    else if (!is_one_of(strategy.type, {"RollingUpdate", "OnDelete"})) errors.invalid(update, schema::to_value(strategy), "must be 'RollingUpdate' or 'OnDelete'");
     if (strategy.type == "OnDelete" && strategy.rolling_update)
-        errors.invalid(update / "rollingUpdate", "", "only allowed for updateStrategy 'RollingUpdate'");
+        errors.invalid(update / "rollingUpdate", schema::to_value(*strategy.rolling_update), "only allowed for updateStrategy 'RollingUpdate'");
     if (strategy.rolling_update) {
         check_not_negative(strategy.rolling_update->partition.value_or(0), update / "rollingUpdate" / "partition", errors);
         if (const auto& unavailable = strategy.rolling_update->max_unavailable) {
             check_amount(*unavailable, update / "rollingUpdate" / "maxUnavailable", errors);
             check_at_most_whole(*unavailable, update / "rollingUpdate" / "maxUnavailable", errors);
             if (number_in(*unavailable) == 0)
-                errors.invalid(update / "rollingUpdate" / "maxUnavailable", unavailable->to_string(), "cannot be 0");
+                errors.invalid(update / "rollingUpdate" / "maxUnavailable", value_of(*unavailable), "cannot be 0");
         }
     }
     if (const auto& retention = spec.persistent_volume_claim_retention_policy) {
@@ -62,12 +64,17 @@ void validate(const StatefulSet& object, FieldErrors& errors) {
     }
     check_not_negative(spec.replicas.value_or(0), path / "replicas", errors);
     check_not_negative(spec.min_ready_seconds, path / "minReadySeconds", errors);
+    if (spec.revision_history_limit) check_not_negative(*spec.revision_history_limit, path / "revisionHistoryLimit", errors);
     if (spec.ordinals) check_not_negative(spec.ordinals->start, path / "ordinals.start", errors);
     validate_selector_and_template(spec.selector, spec.template_, path, "statefulset", errors);
     validate_lasting_template(spec.template_, path / "template", "StatefulSet", errors);
 }
 
-void validate_create(const StatefulSet& object, FieldErrors& errors) { validate(object, errors); }
+void validate_create(const StatefulSet& object, FieldErrors& errors) {
+    const std::string& service = object.spec.service_name;
+    if (!service.empty()) invalid_all(errors, "spec.serviceName", service, names::check_dns1123_label(service));
+    validate(object, errors);
+}
 
 void validate_update(const StatefulSet& object, const StatefulSet& old, FieldErrors& errors) {
     validate(object, errors);
@@ -82,10 +89,28 @@ void validate_update(const StatefulSet& object, const StatefulSet& old, FieldErr
     if (!(fixed == old.spec)) errors.forbidden("spec", SpecIsFixed);
 }
 
+void validate_status_update(const StatefulSet& object, const StatefulSet& old, FieldErrors& errors) {
+    const FieldPath path = "status";
+    const auto& status = object.status;
+    check_not_negative(status.replicas, path / "replicas", errors);
+    check_not_negative(status.observed_generation, path / "observedGeneration", errors);
+    check_within_replicas(status.ready_replicas, status.replicas, path / "readyReplicas", errors);
+    check_within_replicas(status.current_replicas, status.replicas, path / "currentReplicas", errors);
+    check_within_replicas(status.updated_replicas, status.replicas, path / "updatedReplicas", errors);
+    check_within_replicas(status.available_replicas, status.replicas, path / "availableReplicas", errors);
+    if (status.available_replicas > status.ready_replicas)
+        errors.invalid(path / "availableReplicas", status.available_replicas, "cannot be greater than status.readyReplicas");
+    check_collision_count(status.collision_count, old.status.collision_count, errors);
+}
+
 }  // namespace
 
 KindRules stateful_set_rules() {
-    KindRules rules = rules_for<StatefulSet>({.set_defaults = set_defaults, .validate = validate_create, .validate_update = validate_update});
+    KindRules rules = rules_for<StatefulSet>({.set_defaults = set_defaults,
+                                              .validate = validate_create,
+                                              .validate_update = validate_update,
+                                              .validate_status_update = validate_status_update});
+    rules.name_rule = names::NameRule::Dns1123Label;
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

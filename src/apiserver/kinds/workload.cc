@@ -11,15 +11,19 @@ namespace porthole::apiserver {
 
 void validate_selector_and_template(const std::optional<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
                                     const FieldPath& path, std::string_view word, FieldErrors& errors) {
+    const std::size_t before = errors.size();
     if (!selector) {
         errors.required(path / "selector");
     } else {
         validate_label_selector(*selector, path / "selector", errors);
+        if (errors.size() > before) return validate_pod_template(pod_template, path / "template", errors);
         if (selector->match_labels.empty() && selector->match_expressions.empty())
             errors.invalid(path / "selector", schema::to_value(*selector), "empty selector is invalid for " + std::string(word));
-        else if (!LabelSelector::from(*selector).matches(pod_template.metadata.labels))
-            errors.invalid(path / "template" / "metadata" / "labels", schema::at(schema::to_value(pod_template.metadata), "labels"),
-                           "`selector` does not match template `labels`");
+    }
+    // No selector selects nothing, not even these.
+    if (!selector || !LabelSelector::from(*selector).matches(pod_template.metadata.labels)) {
+        errors.invalid(path / "template" / "metadata" / "labels", schema::at(schema::to_value(pod_template.metadata), "labels"),
+                       "`selector` does not match template `labels`");
     }
     validate_pod_template(pod_template, path / "template", errors);
 }
@@ -50,6 +54,16 @@ std::int32_t number_in(const IntOrString& amount) {
 
 void check_at_most_whole(const IntOrString& amount, const FieldPath& path, FieldErrors& errors) {
     if (amount.is_string() && number_in(amount) > 100) errors.invalid(path, amount.as_string(), "must not be greater than 100%");
+}
+
+schema::Value value_of(const IntOrString& amount) {
+    return amount.is_string() ? schema::Value(amount.as_string()) : schema::Value(amount.as_int());
+}
+
+void check_collision_count(const std::optional<std::int32_t>& now, const std::optional<std::int32_t>& before, FieldErrors& errors) {
+    const FieldPath path = "status.collisionCount";
+    if (now) check_not_negative(*now, path, errors);
+    if (now.value_or(0) < before.value_or(0)) errors.invalid(path, now.value_or(0), "cannot be decremented");
 }
 
 void check_within_replicas(std::int32_t count, std::int32_t replicas, const FieldPath& path, FieldErrors& errors) {

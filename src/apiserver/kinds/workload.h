@@ -18,6 +18,9 @@ void check_amount(const IntOrString& amount, const FieldPath& path, FieldErrors&
 /// The number itself, or the per cent; 0 for what is neither.
 std::int32_t number_in(const IntOrString& amount);
 void check_at_most_whole(const IntOrString& amount, const FieldPath& path, FieldErrors& errors);
+/// As it is shown in messages: 3 or "25%".
+schema::Value value_of(const IntOrString& amount);
+void check_collision_count(const std::optional<std::int32_t>& now, const std::optional<std::int32_t>& before, FieldErrors& errors);
 /// No count of a status may exceed its replicas.
 void check_within_replicas(std::int32_t count, std::int32_t replicas, const FieldPath& path, FieldErrors& errors);
 
