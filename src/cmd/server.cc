@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "apiserver/api_server.h"
+#include "apiserver/subresources/connector.h"
 #include "client/events.h"
 #include "client/informer.h"
 #include "cmd/cluster.h"
@@ -90,6 +91,8 @@ public:
     Task<> close();
 
 private:
+    /// The way to kubelets, pods and endpoints.
+    Result<void> make_connector(const Pki& pki);
     Result<void> listen(const Pki& pki);
     Task<> start_components(const Pki& pki);
     // On the components' own loops.
@@ -102,6 +105,7 @@ private:
     Logger log_;
     SystemRandom random_, controller_random_;
     std::ofstream audit_;
+    std::unique_ptr<apiserver::Connector> connector_;
     std::unique_ptr<ApiServer> api_;
     std::unique_ptr<net::HttpServer> http_;
     std::unique_ptr<Component> controller_component_, scheduler_component_;
@@ -142,11 +146,23 @@ Task<> ControlPlane::start() {
         if (!audit_) co_return Error(Reason::Io, "cannot write the audit log " + flags_.audit_log);
         chosen.audit = [this](const std::string& line) { audit_ << line << '\n' << std::flush; };
     }
-    CO_TRY(api_, ApiServer::open({world_.loop, *world_.pool, random_, log_.named("apiserver")}, std::move(engine), std::move(chosen)));
+    CO_CHECK(make_connector(pki));
+    CO_TRY(api_, ApiServer::open({.loop = world_.loop, .pool = *world_.pool, .random = random_, .log = log_.named("apiserver"), .connector = connector_.get()},
+                                 std::move(engine), std::move(chosen)));
     CO_CHECK(listen(pki));
     CO_CHECK(co_await api_->start());
     log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
     co_return co_await start_components(pki);
+}
+
+Result<void> ControlPlane::make_connector(const Pki& pki) {
+    // A kubelet's certificate is not checked, as upstream does by default: what authenticates here is our client certificate.
+    TRY(auto kubelet_tls, net::TlsClientContext::create({.certificate_pem = pki.kubelet_client.certificate_pem,
+                                                         .key_pem = pki.kubelet_client.key_pem,
+                                                         .insecure_skip_verify = true}));
+    TRY(auto any_tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
+    connector_ = apiserver::make_connector(world_.loop, std::move(kubelet_tls), std::move(any_tls));
+    return {};
 }
 
 Result<void> ControlPlane::listen(const Pki& pki) {
@@ -203,6 +219,7 @@ Task<> close_on(Component* component, std::unique_ptr<T>& part) {
 
 Task<> ControlPlane::close() {
     if (http_) CO_CHECK(co_await http_->close());
+    if (connector_) CO_CHECK(co_await connector_->close());
     CO_CHECK(co_await close_on(scheduler_component_.get(), scheduler_));
     CO_CHECK(co_await close_on(controller_component_.get(), controllers_));
     scheduler_component_.reset();

@@ -24,8 +24,10 @@ Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port
     net::HttpRequest request;
     request.method = "GET";
     request.path = "/api/v1/nodes";
-    CO_TRY(const net::HttpResponse response, co_await client.send(std::move(request)));
-    co_return schema::parse_json(response.body);
+    auto response = co_await client.send(std::move(request));
+    CO_CHECK(co_await client.close());
+    if (!response) co_return std::move(response).error();
+    co_return schema::parse_json(response->body);
 }
 
 /// Whether the Ready condition of `name` is True, or why that is not known.

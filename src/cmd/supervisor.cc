@@ -120,9 +120,11 @@ Task<std::string> Supervisor::api_get(std::string path) {
     net::HttpRequest request;
     request.method = "GET";
     request.path = std::move(path);
-    CO_TRY(net::HttpResponse response, co_await client.send(std::move(request)));
-    if (response.code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response.code));
-    co_return std::move(response.body);
+    auto response = co_await client.send(std::move(request));
+    CO_CHECK(co_await client.close());
+    if (!response) co_return std::move(response).error();
+    if (response->code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response->code));
+    co_return std::move(response->body);
 }
 
 Task<> Supervisor::wait_for_api() {

@@ -1,0 +1,216 @@
+#include <signal.h>
+
+#include "client/http_transport.h"
+#include "client/informer.h"
+#include "client/kubeconfig.h"
+#include "cmd/agent_options.h"
+#include "cmd/cluster.h"
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/version.h"
+#include "cni/node_network/node_network.h"
+#include "kubelet/container/cgroups.h"
+#include "kubelet/cri/cri_grpc.h"
+#include "kubelet/kubelet.h"
+#include "kubelet/probes/network_prober.h"
+#include "kubelet/volumes/mounter.h"
+#include "net/linux/conntrack.h"
+#include "net/linux/network_stack.h"
+#include "net/linux/nft.h"
+#include "proxy/health_server.h"
+#include "proxy/proxy.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+Result<std::vector<IpPrefix>> prefixes(const std::string& list) {
+    std::vector<IpPrefix> parsed;
+    for (std::size_t start = 0; start < list.size();) {
+        const std::size_t end = std::min(list.find(',', start), list.size());
+        TRY(const IpPrefix prefix, IpPrefix::parse(list.substr(start, end - start)));
+        parsed.push_back(prefix);
+        start = end + 1;
+    }
+    return parsed;
+}
+
+/// "key=value" -> both; "key" alone has an empty value.
+std::pair<std::string, std::string> split_pair(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    return equals == text.npos ? std::pair(text, std::string()) : std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+/// "key=value:NoSchedule". Error: BadRequest.
+Result<kubelet::core::Taint> parse_taint(const std::string& text) {
+    const std::size_t colon = text.rfind(':');
+    if (colon == text.npos) return Error(Reason::BadRequest, "the taint \"" + text + "\" must look like key=value:NoSchedule");
+    const auto [key, value] = split_pair(text.substr(0, colon));
+    return kubelet::core::Taint{.key = key, .value = value, .effect = text.substr(colon + 1)};
+}
+
+/// Everything that runs on a node, in one process and on one loop: network, proxy, kubelet.
+class Agent {
+public:
+    Agent(RealWorld& world, AgentOptions options, Logger log)
+        : world_(world), options_(std::move(options)), log_(std::move(log)), scope_(world.loop, [this](const Error& error) {
+              log_.error("a part of the agent ended", {{"error", error.message}});
+          }) {}
+
+    /// Errors: BadRequest for options, Io when the machine refuses.
+    Task<> start();
+    Task<> close();
+
+private:
+    Result<void> connect();
+    Result<void> make_network();
+    Result<void> make_proxy();
+    Result<void> make_kubelet();
+
+    RealWorld& world_;
+    AgentOptions options_;
+    Logger log_;
+    SystemRandom random_;
+    std::unique_ptr<FileSystem> files_ = make_file_system();
+    std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes);
+    std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
+    std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
+
+    std::unique_ptr<client::Transport> transport_;
+    std::unique_ptr<client::Client> client_;
+    std::unique_ptr<client::Informers> informers_;
+    std::unique_ptr<cni::NodeNetwork> network_;
+    std::unique_ptr<proxy::HealthServer> health_;
+    std::unique_ptr<proxy::Proxy> proxy_;
+
+    std::unique_ptr<kubelet::GrpcRuntime> runtime_;
+    std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
+    std::unique_ptr<kubelet::Cgroups> cgroups_;
+    std::unique_ptr<kubelet::NetworkProber> prober_;
+    std::unique_ptr<kubelet::Host> host_;
+    std::unique_ptr<kubelet::Kubelet> kubelet_;
+    Scope scope_;
+};
+
+Result<void> Agent::connect() {
+    TRY(const auto document, client::load_kubeconfig(*files_, {options_.kubeconfig}));
+    TRY(const auto config, document.resolve(*files_));
+    TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-agent/") + Version));
+    client_ = std::make_unique<client::Client>(*transport_);
+    informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
+    return {};
+}
+
+Result<void> Agent::make_network() {
+    cni::NodeNetworkOptions options;
+    options.node_name = options_.node_name;
+    TRY(options.node_address, IpAddress::parse(options_.node_ip));
+    TRY(options.cluster_prefixes, prefixes(options_.cluster_cidr));
+    TRY(options.service_prefixes, prefixes(options_.service_cidr));
+    options.cni_conf_dir = options_.cni_config_folder;
+    options.ipam_dir = (fs::path(options_.data) / "ipam").string();
+    network_ = std::make_unique<cni::NodeNetwork>(
+        cni::NodeNetworkContext{world_.loop, *informers_, *stack_, *nft_, *files_, log_.named("network")}, std::move(options));
+    return network_->prepare();
+}
+
+Result<void> Agent::make_proxy() {
+    proxy::ProxyOptions options{.node_name = options_.node_name};
+    TRY(options.rules.pod_prefixes, prefixes(options_.cluster_cidr));
+    TRY(options.rules.service_prefixes, prefixes(options_.service_cidr));
+    TRY(const IpAddress dns, IpAddress::parse(options_.cluster_dns));
+    options.rules.served_here = {dns};
+    options.rules.masquerade_neighbours = !network_->bridge_netfilter();
+    health_ = std::make_unique<proxy::HealthServer>(world_.loop, log_.named("proxy"));
+    proxy_ = std::make_unique<proxy::Proxy>(
+        proxy::ProxyContext{world_.loop, *informers_, *nft_, *conntrack_, health_.get(), log_.named("proxy")}, std::move(options));
+    return {};
+}
+
+Result<void> Agent::make_kubelet() {
+    kubelet::KubeletConfig config;
+    const fs::path data = options_.data;
+    config.node.name = options_.node_name;
+    config.node.addresses = {options_.node_ip};
+    for (const std::string& label : options_.labels) config.node.labels.insert(split_pair(label));
+    for (const std::string& text : options_.taints) {
+        TRY(auto taint, parse_taint(text));
+        config.node.taints.push_back(std::move(taint));
+    }
+    config.node.version = std::string(KubernetesVersion);
+    config.node.port = options_.kubelet_port;
+    config.node.max_pods = options_.max_pods;
+    config.root_directory = (data / "kubelet").string();
+    config.node.root_directory = config.root_directory;
+    config.log_root = (data / "pod-logs").string();
+    config.log_link_directory = "";
+    config.static_pod_directory = options_.pod_manifests.empty() ? (data / "manifests").string() : options_.pod_manifests;
+    config.cluster_dns = {options_.cluster_dns};
+    config.cluster_domain = options_.cluster_domain;
+    config.cgroup_root = options_.cgroup_root == "/" ? "" : options_.cgroup_root;
+    for (const std::string& folder : {config.root_directory, config.log_root, config.static_pod_directory}) {
+        TRY_VOID(files_->create_directories(folder, 0750));
+    }
+    runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
+    cgroups_ = std::make_unique<kubelet::CgroupFiles>(*files_);
+    prober_ = kubelet::make_network_prober(world_.loop);
+    host_ = kubelet::make_host(*files_);
+    kubelet_ = std::make_unique<kubelet::Kubelet>(
+        std::move(config), kubelet::KubeletDependencies{world_.loop, random_, log_.named("kubelet"), *client_, runtime_->runtime(),
+                                                        runtime_->images(), *files_, *mounter_, *cgroups_, *prober_, *host_});
+    return {};
+}
+
+Task<> Agent::start() {
+    CO_CHECK(connect());
+    CO_CHECK(make_network());
+    CO_CHECK(make_proxy());
+    CO_CHECK(make_kubelet());
+    informers_->start();
+    scope_.spawn(network_->run());
+    scope_.spawn(proxy_->run());
+    scope_.spawn(kubelet_->run());
+    log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
+    co_return {};
+}
+
+Task<> Agent::close() {
+    CO_CHECK(co_await scope_.close());
+    if (health_) CO_CHECK(co_await health_->close());
+    if (informers_) CO_CHECK(co_await informers_->close());
+    if (runtime_) CO_CHECK(co_await runtime_->close());
+    co_return {};
+}
+
+}  // namespace
+
+int run_agent(std::vector<std::string> arguments) {
+    AgentOptions options;
+    CLI::App app("Run a node's agent: kubelet, service proxy, node network and DNS in one process.", "agent");
+    app.add_option("--data", options.data, "where the node keeps its things")->capture_default_str();
+    app.add_option("--kubeconfig", options.kubeconfig, "how to reach the API server, and as whom")->required();
+    app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str();
+    app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str();
+    app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
+    app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
+    add_node_flags(app, options);
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (options.node_name.empty()) return fail("--node-name is missing");
+
+    ::signal(SIGPIPE, SIG_IGN);
+    RealWorld world;
+    Logger log(make_stderr_sink(LogLevel::Info), "agent");
+    Agent agent(world, std::move(options), log);
+    Event stop;
+    world.loop.on_signal([&](int) { stop.set(); });
+    const auto started = world.run(agent.start());
+    if (started) (void)world.run(stop.wait());
+    const auto closed = world.run(agent.close());
+    if (!started) return fail(started.error().message);
+    return closed ? 0 : fail(closed.error().message);
+}
+
+}  // namespace porthole::cmd
