@@ -42,9 +42,6 @@ const char* content_type_of(PatchType type) {
     return "";
 }
 
-constexpr const char* MetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-constexpr const char* MetadataObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-
 std::string encode_delete_options(const DeleteOptions& options) {
     schema::Value body = schema::Value::object({{"kind", "DeleteOptions"}, {"apiVersion", "v1"}});
     if (!options.uid.empty()) body.ensure_path({"preconditions", "uid"}) = options.uid;
@@ -133,8 +130,8 @@ Task<net::Bytes> Client::put_raw(std::string path, std::string body) {
     return call("PUT", std::move(path), "", std::move(body));
 }
 
-Task<net::Bytes> Client::get_raw(std::string path, std::string query) {
-    return call("GET", std::move(path), std::move(query));
+Task<net::Bytes> Client::get_raw(std::string path, std::string query, std::string accept) {
+    return call("GET", std::move(path), std::move(query), "", "", std::move(accept));
 }
 
 Task<net::Bytes> Client::patch_raw(std::string path, PatchType type, std::string body) {

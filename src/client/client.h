@@ -93,7 +93,7 @@ public:
     /// Events as raw documents from `resource_version` on; see informer.h for the comfortable form.
     Task<std::unique_ptr<ApiStream>> watch(const schema::Kind& kind, ListOptions options, WatchOptions watch = {});
     /// GET of any path.
-    Task<net::Bytes> get_raw(std::string path, std::string query = "");
+    Task<net::Bytes> get_raw(std::string path, std::string query = "", std::string accept = "");
 
     /// "/apis/apps/v1/namespaces/ns/deployments[/name[/subresource]]"
     static std::string path(const schema::Kind& kind, const NamespacedName& key, const std::string& subresource);
@@ -118,6 +118,10 @@ private:
 
     Transport& transport_;
 };
+
+/// Media types for "only the metadata, if you can, else the whole": of one object and of a list.
+inline constexpr const char* MetadataObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+inline constexpr const char* MetadataList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// The Error that a reply of 400 or more stands for: a Status, or whatever a proxy in between has said.
 Error error_of_status(int code, std::string_view body);

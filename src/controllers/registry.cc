@@ -6,6 +6,7 @@
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
 #include "controllers/endpoints/slice_mirroring.h"
+#include "controllers/namespace/namespace.h"
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
@@ -43,6 +44,7 @@ std::vector<Registration> all_controllers() {
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),
         controller<EndpointsController>("endpoints"),
+        controller<NamespaceController>("namespace"),
         {"node-ipam", make_node_ipam},
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),

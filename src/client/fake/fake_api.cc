@@ -1,5 +1,6 @@
 #include "client/fake/fake_api.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -198,6 +199,33 @@ Task<std::unique_ptr<ApiStream>> FakeApi::watch(ApiRequest request) {
     co_return std::unique_ptr<ApiStream>(std::move(stream));
 }
 
+std::optional<Value> FakeApi::answer_discovery(const std::string& path) const {
+    if (path == "/apis") {
+        Value groups = Value::array();
+        for (const std::string& group : registry_.groups()) {
+            if (group.empty()) continue;
+            Value versions = Value::array();
+            for (const std::string& version : registry_.versions(group)) versions.as_array().push_back(Value::object({{"version", version}}));
+            Value preferred = versions.as_array().empty() ? Value() : versions.as_array()[0];
+            groups.as_array().push_back(Value::object({{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", std::move(preferred)}}));
+        }
+        return Value::object({{"kind", "APIGroupList"}, {"groups", std::move(groups)}});
+    }
+    const bool core = path.starts_with("/api/"), named = path.starts_with("/apis/");
+    if (!core && !named) return std::nullopt;
+    const std::string rest = path.substr(core ? 5 : 6);
+    if (std::ranges::count(rest, '/') != (core ? 0 : 1)) return std::nullopt;
+    const std::string group = core ? "" : rest.substr(0, rest.find('/')), version = core ? rest : rest.substr(rest.find('/') + 1);
+    Value resources = Value::array();
+    for (const Kind* kind : registry_.resources(group, version)) {
+        Value verbs = Value::array();
+        for (const std::string_view verb : kind->verbs) verbs.as_array().push_back(verb);
+        resources.as_array().push_back(Value::object(
+            {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced()}, {"verbs", std::move(verbs)}}));
+    }
+    return Value::object({{"kind", "APIResourceList"}, {"resources", std::move(resources)}});
+}
+
 Result<FakeApi::Target> FakeApi::resolve(const std::string& path) const {
     std::vector<std::string> parts;
     for (std::size_t start = 1; start <= path.size();) {
@@ -223,7 +251,11 @@ Result<FakeApi::Target> FakeApi::resolve(const std::string& path) const {
 }
 
 Result<Value> FakeApi::answer(const ApiRequest& request) {
+    if (const std::optional<Value> discovery = answer_discovery(request.path)) return *discovery;
     TRY(const Target target, resolve(request.path));
+    const bool collection = request.method == "DELETE" && target.key.name.empty();
+    if (collection && !target.kind->has_verb("deletecollection"))
+        return Error(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource");
     if (request.method == "GET" && target.key.name.empty()) return list_objects(target, request.query);
     if (request.method == "GET") {
         const Value* found = find_value(*target.kind, target.key);
@@ -348,9 +380,9 @@ Value FakeApi::put_value(const Kind& kind, Value object) {
         object.ensure_path({"spec", "finalizers"}) = Value::array({"kubernetes"});
         object.ensure_path({"status", "phase"}) = "Active";
     }
-    commit(kind, key, std::move(object));
+    commit(kind, key, object);
     const Value* stored = find_value(kind, key);
-    return stored ? *stored : Value();
+    return stored ? *stored : object;  // a change can be the last thing that a deletion has waited for
 }
 
 const Value* FakeApi::find_value(const Kind& kind, const NamespacedName& key) const {

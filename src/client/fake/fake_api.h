@@ -88,6 +88,7 @@ private:
     void erase_value(const schema::Kind& kind, const NamespacedName& key);
 
     Result<Target> resolve(const std::string& path) const;
+    std::optional<schema::Value> answer_discovery(const std::string& path) const;
     Result<schema::Value> answer(const ApiRequest& request);
     Result<schema::Value> list_objects(const Target& target, const std::string& query);
     Result<schema::Value> create_object(const Target& target, schema::Value object);

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/client.h"
+
+namespace porthole::client {
+
+/// A resource that a server serves, built-in or custom.
+struct DiscoveredResource {
+    std::string group, version, kind, plural;
+    bool namespaced = false;
+    std::vector<std::string> verbs;
+    /// For Client's calls; only its names are set. Stays where it is.
+    schema::Kind table;
+
+    bool has_verb(std::string_view verb) const;
+    /// "deployments.apps", "pods"
+    std::string name() const { return group.empty() ? plural : plural + "." + group; }
+};
+using DiscoveredResourcePtr = std::shared_ptr<const DiscoveredResource>;
+
+struct Discovery {
+    std::vector<DiscoveredResourcePtr> resources;  ///< each in its preferred version, without subresources
+    std::vector<std::string> failures;             ///< groups and versions that did not answer, with the reason
+};
+
+/// Asks the server what it serves. Groups that do not answer are failures in the result. Error: when the list of groups itself is
+/// not to be had.
+Task<Discovery> discover(Client& client);
+
+}  // namespace porthole::client

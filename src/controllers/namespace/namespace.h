@@ -1,0 +1,48 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "client/controller.h"
+#include "client/discovery.h"
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// What is left of a namespace's content, and what went wrong with it.
+struct NamespaceRemains {
+    std::map<std::string, int> objects;      ///< by resource, "pods.", "deployments.apps"
+    std::map<std::string, int> finalizers;   ///< how many objects each holds
+    std::vector<std::string> failures;
+    std::chrono::seconds longest_grace{};    ///< after which more should be gone
+
+    bool empty() const { return objects.empty() && failures.empty(); }
+};
+/// The five conditions that tell it to people. True when any has changed.
+bool set_deletion_conditions(api::core::v1::NamespaceStatus& status, const client::Discovery& discovery, const NamespaceRemains& remains,
+                             SystemTime now);
+
+/// Deletes the content of namespaces that are being deleted.
+///
+/// Differs from Kubernetes: begins half a second after the deletion is seen instead of five (long enough for every server to refuse new
+/// objects), and looks again each second while pods end, so that `kubectl delete namespace` does not wait longer than its pods.
+class NamespaceController final : public client::Controller {
+public:
+    explicit NamespaceController(Context& context);
+
+private:
+    using Namespace = api::core::v1::Namespace;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<> mark_terminating(Namespace& space);
+    Task<NamespaceRemains> delete_content(std::string name, const client::Discovery& discovery);
+    Task<> delete_resource(std::string name, client::DiscoveredResourcePtr resource, NamespaceRemains& remains);
+    Task<> report(Namespace& space, const client::Discovery& discovery, const NamespaceRemains& remains);
+    Task<> finalize(Namespace space);
+
+    client::Client& client_;
+    client::Informer<Namespace>& namespaces_;
+};
+
+}  // namespace porthole::controllers
