@@ -1,0 +1,130 @@
+#include "net/datagram.h"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/udp.hpp>
+
+#include "runtime/asio_loop.h"
+
+namespace porthole::net {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::udp;
+using boost::system::error_code;
+
+constexpr std::size_t LargestDatagram = 4096;
+
+std::string text_of(const error_code& error) {
+    std::string text = error.message();
+    if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a') text[0] += 'a' - 'A';
+    return text;
+}
+
+udp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
+    if (address.is_v4()) return {asio::ip::make_address_v4(address.v4_number()), port};
+    return {asio::ip::make_address_v6(address.bytes()), port};
+}
+
+IpAddress address_of(const asio::ip::address& address) {
+    return address.is_v4() ? IpAddress::v4(address.to_v4().to_uint()) : IpAddress::v6(address.to_v6().to_bytes());
+}
+
+class Receive final : public Operation<Datagram> {
+public:
+    explicit Receive(udp::socket& socket) : socket_(socket), buffer_(LargestDatagram, '\0') {}
+
+private:
+    void start() override {
+        socket_.async_receive_from(asio::buffer(buffer_), sender_,
+                                   asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error, std::size_t count) {
+                                       done(error, count);
+                                   }));
+    }
+    void cancel() override {
+        cancelled_ = true;
+        signal_.emit(asio::cancellation_type::terminal);
+    }
+    void done(const error_code& error, std::size_t count) {
+        if (cancelled_ && error == asio::error::operation_aborted) return complete(cancelled_error());
+        if (error) return complete(Error(Reason::Unavailable, text_of(error)));
+        buffer_.resize(count);
+        complete(Datagram{std::move(buffer_), address_of(sender_.address()), sender_.port()});
+    }
+
+    udp::socket& socket_;
+    std::string buffer_;
+    udp::endpoint sender_;
+    asio::cancellation_signal signal_;
+    bool cancelled_ = false;
+};
+
+class UdpSocket final : public DatagramSocket {
+public:
+    explicit UdpSocket(AsioLoop& loop) : socket_(loop.context()) {}
+
+    error_code open(const IpAddress& address) {
+        error_code error;
+        socket_.open(address.is_v4() ? udp::v4() : udp::v6(), error);
+        if (!error) socket_.non_blocking(true, error);
+        return error;
+    }
+    error_code bind(const udp::endpoint& endpoint) {
+        error_code error;
+        socket_.bind(endpoint, error);
+        return error;
+    }
+    error_code connect(const udp::endpoint& endpoint) {
+        error_code error;
+        socket_.connect(endpoint, error);
+        return error;
+    }
+
+    std::uint16_t port() const override {
+        error_code ignored;
+        return socket_.local_endpoint(ignored).port();
+    }
+    Task<Datagram> receive() override {
+        Receive operation(socket_);
+        co_return co_await operation;
+    }
+    Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) override {
+        error_code error;
+        socket_.send_to(asio::buffer(bytes), endpoint_of(address, port), 0, error);
+        return result(error);
+    }
+    Result<void> send(std::string_view bytes) override {
+        error_code error;
+        socket_.send(asio::buffer(bytes), 0, error);
+        return result(error);
+    }
+
+private:
+    static Result<void> result(const error_code& error) {
+        if (!error || error == asio::error::would_block || error == asio::error::try_again) return {};
+        return Error(Reason::Unavailable, text_of(error));
+    }
+    udp::socket socket_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DatagramSocket>> DatagramSocket::bind(AsioLoop& loop, const IpAddress& address, std::uint16_t port) {
+    auto socket = std::make_unique<UdpSocket>(loop);
+    error_code error = socket->open(address);
+    if (!error) error = socket->bind(endpoint_of(address, port));
+    if (!error) return std::unique_ptr<DatagramSocket>(std::move(socket));
+    const Reason reason = error == asio::error::address_in_use ? Reason::AlreadyExists : Reason::Io;
+    return Error(reason, "UDP port " + std::to_string(port) + " of " + address.to_string() + ": " + text_of(error));
+}
+
+Result<std::unique_ptr<DatagramSocket>> DatagramSocket::connect(AsioLoop& loop, const IpAddress& address, std::uint16_t port) {
+    auto socket = std::make_unique<UdpSocket>(loop);
+    error_code error = socket->open(address);
+    if (!error) error = socket->connect(endpoint_of(address, port));
+    if (!error) return std::unique_ptr<DatagramSocket>(std::move(socket));
+    return Error(Reason::Unavailable, text_of(error) + ": " + address.to_string());
+}
+
+}  // namespace porthole::net
