@@ -1,0 +1,52 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "client/client.h"
+#include "net/http.h"
+
+namespace porthole::kubelet {
+
+/// Who may use the kubelet's interface.
+struct AccessPolicy {
+    std::set<std::string> trusted_groups = {"system:masters"};  ///< of client certificates
+    bool ask_the_api = true;  ///< others: bearer tokens by TokenReview, rights by SubjectAccessReview
+};
+
+/// Authenticates a request and asks whether it is allowed, with the API server's answers kept for a while.
+class AccessControl {
+public:
+    AccessControl(EventLoop& loop, client::Client& client, AccessPolicy policy, std::string node_name)
+        : loop_(loop), client_(client), policy_(std::move(policy)), node_name_(std::move(node_name)) {}
+
+    /// Errors: Unauthorized, Forbidden, or that the API server could not be asked.
+    Task<> check(const net::HttpRequest& request);
+
+private:
+    struct User {
+        std::string name, uid;
+        std::vector<std::string> groups;
+    };
+    struct Verdict {
+        bool allowed = false;
+        MonotonicTime until{};
+    };
+    Task<User> authenticate(const net::HttpRequest& request);
+    Task<bool> is_allowed(User user, std::string verb, std::string subresource);
+
+    EventLoop& loop_;
+    client::Client& client_;
+    AccessPolicy policy_;
+    std::string node_name_;
+    std::map<std::string, std::pair<User, MonotonicTime>> users_;  // by token
+    std::map<std::string, Verdict> verdicts_;
+};
+
+/// What a request needs on the node's object: verb, and the subresource for its path ("proxy" where nothing finer fits).
+struct NodeAttributes {
+    std::string verb, subresource;
+};
+NodeAttributes node_attributes(const std::string& method, const std::string& path);
+
+}  // namespace porthole::kubelet

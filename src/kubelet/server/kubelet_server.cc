@@ -1,0 +1,332 @@
+#include "kubelet/server/kubelet_server.h"
+
+#include <charconv>
+
+#include "kubelet/server/log_reader.h"
+#include "kubelet/server/stats.h"
+#include "kubelet/server/streaming.h"
+#include "runtime/asio_loop.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using schema::Value;
+using Query = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* Text = "text/plain; charset=utf-8";
+constexpr const char* Metrics = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* Json = "application/json";
+
+net::Bytes bytes_of(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+Task<> respond(net::HttpResponder& responder, int code, const char* type, std::string text) {
+    std::vector<net::Bytes> body;
+    body.push_back(bytes_of(std::move(text)));
+    co_return co_await responder.respond(code, {{"content-type", type}}, std::move(body));
+}
+
+std::vector<std::string> split_path(const std::string& path) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < path.size();) {
+        const std::size_t slash = std::min(path.find('/', at), path.size());
+        if (slash > at) parts.push_back(net::percent_decode(std::string_view(path).substr(at, slash - at)));
+        at = slash + 1;
+    }
+    return parts;
+}
+
+std::string value_of(const Query& query, std::string_view key) {
+    for (const auto& [name, value] : query)
+        if (name == key) return value;
+    return "";
+}
+
+bool is_on(const Query& query, std::string_view key) {
+    const std::string value = value_of(query, key);
+    return value == "1" || value == "true" || value == "True" || value == "TRUE" || value == "t" || value == "T";
+}
+
+std::vector<std::string> values_of(const Query& query, std::string_view key) {
+    std::vector<std::string> values;
+    for (const auto& [name, value] : query)
+        if (name == key) values.push_back(value);
+    return values;
+}
+
+Result<std::optional<std::int64_t>> number_of(const Query& query, std::string_view key) {
+    const std::string text = value_of(query, key);
+    if (text.empty()) return std::optional<std::int64_t>();
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0)
+        return Error(Reason::BadRequest, "Unable to decode the request as container log options: " + std::string(key) + " is no number");
+    return std::optional(number);
+}
+
+net::RemoteCommandOptions streams_of(const Query& query) {
+    return {.input = is_on(query, "input") || is_on(query, "stdin"),
+            .output = is_on(query, "output") || is_on(query, "stdout"),
+            .errors = is_on(query, "error") || is_on(query, "stderr"),
+            .tty = is_on(query, "tty")};
+}
+
+/// "containerd://id" → "id".
+std::string bare_id(const std::string& id) {
+    const std::size_t mark = id.find("://");
+    return mark == std::string::npos ? id : id.substr(mark + 3);
+}
+
+const core::ContainerStatus* find_status(const core::PodStatus& status, const std::string& name) {
+    for (const auto* list : {&status.container_statuses, &status.init_container_statuses, &status.ephemeral_container_statuses})
+        for (const core::ContainerStatus& one : *list)
+            if (one.name == name) return &one;
+    return nullptr;
+}
+
+}  // namespace
+
+struct KubeletServer::Impl {
+    Impl(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log)
+        : loop(loop), kubelet(kubelet), access(loop, kubelet.dependencies().client, std::move(policy), kubelet.config().node.name),
+          stats(kubelet), log(std::move(log)) {}
+
+    Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
+        CO_CHECK(co_await access.check(request));
+        const std::vector<std::string> path = split_path(request.path);
+        const Query query = net::parse_query(request.query);
+        const std::string first = path.empty() ? "" : path[0];
+        if (first == "healthz") co_return co_await respond(responder, 200, Text, "ok");
+        if (first == "pods" || first == "runningpods") co_return co_await list_pods(responder);
+        if (first == "containerLogs" && path.size() == 4) co_return co_await logs(path[1], path[2], path[3], query, responder);
+        if (first == "exec" || first == "attach" || first == "run")
+            co_return co_await command(path, query, std::move(request), responder);
+        if (first == "portForward" && (path.size() == 3 || path.size() == 4)) {
+            CO_TRY(const std::string sandbox, co_await sandbox_of(path[1], path[2]));
+            co_return co_await stream_port_forward(loop, kubelet.dependencies().runtime, std::move(request), responder, sandbox);
+        }
+        if (request.path == "/stats/summary" || request.path == "/stats/summary/") {
+            CO_TRY(const Value summary, co_await stats.summary(is_on(query, "only_cpu_and_memory")));
+            co_return co_await respond(responder, 200, Json, schema::to_json(summary));
+        }
+        if (request.path == "/metrics") co_return co_await respond(responder, 200, Metrics, stats.kubelet_metrics());
+        if (request.path == "/metrics/resource") {
+            CO_TRY(std::string text, co_await stats.resource_metrics());
+            co_return co_await respond(responder, 200, Metrics, std::move(text));
+        }
+        if (request.path == "/metrics/cadvisor") {
+            CO_TRY(std::string text, co_await stats.cadvisor_metrics());
+            co_return co_await respond(responder, 200, Metrics, std::move(text));
+        }
+        if (request.path == "/configz") co_return co_await respond(responder, 200, Json, configuration());
+        if (first == "logs") co_return co_await node_logs(path, responder);
+        co_return Error(Reason::NotFound, "404 page not found");
+    }
+
+    Task<> list_pods(net::HttpResponder& responder) {
+        core::PodList list;
+        for (const auto& pod : kubelet.pods().pods()) {
+            core::Pod& shown = list.items.emplace_back(*pod);
+            if (const core::PodStatus* status = kubelet.statuses().find(pod->metadata.uid)) shown.status = *status;
+        }
+        co_return co_await respond(responder, 200, Json, schema::encode_json(list));
+    }
+
+    Result<const core::PodStatus*> status_of(const std::string& namespace_, const std::string& name) {
+        const PodWorker* worker = kubelet.pods().find(namespace_, name);
+        if (!worker) return Error(Reason::NotFound, "pod \"" + name + "\" not found");
+        const core::PodStatus* status = kubelet.statuses().find(worker->pod().metadata.uid);
+        return status ? status : &worker->pod().status;
+    }
+
+    Result<std::string> running_container(const std::string& namespace_, const std::string& pod, const std::string& container) {
+        TRY(const core::PodStatus* status, status_of(namespace_, pod));
+        const core::ContainerStatus* found = find_status(*status, container);
+        if (!found || found->container_id.empty())
+            return Error(Reason::NotFound, "container not found (\"" + container + "\")");
+        if (!found->state.running)
+            return Error(Reason::InternalError, "unable to upgrade connection: container " + container + " is not running in pod " + pod + "_" + namespace_);
+        return bare_id(found->container_id);
+    }
+
+    Task<std::string> sandbox_of(std::string namespace_, std::string name) {
+        const PodWorker* worker = kubelet.pods().find(namespace_, name);
+        if (!worker) co_return Error(Reason::NotFound, "pod \"" + name + "\" not found");
+        cri::ListPodSandboxRequest request;
+        request.filter.emplace().label_selector[PodUidLabel] = worker->pod().metadata.uid;
+        request.filter->state.emplace().state = cri::PodSandboxState::SandboxReady;
+        CO_TRY(const auto listed, co_await kubelet.dependencies().runtime.list_pod_sandbox(std::move(request)));
+        for (const cri::PodSandbox& sandbox : listed.items)
+            if (sandbox.state == cri::PodSandboxState::SandboxReady) co_return std::string(sandbox.id);
+        co_return Error(Reason::NotFound, "pod not found (\"" + name + "_" + namespace_ + "\")");
+    }
+
+    Task<> command(std::vector<std::string> path, Query query, net::HttpRequest request, net::HttpResponder& responder) {
+        // /exec/{namespace}/{pod}[/{uid}]/{container}
+        if (path.size() != 4 && path.size() != 5) co_return Error(Reason::NotFound, "404 page not found");
+        CO_TRY(const std::string id, running_container(path[1], path[2], path.back()));
+        std::vector<std::string> words = values_of(query, "command");
+        if (path[0] == "run") co_return co_await run_to_end(id, value_of(query, "cmd"), responder);
+        const net::RemoteCommandOptions options = streams_of(query);
+        if (!options.input && !options.output && !options.errors)
+            co_return Error(Reason::BadRequest, "you must specify at least 1 of stdin, stdout, stderr");
+        RuntimeService& runtime = kubelet.dependencies().runtime;
+        if (path[0] == "attach") co_return co_await stream_attach(loop, runtime, std::move(request), responder, id, options);
+        co_return co_await stream_exec(loop, runtime, std::move(request), responder, id, std::move(words), options);
+    }
+
+    /// `/run`: a command without streams, split at blanks.
+    Task<> run_to_end(std::string id, std::string text, net::HttpResponder& responder) {
+        cri::ExecSyncRequest request;
+        request.container_id = std::move(id);
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t blank = std::min(text.find(' ', at), text.size());
+            if (blank > at) request.cmd.push_back(text.substr(at, blank - at));
+            at = blank + 1;
+        }
+        CO_TRY(auto ended, co_await kubelet.dependencies().runtime.exec_sync(std::move(request)));
+        co_return co_await respond(responder, 200, Text, ended.stdout + ended.stderr);
+    }
+
+    /// Which container's log is meant. Error: BadRequest in upstream's words.
+    Result<std::string> log_container(const core::PodStatus& status, const std::string& pod, const std::string& container, bool previous) {
+        const core::ContainerStatus* found = find_status(status, container);
+        const std::string quoted = "container \"" + container + "\" in pod \"" + pod + "\"";
+        if (!found) return Error(Reason::BadRequest, quoted + " is not available");
+        if (previous) {
+            if (found->last_state.terminated && !found->last_state.terminated->container_id.empty())
+                return bare_id(found->last_state.terminated->container_id);
+            return Error(Reason::BadRequest, "previous terminated " + quoted + " not found");
+        }
+        if (found->state.running) return bare_id(found->container_id);
+        if (found->state.terminated) {
+            if (!found->state.terminated->container_id.empty()) return bare_id(found->state.terminated->container_id);
+            return Error(Reason::BadRequest, quoted + " is terminated");
+        }
+        if (found->last_state.terminated && !found->last_state.terminated->container_id.empty())
+            return bare_id(found->last_state.terminated->container_id);
+        const std::string& reason = found->state.waiting ? found->state.waiting->reason : "";
+        if (reason == "ImagePullBackOff" || reason == "ErrImagePull")
+            return Error(Reason::BadRequest, quoted + " is waiting to start: trying and failing to pull image");
+        return Error(Reason::BadRequest, quoted + " is waiting to start: " + (reason.empty() ? "no reason" : reason));
+    }
+
+    Result<LogOptions> log_options(const Query& query) {
+        LogOptions options;
+        options.follow = is_on(query, "follow");
+        options.timestamps = is_on(query, "timestamps");
+        TRY(options.tail_lines, number_of(query, "tailLines"));
+        TRY(options.limit_bytes, number_of(query, "limitBytes"));
+        TRY(const auto since_seconds, number_of(query, "sinceSeconds"));
+        if (since_seconds) options.since = loop.wall_now().time_since_epoch().count() - *since_seconds * 1'000'000'000;
+        if (const std::string since = value_of(query, "sinceTime"); !since.empty()) {
+            options.since = parse_log_time(since);
+            if (!options.since) return Error(Reason::BadRequest, "sinceTime is no RFC 3339 time: " + since);
+        }
+        const std::string stream = value_of(query, "stream");
+        options.stream = stream == "Stdout" ? "stdout" : stream == "Stderr" ? "stderr" : "";
+        return options;
+    }
+
+    Task<cri::ContainerStatus> container_status(std::string id) {
+        cri::ContainerStatusRequest request;
+        request.container_id = std::move(id);
+        CO_TRY(auto found, co_await kubelet.dependencies().runtime.container_status(std::move(request)));
+        if (!found.status) co_return Error(Reason::NotFound, "container not found");
+        co_return std::move(*found.status);
+    }
+
+    Task<bool> is_alive(std::string id) {
+        const auto status = co_await container_status(std::move(id));
+        if (!status && status.error().reason == Reason::Cancelled) co_return status.error();
+        co_return bool(status && (is_running(*status) || status->state == cri::ContainerState::ContainerCreated));
+    }
+
+    static Task<> send(net::HttpResponder& responder, std::string text) { return responder.write(bytes_of(std::move(text))); }
+
+    Task<> logs(std::string namespace_, std::string pod, std::string container, Query query, net::HttpResponder& responder) {
+        const PodWorker* worker = kubelet.pods().find(namespace_, pod);
+        if (!worker) co_return Error(Reason::NotFound, "pod \"" + pod + "\" not found");
+        if (!find_container(worker->pod(), container))
+            co_return Error(Reason::NotFound, "container \"" + container + "\" not found in pod \"" + pod + "\"");
+        CO_TRY(const core::PodStatus* status, status_of(namespace_, pod));
+        CO_TRY(LogOptions options, log_options(query));
+        CO_TRY(const std::string id, log_container(*status, pod, container, is_on(query, "previous")));
+        auto found = co_await container_status(id);
+        if (!found) co_return Error(Reason::InternalError, "unable to retrieve container logs for " + kubelet.node().runtime_name + "://" + id);
+        LogReader reader(loop, kubelet.dependencies().files, found->log_path, std::move(options));
+        CO_CHECK(co_await responder.start(200, {{"content-type", "text/plain"}}));
+        const auto read = co_await reader.run([&responder](std::string text) { return send(responder, std::move(text)); },
+                                              [this, id] { return is_alive(id); });
+        if (!read && read.error().reason != Reason::NotFound) co_return read.error();
+        co_return co_await responder.finish();
+    }
+
+    /// Files of the node's log directory, and lists of them.
+    Task<> node_logs(std::vector<std::string> path, net::HttpResponder& responder) {
+        std::string place = parent_path(kubelet.config().log_root);
+        for (std::size_t i = 1; i < path.size(); ++i) {
+            if (path[i] == ".." || path[i].find('/') != std::string::npos) co_return Error(Reason::BadRequest, "invalid path");
+            place += "/" + path[i];
+        }
+        FileSystem& files = kubelet.dependencies().files;
+        CO_TRY(const std::string real, files.real_path(place));
+        const std::string root = parent_path(kubelet.config().log_root);
+        if (real != root && !real.starts_with(root + "/")) co_return Error(Reason::Forbidden, "the file is outside of the log directory");
+        CO_TRY(const FileStatus status, files.status(real));
+        if (status.is_directory()) {
+            CO_TRY(const auto names, files.list(real));
+            std::string text = "<pre>\n";
+            for (const std::string& name : names) text += "<a href=\"" + net::percent_encode(name) + "\">" + name + "</a>\n";
+            co_return co_await respond(responder, 200, "text/html; charset=utf-8", text + "</pre>\n");
+        }
+        CO_TRY(std::string text, files.read(real));
+        co_return co_await respond(responder, 200, Text, std::move(text));
+    }
+
+    std::string configuration() {
+        const KubeletConfig& config = kubelet.config();
+        Value dns = Value::array();
+        for (const std::string& server : config.cluster_dns) dns.as_array().push_back(server);
+        return schema::to_json(Value::object({{"kubeletconfig", Value::object({{"kind", "KubeletConfiguration"},
+                                                                               {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                                                                               {"staticPodPath", config.static_pod_directory},
+                                                                               {"clusterDomain", config.cluster_domain},
+                                                                               {"clusterDNS", std::move(dns)},
+                                                                               {"maxPods", config.node.max_pods},
+                                                                               {"port", config.node.port},
+                                                                               {"resolvConf", config.resolv_conf},
+                                                                               {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
+                                                                               {"containerLogMaxFiles", config.log_max_files},
+                                                                               {"cgroupDriver", "cgroupfs"},
+                                                                               {"podLogsDir", config.log_root}})}}));
+    }
+
+    AsioLoop& loop;
+    Kubelet& kubelet;
+    AccessControl access;
+    Stats stats;
+    Logger log;
+};
+
+KubeletServer::KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log)
+    : impl_(std::make_unique<Impl>(loop, kubelet, std::move(policy), std::move(log))) {}
+KubeletServer::~KubeletServer() = default;
+
+Task<> KubeletServer::handle(net::HttpRequest request, net::HttpResponder& responder) {
+    const std::string what = request.method + " " + request.path;
+    auto handled = co_await impl_->route(std::move(request), responder);
+    if (handled || handled.error().reason == Reason::Cancelled) co_return handled;
+    impl_->log.debug("request failed", {{"request", what}, {"error", handled.error().message}});
+    if (responder.started()) co_return handled;
+    co_return co_await respond(responder, http_code(handled.error().reason), Text, handled.error().message + "\n");
+}
+
+Task<> HealthHandler::handle(net::HttpRequest request, net::HttpResponder& responder) {
+    if (request.path != "/healthz") co_return co_await respond(responder, 404, Text, "404 page not found\n");
+    const std::string problem = kubelet_.pods().relist_problem();
+    if (problem.empty()) co_return co_await respond(responder, 200, Text, "ok");
+    co_return co_await respond(responder, 500, Text, problem + "\n");
+}
+
+}  // namespace porthole::kubelet

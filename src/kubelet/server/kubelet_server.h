@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+
+#include "kubelet/kubelet.h"
+#include "kubelet/server/access.h"
+#include "net/http.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::kubelet {
+
+/// The kubelet's interface, as the handler of an HttpServer with TLS and the cluster's client CA.
+///
+/// Failures are plain text with the code that fits, as upstream's kubelet answers.
+class KubeletServer final : public net::HttpHandler {
+public:
+    KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log);
+    ~KubeletServer() override;
+
+    Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The port for health checks of this machine: `/healthz` says "ok" and nothing else is served. No TLS, loopback only.
+class HealthHandler final : public net::HttpHandler {
+public:
+    explicit HealthHandler(Kubelet& kubelet) : kubelet_(kubelet) {}
+    Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
+
+private:
+    Kubelet& kubelet_;
+};
+
+}  // namespace porthole::kubelet
