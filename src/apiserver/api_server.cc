@@ -5,6 +5,8 @@
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/authentication/signing_key.h"
 #include "apiserver/authorization/node_authorizer.h"
+#include "apiserver/authorization/impersonation.h"
+#include "apiserver/handlers/component_status.h"
 #include "apiserver/handlers/documents.h"
 #include "apiserver/handlers/health.h"
 #include "apiserver/handlers/reply.h"
@@ -31,12 +33,21 @@ Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& op
     return settings;
 }
 
+/// The built-in kinds without the resources of beta and alpha versions, which are off unless asked for.
+schema::Registry stable_kinds() {
+    std::vector<const schema::Kind*> kinds;
+    for (const schema::Kind* kind : api::kinds())
+        if (!kind->is(schema::Kind::Resource) || kind->lifecycle.stage == schema::Stage::Stable) kinds.push_back(kind);
+    return schema::Registry(kinds);
+}
+
 /// What must be known before the store can be read.
 struct Tables {
+    const schema::Registry registry = stable_kinds();
     ServiceAllocator allocator;
     ResourceTable resources;
 
-    Tables(const schema::Registry& registry, ServiceAllocator::Settings settings, Random& random)
+    Tables(ServiceAllocator::Settings settings, Random& random)
         : allocator(std::move(settings), random), resources(registry, kind_rules({allocator}), kind_conversions()) {}
 };
 
@@ -46,8 +57,8 @@ struct Tables {
 struct ApiServer::Impl {
     const Seams seams;
     const ApiServerOptions options;
-    const schema::Registry& registry = api::registry();
     const std::unique_ptr<Tables> tables;
+    const schema::Registry& registry = tables->registry;
     const std::unique_ptr<store::Store> store;
     const ObjectReader reader{*store};
 
@@ -67,9 +78,10 @@ struct ApiServer::Impl {
     Streams streams;
     Documents documents;
     Health health;
+    const ComponentStatuses components;
     Server server;
     Scope scope;
-    bool bootstrapped = false;
+    bool bootstrapped = false, closed = false;
 
     Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened, TokenKey key);
     void add_authenticators();
@@ -77,6 +89,7 @@ struct ApiServer::Impl {
     void add_checks();
     void add_routes();
     Task<> serve_resource(RequestContext& context);
+    void append_store_metrics(std::string& out) const;
     Result<void> load_caches();
     Task<> repair_allocations();
 };
@@ -92,6 +105,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       handler(registry, tables->resources, objects, seams.random),
       streams(handler, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version}, options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
+      components(seams.loop, {{"scheduler", [] { return true; }}, {"controller-manager", [] { return true; }}, {"etcd-0", [this] { return !closed; }}}),
       server({.loop = seams.loop, .random = seams.random, .log = seams.log, .authenticators = authenticators, .authorizer = authorizer}, options.limits),
       scope(seams.loop, [this](const Error& error) { seams.log.error("a background task failed", {{"error", error.message}}); }) {
     tables->allocator.attach(*store);
@@ -130,13 +144,28 @@ void ApiServer::Impl::add_routes() {
     server.add_path("/metrics", [this](RequestContext& context) {
         std::string text;
         server.metrics().append(text);
+        append_store_metrics(text);
         return reply_text(context, 200, std::move(text));
     });
+    server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
+    server.set_impersonation([this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
     add_review_routes(server, registry, reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
     if (options.audit) server.set_audit(options.audit);
+}
+
+void ApiServer::Impl::append_store_metrics(std::string& out) const {
+    out += "# HELP apiserver_storage_objects Stored objects by resource.\n# TYPE apiserver_storage_objects gauge\n";
+    for (const Resource* resource : tables->resources.all_stored()) {
+        out += "apiserver_storage_objects{resource=\"" + qualified_resource(*resource->kind) + "\"} " +
+               std::to_string(store->count(resource->prefix)) + '\n';
+    }
+    out += "# HELP apiserver_storage_revision The newest resource version.\n# TYPE apiserver_storage_revision counter\n";
+    out += "apiserver_storage_revision " + store::to_string(store->revision()) + '\n';
+    out += "# HELP kubernetes_build_info What this server says it is.\n# TYPE kubernetes_build_info gauge\n";
+    out += "kubernetes_build_info{git_version=\"" + options.git_version + "\"} 1\n";
 }
 
 Task<> ApiServer::Impl::serve_resource(RequestContext& context) {
@@ -169,7 +198,7 @@ ApiServer::~ApiServer() = default;
 Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options) {
     TRY(auto settings, allocator_settings(options));
     TRY(auto key, net::PrivateKey::parse(options.service_account_key_pem));
-    auto tables = std::make_unique<Tables>(api::registry(), std::move(settings), seams.random);
+    auto tables = std::make_unique<Tables>(std::move(settings), seams.random);
     TRY(auto store, store::Store::open({seams.loop, seams.pool, seams.log.named("store")}, std::move(engine),
                                        make_attributes_of(tables->resources), {}));
     return std::unique_ptr<ApiServer>(new ApiServer(
@@ -195,6 +224,7 @@ Task<> ApiServer::start() {
 }
 
 Task<> ApiServer::close() {
+    impl_->closed = true;
     CO_CHECK(co_await impl_->scope.close());
     co_return co_await impl_->store->close();
 }

@@ -224,5 +224,14 @@ TEST_F(Verbs, EndsANamespaceOnlyWhenItsFinalizersAreGone) {
     EXPECT_EQ(remove("/api/v1/namespaces/default").code, 403);
 }
 
+TEST_F(Verbs, ServeStableVersionsOnly) {
+    EXPECT_EQ(get("/apis/resource.k8s.io/v1/deviceclasses").code, 200);
+    EXPECT_EQ(get("/apis/resource.k8s.io/v1beta1/deviceclasses").code, 404);
+    EXPECT_EQ(get("/api/v1/componentstatuses/scheduler").at({"kind"}), "ComponentStatus");
+    EXPECT_TRUE(get("/metrics").text.contains("apiserver_storage_objects{resource=\"namespaces\"} 4"));
+    EXPECT_TRUE(get("/readyz?verbose").text.ends_with("readyz check passed\n"));
+    EXPECT_EQ(get("/livez/nothing").code, 404);
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

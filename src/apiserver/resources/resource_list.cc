@@ -17,12 +17,8 @@ Error annotated_too_large(Error error) {
     return error;
 }
 
-Error expired_token(const ContinueToken& token) {
-    return Error(Reason::Expired,
-                 "The provided continue parameter is too old to display a consistent list result. You can start a new list without the "
-                 "continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing "
-                 "with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the "
-                 "time the first chunk was returned and now may show up in the list. (revision " + std::to_string(token.revision.value) + ")");
+Error expired_token() {
+    return Error(Reason::Expired, "The provided continue parameter is too old to display a consistent list result. Start a new list without it.");
 }
 
 }  // namespace
@@ -67,7 +63,7 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
     }
     auto found = seams_.store.range(range);
     if (!found) {
-        if (found.error().reason == Reason::Expired && token) co_return expired_token(*token);
+        if (found.error().reason == Reason::Expired && token) co_return expired_token();
         if (found.error().reason == Reason::Expired) co_return Error(Reason::Expired, "The provided resource version is too old.");
         co_return std::move(found).error();
     }

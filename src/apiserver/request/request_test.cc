@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/request/field_selector.h"
+#include "apiserver/request/label_selector.h"
+#include "apiserver/request/name_generation.h"
+#include "apiserver/request/names.h"
+#include "apiserver/request/negotiation.h"
+#include "apiserver/request/request_info.h"
+
+namespace porthole::apiserver {
+namespace {
+
+TEST(RequestInfo, ReadsPaths) {
+    const struct {
+        const char *method, *path, *query;
+        const char *verb, *group, *version, *namespace_, *resource, *name, *subresource;
+    } rows[] = {
+        {"GET", "/api/v1/pods", "", "list", "", "v1", "", "pods", "", ""},
+        {"GET", "/api/v1/namespaces/a/pods/p", "", "get", "", "v1", "a", "pods", "p", ""},
+        {"GET", "/api/v1/namespaces/a/pods", "watch=true", "watch", "", "v1", "a", "pods", "", ""},
+        {"GET", "/api/v1/namespaces/a/pods", "watch=0", "list", "", "v1", "a", "pods", "", ""},
+        {"GET", "/api/v1/watch/namespaces/a/pods", "", "watch", "", "v1", "a", "pods", "", ""},
+        {"POST", "/api/v1/namespaces/a/pods/p/eviction", "", "create", "", "v1", "a", "pods", "p", "eviction"},
+        {"PUT", "/apis/apps/v1/namespaces/a/deployments/d/scale", "", "update", "apps", "v1", "a", "deployments", "d", "scale"},
+        {"DELETE", "/apis/apps/v1/namespaces/a/deployments", "", "deletecollection", "apps", "v1", "a", "deployments", "", ""},
+        {"GET", "/api/v1/namespaces/a", "", "get", "", "v1", "a", "namespaces", "a", ""},
+        {"PUT", "/api/v1/namespaces/a/finalize", "", "update", "", "v1", "a", "namespaces", "a", "finalize"},
+        {"GET", "/api/v1/nodes/n/proxy/stats/summary", "", "get", "", "v1", "", "nodes", "n", "proxy"},
+        {"GET", "/api/v1/pods", "fieldSelector=metadata.name%3Dp", "list", "", "v1", "", "pods", "p", ""},
+        {"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "get", "rbac.authorization.k8s.io", "v1", "", "clusterroles", "system:node", ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(std::string(row.method) + " " + row.path + "?" + row.query);
+        const RequestInfo info = parse_request_info(row.method, row.path, row.query);
+        EXPECT_TRUE(info.is_resource);
+        EXPECT_EQ(info.verb, row.verb);
+        EXPECT_EQ(info.group, row.group);
+        EXPECT_EQ(info.version, row.version);
+        EXPECT_EQ(info.namespace_, row.namespace_);
+        EXPECT_EQ(info.resource, row.resource);
+        EXPECT_EQ(info.name, row.name);
+        EXPECT_EQ(info.subresource, row.subresource);
+    }
+    EXPECT_FALSE(parse_request_info("GET", "/apis/apps/v1", "").is_resource);
+    EXPECT_EQ(parse_request_info("GET", "/healthz", "").verb, "get");
+}
+
+TEST(Negotiation, ChoosesWhatTheClientTakes) {
+    const struct { const char* accept; Encoding encoding; Transform transform; } rows[] = {
+        {"", Encoding::Json, Transform::None},
+        {"*/*", Encoding::Json, Transform::None},
+        {"application/yaml", Encoding::Yaml, Transform::None},
+        {"application/vnd.kubernetes.protobuf", Encoding::Protobuf, Transform::None},
+        {"application/vnd.kubernetes.protobuf,application/json", Encoding::Json, Transform::None},
+        {"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", Encoding::Json, Transform::Table},
+        {"application/json;as=Table;v=v2;g=meta.k8s.io,application/json", Encoding::Json, Transform::None},
+        {"application/json;q=0.1,application/yaml;q=0.9", Encoding::Yaml, Transform::None},
+        {"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Encoding::Json, Transform::PartialObjectMetadata},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.accept);
+        const auto form = negotiate_output(row.accept, true, false);
+        ASSERT_TRUE(form);
+        EXPECT_EQ(form->encoding, row.encoding);
+        EXPECT_EQ(form->transform, row.transform);
+    }
+    EXPECT_EQ(negotiate_output("text/html", true, false).error().reason, Reason::NotAcceptable);
+    EXPECT_EQ(negotiate_output("application/yaml", true, true).error().reason, Reason::NotAcceptable) << "YAML cannot be streamed";
+    EXPECT_EQ(encoding_of_content_type("text/plain").error().reason, Reason::UnsupportedMediaType);
+    EXPECT_EQ(*encoding_of_content_type(""), Encoding::Json);
+}
+
+TEST(LabelSelector, MatchesAndPrints) {
+    const Labels labels{{"app", "web"}, {"tier", "5"}};
+    const struct { const char* selector; bool matches; const char* text; } rows[] = {
+        {"", true, ""},
+        {"app=web", true, "app=web"},
+        {"app==web,tier!=5", false, "app=web,tier!=5"},
+        {"app in (web, db)", true, "app in (db,web)"},
+        {"app notin (web)", false, "app!=web"},
+        {"missing notin (a)", true, "missing!=a"},
+        {"!missing", true, "!missing"},
+        {"app", true, "app"},
+        {"tier>4", true, "tier>4"},
+        {"tier<5", false, "tier<5"},
+        {"in in (in)", false, "in=in"},
+        {"app=", false, "app="},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.selector);
+        const auto selector = LabelSelector::parse(row.selector);
+        ASSERT_TRUE(selector) << selector.error().message;
+        EXPECT_EQ(selector->matches(labels), row.matches);
+        EXPECT_EQ(to_string(*selector), row.text);
+    }
+    for (const char* bad : {"a=b=c", "a in b", "a in (b", "=a", "a,,b", "a,", "-bad=x", "a>x"}) EXPECT_FALSE(LabelSelector::parse(bad)) << bad;
+}
+
+TEST(FieldSelector, SplitsTermsAndEscapes) {
+    const auto selector = FieldSelector::parse(R"(a=b\,c,d!=e,f==)");
+    ASSERT_TRUE(selector);
+    ASSERT_EQ(selector->terms().size(), 3u);
+    EXPECT_EQ(selector->terms()[0].value, "b,c");
+    EXPECT_FALSE(selector->terms()[1].equal);
+    EXPECT_EQ(selector->terms()[2].value, "");
+    EXPECT_FALSE(FieldSelector::parse("nothing"));
+    EXPECT_FALSE(FieldSelector::parse(R"(a=\x)"));
+}
+
+TEST(Names, FollowTheirFormats) {
+    using namespace names;
+    EXPECT_TRUE(check_dns1123_label("a-1").empty());
+    EXPECT_EQ(check_dns1123_label("a.b"), Problems{"must not contain dots"});
+    EXPECT_FALSE(check_dns1123_label("-a").empty());
+    EXPECT_FALSE(check_dns1123_label(std::string(64, 'a')).empty());
+    EXPECT_TRUE(check_dns1123_subdomain("a.b-c").empty());
+    EXPECT_FALSE(check_dns1123_subdomain("a..b").empty());
+    EXPECT_FALSE(check_dns1035_label("1a").empty());
+    EXPECT_TRUE(check_qualified_name("example.com/My_Name").empty());
+    EXPECT_FALSE(check_qualified_name("/x").empty());
+    EXPECT_FALSE(check_qualified_name("a/b/c").empty());
+    EXPECT_TRUE(check_label_value("").empty());
+    EXPECT_FALSE(check_label_value("a b").empty());
+    EXPECT_TRUE(check_cidr("10.0.0.0/8").empty());
+    EXPECT_FALSE(check_cidr("10.0.0.0/33").empty());
+    EXPECT_TRUE(check_name(NameRule::Subdomain, "web-", true).empty()) << "a prefix may end with a dash";
+}
+
+TEST(NameGeneration, CutsLongPrefixes) {
+    SeededRandom random(1);
+    EXPECT_EQ(generated_name(std::string(100, 'a'), random).size(), 63u);
+    EXPECT_NE(generated_name("a-", random), generated_name("a-", random));
+}
+
+}  // namespace
+}  // namespace porthole::apiserver
