@@ -318,6 +318,8 @@ std::string write_reply(const Query& query, const Reply& reply, std::size_t limi
     return *try_write(query, {.rcode = reply.rcode, .authoritative = reply.authoritative}, limit, true);
 }
 
+std::string write_truncated(const Query& query, Rcode rcode) { return *try_write(query, {.rcode = rcode}, 512, true); }
+
 std::string write_format_error(std::string_view message) {
     Writer writer;
     writer.u16(message_id(message));
@@ -384,6 +386,42 @@ Result<ReplyView> read_reply(std::string_view message) {
     }
     view.least_ttl = view.has_answers ? least_answer : negative;
     return view;
+}
+
+Result<std::vector<Record>> read_addresses(std::string_view message) {
+    Reader reader(message);
+    TRY_VOID(reader.skip(6));
+    TRY(const std::uint16_t answers, reader.u16());
+    TRY_VOID(reader.skip(4));
+    TRY_VOID(reader.name());
+    TRY_VOID(reader.skip(4));
+    std::vector<Record> records;
+    for (std::uint16_t i = 0; i < answers; ++i) {
+        Record record;
+        TRY(record.name, reader.name());
+        TRY(const std::uint16_t type, reader.u16());
+        TRY_VOID(reader.u16());
+        TRY(record.ttl, reader.u32());
+        TRY(const std::uint16_t length, reader.u16());
+        const std::size_t data_at = reader.position();
+        TRY_VOID(reader.skip(length));
+        record.type = Type{type};
+        const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(message[data_at + at]); };
+        if (record.type == Type::A && length == 4) {
+            record.data = IpAddress::v4(std::uint32_t{byte(0)} << 24 | std::uint32_t{byte(1)} << 16 | std::uint32_t{byte(2)} << 8 | byte(3));
+        } else if (record.type == Type::AAAA && length == 16) {
+            std::array<std::uint8_t, 16> bytes;
+            for (std::size_t at = 0; at < 16; ++at) bytes[at] = byte(at);
+            record.data = IpAddress::v6(bytes);
+        } else if (record.type == Type::CNAME) {
+            Reader target(message, data_at);
+            TRY(record.data, target.name());
+        } else {
+            continue;
+        }
+        records.push_back(std::move(record));
+    }
+    return records;
 }
 
 }  // namespace porthole::dns

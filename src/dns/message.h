@@ -100,6 +100,8 @@ struct Reply {
 /// Writes the reply with compressed names. Beyond `limit` bytes additional records go first; if the answers do not fit either, the
 /// reply is empty and marked truncated.
 std::string write_reply(const Query& query, const Reply& reply, std::size_t limit);
+/// An empty reply that asks the client to come back by TCP.
+std::string write_truncated(const Query& query, Rcode rcode);
 /// For a query that could not be read.
 std::string write_format_error(std::string_view message);
 
@@ -120,5 +122,8 @@ struct ReplyView {
 };
 /// Error: BadRequest.
 Result<ReplyView> read_reply(std::string_view message);
+
+/// The addresses and aliases among the answers. Error: BadRequest.
+Result<std::vector<Record>> read_addresses(std::string_view message);
 
 }  // namespace porthole::dns

@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dns/forwarder.h"
+#include "dns/zone.h"
+
+namespace porthole::dns {
+
+enum class DnsTransport : std::uint8_t { Udp, Tcp };
+
+/// Turns a query into a reply: from the zone, or from elsewhere.
+class Resolver {
+public:
+    /// `zone_complete` is asked before each answer from the zone: until it holds, clients hear SERVFAIL instead of a wrong NXDOMAIN.
+    Resolver(const Clock& clock, const Zone& zone, Forwarder& forwarder, std::function<bool()> zone_complete)
+        : clock_(clock), zone_(zone), forwarder_(forwarder), zone_complete_(std::move(zone_complete)) {}
+
+    struct Immediate {
+        std::optional<std::string> reply;  ///< "" for a message that deserves none
+        std::optional<Query> later;        ///< otherwise: what to ask answer_later() about
+    };
+    /// What needs no other server, without suspending.
+    Immediate answer_now(std::string_view message, DnsTransport transport);
+    /// Error: Cancelled only.
+    Task<std::string> answer_later(Query query, DnsTransport transport);
+
+private:
+    static std::size_t limit(const Query& query, DnsTransport transport);
+    std::optional<ZoneAnswer> ask_zone(const Query& query) const;
+
+    const Clock& clock_;
+    const Zone& zone_;
+    Forwarder& forwarder_;
+    std::function<bool()> zone_complete_;
+};
+
+}  // namespace porthole::dns

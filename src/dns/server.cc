@@ -1,0 +1,162 @@
+#include "dns/server.h"
+
+#include "net/datagram.h"
+#include "net/socket.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::dns {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Stream = std::unique_ptr<net::ByteStream>;
+
+constexpr std::size_t MaxWaiting = 1024, MaxConnections = 128;
+constexpr Duration IdleLimit = 10s;
+
+Task<> read_exactly(net::ByteStream& stream, std::string& into) {
+    std::size_t have = 0;
+    while (have < into.size()) {
+        CO_TRY(const std::size_t count, co_await stream.read(std::span(into).subspan(have)));
+        if (count == 0) co_return Error(Reason::Unavailable, "connection ended");
+        have += count;
+    }
+    co_return {};
+}
+
+/// Messages over TCP have their length before them.
+Task<std::string> read_message(net::ByteStream& stream) {
+    std::string length(2, '\0');
+    CO_CHECK(co_await read_exactly(stream, length));
+    std::string message(message_id(length), '\0');
+    CO_CHECK(co_await read_exactly(stream, message));
+    co_return std::move(message);
+}
+
+Task<> write_message(net::ByteStream& stream, std::string message) {
+    const auto size = static_cast<std::uint16_t>(message.size());
+    message.insert(0, {static_cast<char>(size >> 8), static_cast<char>(size)});
+    CO_CHECK(co_await stream.write(message));
+    co_return {};
+}
+
+class SocketUpstream final : public Upstream {
+public:
+    explicit SocketUpstream(AsioLoop& loop) : loop_(loop) {}
+
+    Task<std::string> exchange(IpAddress server, std::string query, bool tcp) override {
+        return tcp ? by_tcp(server, std::move(query)) : by_udp(server, std::move(query));
+    }
+
+private:
+    /// A socket of its own for each query: its random port is half of what keeps forged replies out.
+    Task<std::string> by_udp(IpAddress server, std::string query) {
+        CO_TRY(const auto socket, net::DatagramSocket::connect(loop_, server, 53));
+        CO_CHECK(socket->send(query));
+        for (;;) {
+            CO_TRY(net::Datagram reply, co_await socket->receive());
+            if (reply.bytes.size() >= 12 && message_id(reply.bytes) == message_id(query)) co_return std::move(reply.bytes);
+        }
+    }
+    Task<std::string> by_tcp(IpAddress server, std::string query) {
+        CO_TRY(const Stream stream, co_await net::connect_socket(loop_, {.host = server.to_string(), .port = 53}));
+        CO_CHECK(co_await write_message(*stream, std::move(query)));
+        co_return co_await read_message(*stream);
+    }
+    AsioLoop& loop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Upstream> make_socket_upstream(AsioLoop& loop) { return std::make_unique<SocketUpstream>(loop); }
+
+struct DnsServer::Impl {
+    Impl(AsioLoop& loop, Resolver& resolver, Logger log)
+        : loop(loop), resolver(resolver), log(std::move(log)), waiting(loop), connections(loop), listening(loop) {}
+
+    Task<> serve_udp(net::DatagramSocket& socket) {
+        for (;;) {
+            auto received = co_await socket.receive();
+            if (!received) {
+                // Unavailable: a client has gone before its reply came.
+                if (received.error().reason == Reason::Cancelled) co_return received.error();
+                continue;
+            }
+            auto answer = resolver.answer_now(received->bytes, DnsTransport::Udp);
+            if (answer.reply) {
+                if (!answer.reply->empty()) (void)socket.send_to(*answer.reply, received->address, received->port);
+            } else if (waiting_count < MaxWaiting) {
+                waiting.spawn(answer_datagram(socket, *std::move(answer.later), received->address, received->port));
+            }
+        }
+    }
+    Task<> answer_datagram(net::DatagramSocket& socket, Query query, IpAddress address, std::uint16_t port) {
+        ++waiting_count;
+        const auto reply = co_await resolver.answer_later(std::move(query), DnsTransport::Udp);
+        --waiting_count;
+        if (reply) (void)socket.send_to(*reply, address, port);
+        co_return {};
+    }
+
+    Task<> serve_tcp(net::Listener& listener) {
+        for (;;) {
+            auto accepted = co_await listener.accept();
+            if (!accepted) {
+                if (accepted.error().reason == Reason::Cancelled) co_return accepted.error();
+                CO_CHECK(co_await loop.sleep(100ms));
+                continue;
+            }
+            if (connection_count < MaxConnections) connections.spawn(serve_connection(std::move(accepted->stream)));
+        }
+    }
+    Task<> serve_connection(Stream stream) {
+        ++connection_count;
+        (void)co_await answer_all(*stream);
+        --connection_count;
+        co_return {};
+    }
+    /// Until the client ends or falls silent.
+    Task<> answer_all(net::ByteStream& stream) {
+        for (;;) {
+            CO_TRY(const std::string message, co_await with_timeout(read_message(stream), IdleLimit, "reading a query"));
+            auto answer = resolver.answer_now(message, DnsTransport::Tcp);
+            if (!answer.reply) {
+                CO_TRY(answer.reply, co_await resolver.answer_later(*std::move(answer.later), DnsTransport::Tcp));
+            }
+            if (answer.reply->empty()) co_return {};
+            CO_CHECK(co_await with_timeout(write_message(stream, *std::move(answer.reply)), IdleLimit, "writing a reply"));
+        }
+    }
+
+    AsioLoop& loop;
+    Resolver& resolver;
+    Logger log;
+    std::vector<std::unique_ptr<net::DatagramSocket>> sockets;
+    std::vector<std::unique_ptr<net::Listener>> listeners;
+    std::size_t waiting_count = 0, connection_count = 0;
+    Scope waiting, connections, listening;
+};
+
+DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, Logger log)
+    : impl_(std::make_unique<Impl>(loop, resolver, std::move(log))) {}
+DnsServer::~DnsServer() = default;
+
+Result<std::uint16_t> DnsServer::listen(const IpAddress& address, std::uint16_t port) {
+    TRY(auto listener, net::Listener::tcp(impl_->loop, address.to_string(), port));
+    TRY(auto socket, net::DatagramSocket::bind(impl_->loop, address, listener->port()));
+    const std::uint16_t chosen = listener->port();
+    impl_->listening.spawn(impl_->serve_udp(*socket));
+    impl_->listening.spawn(impl_->serve_tcp(*listener));
+    impl_->sockets.push_back(std::move(socket));
+    impl_->listeners.push_back(std::move(listener));
+    return chosen;
+}
+
+Task<> DnsServer::close() {
+    CO_CHECK(co_await impl_->listening.close());
+    CO_CHECK(co_await impl_->connections.close());
+    CO_CHECK(co_await impl_->waiting.close());
+    co_return {};
+}
+
+}  // namespace porthole::dns
