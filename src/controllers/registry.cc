@@ -6,8 +6,10 @@
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
 #include "controllers/endpoints/slice_mirroring.h"
+#include "controllers/garbage_collector/garbage_collector.h"
 #include "controllers/namespace/namespace.h"
 #include "controllers/node_ipam/node_ipam.h"
+#include "controllers/node_lifecycle/node_lifecycle.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
 #include "controllers/replicaset/replication_controller.h"
@@ -44,8 +46,10 @@ std::vector<Registration> all_controllers() {
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),
         controller<EndpointsController>("endpoints"),
+        controller<GarbageCollector>("garbage-collector"),
         controller<NamespaceController>("namespace"),
         {"node-ipam", make_node_ipam},
+        controller<NodeLifecycleController>("node-lifecycle"),
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),
         controller<ReplicationControllerController>("replication-controller"),

@@ -1,0 +1,334 @@
+#include "controllers/garbage_collector/garbage_collector.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "client/informer_core.h"
+#include "client/owners.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::controllers {
+
+using api::meta::v1::ObjectMeta;
+using api::meta::v1::OwnerReference;
+using client::NamespacedName;
+using client::Requeue;
+using namespace garbage;
+
+namespace {
+
+constexpr Duration RefreshTime = std::chrono::seconds(30);
+constexpr Duration LongestSync = std::chrono::seconds(30);
+constexpr std::size_t AbsentRemembered = 500;
+constexpr const char* CheckQueue = "check";
+constexpr const char* OrphanQueue = "orphan";
+
+/// What the graph needs of an object; the rest of its metadata is not kept.
+struct Slim {
+    ObjectMeta metadata;
+};
+
+Result<client::InformerCore::Codec::Decoded> decode_slim(std::string_view json) {
+    TRY(const std::string_view text, client::json_member(json, "metadata"));
+    TRY(ObjectMeta whole, schema::decode_json<ObjectMeta>(text));
+    auto slim = std::make_shared<Slim>();
+    slim->metadata.uid = std::move(whole.uid);
+    slim->metadata.name = std::move(whole.name);
+    slim->metadata.namespace_ = std::move(whole.namespace_);
+    slim->metadata.deletion_timestamp = whole.deletion_timestamp;
+    slim->metadata.finalizers = std::move(whole.finalizers);
+    slim->metadata.owner_references = std::move(whole.owner_references);
+    NamespacedName key{slim->metadata.namespace_, slim->metadata.name};
+    return client::InformerCore::Codec::Decoded{std::move(slim), std::move(key), std::move(whole.resource_version)};
+}
+
+const ObjectMeta& metadata_of(const client::InformerCore::Object& object) { return static_cast<const Slim*>(object.get())->metadata; }
+
+bool is_event(const client::DiscoveredResource& resource) {
+    return resource.plural == "events" && (resource.group.empty() || resource.group == "events.k8s.io");
+}
+
+bool is_followed(const client::DiscoveredResource& resource) {
+    return resource.has_verb("list") && resource.has_verb("watch") && resource.has_verb("delete") && !is_event(resource);
+}
+
+}  // namespace
+
+/// Feeds the graph with the objects of one kind.
+class GarbageCollector::Watcher {
+public:
+    Watcher(Context& context, Graph& graph, client::DiscoveredResourcePtr resource)
+        : graph_(graph),
+          resource_(std::move(resource)),
+          api_version_(resource_->table.api_version()),
+          core_({context.loop, context.client, context.random, context.log.named("garbage-collector")},
+                {resource_->table, true, decode_slim}, {}),
+          scope_(context.loop) {
+        const auto observe = [this](const client::InformerCore::Object& object) {
+            const ObjectMeta& metadata = metadata_of(object);
+            graph_.observed({api_version_, resource_->kind, {metadata.namespace_, metadata.name}}, metadata);
+        };
+        core_.subscribe({.added = observe,
+                         .updated = [this, observe](const auto& old, const auto& now) {
+                             // A relist can show a namesake in place of an object that has been deleted in between.
+                             if (metadata_of(old).uid != metadata_of(now).uid) graph_.removed(metadata_of(old).uid);
+                             observe(now);
+                         },
+                         .deleted = [this](const auto& object) { graph_.removed(metadata_of(object).uid); }});
+        scope_.spawn(core_.run());
+    }
+    bool synced() const { return core_.synced(); }
+    Task<> close() { return scope_.close(); }
+
+private:
+    Graph& graph_;
+    client::DiscoveredResourcePtr resource_;
+    std::string api_version_;
+    client::InformerCore core_;
+    Scope scope_;
+};
+
+GarbageCollector::GarbageCollector(Context& context)
+    : Controller(context.loop, context.log, {.name = "garbage-collector", .workers = 20}),
+      context_(context),
+      events_(context.events.get("garbage-collector-controller")),
+      graph_({.check = [this](const Uid& uid) { queue().add({CheckQueue, uid}); },
+              .orphan = [this](const Uid& uid) { queue().add({OrphanQueue, uid}); }}) {}
+
+GarbageCollector::~GarbageCollector() = default;
+
+bool GarbageCollector::all_synced() const {
+    return std::ranges::all_of(watchers_, [](const auto& entry) { return entry.second->synced(); });
+}
+
+Task<> GarbageCollector::background() {
+    Result<void> ended;
+    while (ended) {
+        if (Result<void> refreshed = co_await refresh_kinds(); !refreshed && refreshed.error().reason != Reason::Cancelled)
+            log().warn("cannot find out which kinds there are", {{"error", refreshed.error().message}});
+        // Deleting begins when every kind has been seen once; a kind that cannot be listed must not hold up all others for ever,
+        // and is safe: nothing is deleted without asking the server for its owners.
+        const MonotonicTime started = loop().now();
+        while (ended && !ready_.is_set() && !(all_synced() && !watchers_.empty()) && loop().now() - started < LongestSync)
+            ended = co_await loop().sleep(std::chrono::milliseconds(100));
+        if (!ready_.is_set() && !watchers_.empty()) ready_.set();
+        if (ended) ended = co_await loop().sleep(ready_.is_set() ? RefreshTime : std::chrono::seconds(1));
+    }
+    for (auto& [name, watcher] : watchers_) (void)co_await watcher->close();
+    co_return ended;
+}
+
+Task<> GarbageCollector::refresh_kinds() {
+    CO_TRY(client::Discovery discovery, co_await client::discover(context_.client));
+    std::set<std::string> present;
+    for (const auto& resource : discovery.resources) {
+        present.insert(resource->name());
+        if (is_followed(*resource) && !watchers_.contains(resource->name()))
+            watchers_.emplace(resource->name(), std::make_unique<Watcher>(context_, graph_, resource));
+    }
+    // What a group that does not answer serves is not known, so nothing is forgotten then.
+    if (discovery.failures.empty()) {
+        for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
+            if (present.contains(watcher->first)) {
+                ++watcher;
+                continue;
+            }
+            (void)co_await watcher->second->close();
+            watcher = watchers_.erase(watcher);
+        }
+    } else {
+        for (const auto& known : resources_)
+            if (!present.contains(known->name())) discovery.resources.push_back(known);
+    }
+    resources_ = std::move(discovery.resources);
+    co_return {};
+}
+
+Task<Requeue> GarbageCollector::reconcile(NamespacedName key) {
+    CO_CHECK(co_await ready_.wait());
+    if (key.namespace_ == OrphanQueue) {
+        CO_CHECK(co_await orphan_dependents(key.name));
+    } else {
+        CO_CHECK(co_await check(key.name));
+    }
+    co_return Requeue::never();
+}
+
+Task<> GarbageCollector::check(Uid uid) {
+    const Node* node = graph_.find(uid);
+    if (!node || (node->deleting && !node->deleting_dependents)) co_return {};
+    const Identity identity = node->identity;
+    CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
+    if (!live || live->uid != uid) {
+        // The watch will say so, too, but not of an owner that was never there.
+        absent_[{identity, uid}] = loop().now();
+        graph_.removed(uid);
+        co_return {};
+    }
+    node = graph_.find(uid);
+    if (!node) co_return {};
+    if (node->deleting_dependents) co_return co_await wait_for_dependents(std::move(uid), std::move(*live));
+    co_return co_await decide(std::move(uid), std::move(*live));
+}
+
+Task<> GarbageCollector::wait_for_dependents(Uid uid, ObjectMeta live) {
+    const Node* node = graph_.find(uid);
+    const auto blocking = graph_.blocking_dependents(*node);
+    if (blocking.empty()) co_return co_await remove_finalizer(node->identity, std::move(live), ForegroundFinalizer);
+    for (const Node* dependent : blocking)
+        if (!dependent->deleting_dependents) queue().add({CheckQueue, dependent->uid});
+    co_return {};
+}
+
+Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
+    if (live.owner_references.empty()) co_return {};
+    const Identity identity = graph_.find(uid)->identity;
+    CO_TRY(const Owners owners, co_await classify(identity, live.owner_references));
+    if (!owners.solid.empty()) {
+        if (owners.dangling.empty() && owners.waiting.empty()) co_return {};
+        co_return co_await write_owners(identity, std::move(live), owners.solid);
+    }
+    const Node* node = graph_.find(uid);
+    if (!node) co_return {};
+    std::string policy = "Background";
+    if (client::has_finalizer(live, OrphanFinalizer)) policy = "Orphan";
+    else if (client::has_finalizer(live, ForegroundFinalizer)) policy = "Foreground";
+    if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
+        // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
+        policy = "Foreground";
+        CO_CHECK(co_await unblock_circular(*node));
+        CO_TRY(std::optional<ObjectMeta> fresh, co_await read(identity));
+        if (!fresh) co_return {};
+        live = std::move(*fresh);
+    }
+    CO_TRY(const std::string object_path, path(identity));
+    Result<void> removed = co_await context_.client.remove_raw(
+        object_path, {.uid = live.uid, .resource_version = live.resource_version, .propagation_policy = std::move(policy)});
+    if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+    co_return {};
+}
+
+Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, const std::vector<OwnerReference>& references) {
+    Owners owners;
+    for (const OwnerReference& reference : references) {
+        CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference));
+        if (!owner) owners.dangling.push_back(reference);
+        else if (owner->deletion_timestamp && client::has_finalizer(*owner, ForegroundFinalizer)) owners.waiting.push_back(reference);
+        else owners.solid.push_back(reference);
+    }
+    co_return std::move(owners);
+}
+
+/// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.
+Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner) {
+    constexpr Duration Remembered = std::chrono::minutes(10);
+    if (absent_.size() > AbsentRemembered) std::erase_if(absent_, [&](const auto& entry) { return loop().now() - entry.second > Remembered; });
+    if (absent_.size() > AbsentRemembered) absent_.clear();
+    const client::DiscoveredResource* resource = find_resource(owner.api_version, owner.kind);
+    if (!resource) co_return Error(Reason::NotFound, "no kind " + owner.kind + " in " + owner.api_version);
+    if (resource->namespaced && item.key.namespace_.empty()) {
+        api::core::v1::ObjectReference about;
+        about.api_version = item.api_version;
+        about.kind = item.kind;
+        about.name = item.key.name;
+        events_.warning(about, "OwnerRefInvalidNamespace",
+                        fmt::format("ownerRef [{}/{}, namespace: , name: {}, uid: {}] does not exist in namespace \"\"", owner.api_version,
+                                    owner.kind, owner.name, owner.uid));
+        co_return std::optional<ObjectMeta>();
+    }
+    Identity identity{owner.api_version, owner.kind, {resource->namespaced ? item.key.namespace_ : "", owner.name}};
+    if (absent_.contains({identity, owner.uid})) co_return std::optional<ObjectMeta>();
+    CO_TRY(std::optional<ObjectMeta> found, co_await read(identity));
+    if (found && found->uid != owner.uid) found.reset();
+    // This may be remembered: an object of that uid will never come to be there again.
+    if (!found) absent_[{std::move(identity), owner.uid}] = loop().now();
+    co_return std::move(found);
+}
+
+Task<> GarbageCollector::unblock_circular(const Node& node) {
+    std::vector<Identity> circular;
+    for (const Uid& uid : graph_.dependents(node.uid)) {
+        const Node* dependent = graph_.find(uid);
+        if (dependent && dependent->deleting_dependents) circular.push_back(dependent->identity);
+    }
+    if (circular.empty()) co_return {};
+    const Identity identity = node.identity;
+    CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
+    if (!live) co_return {};
+    std::vector<OwnerReference> owners = live->owner_references;
+    for (OwnerReference& owner : owners) owner.block_owner_deletion = false;
+    co_return co_await write_owners(identity, std::move(*live), std::move(owners));
+}
+
+Task<> GarbageCollector::orphan_dependents(Uid uid) {
+    const Node* node = graph_.find(uid);
+    if (!node || !node->orphaning) co_return {};
+    const Identity identity = node->identity;
+    std::vector<Identity> dependents;
+    for (const Uid& dependent : graph_.dependents(uid))
+        if (const Node* found = graph_.find(dependent)) dependents.push_back(found->identity);
+    for (const Identity& dependent : dependents) {
+        CO_TRY(std::optional<ObjectMeta> live, co_await read(dependent));
+        if (!live) continue;
+        std::vector<OwnerReference> owners = live->owner_references;
+        if (std::erase_if(owners, [&](const OwnerReference& owner) { return owner.uid == uid; }) == 0) continue;
+        CO_CHECK(co_await write_owners(dependent, std::move(*live), std::move(owners)));
+    }
+    CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
+    if (!live || live->uid != uid) co_return {};
+    co_return co_await remove_finalizer(identity, std::move(*live), OrphanFinalizer);
+}
+
+Task<std::optional<ObjectMeta>> GarbageCollector::read(Identity identity) {
+    CO_TRY(const std::string object_path, path(identity));
+    const Result<net::Bytes> body = co_await context_.client.get_raw(object_path, "", client::MetadataObject);
+    if (!body && body.error().reason == Reason::NotFound) co_return std::optional<ObjectMeta>();
+    if (!body) co_return body.error();
+    CO_TRY(const std::string_view text, client::json_member(**body, "metadata"));
+    CO_TRY(ObjectMeta metadata, schema::decode_json<ObjectMeta>(text));
+    co_return std::optional<ObjectMeta>(std::move(metadata));
+}
+
+Task<> GarbageCollector::write_owners(Identity identity, ObjectMeta live, std::vector<OwnerReference> owners) {
+    schema::Value list = schema::Value::array();
+    for (const OwnerReference& owner : owners) list.as_array().push_back(schema::to_value(owner));
+    co_return co_await patch(std::move(identity), live, "ownerReferences", owners.empty() ? schema::Value() : std::move(list));
+}
+
+Task<> GarbageCollector::remove_finalizer(Identity identity, ObjectMeta live, std::string finalizer) {
+    if (std::erase(live.finalizers, finalizer) == 0) co_return {};
+    schema::Value list = schema::Value::array();
+    for (const std::string& kept : live.finalizers) list.as_array().push_back(kept);
+    co_return co_await patch(std::move(identity), live, "finalizers", live.finalizers.empty() ? schema::Value() : std::move(list));
+}
+
+/// Guarded by uid and version: Conflict when the object has changed, and then everything is looked at again.
+Task<> GarbageCollector::patch(Identity identity, const ObjectMeta& live, const char* field, schema::Value value) {
+    schema::Value document;
+    document.ensure_path({"metadata", "uid"}) = live.uid;
+    document.ensure_path({"metadata", "resourceVersion"}) = live.resource_version;
+    document.ensure_path({"metadata", field}) = std::move(value);
+    CO_TRY(const std::string object_path, path(identity));
+    Result<net::Bytes> patched = co_await context_.client.patch_raw(object_path, client::PatchType::Merge, schema::to_json(document));
+    if (!patched && patched.error().reason != Reason::NotFound) co_return std::move(patched).error();
+    co_return {};
+}
+
+const client::DiscoveredResource* GarbageCollector::find_resource(const std::string& api_version, const std::string& kind) const {
+    const std::string group = api_version.contains('/') ? api_version.substr(0, api_version.find('/')) : "";
+    for (const auto& resource : resources_)
+        if (resource->group == group && resource->kind == kind) return resource.get();
+    return nullptr;
+}
+
+Result<std::string> GarbageCollector::path(const Identity& identity) const {
+    const client::DiscoveredResource* resource = find_resource(identity.api_version, identity.kind);
+    if (!resource) return Error(Reason::NotFound, "no kind " + identity.kind + " in " + identity.api_version);
+    NamespacedName key = identity.key;
+    if (!resource->namespaced) key.namespace_.clear();
+    return client::Client::path(resource->table, key, "");
+}
+
+}  // namespace porthole::controllers

@@ -1,0 +1,62 @@
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/controller.h"
+#include "client/discovery.h"
+#include "controllers/framework/context.h"
+#include "controllers/garbage_collector/graph.h"
+
+namespace porthole::controllers {
+
+/// Deletes what has lost its last owner, and carries out foreground and orphaning deletions, for every kind the server serves.
+class GarbageCollector final : public client::Controller {
+public:
+    explicit GarbageCollector(Context& context);
+    ~GarbageCollector() override;
+
+private:
+    class Watcher;
+    using ObjectMeta = api::meta::v1::ObjectMeta;
+    using OwnerReference = api::meta::v1::OwnerReference;
+    /// The references of an object by what has become of the owners.
+    struct Owners {
+        std::vector<OwnerReference> solid, dangling, waiting;
+    };
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    /// Follows every kind that can be listed, watched and deleted, also those that come later.
+    Task<> background() override;
+    Task<> refresh_kinds();
+    bool all_synced() const;
+
+    Task<> check(garbage::Uid uid);
+    Task<> wait_for_dependents(garbage::Uid uid, ObjectMeta live);
+    Task<> decide(garbage::Uid uid, ObjectMeta live);
+    Task<Owners> classify(const garbage::Identity& item, const std::vector<OwnerReference>& owners);
+    Task<std::optional<ObjectMeta>> look_up_owner(garbage::Identity item, OwnerReference owner);
+    Task<> unblock_circular(const garbage::Node& node);
+    Task<> orphan_dependents(garbage::Uid uid);
+
+    /// nullopt when there is none. Error: NotFound when nobody knows such a kind.
+    Task<std::optional<ObjectMeta>> read(garbage::Identity identity);
+    Task<> write_owners(garbage::Identity identity, ObjectMeta live, std::vector<OwnerReference> owners);
+    Task<> remove_finalizer(garbage::Identity identity, ObjectMeta live, std::string finalizer);
+    Task<> patch(garbage::Identity identity, const ObjectMeta& live, const char* field, schema::Value value);
+    const client::DiscoveredResource* find_resource(const std::string& api_version, const std::string& kind) const;
+    Result<std::string> path(const garbage::Identity& identity) const;
+
+    Context& context_;
+    client::EventRecorder& events_;
+    garbage::Graph graph_;
+    std::map<std::string, std::unique_ptr<Watcher>> watchers_;  ///< by resource name
+    std::vector<client::DiscoveredResourcePtr> resources_;      ///< also those that cannot be watched
+    std::map<std::pair<garbage::Identity, garbage::Uid>, MonotonicTime> absent_;  ///< owners found not to exist, and when
+    Event ready_;
+};
+
+}  // namespace porthole::controllers

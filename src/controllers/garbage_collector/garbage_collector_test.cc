@@ -1,0 +1,225 @@
+#include "controllers/garbage_collector/garbage_collector.h"
+
+#include "api/apps_v1.h"
+#include "client/owners.h"
+#include "controllers/framework/sim/sim_world.h"
+
+namespace porthole::controllers {
+namespace {
+
+using api::apps::v1::Deployment;
+using api::apps::v1::ReplicaSet;
+using api::core::v1::ConfigMap;
+using api::core::v1::Node;
+using api::core::v1::Pod;
+
+struct GarbageCollectorTest : SimWorld {
+    template <class T, class... Owners>
+    T put(const std::string& name, const Owners&... owners) {
+        T object;
+        object.metadata.namespace_ = "ns";
+        object.metadata.name = name;
+        object.metadata.owner_references = {client::controller_reference(owners)...};
+        return api.put(object);
+    }
+    void begin() {
+        run<GarbageCollector>();
+        pass(2s);
+    }
+    template <class T>
+    bool there(const std::string& name) {
+        return api.find<T>({"ns", name}).has_value();
+    }
+    void delete_deployment(const std::string& policy) {
+        api.remove<Deployment>({"ns", "web"}, {.propagation_policy = policy});
+        pass(5s);
+    }
+    /// web → web-1 → pod
+    void family() {
+        const auto deployment = put<Deployment>("web");
+        const auto set = put<ReplicaSet>("web-1", deployment);
+        put<Pod>("pod", set);
+    }
+};
+
+TEST_F(GarbageCollectorTest, LeavesWhatHasAnOwnerOrNone) {
+    family();
+    put<ConfigMap>("settings");
+    begin();
+    pass(10min);
+    EXPECT_TRUE(there<Pod>("pod") && there<ReplicaSet>("web-1") && there<ConfigMap>("settings"));
+}
+
+TEST_F(GarbageCollectorTest, BackgroundTakesTheFamilyAfterItsHead) {
+    family();
+    begin();
+    delete_deployment("Background");
+    EXPECT_FALSE(there<Deployment>("web") || there<ReplicaSet>("web-1") || there<Pod>("pod"));
+}
+
+TEST_F(GarbageCollectorTest, ForegroundKeepsTheHeadUntilTheFamilyIsGone) {
+    family();
+    api.change<Pod>({"ns", "pod"}, [](Pod& pod) { pod.spec.node_name = "n1"; });
+    begin();
+    delete_deployment("Foreground");
+    EXPECT_TRUE(api.find<Pod>({"ns", "pod"})->metadata.deletion_timestamp);
+    EXPECT_TRUE(api.find<ReplicaSet>({"ns", "web-1"})->metadata.deletion_timestamp);
+    EXPECT_TRUE(there<Deployment>("web"));
+    kubelet();
+    pass(5s);
+    EXPECT_FALSE(there<Deployment>("web") || there<ReplicaSet>("web-1") || there<Pod>("pod"));
+}
+
+TEST_F(GarbageCollectorTest, OrphaningFreesTheFamily) {
+    family();
+    begin();
+    delete_deployment("Orphan");
+    EXPECT_FALSE(there<Deployment>("web"));
+    ASSERT_TRUE(there<ReplicaSet>("web-1"));
+    EXPECT_TRUE(api.find<ReplicaSet>({"ns", "web-1"})->metadata.owner_references.empty());
+    EXPECT_TRUE(there<Pod>("pod"));
+}
+
+TEST_F(GarbageCollectorTest, FindsThoseWhoseOwnerWentWhileNobodyWatched) {
+    family();
+    api.erase<Deployment>({"ns", "web"});
+    begin();
+    pass(5s);
+    EXPECT_FALSE(there<ReplicaSet>("web-1") || there<Pod>("pod"));
+}
+
+TEST_F(GarbageCollectorTest, ANamesakeIsNoOwner) {
+    const auto first = put<ConfigMap>("owner");
+    put<ConfigMap>("dependent", first);
+    api.erase<ConfigMap>({"ns", "owner"});
+    put<ConfigMap>("owner");
+    begin();
+    pass(5s);
+    EXPECT_FALSE(there<ConfigMap>("dependent"));
+    EXPECT_TRUE(there<ConfigMap>("owner"));
+}
+
+TEST_F(GarbageCollectorTest, OneLivingOwnerIsEnough) {
+    const auto one = put<ConfigMap>("one"), two = put<ConfigMap>("two");
+    put<ConfigMap>("dependent", one, two);
+    begin();
+    api.remove<ConfigMap>({"ns", "one"});
+    pass(5s);
+    ASSERT_TRUE(there<ConfigMap>("dependent"));
+    ASSERT_EQ(api.find<ConfigMap>({"ns", "dependent"})->metadata.owner_references.size(), 1u);
+    EXPECT_EQ(api.find<ConfigMap>({"ns", "dependent"})->metadata.owner_references[0].name, "two");
+    api.remove<ConfigMap>({"ns", "two"});
+    pass(5s);
+    EXPECT_FALSE(there<ConfigMap>("dependent"));
+}
+
+TEST_F(GarbageCollectorTest, OwnersInOtherNamespacesDoNotCount) {
+    const auto owner = put<ConfigMap>("owner");
+    ConfigMap stranger;
+    stranger.metadata.namespace_ = "other";
+    stranger.metadata.name = "stranger";
+    stranger.metadata.owner_references = {client::controller_reference(owner)};
+    api.put(stranger);
+    begin();
+    pass(5s);
+    EXPECT_FALSE(api.find<ConfigMap>({"other", "stranger"}));
+    EXPECT_TRUE(there<ConfigMap>("owner"));
+}
+
+TEST_F(GarbageCollectorTest, AWrongReferenceHarmsNobodyElse) {
+    const auto owner = put<ConfigMap>("owner");
+    auto wrong = owner;
+    wrong.metadata.name = "misspelt";
+    put<ConfigMap>("a-wrong", wrong);
+    put<ConfigMap>("b-right", owner);
+    begin();
+    pass(5s);
+    EXPECT_FALSE(there<ConfigMap>("a-wrong"));
+    EXPECT_TRUE(there<ConfigMap>("b-right"));
+    api.remove<ConfigMap>({"ns", "owner"});
+    pass(5s);
+    EXPECT_FALSE(there<ConfigMap>("b-right"));
+}
+
+TEST_F(GarbageCollectorTest, AClusterScopedObjectCannotHaveANamespacedOwner) {
+    const auto owner = put<ConfigMap>("owner");
+    Node node;
+    node.metadata.name = "n1";
+    node.metadata.owner_references = {client::controller_reference(owner)};
+    api.put(node);
+    begin();
+    pass(5s);
+    EXPECT_FALSE(api.find<Node>({"", "n1"}));
+    bool told = false;
+    for (const std::string& event : events()) told |= event.starts_with("OwnerRefInvalidNamespace: ");
+    EXPECT_TRUE(told);
+}
+
+TEST_F(GarbageCollectorTest, ClusterScopedOwnersOwnNamespacedObjects) {
+    Node node;
+    node.metadata.name = "n1";
+    node = api.put(node);
+    put<Pod>("mirror", node);
+    begin();
+    pass(5s);
+    EXPECT_TRUE(there<Pod>("mirror"));
+    api.remove<Node>({"", "n1"});
+    pass(5s);
+    EXPECT_FALSE(there<Pod>("mirror"));
+}
+
+TEST_F(GarbageCollectorTest, CirclesDoNotBlockAForegroundDeletion) {
+    auto a = put<ConfigMap>("a");
+    const auto b = put<ConfigMap>("b", a);
+    a.metadata.owner_references = {client::controller_reference(b)};
+    api.put(a);
+    begin();
+    api.remove<ConfigMap>({"ns", "a"}, {.propagation_policy = "Foreground"});
+    pass(1min);
+    EXPECT_FALSE(there<ConfigMap>("a") || there<ConfigMap>("b"));
+}
+
+TEST_F(GarbageCollectorTest, OwnersOfAnUnknownKindKeepTheirOwn) {
+    ConfigMap object;
+    object.metadata.namespace_ = "ns";
+    object.metadata.name = "dependent";
+    auto& owner = object.metadata.owner_references.emplace_back();
+    owner.api_version = "example.com/v1";
+    owner.kind = "Widget";
+    owner.name = owner.uid = "w";
+    api.put(object);
+    begin();
+    pass(1h);
+    EXPECT_TRUE(there<ConfigMap>("dependent"));
+}
+
+TEST_F(GarbageCollectorTest, DeletesNothingOnAnAnswerItCannotTrust) {
+    family();
+    api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.path.find("/deployments") == request.path.npos) return std::nullopt;
+        return Error(Reason::InternalError, "etcd is away");
+    });
+    begin();
+    pass(10min);
+    EXPECT_TRUE(there<ReplicaSet>("web-1") && there<Pod>("pod"));
+    api.set_fault({});
+    pass(1h);
+    EXPECT_TRUE(there<ReplicaSet>("web-1") && there<Pod>("pod"));
+}
+
+TEST_F(GarbageCollectorTest, FinishesWhatACrashInterrupted) {
+    family();
+    begin();
+    api.set_latency(50ms);
+    api.remove<Deployment>({"ns", "web"}, {.propagation_policy = "Foreground"});
+    pass(120ms);
+    crash();
+    api.drop_watches();
+    api.expire_watches();
+    run<GarbageCollector>();
+    pass(1min);
+    EXPECT_FALSE(there<Deployment>("web") || there<ReplicaSet>("web-1") || there<Pod>("pod"));
+}
+
+}  // namespace
+}  // namespace porthole::controllers

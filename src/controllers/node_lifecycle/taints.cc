@@ -1,0 +1,77 @@
+#include "controllers/node_lifecycle/taints.h"
+
+#include <algorithm>
+#include <array>
+
+namespace porthole::controllers {
+
+using namespace api::core::v1;
+
+namespace {
+
+/// A condition in that state asks for that taint.
+struct Rule {
+    std::string_view condition, status, taint;
+};
+constexpr std::array Rules = {
+    Rule{"Ready", "False", NotReadyTaint},
+    Rule{"Ready", "Unknown", UnreachableTaint},
+    Rule{"MemoryPressure", "True", "node.kubernetes.io/memory-pressure"},
+    Rule{"DiskPressure", "True", "node.kubernetes.io/disk-pressure"},
+    Rule{"PIDPressure", "True", "node.kubernetes.io/pid-pressure"},
+    Rule{"NetworkUnavailable", "True", "node.kubernetes.io/network-unavailable"},
+};
+constexpr std::string_view UnschedulableTaint = "node.kubernetes.io/unschedulable";
+
+bool is_wanted(const Node& node, const Rule& rule) {
+    const NodeCondition* condition = find_condition(node, rule.condition);
+    if (!condition) return rule.taint == NotReadyTaint && has_taint(node, NotReadyTaint, NoSchedule);
+    return condition->status == rule.status;
+}
+
+void set_taint(Taints& taints, std::string_view key, std::string_view effect, bool wanted, SystemTime now) {
+    const auto is_it = [&](const Taint& taint) { return taint.key == key && taint.effect == effect; };
+    if (!wanted) {
+        std::erase_if(taints, is_it);
+    } else if (std::ranges::none_of(taints, is_it)) {
+        taints.push_back({.key = std::string(key), .value = {}, .effect = std::string(effect), .time_added = Timestamp(now)});
+    }
+}
+
+}  // namespace
+
+const NodeCondition* find_condition(const Node& node, std::string_view type) {
+    const auto found = std::ranges::find(node.status.conditions, type, &NodeCondition::type);
+    return found == node.status.conditions.end() ? nullptr : &*found;
+}
+
+std::string_view ready_status(const Node& node) {
+    const NodeCondition* ready = find_condition(node, "Ready");
+    return ready ? std::string_view(ready->status) : std::string_view();
+}
+
+bool has_taint(const Node& node, std::string_view key, std::string_view effect) {
+    return std::ranges::any_of(node.spec.taints, [&](const Taint& taint) { return taint.key == key && taint.effect == effect; });
+}
+
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+    if (!toleration.key.empty() && toleration.key != taint.key) return false;
+    if (toleration.operator_ == "Exists") return true;
+    return !toleration.key.empty() && toleration.value == taint.value;
+}
+
+Taints no_schedule_taints(const Node& node, SystemTime now) {
+    Taints taints = node.spec.taints;
+    for (const Rule& rule : Rules) set_taint(taints, rule.taint, NoSchedule, is_wanted(node, rule), now);
+    set_taint(taints, UnschedulableTaint, NoSchedule, node.spec.unschedulable, now);
+    return taints;
+}
+
+Taints no_execute_taints(const Node& node, std::string_view wanted_key, SystemTime now) {
+    Taints taints = node.spec.taints;
+    for (const std::string_view key : {NotReadyTaint, UnreachableTaint}) set_taint(taints, key, NoExecute, key == wanted_key, now);
+    return taints;
+}
+
+}  // namespace porthole::controllers

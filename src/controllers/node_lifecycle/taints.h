@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/core_v1.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::controllers {
+
+using Taints = std::vector<api::core::v1::Taint>;
+
+inline constexpr std::string_view NotReadyTaint = "node.kubernetes.io/not-ready";
+inline constexpr std::string_view UnreachableTaint = "node.kubernetes.io/unreachable";
+inline constexpr std::string_view NoSchedule = "NoSchedule";
+inline constexpr std::string_view NoExecute = "NoExecute";
+
+/// nullptr when the node has never reported it.
+const api::core::v1::NodeCondition* find_condition(const api::core::v1::Node& node, std::string_view type);
+/// "True", "False", "Unknown", or "" when the node has never reported it.
+std::string_view ready_status(const api::core::v1::Node& node);
+
+bool has_taint(const api::core::v1::Node& node, std::string_view key, std::string_view effect);
+bool tolerates(const api::core::v1::Toleration& toleration, const api::core::v1::Taint& taint);
+
+/// The node's taints with those NoSchedule ones added that its conditions ask for, and those taken away that they no longer
+/// ask for. Taints of others, and those that stay, are left as they are. A node that has not yet said whether it is ready
+/// keeps the not-ready taint it was born with.
+Taints no_schedule_taints(const api::core::v1::Node& node, SystemTime now);
+
+/// The node's taints with only that one of not-ready and unreachable as NoExecute; "" for neither.
+Taints no_execute_taints(const api::core::v1::Node& node, std::string_view wanted_key, SystemTime now);
+
+}  // namespace porthole::controllers
