@@ -10,11 +10,15 @@
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
 #include "cni/node_network/node_network.h"
+#include "dns/cluster_dns.h"
+#include "dns/server.h"
 #include "kubelet/container/cgroups.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/probes/network_prober.h"
+#include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/mounter.h"
+#include "net/http_server.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
@@ -68,7 +72,9 @@ private:
     Result<void> connect();
     Result<void> make_network();
     Result<void> make_proxy();
+    Result<void> make_dns();
     Result<void> make_kubelet();
+    Result<void> listen();
 
     RealWorld& world_;
     AgentOptions options_;
@@ -85,6 +91,9 @@ private:
     std::unique_ptr<cni::NodeNetwork> network_;
     std::unique_ptr<proxy::HealthServer> health_;
     std::unique_ptr<proxy::Proxy> proxy_;
+    std::unique_ptr<dns::Upstream> upstream_ = dns::make_socket_upstream(world_.loop);
+    std::unique_ptr<dns::ClusterDns> dns_;
+    std::unique_ptr<dns::DnsServer> dns_server_;
 
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
@@ -92,13 +101,16 @@ private:
     std::unique_ptr<kubelet::NetworkProber> prober_;
     std::unique_ptr<kubelet::Host> host_;
     std::unique_ptr<kubelet::Kubelet> kubelet_;
+    std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
+    std::unique_ptr<net::HttpServer> http_;
+    client::ClientConfig config_;
     Scope scope_;
 };
 
 Result<void> Agent::connect() {
     TRY(const auto document, client::load_kubeconfig(*files_, {options_.kubeconfig}));
-    TRY(const auto config, document.resolve(*files_));
-    TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-agent/") + Version));
+    TRY(config_, document.resolve(*files_));
+    TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("porthole-agent/") + Version));
     client_ = std::make_unique<client::Client>(*transport_);
     informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
     return {};
@@ -127,6 +139,32 @@ Result<void> Agent::make_proxy() {
     health_ = std::make_unique<proxy::HealthServer>(world_.loop, log_.named("proxy"));
     proxy_ = std::make_unique<proxy::Proxy>(
         proxy::ProxyContext{world_.loop, *informers_, *nft_, *conntrack_, health_.get(), log_.named("proxy")}, std::move(options));
+    return {};
+}
+
+Result<void> Agent::make_dns() {
+    dns::ClusterDnsOptions options;
+    TRY(options.zone.domain, dns::Name::parse(options_.cluster_domain));
+    TRY(const IpAddress address, IpAddress::parse(options_.cluster_dns));
+    options.zone.server_address = address;
+    for (const std::string& range : {options_.cluster_cidr, options_.service_cidr}) {
+        TRY(const auto own, prefixes(range));
+        options.zone.own_prefixes.insert(options.zone.own_prefixes.end(), own.begin(), own.end());
+    }
+    dns_ = std::make_unique<dns::ClusterDns>(
+        dns::ClusterDnsContext{world_.loop, *informers_, *upstream_, *files_, random_, log_.named("dns")}, std::move(options));
+    dns_server_ = std::make_unique<dns::DnsServer>(world_.loop, dns_->resolver(), log_.named("dns"));
+    TRY_VOID(dns_server_->listen(address));
+    return {};
+}
+
+/// The kubelet serves with the node's own certificate.
+Result<void> Agent::listen() {
+    TRY(const auto tls, net::TlsServerContext::create(
+                            {.certificate_pem = config_.certificate_pem, .key_pem = config_.key_pem, .client_ca_pem = config_.ca_pem}));
+    kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"));
+    http_ = std::make_unique<net::HttpServer>(world_.loop, *kubelet_server_, net::HttpServerOptions{.tls = tls}, log_.named("kubelet"));
+    TRY_VOID(http_->listen("0.0.0.0", options_.kubelet_port));
     return {};
 }
 
@@ -168,16 +206,21 @@ Task<> Agent::start() {
     CO_CHECK(connect());
     CO_CHECK(make_network());
     CO_CHECK(make_proxy());
+    CO_CHECK(make_dns());
     CO_CHECK(make_kubelet());
+    CO_CHECK(listen());
     informers_->start();
     scope_.spawn(network_->run());
     scope_.spawn(proxy_->run());
+    scope_.spawn(dns_->run());
     scope_.spawn(kubelet_->run());
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
     co_return {};
 }
 
 Task<> Agent::close() {
+    if (http_) CO_CHECK(co_await http_->close());
+    if (dns_server_) CO_CHECK(co_await dns_server_->close());
     CO_CHECK(co_await scope_.close());
     if (health_) CO_CHECK(co_await health_->close());
     if (informers_) CO_CHECK(co_await informers_->close());
