@@ -103,8 +103,12 @@ std::string ApiObject::to_json() const {
 
 ApiObject::GappedJson ApiObject::to_gapped_json() && {
     constexpr std::string_view Marker = "\"resourceVersion\":\"";
-    edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
-    if (!is_built_in()) order_metadata(edit_tree());
+    if (struct_) {
+        edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
+    } else {
+        edit_tree()["metadata"]["resourceVersion"] = "0";
+        order_metadata(*tree_);
+    }
     GappedJson json{.text = to_json(), .gap = 0};
     const std::size_t found = json.text.find(Marker);
     CHECK(found != std::string::npos);

@@ -117,12 +117,17 @@ std::uint16_t parse_port(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? port : std::uint16_t{0};
 }
 
-/// What follows ".../proxy" in the path as it was sent.
-std::string rest_of_path(const net::HttpRequest& request) {
-    constexpr std::string_view Mark = "/proxy";
-    const std::size_t found = request.path.find(Mark);
-    std::string rest = found == std::string::npos ? "" : request.path.substr(found + Mark.size());
-    return rest.empty() ? "/" : rest;
+/// What follows ".../NAME/proxy" in the path as it was sent.
+std::string rest_of_path(const RequestContext& context) {
+    // api v1 [namespaces NS] RESOURCE NAME proxy
+    int segments = context.info.namespace_.empty() ? 5 : 7;
+    const std::string& path = context.request.path;
+    std::size_t position = 0;
+    while (position < path.size() && segments > 0) {
+        position = std::min(path.find('/', position + 1), path.size());
+        --segments;
+    }
+    return position < path.size() ? path.substr(position) : "/";
 }
 
 }  // namespace
@@ -169,7 +174,7 @@ Task<> Streams::proxy_node(RequestContext& context) {
     CO_TRY(ConnectTarget target, kubelet_of(handler_, name.name));
     if (const std::uint16_t port = parse_port(name.port); port != 0) target.port = port;
     if (name.scheme == "http") target.security = ConnectTarget::Security::Plain;
-    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
 }
 
 Task<> Streams::proxy_pod(RequestContext& context) {
@@ -185,7 +190,7 @@ Task<> Streams::proxy_pod(RequestContext& context) {
         }
     }
     if (target.port == 0) target.port = name.scheme == "https" ? 443 : 80;
-    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
 }
 
 Task<> Streams::proxy_service(RequestContext& context) {
@@ -208,7 +213,7 @@ Task<> Streams::proxy_service(RequestContext& context) {
             if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;
             ConnectTarget target{.host = endpoint.addresses.front(), .port = static_cast<std::uint16_t>(*port->port)};
             target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
-            co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context.request), context.request.query, loop_);
+            co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
         }
     }
     Error error(Reason::ServiceUnavailable, "no endpoints available for service \"" + context.info.name + "\"");
