@@ -68,3 +68,16 @@ function(porthole_finish)
   list(JOIN layers "\n" text)
   file(WRITE ${CMAKE_BINARY_DIR}/layers.txt "${text}\n")
 endfunction()
+
+# `source` embeds `files` (#embed). ccache does not see into embedded files, so their hash becomes part of the command line:
+# without it a change of the file alone would bring back the old object.
+function(porthole_embeds source)
+  set(hashes "")
+  foreach(file ${ARGN})
+    file(SHA256 ${file} hash)
+    string(APPEND hashes ${hash})
+  endforeach()
+  string(SHA256 hash "${hashes}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+  set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS PORTHOLE_EMBEDDED="${hash}")
+endfunction()
