@@ -1,6 +1,9 @@
 // Kinds of the network, of storage, of policy and of the cluster itself.
 #include "apiserver/kinds/rules_fixture.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/base64.h"
 #include "net/x509.h"
 
@@ -386,6 +389,22 @@ TEST(AutoscalerConversion, GoesBothWays) {
     const Value stored = conversion.to_stored(older);
     EXPECT_EQ(stored.find("spec")->find("metrics")->as_array().at(0).at_path({"resource", "target", "averageUtilization"})->as_int(), 70);
     EXPECT_EQ(conversion.from_stored(stored), older);
+}
+
+// --- The list ---
+
+TEST(KindRegistry, NamesEachStoredKindOnce) {
+    SeededRandom random(1);
+    ServiceAllocator allocator({.cidrs = {*IpPrefix::parse("10.96.0.0/12")}}, random);
+    std::set<std::string> seen;
+    for (const KindRules& rules : kind_rules({allocator})) {
+        const std::string name = std::string(rules.group) + "/" + std::string(rules.kind);
+        EXPECT_TRUE(seen.insert(name).second) << name;
+        const auto kinds = api::registry().kinds();
+        EXPECT_TRUE(std::ranges::any_of(kinds, [&](const schema::Kind* kind) {
+            return kind->kind == rules.kind && kind->storage_group == rules.group && !kind->storage_version.empty();
+        })) << name;
+    }
 }
 
 // --- Metadata ---
