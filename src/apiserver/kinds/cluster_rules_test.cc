@@ -126,6 +126,9 @@ TEST(ClaimRules, RefuseInKubernetesWords) {
         {"alone with others", "spec: {accessModes: [ReadWriteOncePod, ReadWriteOnce]}",
          "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes"},
     });
+    EXPECT_EQ(rules.create("spec: {dataSource: {kind: Secret, name: s}}"),
+              "[spec.dataSource: Invalid value: \"Secret\": must be 'PersistentVolumeClaim' when referencing the default apiGroup, "
+              "spec.dataSourceRef: Invalid value: \"Secret\": must be 'PersistentVolumeClaim' when referencing the default apiGroup]");
     EXPECT_EQ(rules.update("spec: {accessModes: [ReadOnlyMany]}").substr(0, 108),
               "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName fo");
     EXPECT_EQ(rules.update("spec: {volumeName: v}"), "") << "bound once";
@@ -137,6 +140,9 @@ TEST(VolumeRules, RefuseInKubernetesWords) {
     expect_answers(rules, {
         {"as it is", "{}", ""},
         {"no source", "spec: {hostPath: null}", "spec: Required value: must specify a volume type"},
+        {"two sources", "spec: {nfs: {server: s, path: /x}}", "spec.nfs: Forbidden: may not specify more than 1 volume type"},
+        {"a driver's volume without handle", "spec: {hostPath: null, csi: {driver: csi.example.com, volumeHandle: ''}}",
+         "spec.csi.volumeHandle: Required value"},
         {"a local disk anywhere", "spec: {hostPath: null, local: {path: /d}}", "spec.nodeAffinity: Required value: Local volume requires node affinity"},
         {"recycled root", "spec: {hostPath: {path: /}, persistentVolumeReclaimPolicy: Recycle}",
          "spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"},

@@ -1,4 +1,5 @@
 #include "api/core_v1.h"
+#include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/pod_spec.h"
 #include "apiserver/rules/object_meta.h"
@@ -49,6 +50,29 @@ void prepare_claim(PersistentVolumeClaim& object, const WriteContext&) {
     }
 }
 
+/// What a claim is filled from; `Source` is either form of the reference.
+template <class Source>
+void validate_data_source(const std::optional<Source>& source, const FieldPath& path, FieldErrors& errors) {
+    if (!source) return;
+    check_required(source->name, path / "name", errors);
+    check_required(source->kind, path / "kind", errors);
+    if (source->api_group.value_or("").empty() && source->kind != "PersistentVolumeClaim")
+        errors.invalid(path, source->kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+}
+
+void validate_data_sources(const api::core::v1::PersistentVolumeClaimSpec& spec, const FieldPath& path, FieldErrors& errors) {
+    validate_data_source(spec.data_source, path / "dataSource", errors);
+    validate_data_source(spec.data_source_ref, path / "dataSourceRef", errors);
+    if (!spec.data_source || !spec.data_source_ref) return;
+    const auto& one = *spec.data_source;
+    const auto& whole = *spec.data_source_ref;
+    if (whole.namespace_) {
+        errors.invalid(path, one.name, "may not be specified when dataSourceRef.namespace is specified");
+    } else if (one.name != whole.name || one.kind != whole.kind || one.api_group.value_or("") != whole.api_group.value_or("")) {
+        errors.invalid(path, one.name, "must match dataSourceRef");
+    }
+}
+
 void validate_claim(const PersistentVolumeClaim& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     const auto& spec = object.spec;
@@ -61,6 +85,8 @@ void validate_claim(const PersistentVolumeClaim& object, FieldErrors& errors) {
     if (spec.storage_class_name && !spec.storage_class_name->empty())
         invalid_all(errors, path / "storageClassName", *spec.storage_class_name, names::check_dns1123_subdomain(*spec.storage_class_name));
     check_volume_mode(spec.volume_mode, path / "volumeMode", errors);
+    validate_data_sources(spec, path, errors);
+    if (spec.volume_attributes_class_name) check_object_name(*spec.volume_attributes_class_name, path / "volumeAttributesClassName", errors);
 }
 
 void validate_claim_update(const PersistentVolumeClaim& object, const PersistentVolumeClaim& old, FieldErrors& errors) {
@@ -100,6 +126,25 @@ void prepare_volume(PersistentVolume& object, const WriteContext& context) {
     object.status.last_phase_transition_time = context.now;
 }
 
+/// Exactly one place where the bytes are.
+void validate_source(const api::core::v1::PersistentVolumeSource& source, const FieldPath& path, FieldErrors& errors) {
+    const schema::Value tree = schema::to_value(source);
+    if (tree.as_object().empty()) return errors.required(path, "must specify a volume type");
+    for (auto member = std::next(tree.as_object().begin()); member != tree.as_object().end(); ++member)
+        errors.forbidden(path / member->key, "may not specify more than 1 volume type");
+    if (source.csi) {
+        check_required(source.csi->driver, path / "csi" / "driver", errors);
+        check_required(source.csi->volume_handle, path / "csi" / "volumeHandle", errors);
+    }
+    if (source.host_path) check_required(source.host_path->path, path / "hostPath" / "path", errors);
+    if (source.local) check_required(source.local->path, path / "local" / "path", errors);
+    if (source.nfs) {
+        check_required(source.nfs->server, path / "nfs" / "server", errors);
+        if (check_required(source.nfs->path, path / "nfs" / "path", errors))
+            check(source.nfs->path.starts_with('/'), source.nfs->path, "must be an absolute path", path / "nfs" / "path", errors);
+    }
+}
+
 void validate_volume(const PersistentVolume& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     const auto& spec = object.spec;
@@ -112,8 +157,7 @@ void validate_volume(const PersistentVolume& object, FieldErrors& errors) {
         errors.not_supported(path / "persistentVolumeReclaimPolicy", spec.persistent_volume_reclaim_policy, {"Delete", "Recycle", "Retain"});
     if (spec.host_path && spec.host_path->path == "/" && spec.persistent_volume_reclaim_policy == "Recycle")
         errors.forbidden(path / "persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'");
-    const api::core::v1::PersistentVolumeSource& source = spec;
-    if (source == api::core::v1::PersistentVolumeSource()) errors.required(path, "must specify a volume type");
+    validate_source(spec, path, errors);
     if (spec.local && !spec.node_affinity) errors.required(path / "nodeAffinity", "Local volume requires node affinity");
     if (spec.node_affinity) {
         if (!spec.node_affinity->required) errors.required(path / "nodeAffinity" / "required", "must specify required node constraints");
