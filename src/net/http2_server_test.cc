@@ -227,6 +227,7 @@ struct RawHttp2 : Http2Server {
         loop.run_ready();
     }
     RawHttp2() { scope.spawn(drain(*peer)); }
+    ~RawHttp2() override { EXPECT_TRUE(run(scope.close())); }
 };
 
 TEST_F(RawHttp2, DropsAPeerThatDoesNotAnswerAPing) {
