@@ -1,6 +1,7 @@
 #include "kubelet/kubelet.h"
 
 #include "kubelet/api_objects.h"
+#include "kubelet/eviction.h"
 #include "kubelet/log_rotation.h"
 #include "kubelet/static_pods.h"
 
@@ -71,6 +72,9 @@ struct Kubelet::Parts {
           pods(pod_services, [this] { return admission_context(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name, pods,
                       statuses),
+          image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, {}),
+          eviction(deps.loop, deps.host, deps.files, deps.runtime, pods, image_gc, events, deps.log.named("eviction"), config.root_directory,
+                   config.eviction),
           rotation(deps.runtime, deps.files, deps.log.named("logs"), config.log_max_bytes, config.log_max_files),
           reporter({deps.loop, deps.random, deps.log.named("node"), deps.client, events, deps.host, deps.files, deps.images,
                     [this] { return health(); }},
@@ -86,6 +90,7 @@ struct Kubelet::Parts {
         context.node_labels["kubernetes.io/hostname"] = config.node.name;
         if (const auto found = own_node.find({"", config.node.name})) context.node_labels = found->metadata.labels;
         context.active = pods.active();
+        context.memory_pressure = eviction.memory_pressure();
         return context;
     }
 
@@ -96,6 +101,8 @@ struct Kubelet::Parts {
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         health.runtime_version = runtime_version;
+        health.memory_pressure = eviction.memory_pressure();
+        health.disk_pressure = eviction.disk_pressure();
         return health;
     }
 
@@ -188,6 +195,15 @@ struct Kubelet::Parts {
         }
     }
 
+    Task<> run_image_gc() {
+        for (;;) {
+            CO_CHECK(co_await deps.loop.sleep(5min));
+            auto collected = co_await image_gc.collect();
+            if (!collected && collected.error().reason == Reason::Cancelled) co_return std::move(collected).error();
+            if (!collected) events.warning(reporter.reference(), "FreeDiskSpaceFailed", collected.error().message);
+        }
+    }
+
     Task<> run() {
         if (const auto made = prepare_directories(); !made) {
             deps.log.error("kubelet cannot use its directories", {{"error", made.error().message}});
@@ -203,6 +219,8 @@ struct Kubelet::Parts {
         scope.spawn(reporter.run_status());
         scope.spawn(reporter.run_lease());
         scope.spawn(run_log_rotation());
+        scope.spawn(run_image_gc());
+        scope.spawn(eviction.run());
         informers.start();
         scope.spawn(run_api_source());
         Event never;
@@ -245,6 +263,8 @@ struct Kubelet::Parts {
     PodServices pod_services;
     PodManager pods;
     StaticPods static_pods;
+    ImageGc image_gc;
+    Eviction eviction;
     LogRotation rotation;
     NodeReporter reporter;
     Scope scope;

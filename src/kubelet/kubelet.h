@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "client/informer.h"
+#include "kubelet/eviction.h"
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
@@ -22,6 +23,7 @@ struct KubeletConfig {
     std::size_t parallel_image_pulls = 1;
     std::int64_t log_max_bytes = 10 << 20;         ///< of one file, then it is rotated
     int log_max_files = 5;                         ///< of one container
+    EvictionThresholds eviction;
     Backoff restart_backoff;                       ///< of containers that keep ending
 };
 

@@ -390,6 +390,25 @@ TEST_F(KubeletTest, PodsWaitForTheNetwork) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
+TEST_F(KubeletTest, MemoryPressureIsToldAndCostsAPodThatAskedForNothing) {
+    add("modest", R"({"containers":[{"name":"a","image":"image:1","resources":{"requests":{"memory":"1Gi"}}}]})");
+    add("greedy", OneContainer);
+    ASSERT_TRUE(until([&] { return ready("modest") && ready("greedy"); }));
+    runtime.memory = [](const std::string& pod) { return pod == "greedy" ? 500ull << 20 : 100ull << 20; };
+    host.now.memory_available = 50 << 20;
+    ASSERT_TRUE(until([&] { return pod("greedy").status.phase == "Failed"; }));
+    host.now.memory_available = 4ll << 30;
+    EXPECT_EQ(pod("greedy").status.reason, "Evicted");
+    EXPECT_EQ(pod("greedy").status.message,
+              "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container a was using 500Mi, request is 0, "
+              "has larger consumption of memory. ");
+    EXPECT_TRUE(until([&] { return runtime.running("greedy").empty(); }));
+    const auto pressure = [&] { return api.find<core::Node>({"", "n1"})->status.conditions[0]; };
+    EXPECT_TRUE(until([&] { return pressure().type == "MemoryPressure" && pressure().status == "True"; }));
+    EXPECT_TRUE(until([&] { return pressure().status == "False"; }, 6min));
+    EXPECT_TRUE(ready("modest"));
+}
+
 TEST_F(KubeletTest, ActiveDeadlineEndsThePod) {
     add("p", R"({"activeDeadlineSeconds":20,"containers":[{"name":"a","image":"image:1"}]})");
     ASSERT_TRUE(until([&] { return ready("p"); }));

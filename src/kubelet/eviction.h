@@ -1,0 +1,52 @@
+#pragma once
+#include "kubelet/node/host.h"
+#include "kubelet/images/image_gc.h"
+#include "kubelet/pod_manager.h"
+
+namespace porthole::kubelet {
+
+/// How full the node may get before pods have to go.
+struct EvictionThresholds {
+    std::int64_t memory_available = 100ll << 20;  ///< bytes
+    double disk_available = 0.10, inodes_free = 0.05;
+    Duration transition = std::chrono::minutes(5);  ///< how long a condition stays after the pressure is over
+};
+
+/// Watches memory and disk; under pressure first removes images, then ends one pod at a time: those that use more than they asked for
+/// first, then by priority, then by how much more. Critical pods stay.
+class Eviction {
+public:
+    Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeService& runtime, PodManager& pods, ImageGc& images,
+             client::EventRecorder& events, Logger log, std::string disk, EvictionThresholds thresholds);
+
+    /// Looks every ten seconds, until cancelled.
+    Task<> run();
+    bool memory_pressure() const { return memory_.holds; }
+    bool disk_pressure() const { return disk_.holds; }
+
+private:
+    struct Pressure {
+        bool now = false, holds = false;
+        MonotonicTime last_seen{};
+    };
+    void note(Pressure& pressure, bool now);
+    Task<> look();
+    Task<> evict_for_memory(std::int64_t available);
+    Task<> evict_for_disk(std::uint64_t available, std::uint64_t wanted);
+    Task<std::map<std::string, std::int64_t>> memory_by_pod();
+    bool evict_one(const std::map<std::string, std::int64_t>& usage, const char* resource, const std::string& text);
+
+    EventLoop& loop_;
+    Host& host_;
+    FileSystem& files_;
+    RuntimeService& runtime_;
+    PodManager& pods_;
+    ImageGc& images_;
+    client::EventRecorder& events_;
+    Logger log_;
+    std::string disk_path_;
+    EvictionThresholds thresholds_;
+    Pressure memory_, disk_;
+};
+
+}  // namespace porthole::kubelet

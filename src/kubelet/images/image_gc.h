@@ -1,0 +1,47 @@
+#pragma once
+#include <functional>
+#include <set>
+
+#include "base/log.h"
+#include "client/events.h"
+#include "kubelet/cri/cri.h"
+#include "runtime/event_loop.h"
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// Removes images that no container uses, those used longest ago first, once the disk is fuller than the high mark, until it is
+/// below the low one. Pinned images and those seen for less than two minutes stay.
+class ImageGc {
+public:
+    struct Policy {
+        int high_percent = 85, low_percent = 80;
+        Duration min_age = std::chrono::minutes(2);
+    };
+    ImageGc(EventLoop& loop, RuntimeService& runtime, ImageService& images, FileSystem& files, Logger log, std::string disk, Policy policy)
+        : loop_(loop), runtime_(runtime), images_(images), files_(files), log_(std::move(log)), disk_(std::move(disk)), policy_(policy) {}
+
+    /// Looks once. Error: Io when the disk is full and nothing can be removed (worth an event on the node).
+    Task<> collect();
+    /// Removes as much as it takes, whatever the marks say; yields the bytes.
+    Task<std::uint64_t> remove_unused(std::uint64_t bytes_wanted);
+
+private:
+    struct Record {
+        MonotonicTime first_seen{}, last_used{};
+        std::uint64_t size = 0;
+        bool pinned = false, in_use = false;
+    };
+    Task<> look();
+
+    EventLoop& loop_;
+    RuntimeService& runtime_;
+    ImageService& images_;
+    FileSystem& files_;
+    Logger log_;
+    std::string disk_;
+    Policy policy_;
+    std::map<std::string, Record> records_;  // by image id
+};
+
+}  // namespace porthole::kubelet

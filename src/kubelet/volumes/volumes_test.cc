@@ -1,0 +1,227 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "kubelet/sim/fake_node.h"
+#include "kubelet/volumes/atomic_writer/atomic_writer.h"
+#include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/volume_manager.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+struct AtomicWriterTest : testing::Test {
+    AtomicWriterTest() { EXPECT_TRUE(files.create_directories("/v", 0755)); }
+    Result<bool> write(const Payload& payload) { return writer.write(payload); }
+    std::vector<std::string> names() { return files.list("/v").value(); }
+
+    porthole::sim::SimLoop loop;
+    SeededRandom random{1};
+    porthole::sim::MemoryFileSystem files{loop};
+    AtomicWriter writer{files, loop, random, "/v"};
+};
+
+TEST_F(AtomicWriterTest, EveryNameGoesThroughOneLink) {
+    ASSERT_TRUE(write({{"a", {"1"}}, {"dir/b", {"2", 0400}}}));
+    EXPECT_EQ(files.read("/v/a").value(), "1");
+    EXPECT_EQ(files.read("/v/dir/b").value(), "2");
+    EXPECT_EQ(files.status("/v/dir/b")->mode, 0400u);
+    EXPECT_EQ(files.read_link("/v/a").value(), "..data/a");
+    EXPECT_THAT(files.read_link("/v/..data").value(), testing::MatchesRegex("\\.\\.2026_01_01_01_00_00\\.[0-9]+"));
+    EXPECT_EQ(names().size(), 4u);
+}
+
+TEST_F(AtomicWriterTest, NothingIsTouchedWhenNothingDiffers) {
+    ASSERT_TRUE(write({{"a", {"1"}}, {"d/b", {"2"}}}).value());
+    const std::string before = files.read_link("/v/..data").value();
+    EXPECT_FALSE(write({{"a", {"1"}}, {"d/b", {"2"}}}).value());
+    EXPECT_EQ(files.read_link("/v/..data").value(), before);
+    EXPECT_TRUE(write({{"a", {"1"}}, {"d/c", {"2"}}}).value());
+    EXPECT_TRUE(write({{"a", {"1", 0600}}, {"d/c", {"2"}}}).value());
+}
+
+TEST_F(AtomicWriterTest, ChangesSwapTheWholeSetAndDropWhatHasGone) {
+    ASSERT_TRUE(write({{"a", {"1"}}, {"b", {"1"}}}));
+    ASSERT_TRUE(write({{"a", {"2"}}, {"c", {"2"}}}));
+    EXPECT_EQ(files.read("/v/a").value(), "2");
+    EXPECT_FALSE(files.exists("/v/b"));
+    EXPECT_EQ(names().size(), 4u);  // one data directory, ..data, a, c
+}
+
+TEST_F(AtomicWriterTest, PathsThatLeadOutAreRefused) {
+    for (const char* path : {"", "/a", "..", "../a", "a/../b", "..data"}) EXPECT_FALSE(write({{path, {"x"}}})) << path;
+    EXPECT_TRUE(names().empty());
+}
+
+TEST_F(AtomicWriterTest, AFullDiskLeavesTheOldSet) {
+    ASSERT_TRUE(write({{"a", {"1"}}}));
+    files.fail_writes(true);
+    EXPECT_FALSE(write({{"a", {"2"}}}));
+    EXPECT_EQ(files.read("/v/a").value(), "1");
+}
+
+struct Tokens final : TokenSource {
+    int asked = 0;
+    Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod>, std::string audience, std::int64_t) override {
+        ++asked;
+        co_return ServiceAccountToken{"token-for-" + audience, {}};
+    }
+    void forget_pod(const std::string&) override {}
+};
+
+struct Objects final : ObjectSource {
+    std::map<std::string, core::ConfigMap> maps;
+    std::map<std::string, core::Secret> secrets;
+    Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string, std::string name) override {
+        if (!maps.contains(name)) co_return Error(Reason::NotFound, "configmap \"" + name + "\" not found");
+        co_return std::make_shared<const core::ConfigMap>(maps[name]);
+    }
+    Task<std::shared_ptr<const core::Secret>> secret(std::string, std::string name) override {
+        if (!secrets.contains(name)) co_return Error(Reason::NotFound, "secret \"" + name + "\" not found");
+        co_return std::make_shared<const core::Secret>(secrets[name]);
+    }
+};
+
+struct VolumesTest : testing::Test {
+    VolumesTest() {
+        objects.maps["settings"].data = {{"color", "red"}, {"size", "9"}};
+        objects.secrets["hidden"].data = {{"password", "pw"}};
+    }
+    /// `spec` has the volumes; the container mounts each at "/<name>".
+    Result<std::vector<cri::Mount>> mounts(const std::string& spec) {
+        core::Pod made = schema::decode_json<core::Pod>(R"({"metadata":{"name":"p","namespace":"ns","uid":"u","labels":{"app":"x"}},"spec":)" + spec + "}").value();
+        if (made.spec.containers.empty()) {
+            core::Container& container = made.spec.containers.emplace_back();
+            container.name = "c";
+            for (const core::Volume& volume : made.spec.volumes) {
+                core::VolumeMount& mount = container.volume_mounts.emplace_back();
+                mount.name = volume.name;
+                mount.mount_path = "/" + volume.name;
+            }
+        }
+        pod = std::make_shared<core::Pod>(std::move(made));
+        TRY(const MountedVolumes volumes, porthole::sim::run(loop, manager.set_up(pod, {{"cpu", Quantity::from_value(4)}})));
+        return manager.mounts_for(*pod, pod->spec.containers[0], volumes, {{"POD", "p"}});
+    }
+
+    porthole::sim::SimLoop loop;
+    SeededRandom random{1};
+    porthole::sim::MemoryFileSystem files{loop};
+    sim::FakeMounter mounter;
+    Objects objects;
+    Tokens tokens;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    VolumeManager manager{{loop, random, files, mounter, objects, tokens, client}, Logger(make_null_sink(), ""), "/k"};
+    std::shared_ptr<const core::Pod> pod;
+};
+
+TEST_F(VolumesTest, ChosenKeysGetTheirPathsAndModes) {
+    const auto result = mounts(R"({"volumes":[{"name":"v","configMap":{"name":"settings","defaultMode":256,"items":[{"key":"color","path":"sub/c","mode":292}]}},
+                                              {"name":"s","secret":{"secretName":"hidden"}}]})");
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ((*result)[0].host_path, "/k/pods/u/volumes/kubernetes.io~configmap/v");
+    EXPECT_EQ(files.read("/k/pods/u/volumes/kubernetes.io~configmap/v/sub/c").value(), "red");
+    EXPECT_EQ(files.status("/k/pods/u/volumes/kubernetes.io~configmap/v/sub/c")->mode, 0444u);
+    EXPECT_FALSE(files.exists("/k/pods/u/volumes/kubernetes.io~configmap/v/size"));
+    EXPECT_EQ(files.read("/k/pods/u/volumes/kubernetes.io~secret/s/password").value(), "pw");
+}
+
+TEST_F(VolumesTest, MissingSourcesSayWhichVolume) {
+    EXPECT_EQ(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"none"}}]})").error().message,
+              "MountVolume.SetUp failed for volume \"v\" : configmap \"none\" not found");
+    EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"settings","items":[{"key":"x","path":"x"}]}}]})").error().message,
+                HasSubstr("configmap references non-existent configmap key: x"));
+    EXPECT_TRUE(mounts(R"({"volumes":[{"name":"v","configMap":{"name":"none","optional":true}}]})"));
+    EXPECT_THAT(mounts(R"({"volumes":[{"name":"v","nfs":{"server":"x","path":"/"}}]})").error().message, HasSubstr("no plugin"));
+}
+
+TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {
+    const auto result = mounts(R"({"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token","audience":"vault"}},
+        {"configMap":{"name":"settings","items":[{"key":"color","path":"color"}]}},
+        {"downwardAPI":{"items":[{"path":"labels","fieldRef":{"fieldPath":"metadata.labels"}},
+                                 {"path":"cpu","resourceFieldRef":{"containerName":"c","resource":"limits.cpu"}}]}}]}}]})");
+    ASSERT_TRUE(result) << result.error().message;
+    const std::string directory = (*result)[0].host_path;
+    EXPECT_EQ(files.read(directory + "/token").value(), "token-for-vault");
+    EXPECT_EQ(files.read(directory + "/color").value(), "red");
+    EXPECT_EQ(files.read(directory + "/labels").value(), "app=\"x\"");
+    EXPECT_EQ(files.read(directory + "/cpu").value(), "4");
+}
+
+TEST_F(VolumesTest, EmptyDirOutlivesASecondSetUpAndEndsWithThePod) {
+    const char* spec = R"({"volumes":[{"name":"v","emptyDir":{}},{"name":"m","emptyDir":{"medium":"Memory"}}]})";
+    const auto result = mounts(spec);
+    ASSERT_TRUE(result);
+    const std::string directory = (*result)[0].host_path;
+    EXPECT_EQ(files.status(directory)->mode, 0777u);
+    ASSERT_TRUE(files.write(directory + "/f", "kept", 0644));
+    ASSERT_TRUE(mounts(spec));
+    EXPECT_EQ(files.read(directory + "/f").value(), "kept");
+    EXPECT_EQ(mounter.mounts.size(), 1u);
+    ASSERT_TRUE(manager.tear_down("u"));
+    EXPECT_TRUE(mounter.mounts.empty());
+    EXPECT_FALSE(files.exists("/k/pods/u"));
+}
+
+TEST_F(VolumesTest, FsGroupOwnsWhatIsWritten) {
+    const auto result = mounts(R"({"securityContext":{"fsGroup":2000},"volumes":[{"name":"e","emptyDir":{}},{"name":"s","secret":{"secretName":"hidden"}}]})");
+    ASSERT_TRUE(result);
+    EXPECT_EQ(files.status((*result)[0].host_path)->gid, 2000u);
+    EXPECT_EQ(files.status((*result)[0].host_path)->mode, 02777u);
+    EXPECT_EQ(files.status((*result)[1].host_path + "/password")->gid, 2000u);
+}
+
+TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
+    const auto with = [&](const std::string& field) {
+        return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)" + field + "}]}]}");
+    };
+    const auto result = with(R"j("subPathExpr":"logs/$(POD)","readOnly":true)j");
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ((*result)[0].host_path, "/k/pods/u/volume-subpaths/v/c/0");
+    EXPECT_THAT(mounter.mounts.at((*result)[0].host_path), HasSubstr("/v/logs/p"));
+    EXPECT_TRUE((*result)[0].readonly);
+    EXPECT_FALSE(with(R"("subPath":"../x")"));
+    EXPECT_FALSE(with(R"("subPath":"/x")"));
+    EXPECT_FALSE(with(R"j("subPathExpr":"$(NONE)")j"));
+}
+
+TEST_F(VolumesTest, HostPathTypesAreChecked) {
+    ASSERT_TRUE(files.create_directories("/host/dir", 0755));
+    ASSERT_TRUE(files.write("/host/file", "", 0644));
+    struct { const char* path; const char* type; bool fits; } const rows[] = {
+        {"/host/none", "", true},        {"/host/dir", "Directory", true}, {"/host/file", "Directory", false}, {"/host/none", "File", false},
+        {"/host/file", "File", true},    {"/host/new", "DirectoryOrCreate", true}, {"/host/new.txt", "FileOrCreate", true}, {"/host/dir", "Socket", false},
+    };
+    for (const auto& row : rows) EXPECT_EQ(check_host_path(files, row.path, row.type).has_value(), row.fits) << row.path << " " << row.type;
+    EXPECT_TRUE(files.status("/host/new")->is_directory());
+    EXPECT_EQ(check_host_path(files, "/host/file", "Directory").error().message, "hostPath type check failed: /host/file is not a directory");
+}
+
+TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "data";
+    claim.metadata.namespace_ = "ns";
+    claim.spec.volume_name = "pv1";
+    const auto stored = api.put(claim);
+    const char* spec = R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})";
+    EXPECT_THAT(mounts(spec).error().message, HasSubstr("PVC is not bound: ns/data"));
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.host_path.emplace().path = "/disks/1";
+    volume.spec.claim_ref.emplace().uid = stored.metadata.uid;
+    api.put(volume);
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& c) { c.status.phase = "Bound"; });
+    const auto result = mounts(spec);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ((*result)[0].host_path, "/disks/1");
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
