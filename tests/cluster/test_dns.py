@@ -69,7 +69,8 @@ class Dns(ClusterCase):
 
     def test_address_gives_the_name(self):
         ip = self.get("service", "kubernetes", namespaced=False)["spec"]["clusterIP"]
-        self.assertIn("kubernetes.default.svc.cluster.local", self.lookup(ip, "ptr"))
+        reverse = ".".join(reversed(ip.split("."))) + ".in-addr.arpa"
+        self.assertIn("kubernetes.default.svc.cluster.local", self.lookup(reverse, "ptr"))
 
     def test_unknown_names_are_denied_at_once(self):
         before = time.monotonic()

@@ -40,7 +40,8 @@ class Verbs:
         self.assertEqual(self.kubectl("get", "pods", "--no-headers", "-o", "custom-columns=N:.metadata.name").strip(), name)
         self.assertIn(name, self.kubectl("get", "pods", "-l", "app in (web)", "--field-selector", "status.phase=Running"))
         self.assertEqual(self.kubectl("get", "pods", "-l", "app!=web", "-o", "name"), "")
-        self.kubectl("get", "all", "--sort-by=.metadata.name", "--show-labels")
+        self.kubectl("get", "pods", "--sort-by=.metadata.name", "--show-labels")
+        self.kubectl("get", "all", "--show-labels")
 
     def test_describe_tells_events_and_conditions(self):
         self.web()
@@ -110,13 +111,15 @@ class Verbs:
         history = self.kubectl("rollout", "history", "deployment/web")
         self.assertRegex(history, r"(?m)^1\s")
         self.assertRegex(history, r"(?m)^2\s")
-        self.kubectl("rollout", "undo", "deployment/web", "--to-revision=1")
+        # The client itself warns that what was applied is rolled back.
+        self.kubectl("rollout", "undo", "deployment/web", "--to-revision=1", warnings=True)
         self.wait_rolled_out("web")
         self.kubectl("rollout", "restart", "deployment/web")
         self.wait_rolled_out("web")
 
     def test_apply_of_several_documents_with_prune_and_diff(self):
-        two = "".join(json.dumps(document) + "\n---\n" for document in (
+        # Old clients take JSON documents apart without the marks between them only.
+        two = "".join(json.dumps(document) + "\n" for document in (
             labelled(config_map("one", a="1")), labelled(config_map("two", a="1"))))
         self.kubectl("apply", "-f", "-", stdin=two)
         changed = json.dumps(labelled(config_map("one", a="2")))

@@ -38,7 +38,7 @@ class Deployments(ClusterCase):
         self.assertEqual(lowest, 3)
         self.assertEqual(len(self.list("replicasets", "app=web")), 2)
 
-        self.kubectl("rollout", "undo", "deployment/web")
+        self.kubectl("rollout", "undo", "deployment/web", warnings=True)
         self.wait_rolled_out("web")
         spec = self.get("deployment", "web")["spec"]["template"]["spec"]
         self.assertNotIn("env", spec["containers"][0])

@@ -24,7 +24,8 @@ Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) con
         if (!user.in_group(GroupAuthenticated)) user.groups.emplace_back(GroupAuthenticated);
         co_return user;
     }
-    if (refused) co_return Error(Reason::Unauthorized, "Unauthorized");
+    // A bearer token that nobody knows is a bad credential, not none.
+    if (refused || request.headers.has("authorization")) co_return Error(Reason::Unauthorized, "Unauthorized");
     co_return User{.name = std::string(AnonymousUser), .groups = {std::string(GroupUnauthenticated)}};
 }
 
