@@ -31,7 +31,7 @@ protected:
                              .cluster_cidr = "10.244.0.0/16"};
         options.service_cidrs = {"10.96.0.0/16"};
         options.service_account_key_pem = net::PrivateKey::generate().pem();
-        auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test")},
+        auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test"), make_connector()},
                                       std::make_unique<store::MemoryEngine>(disk), std::move(options));
         ASSERT_TRUE(opened) << opened.error().message;
         api = std::move(*opened);
@@ -41,6 +41,8 @@ protected:
         // What the controllers would make.
         ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
+    /// Where requests for nodes and pods go; nowhere.
+    virtual Connector* make_connector() { return nullptr; }
     void TearDown() override {
         if (!transport) return;
         ASSERT_TRUE(sim::run(loop, transport->close()));
