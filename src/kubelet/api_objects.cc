@@ -13,8 +13,13 @@ template <class T>
 Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::NamespacedName key) {
     std::erase_if(cache.entries, [&](const auto& item) { return loop_.now() - item.second.read >= keep_; });
     if (const auto found = cache.entries.find(key); found != cache.entries.end()) co_return found->second.object;
-    CO_TRY(T object, co_await client_.get<T>(key));
-    auto shared = std::make_shared<const T>(std::move(object));
+    auto object = co_await client_.get<T>(key);
+    if (!object && object.error().reason == Reason::NotFound) {
+        // In the kubelet's words: by the singular.
+        co_return Error(Reason::NotFound, std::string(T::kind().singular) + " \"" + key.name + "\" not found");
+    }
+    if (!object) co_return std::move(object).error();
+    auto shared = std::make_shared<const T>(std::move(*object));
     cache.entries[key] = {shared, loop_.now()};
     co_return shared;
 }
