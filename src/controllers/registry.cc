@@ -10,6 +10,7 @@
 #include "controllers/namespace/namespace.h"
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/node_lifecycle/node_lifecycle.h"
+#include "controllers/node_lifecycle/taint_eviction.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
 #include "controllers/replicaset/replication_controller.h"
@@ -55,6 +56,7 @@ std::vector<Registration> all_controllers() {
         controller<ReplicationControllerController>("replication-controller"),
         controller<RootCaController>("root-ca-certificate-publisher"),
         controller<ServiceAccountController>("service-account"),
+        controller<TaintEvictionController>("taint-eviction"),
     };
 }
 

@@ -1,5 +1,9 @@
 #include "controllers/node_lifecycle/node_lifecycle.h"
 
+#include <algorithm>
+#include <set>
+
+#include "client/pods.h"
 #include "schema/convert.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -16,6 +20,15 @@ struct LabelCopy {
 };
 constexpr LabelCopy LabelCopies[] = {{"kubernetes.io/os", "beta.kubernetes.io/os"}, {"kubernetes.io/arch", "beta.kubernetes.io/arch"}};
 
+constexpr const char* LeaseNamespace = "kube-node-lease";
+/// A node that does not count when zones are judged.
+constexpr const char* ExcludeLabel = "node.kubernetes.io/exclude-disruption";
+
+std::string_view wanted_no_execute(std::string_view ready) {
+    if (ready == "False") return NotReadyTaint;
+    return ready == "Unknown" ? UnreachableTaint : std::string_view();
+}
+
 /// A merge patch that fails when the object is no longer as it was read.
 std::string guarded_patch(const api::meta::v1::ObjectMeta& read, Value change) {
     change.ensure_path({"metadata", "resourceVersion"}) = read.resource_version;
@@ -26,9 +39,13 @@ std::string guarded_patch(const api::meta::v1::ObjectMeta& read, Value change) {
 
 NodeLifecycleController::NodeLifecycleController(Context& context)
     : Controller(context.loop, context.log, {.name = "node-lifecycle"}),
+      settings_(context.settings),
       client_(context.client),
       events_(context.events.get("node-controller")),
-      nodes_(context.informers.get<Node>()) {
+      nodes_(context.informers.get<Node>()),
+      pods_(depends_on(context.informers.get<Pod>())),
+      leases_(depends_on(context.informers.get<api::coordination::v1::Lease>({.namespace_ = LeaseNamespace}))),
+      pods_by_node_(pods_.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; })) {
     const auto tell = [this](const Node& node, const char* reason, const char* before, const char* after) {
         events_.normal(node, reason, "Node " + node.metadata.name + " event: " + before + node.metadata.name + after);
     };
@@ -71,6 +88,152 @@ Task<> NodeLifecycleController::write_labels(const Node& node) {
     if (change.as_object().empty()) co_return {};
     CO_CHECK(co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, guarded_patch(node.metadata, std::move(change))));
     co_return {};
+}
+
+Task<> NodeLifecycleController::background() {
+    for (;;) {
+        const MonotonicTime next_look = loop().now() + settings_.node_monitor_period;
+        CO_CHECK(co_await inspect_all());
+        do {
+            CO_CHECK(co_await evict_due());
+            CO_CHECK(co_await loop().sleep(next_eviction(next_look - loop().now())));
+        } while (loop().now() < next_look);
+    }
+}
+
+Task<> NodeLifecycleController::inspect_all() {
+    const auto nodes = nodes_.list();
+    std::set<std::string> names;
+    for (const auto& node : nodes) names.insert(node->metadata.name);
+    heartbeats_.keep_only(names);
+    std::erase_if(watched_, [&](const auto& entry) { return !names.contains(entry.first); });
+    for (const auto& node : nodes) {
+        const auto done = co_await inspect(*node);
+        if (!done && done.error().reason == Reason::Cancelled) co_return done;
+        if (!done) log().warn("node cannot be looked after", {{"node", node->metadata.name}, {"error", done.error().message}});
+    }
+    assess_zones();
+    for (const auto& node : nodes) {
+        const auto current = nodes_.find(client::key_of(*node));
+        if (!current) continue;
+        const auto done = co_await plan_eviction(*current);
+        if (!done && done.error().reason == Reason::Cancelled) co_return done;
+        if (!done) log().info("taints come with the next look", {{"node", node->metadata.name}, {"error", done.error().message}});
+    }
+    co_return {};
+}
+
+Task<> NodeLifecycleController::inspect(const Node& node) {
+    const std::string& name = node.metadata.name;
+    heartbeats_.observe(node, leases_.find({LeaseNamespace, name}).get(), loop().now());
+    std::string ready(ready_status(node));
+    const Duration grace = ready.empty() ? settings_.node_startup_grace : settings_.node_monitor_grace;
+    if (heartbeats_.silence(name, loop().now()) > grace) {
+        CO_TRY(const Node silent, co_await declare_silent(node));
+        ready = ready_status(silent);
+    }
+    const auto [entry, is_new] = watched_.try_emplace(name);
+    Watched& watched = entry->second;
+    const bool fell = watched.ready == "True" && ready != "True";
+    if (fell) events_.normal(node, "NodeNotReady", "Node " + name + " status is now: NodeNotReady");
+    // Whoever looked before us may have ended between the node's turn and its pods'.
+    if (fell || (is_new && ready == "Unknown")) watched.has_pods_to_mark = true;
+    if (ready == "True") watched.has_pods_to_mark = false;
+    watched.ready = ready;
+    watched.zone = zone_of(node);
+    if (!watched.has_pods_to_mark) co_return {};
+    CO_CHECK(co_await mark_pods_not_ready(name));
+    watched_[name].has_pods_to_mark = false;
+    co_return {};
+}
+
+Task<api::core::v1::Node> NodeLifecycleController::declare_silent(const Node& node) {
+    Node silent = node;
+    if (!mark_silent(silent, loop().wall_now())) co_return silent;
+    log().warn("node has fallen silent", {{"node", node.metadata.name}});
+    co_return co_await client_.update_status(std::move(silent));
+}
+
+Task<> NodeLifecycleController::mark_pods_not_ready(std::string node) {
+    Result<void> outcome;
+    for (const auto& pod : pods_by_node_.find(node)) {
+        if (!client::is_ready(*pod)) continue;
+        Pod changed = *pod;
+        auto ready = *client::find_condition(pod->status, "Ready");
+        ready.status = "False";
+        client::set_condition(changed.status, std::move(ready), loop().wall_now());
+        events_.warning(*pod, "NodeNotReady", "Node is not ready");
+        auto updated = co_await client_.update_status(std::move(changed));
+        if (!updated && updated.error().reason != Reason::NotFound) outcome = std::move(updated).error();
+    }
+    co_return outcome;
+}
+
+void NodeLifecycleController::assess_zones() {
+    std::map<std::string, ZoneCount> counts;
+    for (const auto& [name, watched] : watched_) {
+        const auto node = nodes_.find({"", name});
+        if (node && node->metadata.labels.contains(ExcludeLabel)) continue;
+        ++(watched.ready == "True" ? counts[watched.zone].ready : counts[watched.zone].not_ready);
+    }
+    bool all_disrupted = !counts.empty();
+    for (const auto& [zone, count] : counts) {
+        const ZoneState state = zone_state(count, settings_.unhealthy_zone_threshold);
+        if (state != ZoneState::FullDisruption) all_disrupted = false;
+        const double partial_rate = count.nodes() > settings_.large_zone ? settings_.secondary_node_eviction_rate : 0;
+        queues_[zone].set_rate(state == ZoneState::PartialDisruption ? partial_rate : settings_.node_eviction_rate, loop().now());
+    }
+    if (all_disrupted == all_disrupted_) return;
+    all_disrupted_ = all_disrupted;
+    log().warn(all_disrupted ? "no node is ready: evictions stop" : "nodes are ready again: evictions go on", {});
+    for (auto& [zone, queue] : queues_) queue.clear();
+    // Who could not be heard while all were silent has its time anew.
+    if (!all_disrupted) heartbeats_.forgive(loop().now());
+}
+
+Task<> NodeLifecycleController::plan_eviction(const Node& node) {
+    const auto watched = watched_.find(node.metadata.name);
+    if (watched == watched_.end()) co_return {};
+    EvictionQueue& queue = queues_[watched->second.zone];
+    const std::string_view wanted = all_disrupted_ ? std::string_view() : wanted_no_execute(watched->second.ready);
+    const bool tainted = has_taint(node, NotReadyTaint, NoExecute) || has_taint(node, UnreachableTaint, NoExecute);
+    if (!wanted.empty() && !tainted) {
+        queue.add(node.metadata.name);
+        co_return {};
+    }
+    // Taking the taint away, and swapping one for the other, evicts nobody more: no need to wait.
+    queue.remove(node.metadata.name);
+    Taints taints = no_execute_taints(node, wanted, loop().wall_now());
+    if (taints != node.spec.taints) CO_CHECK(co_await write_taints(node, std::move(taints)));
+    co_return {};
+}
+
+Task<> NodeLifecycleController::evict_due() {
+    for (auto& [zone, queue] : queues_) {
+        while (const auto name = queue.take(loop().now())) {
+            const auto node = nodes_.find({"", *name});
+            if (!node) continue;
+            const std::string_view wanted = wanted_no_execute(ready_status(*node));
+            if (wanted.empty()) {
+                // Ready again, or the cache does not have our own write yet: the next look tells.
+                queue.put_back(*name, loop().now());
+                continue;
+            }
+            const auto done = co_await write_taints(*node, no_execute_taints(*node, wanted, loop().wall_now()));
+            if (done || done.error().reason == Reason::NotFound) continue;
+            if (done.error().reason == Reason::Cancelled) co_return done;
+            log().info("node could not be tainted yet", {{"node", *name}, {"error", done.error().message}});
+            queue.put_back(*name, loop().now());
+        }
+    }
+    co_return {};
+}
+
+Duration NodeLifecycleController::next_eviction(Duration most) const {
+    for (const auto& [zone, queue] : queues_) {
+        if (const auto wait = queue.wait(loop().now())) most = std::min(most, *wait);
+    }
+    return std::max(most, Duration::zero());
 }
 
 }  // namespace porthole::controllers

@@ -1,26 +1,63 @@
 #pragma once
+#include <map>
+#include <string>
+
+#include "api/coordination_v1.h"
 #include "controllers/framework/context.h"
+#include "controllers/node_lifecycle/health.h"
 #include "controllers/node_lifecycle/taints.h"
+#include "controllers/node_lifecycle/zones.h"
 
 namespace porthole::controllers {
 
-/// Keeps nodes' NoSchedule taints and derived labels in step with what they report.
+/// Keeps nodes' NoSchedule taints and derived labels in step with what they report, at once; and looks at all nodes again and
+/// again: those that have fallen silent become Unknown, their pods not ready, and, at a limited rate, they get the NoExecute
+/// taint by which pods are evicted. Where no node at all is ready, the fault is taken to be elsewhere and nobody is evicted.
 class NodeLifecycleController final : public client::Controller {
 public:
     explicit NodeLifecycleController(Context& context);
 
 private:
     using Node = api::core::v1::Node;
+    using Pod = api::core::v1::Pod;
+    struct Watched {
+        std::string ready;            ///< status when last looked at
+        bool has_pods_to_mark = false;
+        std::string zone;
+    };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<> background() override;
 
     /// Conflict when the node has changed since it was read.
     Task<> write_taints(const Node& node, Taints taints);
     Task<> write_labels(const Node& node);
 
+    // One look at all nodes.
+    Task<> inspect_all();
+    Task<> inspect(const Node& node);
+    /// The node with its conditions Unknown, as stored.
+    Task<Node> declare_silent(const Node& node);
+    Task<> mark_pods_not_ready(std::string node);
+
+    // Evictions.
+    void assess_zones();
+    Task<> plan_eviction(const Node& node);
+    Task<> evict_due();
+    /// Until the next eviction may begin, at most `most`.
+    Duration next_eviction(Duration most) const;
+
+    const controllers::Settings settings_;
     client::Client& client_;
     client::EventRecorder& events_;
     client::Informer<Node>& nodes_;
+    client::Informer<Pod>& pods_;
+    client::Informer<api::coordination::v1::Lease>& leases_;
+    PodIndex pods_by_node_;
+    Heartbeats heartbeats_;
+    std::map<std::string, Watched> watched_;      ///< by node
+    std::map<std::string, EvictionQueue> queues_; ///< by zone
+    bool all_disrupted_ = false;
 };
 
 }  // namespace porthole::controllers

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/coordination_v1.h"
+#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
 
 namespace porthole::controllers {
@@ -37,6 +39,34 @@ protected:
         }
         std::ranges::sort(texts);
         return texts;
+    }
+    void renew(const std::string& name) {
+        api::coordination::v1::Lease lease;
+        lease.metadata.namespace_ = "kube-node-lease";
+        lease.metadata.name = name;
+        lease.spec.renew_time = MicroTimestamp(loop.wall_now());
+        api.put(lease);
+    }
+    /// Time passes while these nodes renew their leases.
+    void pass_with(Duration duration, const std::vector<std::string>& alive) {
+        for (; duration > Duration::zero(); duration -= 5s) {
+            for (const std::string& name : alive) renew(name);
+            pass(5s);
+        }
+    }
+    void add_ready_pod(const std::string& name, const std::string& node) {
+        Pod pod;
+        pod.metadata.name = name;
+        pod.metadata.namespace_ = "ns";
+        pod.spec.node_name = node;
+        pod.status.phase = "Running";
+        api.put(pod);
+        set_ready({"ns", name});
+    }
+    NodeCondition condition(const std::string& node, const std::string& type) {
+        const auto object = *api.find<Node>({"", node});
+        const auto* found = find_condition(object, type);
+        return found ? *found : NodeCondition();
     }
     using Texts = std::vector<std::string>;
 };
@@ -93,6 +123,85 @@ TEST_F(NodeLifecycleWorld, TellsOfRemovedNodes) {
     api.erase<Node>({"", "a"});
     pass(1s);
     EXPECT_TRUE(has_event("RemovingNode: Node a event: Removing Node a from Controller"));
+}
+
+TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
+    run<NodeLifecycleController>();
+    add_node("a", "True");
+    add_node("b", "True");
+    add_ready_pod("on-a", "a");
+    add_ready_pod("on-b", "b");
+    pass_with(2min, {"a", "b"});
+    EXPECT_EQ(condition("a", "Ready").status, "True");
+    pass_with(35s, {"b"});
+    EXPECT_EQ(condition("a", "Ready").status, "True");
+    pass_with(15s, {"b"});
+    EXPECT_EQ(condition("a", "Ready").status, "Unknown");
+    EXPECT_EQ(condition("a", "Ready").reason, "NodeStatusUnknown");
+    EXPECT_EQ(condition("a", "Ready").message, "Kubelet stopped posting node status.");
+    EXPECT_EQ(condition("a", "MemoryPressure").status, "Unknown");
+    EXPECT_EQ(condition("b", "Ready").status, "True");
+    EXPECT_FALSE(client::is_ready(*api.find<Pod>({"ns", "on-a"})));
+    EXPECT_TRUE(client::is_ready(*api.find<Pod>({"ns", "on-b"})));
+    EXPECT_TRUE(has_event("NodeNotReady: Node a status is now: NodeNotReady"));
+    EXPECT_TRUE(has_event("NodeNotReady: Node is not ready"));
+    EXPECT_EQ(taints("a"), (Texts{"unreachable:NoExecute", "unreachable:NoSchedule"}));
+
+    report("a", "Ready", "True");
+    pass_with(10s, {"a", "b"});
+    EXPECT_EQ(taints("a"), Texts{});
+}
+
+TEST_F(NodeLifecycleWorld, ANodeThatNeverReportsBecomesUnknownAfterALongerTime) {
+    run<NodeLifecycleController>();
+    add_node("a", "");
+    add_node("b", "True");
+    pass_with(55s, {"b"});
+    EXPECT_EQ(condition("a", "Ready").status, "");
+    pass_with(15s, {"b"});
+    EXPECT_EQ(condition("a", "Ready").status, "Unknown");
+    EXPECT_EQ(condition("a", "Ready").reason, "NodeStatusNeverUpdated");
+    EXPECT_EQ(condition("a", "Ready").message, "Kubelet never posted node status.");
+}
+
+TEST_F(NodeLifecycleWorld, NoExecuteTaintsAreSwappedAtOnceAndGivenSlowly) {
+    run<NodeLifecycleController>();
+    for (const char* name : {"a", "b", "c", "d"}) add_node(name, "True");
+    pass_with(10s, {"a", "b", "c", "d"});
+    report("a", "Ready", "False");
+    report("b", "Ready", "False");
+    const auto tainted = [&] {
+        return std::ranges::count_if(api.list<Node>(), [](const Node& node) { return has_taint(node, NotReadyTaint, NoExecute); });
+    };
+    pass_with(5s, {"a", "b", "c", "d"});
+    EXPECT_EQ(tainted(), 1);
+    pass_with(10s, {"a", "b", "c", "d"});
+    EXPECT_EQ(tainted(), 2);
+    pass_with(1min, {"b", "c", "d"});
+    EXPECT_EQ(taints("a"), (Texts{"unreachable:NoExecute", "unreachable:NoSchedule"}));
+    EXPECT_EQ(taints("b"), (Texts{"not-ready:NoExecute", "not-ready:NoSchedule"}));
+}
+
+TEST_F(NodeLifecycleWorld, NobodyIsEvictedWhenAllNodesAreLost) {
+    run<NodeLifecycleController>();
+    for (const char* name : {"a", "b"}) add_node(name, "True");
+    pass_with(10s, {"a", "b"});
+    pass_with(1min, {"b"});
+    EXPECT_EQ(taints("a"), (Texts{"unreachable:NoExecute", "unreachable:NoSchedule"}));
+    pass(2min);
+    EXPECT_EQ(taints("a"), Texts{"unreachable:NoSchedule"});
+    EXPECT_EQ(taints("b"), Texts{"unreachable:NoSchedule"});
+    report("b", "Ready", "True");
+    pass_with(10s, {"b"});
+    EXPECT_EQ(taints("a"), (Texts{"unreachable:NoExecute", "unreachable:NoSchedule"}));
+    EXPECT_EQ(taints("b"), Texts{});
+}
+
+TEST(ZoneState, CountsAndShareDecide) {
+    EXPECT_EQ(zone_state({.ready = 0, .not_ready = 1}, 0.55), ZoneState::FullDisruption);
+    EXPECT_EQ(zone_state({.ready = 1, .not_ready = 2}, 0.55), ZoneState::Normal);
+    EXPECT_EQ(zone_state({.ready = 2, .not_ready = 3}, 0.55), ZoneState::PartialDisruption);
+    EXPECT_EQ(zone_state({.ready = 3, .not_ready = 3}, 0.55), ZoneState::Normal);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "api/coordination_v1.h"
+#include "api/core_v1.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::controllers {
+
+/// When each node was last heard of, by the clock of this program: nodes' own clocks are only compared with themselves.
+class Heartbeats {
+public:
+    /// A renewed lease or a newer status counts as heard of now, and so does a node that was not known. `lease` may be nullptr.
+    void observe(const api::core::v1::Node& node, const api::coordination::v1::Lease* lease, MonotonicTime now);
+    /// Requires: the node was observed.
+    Duration silence(const std::string& node, MonotonicTime now) const { return now - seen_.at(node).heard; }
+    /// As if every node had been heard of now.
+    void forgive(MonotonicTime now);
+    void keep_only(const std::set<std::string>& nodes);
+
+private:
+    struct Seen {
+        MonotonicTime heard;
+        MicroTimestamp renewed;
+        Timestamp reported;
+    };
+    std::map<std::string, Seen> seen_;
+};
+
+/// Turns to Unknown the conditions that only a node's own kubelet can vouch for. False when they are so already.
+bool mark_silent(api::core::v1::Node& node, SystemTime now);
+
+}  // namespace porthole::controllers

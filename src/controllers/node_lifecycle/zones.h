@@ -1,0 +1,45 @@
+#pragma once
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::controllers {
+
+/// A region and zone, as nodes' labels name them; nodes without such labels make one zone together.
+std::string zone_of(const api::core::v1::Node& node);
+
+enum class ZoneState { Normal, PartialDisruption, FullDisruption };
+
+struct ZoneCount {
+    std::size_t ready = 0, not_ready = 0;
+    std::size_t nodes() const { return ready + not_ready; }
+};
+
+/// Partial from three nodes and a share of `threshold` on; full when none is ready.
+ZoneState zone_state(const ZoneCount& count, double threshold);
+
+/// The nodes of a zone whose pods are to be evicted, one after the other and not faster than a rate.
+class EvictionQueue {
+public:
+    /// Nodes a second; 0 stops.
+    void set_rate(double rate, MonotonicTime now);
+    void add(const std::string& node);
+    void remove(const std::string& node) { std::erase(nodes_, node); }
+    void clear() { nodes_.clear(); }
+    /// The next node, if its time has come.
+    std::optional<std::string> take(MonotonicTime now);
+    /// A node that was taken in vain: it is the next, soon.
+    void put_back(const std::string& node, MonotonicTime now);
+    /// Until take() yields the next; nullopt when nothing would change by waiting.
+    std::optional<Duration> wait(MonotonicTime now) const;
+
+private:
+    std::deque<std::string> nodes_;
+    double rate_ = 0;
+    MonotonicTime next_{};  ///< not before
+};
+
+}  // namespace porthole::controllers
