@@ -32,6 +32,8 @@ Task<> remove_node_rules(ProcessRunner& processes, const Cluster&) {
         (void)co_await processes.run({.arguments = {"nft", "delete", "table", "ip", table}});
     }
     (void)co_await processes.run({.arguments = {"ip", "link", "del", "cni0"}});
+    // The node network marks its routes with this protocol number.
+    (void)co_await processes.run({.arguments = {"ip", "route", "flush", "table", "all", "proto", "80"}});
     // The port-mapping plugin leaves its hooks and chains behind when the last pod goes.
     for (const std::vector<std::string>& words : {
              std::vector<std::string>{"-D", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "CNI-HOSTPORT-DNAT"},

@@ -38,7 +38,7 @@ class Recovery(ClusterCase):
         self.eventually(lambda: container_of(self.get("pod", "web"))["restartCount"] == 1, 30, "one restart")
         after = self.wait_ready("web")["status"]
         self.assertEqual(after["podIP"], before["podIP"])
-        self.assertEqual(container_of(after)["lastState"]["terminated"]["exitCode"], 137)
+        self.assertEqual(container_of({"status": after})["lastState"]["terminated"]["exitCode"], 137)
 
     def first_process(self, pod_name):
         """The pid, on the machine, of a container's first process: its cgroup is named for the container."""

@@ -1,4 +1,5 @@
-// What a client may send to the HTTP server on plain text: HTTP/1.1, or HTTP/2 behind its preface (first bit of the input).
+// What a client may send to the HTTP server on plain text: HTTP/1.1, or HTTP/2 behind its preface (first bit of the
+// input).
 #include "net/http_connection.h"
 #include "net_fuzz_peer.h"
 
