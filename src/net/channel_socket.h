@@ -6,13 +6,15 @@
 
 namespace porthole::net {
 
-/// Several streams in the messages of one WebSocket: a message's first byte (or digit, in the base64 variants) is the number
-/// of its channel. Protocols channel.k8s.io, v4 and v5; from v5 a channel can be ended by itself, before only all together.
+/// Several streams in the messages of one WebSocket: a message's first byte (or digit, in the base64 variants) is the
+/// number of its channel. Protocols channel.k8s.io, v4 and v5; from v5 a channel can be ended by itself, before only
+/// all together.
 class ChannelSocket : public std::enable_shared_from_this<ChannelSocket> {
 public:
     static constexpr std::size_t Channels = 5;
 
-    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
+    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket,
+                                                WebSocket::Role role);
     ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
 
     /// Requires: channel < Channels. What comes in for channels that were not made readable is discarded.

@@ -20,8 +20,8 @@ std::string seal_aes_gcm(std::string_view key, std::string_view plaintext, std::
 /// Error: Forbidden when the key, the context or any bit is not the same.
 Result<std::string> open_aes_gcm(std::string_view key, std::string_view sealed, std::string_view context);
 
-/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify, as
-/// tokens of other issuers need.
+/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify,
+/// as tokens of other issuers need.
 class JwsKey {
 public:
     enum class Kind { EcP256, Rsa };

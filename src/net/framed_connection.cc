@@ -3,7 +3,7 @@
 namespace porthole::net {
 namespace {
 
-constexpr std::size_t LargestBacklog = 128 << 10;  ///< bytes
+constexpr std::size_t LargestBacklog = 128 << 10;          ///< bytes
 constexpr auto LastOutputTime = std::chrono::seconds(30);  ///< for the peer to take what is left
 constexpr auto EndPatience = std::chrono::seconds(2);      ///< after that, for the peer to end too
 

@@ -37,7 +37,8 @@ protected:
     std::size_t backlog() const { return output_.size(); }
     /// Waits while much is waiting to be written. Error: Unavailable when the connection is over.
     Task<> wait_for_room();
-    /// Ends our direction once everything added has gone, and the connection when the peer does the same or after a while.
+    /// Ends our direction once everything added has gone, and the connection when the peer does the same or after a
+    /// while.
     void end_after_output();
 
 private:

@@ -29,8 +29,9 @@ enum class GrpcStatus {
     Unauthenticated = 16,
 };
 
-/// Both directions of the mapping; e.g. NotFound, AlreadyExists, Unavailable keep their names, DeadlineExceeded is Timeout,
-/// Unimplemented is MethodNotAllowed. The error's first cause is {"GrpcStatus", "<number>"} when it came from a peer.
+/// Both directions of the mapping; e.g. NotFound, AlreadyExists, Unavailable keep their names, DeadlineExceeded is
+/// Timeout, Unimplemented is MethodNotAllowed. The error's first cause is {"GrpcStatus", "<number>"} when it came from
+/// a peer.
 Error error_of_grpc(GrpcStatus status, std::string message);
 GrpcStatus grpc_of_reason(Reason reason);
 /// The status of an error that came from a peer; what grpc_of_reason() says for others.
@@ -55,8 +56,8 @@ public:
     GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr);
     ~GrpcChannel();
 
-    /// One message each way. Error: Timeout after `deadline`, Unavailable when the server cannot be reached, or what the
-    /// server's status means.
+    /// One message each way. Error: Timeout after `deadline`, Unavailable when the server cannot be reached, or what
+    /// the server's status means.
     Task<std::string> call(std::string method, std::string request, Duration deadline = std::chrono::minutes(2));
     /// One message there, any number back; without a deadline.
     Task<std::unique_ptr<GrpcStream>> open(std::string method, std::string request);

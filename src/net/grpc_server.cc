@@ -24,13 +24,20 @@ std::optional<Duration> parse_timeout(std::string_view text) {
         count = count * 10 + (c - '0');
     }
     switch (text.back()) {
-        case 'H': return std::chrono::hours(std::min<std::int64_t>(count, 100'000));
-        case 'M': return std::chrono::minutes(count);
-        case 'S': return std::chrono::seconds(count);
-        case 'm': return std::chrono::milliseconds(count);
-        case 'u': return std::chrono::microseconds(count);
-        case 'n': return std::chrono::nanoseconds(count);
-        default: return std::nullopt;
+        case 'H':
+            return std::chrono::hours(std::min<std::int64_t>(count, 100'000));
+        case 'M':
+            return std::chrono::minutes(count);
+        case 'S':
+            return std::chrono::seconds(count);
+        case 'm':
+            return std::chrono::milliseconds(count);
+        case 'u':
+            return std::chrono::microseconds(count);
+        case 'n':
+            return std::chrono::nanoseconds(count);
+        default:
+            return std::nullopt;
     }
 }
 
@@ -50,7 +57,9 @@ Result<std::string> only_message(std::string body) {
 
 }  // namespace
 
-void GrpcHandler::add(std::string method, Unary unary) { unary_.emplace(std::move(method), std::move(unary)); }
+void GrpcHandler::add(std::string method, Unary unary) {
+    unary_.emplace(std::move(method), std::move(unary));
+}
 
 void GrpcHandler::add_streaming(std::string method, Streaming streaming) {
     streaming_.emplace(std::move(method), std::move(streaming));

@@ -42,7 +42,7 @@ struct HttpRequest {
     std::string path;   ///< as sent (still percent-encoded), without the query
     std::string query;  ///< as sent, without "?"
     Headers headers;
-    std::string body;   ///< whole; a body over the server's limit is answered 413 before the handler sees it
+    std::string body;  ///< whole; a body over the server's limit is answered 413 before the handler sees it
     Peer peer;
     bool http2 = false;
 };

@@ -4,7 +4,9 @@
 
 namespace porthole::net {
 
-void Http1ClientConnection::watch(Callback lost) { watching_.start(watch_read(), std::move(lost)); }
+void Http1ClientConnection::watch(Callback lost) {
+    watching_.start(watch_read(), std::move(lost));
+}
 
 /// Ends when the server ends the connection or sends what nobody asked for.
 Task<> Http1ClientConnection::watch_read() {
@@ -19,7 +21,8 @@ Task<bool> Http1ClientConnection::take() {
     co_return watching_.result().error().reason == Reason::Cancelled;
 }
 
-Task<std::unique_ptr<Http1Parser>> Http1ClientConnection::exchange(std::string head, Bytes body, bool no_body, bool& answered) {
+Task<std::unique_ptr<Http1Parser>> Http1ClientConnection::exchange(std::string head, Bytes body, bool no_body,
+                                                                   bool& answered) {
     constexpr std::size_t LargestJoin = 64 << 10;
     const bool joined = body->size() <= LargestJoin;
     if (joined) head += *body;

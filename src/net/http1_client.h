@@ -7,11 +7,12 @@
 
 namespace porthole::net {
 
-/// A connection of an HTTP/1.1 client between two requests. While it waits it is watched, so that one which the server has
-/// ended is not used again.
+/// A connection of an HTTP/1.1 client between two requests. While it waits it is watched, so that one which the server
+/// has ended is not used again.
 class Http1ClientConnection {
 public:
-    Http1ClientConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)), watching_(loop) {}
+    Http1ClientConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream)
+        : stream_(std::move(stream)), watching_(loop) {}
 
     void watch(Callback lost);
     /// Ends the watch. Yields whether the connection may be used. Waits even if the caller is cancelled.

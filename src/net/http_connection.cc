@@ -64,7 +64,8 @@ Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Pee
                         std::shared_ptr<const TlsServerContext> tls, HttpHandler& handler, const HttpLimits& limits) {
     std::string protocol;
     if (tls) {
-        CO_TRY(auto connection, co_await with_timeout(tls_accept(std::move(stream), tls), limits.handshake_time, "TLS handshake"));
+        CO_TRY(auto connection,
+               co_await with_timeout(tls_accept(std::move(stream), tls), limits.handshake_time, "TLS handshake"));
         stream = std::move(connection.stream);
         peer.certificate = std::move(connection.certificate);
         protocol = std::move(connection.protocol);

@@ -10,16 +10,16 @@ namespace porthole::net {
 
 /// What a server allows a peer: against slow, greedy and vanished ones.
 struct HttpLimits {
-    std::size_t body_limit = 3 << 20;                     ///< bytes of one request
-    std::uint32_t header_limit = 64 << 10;                ///< bytes of one request
-    std::uint32_t concurrent_streams = 250;               ///< HTTP/2 requests of one connection at a time
-    std::size_t buffered_bodies = 64 << 20;               ///< bytes of all unfinished requests of one connection
+    std::size_t body_limit = 3 << 20;        ///< bytes of one request
+    std::uint32_t header_limit = 64 << 10;   ///< bytes of one request
+    std::uint32_t concurrent_streams = 250;  ///< HTTP/2 requests of one connection at a time
+    std::size_t buffered_bodies = 64 << 20;  ///< bytes of all unfinished requests of one connection
     Duration handshake_time = std::chrono::seconds(10);
-    Duration header_time = std::chrono::seconds(30);      ///< from a request's first byte to the end of its head
-    Duration body_time = std::chrono::seconds(60);        ///< without any byte of the body
-    Duration idle_time = std::chrono::seconds(120);       ///< between requests
-    Duration write_time = std::chrono::seconds(60);       ///< for the peer to take what is sent
-    Duration ping_time = std::chrono::seconds(30);        ///< of HTTP/2 silence before a ping; as long again ends it
+    Duration header_time = std::chrono::seconds(30);  ///< from a request's first byte to the end of its head
+    Duration body_time = std::chrono::seconds(60);    ///< without any byte of the body
+    Duration idle_time = std::chrono::seconds(120);   ///< between requests
+    Duration write_time = std::chrono::seconds(60);   ///< for the peer to take what is sent
+    Duration ping_time = std::chrono::seconds(30);    ///< of HTTP/2 silence before a ping; as long again ends it
 };
 
 /// Serves one connection until either side ends it: TLS if there is a context, then HTTP/1.1 or HTTP/2 as ALPN (or the

@@ -30,7 +30,9 @@ std::string to_hex(const unsigned char* bytes, unsigned count) {
     return hex;
 }
 
-int no_password(char*, int, int, void*) { return 0; }
+int no_password(char*, int, int, void*) {
+    return 0;
+}
 
 }  // namespace
 

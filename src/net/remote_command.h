@@ -12,9 +12,9 @@ struct RemoteCommandOptions {
     bool tty = false;  ///< then there are resize messages, and no stream of errors
 };
 
-/// One exec or attach connection, whatever carries it: SPDY/3.1 with the protocols v1 to v4, WebSocket with v1, v4 and v5 and
-/// their base64 variants. The server reads input and resize and writes the others; the client the other way round.
-/// Streams that were not asked for (or that the protocol lacks) are null. Destroying it drops the connection.
+/// One exec or attach connection, whatever carries it: SPDY/3.1 with the protocols v1 to v4, WebSocket with v1, v4 and
+/// v5 and their base64 variants. The server reads input and resize and writes the others; the client the other way
+/// round. Streams that were not asked for (or that the protocol lacks) are null. Destroying it drops the connection.
 class RemoteCommand {
 public:
     virtual ~RemoteCommand() = default;
@@ -36,10 +36,10 @@ std::string remote_command_status(int version, const Result<int>& exit_code);
 /// The other way round. Error: what the status says, Unavailable if it is cut off.
 Result<int> parse_remote_command_status(int version, const std::string& status);
 
-/// Server: answers the upgrade (GET or POST) and waits for the streams. Error: BadRequest or Forbidden with nothing sent yet
-/// when the request is no upgrade or offers no known protocol; Timeout when the client opens too few streams.
-Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
-                                                           RemoteCommandOptions options);
+/// Server: answers the upgrade (GET or POST) and waits for the streams. Error: BadRequest or Forbidden with nothing
+/// sent yet when the request is no upgrade or offers no known protocol; Timeout when the client opens too few streams.
+Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request,
+                                                           HttpResponder& responder, RemoteCommandOptions options);
 /// Server: writes the status, ends every stream and closes.
 Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code);
 
@@ -48,11 +48,12 @@ Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code);
 Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, HttpClient& client, std::string target,
                                                             RemoteCommandOptions options, int highest_version = 4);
 /// Client over WebSocket with v5.
-Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client, std::string target,
+Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client,
+                                                                         std::string target,
                                                                          RemoteCommandOptions options);
 
-/// Carries one connection on to another (a node's, between its API and the container runtime) until the command has ended or
-/// either side goes; then closes both.
+/// Carries one connection on to another (a node's, between its API and the container runtime) until the command has
+/// ended or either side goes; then closes both.
 Task<> bridge_remote_commands(EventLoop& loop, RemoteCommand& server_side, RemoteCommand& client_side);
 
 }  // namespace porthole::net

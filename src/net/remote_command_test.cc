@@ -32,7 +32,8 @@ Task<std::string> read_some(ByteStream& stream, std::size_t count) {
     std::string all;
     std::array<char, 1000> buffer;
     while (all.size() < count) {
-        CO_TRY(const std::size_t got, co_await stream.read(std::span(buffer).first(std::min(buffer.size(), count - all.size()))));
+        CO_TRY(const std::size_t got,
+               co_await stream.read(std::span(buffer).first(std::min(buffer.size(), count - all.size()))));
         if (got == 0) break;
         all.append(buffer.data(), got);
     }
@@ -57,7 +58,8 @@ struct InMemory : testing::Test {
 struct WebSockets : InMemory {
     std::pair<std::unique_ptr<WebSocket>, std::unique_ptr<WebSocket>> pair() {
         auto [a, b] = make_memory_stream_pair();
-        return {WebSocket::over(loop, std::move(a), WebSocket::Role::Server, ""), WebSocket::over(loop, std::move(b), WebSocket::Role::Client, "")};
+        return {WebSocket::over(loop, std::move(a), WebSocket::Role::Server, ""),
+                WebSocket::over(loop, std::move(b), WebSocket::Role::Client, "")};
     }
     /// A server whose peer sends raw bytes.
     std::pair<std::unique_ptr<WebSocket>, std::unique_ptr<ByteStream>> raw() {
@@ -128,7 +130,8 @@ TEST_F(WebSockets, ReportALostConnection) {
 struct Spdy : InMemory {
     std::pair<std::unique_ptr<SpdySession>, std::unique_ptr<SpdySession>> pair() {
         auto [a, b] = make_memory_stream_pair();
-        return {SpdySession::over(loop, std::move(a), SpdySession::Role::Server), SpdySession::over(loop, std::move(b), SpdySession::Role::Client)};
+        return {SpdySession::over(loop, std::move(a), SpdySession::Role::Server),
+                SpdySession::over(loop, std::move(b), SpdySession::Role::Client)};
     }
 };
 
@@ -183,8 +186,9 @@ TEST_F(Spdy, HoldsBackAWriterWhoseReaderIsSlow) {
 }
 
 TEST_F(Spdy, EndsOnNonsense) {
-    for (const std::string& input : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\x80\x03\0\x01\x01\0\0\x0c", 8) + std::string(12, 'z'),
-                                     std::string("\x80\x03\0\x01\0\xff\xff\xff", 8), std::string("\x80\x02\0\x06\0\0\0\x04\0\0\0\x01", 12)}) {
+    for (const std::string& input :
+         {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\x80\x03\0\x01\x01\0\0\x0c", 8) + std::string(12, 'z'),
+          std::string("\x80\x03\0\x01\0\xff\xff\xff", 8), std::string("\x80\x02\0\x06\0\0\0\x04\0\0\0\x01", 12)}) {
         auto [a, b] = make_memory_stream_pair();
         const auto server = SpdySession::over(loop, std::move(a), SpdySession::Role::Server);
         run(b->write(input));
@@ -242,7 +246,9 @@ struct Streaming : InMemory, HttpHandler {
     std::string answer;
 
 private:
-    Task<> serve(std::unique_ptr<ByteStream> stream) { return serve_http1(loop, std::move(stream), {}, *this, limits, ""); }
+    Task<> serve(std::unique_ptr<ByteStream> stream) {
+        return serve_http1(loop, std::move(stream), {}, *this, limits, "");
+    }
 
     /// Echoes its input, tells its terminal's sizes, exits with 3.
     Task<> run_command(RemoteCommand& command) {
@@ -275,7 +281,8 @@ constexpr char FailureThree[] =
     R"({"metadata":{},"status":"Failure","message":"command terminated with non-zero exit code: exit status 3","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}})";
 
 Task<> exec_over_spdy(Streaming& test, std::string protocols, std::string chosen, std::string status) {
-    CO_TRY(auto stream, co_await test.upgrade("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n" + protocols));
+    CO_TRY(auto stream,
+           co_await test.upgrade("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n" + protocols));
     EXPECT_TRUE(test.answer.starts_with("HTTP/1.1 101")) << test.answer;
     EXPECT_NE(test.answer.find(chosen), std::string::npos) << test.answer;
     const auto session = SpdySession::over(test.loop, std::move(stream), SpdySession::Role::Client);
@@ -309,7 +316,8 @@ struct MemoryCommand final : RemoteCommand {
     Task<> wait_over() override { return over.wait(); }
 
     static void connect(MemoryCommand& server, MemoryCommand& client) {
-        for (auto member : {&RemoteCommand::input, &RemoteCommand::output, &RemoteCommand::errors, &RemoteCommand::status}) {
+        for (auto member :
+             {&RemoteCommand::input, &RemoteCommand::output, &RemoteCommand::errors, &RemoteCommand::status}) {
             std::tie(server.*member, client.*member) = make_memory_stream_pair();
         }
     }
@@ -360,14 +368,19 @@ Task<std::string> messages_until_end(WebSocket& socket) {
         CO_TRY(const auto message, co_await socket.receive());
         if (!message) co_return all;
         const auto channel = static_cast<unsigned char>(message->data[0]);
-        all += "[" + (channel < 10 ? std::to_string(channel) : message->data.substr(0, 1)) + ":" + message->data.substr(1) + "]";
+        all += "[" + (channel < 10 ? std::to_string(channel) : message->data.substr(0, 1)) + ":" +
+               message->data.substr(1) + "]";
     }
 }
 
 Task<std::unique_ptr<WebSocket>> websocket(Streaming& test, std::string protocol) {
-    CO_TRY(auto stream, co_await test.upgrade("GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
-                                              "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: other, " + protocol + "\r\n"));
-    EXPECT_NE(test.answer.find("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos) << test.answer;
+    CO_TRY(auto stream,
+           co_await test.upgrade(
+               "GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+               "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: other, " +
+               protocol + "\r\n"));
+    EXPECT_NE(test.answer.find("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos)
+        << test.answer;
     EXPECT_NE(test.answer.find("sec-websocket-protocol: " + protocol + "\r\n"), std::string::npos) << test.answer;
     co_return WebSocket::over(test.loop, std::move(stream), WebSocket::Role::Client, protocol);
 }
@@ -395,7 +408,9 @@ Task<> exec_over_base64(Streaming& test) {
     co_return {};
 }
 
-TEST_F(Streaming, ExecOverWebSocketInBase64) { run(exec_over_base64(*this)); }
+TEST_F(Streaming, ExecOverWebSocketInBase64) {
+    run(exec_over_base64(*this));
+}
 
 Task<> refused(Streaming& test, std::string head, std::string answer) {
     CO_CHECK(co_await test.upgrade(head));
@@ -405,9 +420,13 @@ Task<> refused(Streaming& test, std::string head, std::string answer) {
 
 TEST_F(Streaming, RefusesWhatIsNoUpgrade) {
     run(refused(*this, "GET /exec HTTP/1.1\r\n", "HTTP/1.1 400"));
-    run(refused(*this, "POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v9\r\nContent-Length: 0\r\n", "HTTP/1.1 403"));
-    run(refused(*this, "GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a\r\n"
-                       "Sec-WebSocket-Protocol: v9\r\n", "HTTP/1.1 400"));
+    run(refused(*this,
+                "POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v9\r\nContent-Length: 0\r\n",
+                "HTTP/1.1 403"));
+    run(refused(*this,
+                "GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a\r\n"
+                "Sec-WebSocket-Protocol: v9\r\n",
+                "HTTP/1.1 400"));
     options = {};
     run(refused(*this, "POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n", "HTTP/1.1 400"));
 }
@@ -426,7 +445,8 @@ Task<> forward_twice(Streaming& test, std::unique_ptr<ByteStream> bytes) {
 }
 
 Task<> forward_over_spdy(Streaming& test) {
-    CO_TRY(auto stream, co_await test.upgrade("POST /pf HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\nX-Stream-Protocol-Version: portforward.k8s.io\r\n"));
+    CO_TRY(auto stream, co_await test.upgrade("POST /pf HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: "
+                                              "0\r\nX-Stream-Protocol-Version: portforward.k8s.io\r\n"));
     co_return co_await forward_twice(test, std::move(stream));
 }
 
@@ -446,7 +466,10 @@ TEST_F(Streaming, PortForwardTunnelledInAWebSocket) {
 }
 
 TEST(RemoteCommandStatus, IsReadThroughEscapes) {
-    EXPECT_EQ(parse_remote_command_status(4, R"({"metadata":{},"status":"Failure","message":"exec: \"\u003ca\u003e\" failed","code":500})").error().message,
+    EXPECT_EQ(parse_remote_command_status(
+                  4, R"({"metadata":{},"status":"Failure","message":"exec: \"\u003ca\u003e\" failed","code":500})")
+                  .error()
+                  .message,
               "exec: \"<a>\" failed");
 }
 
@@ -454,7 +477,10 @@ TEST(RemoteCommandStatus, IsReadBack) {
     for (const int version : {4, 5}) {
         EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, 0)).value(), 0);
         EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, 137)).value(), 137);
-        EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, Error(Reason::NotFound, "no such container"))).error().message,
+        EXPECT_EQ(parse_remote_command_status(
+                      version, remote_command_status(version, Error(Reason::NotFound, "no such container")))
+                      .error()
+                      .message,
                   "no such container");
         EXPECT_EQ(parse_remote_command_status(version, "").error().reason, Reason::Unavailable);
     }

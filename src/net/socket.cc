@@ -96,9 +96,9 @@ private:
     }
     void wait() {
         socket_->async_wait(Socket::wait_write, bound([this](const error_code& error) {
-            if (error) return complete(failure(error));
-            start();
-        }));
+                                if (error) return complete(failure(error));
+                                start();
+                            }));
     }
     SocketPointer socket_;
     std::string_view bytes_;
@@ -160,7 +160,9 @@ Peer peer_of(const tcp::socket& socket) {
     }
     return {address.to_string(), endpoint.port(), std::nullopt};
 }
-Peer peer_of(const Local::socket&) { return {}; }
+Peer peer_of(const Local::socket&) {
+    return {};
+}
 
 template <class Protocol>
 class Accept final : public SocketOperation<Accepted> {
@@ -248,9 +250,8 @@ public:
 
 private:
     void start() override {
-        socket_.async_connect(endpoint_, bound([this](const error_code& error) {
-            complete(error ? failure(error) : Result<void>());
-        }));
+        socket_.async_connect(
+            endpoint_, bound([this](const error_code& error) { complete(error ? failure(error) : Result<void>()); }));
     }
     Socket& socket_;
     Socket::endpoint_type endpoint_;

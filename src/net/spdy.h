@@ -24,12 +24,13 @@ public:
     static std::unique_ptr<SpdySession> over(EventLoop& loop, std::unique_ptr<ByteStream> connection, Role role);
     virtual ~SpdySession() = default;
 
-    /// The next stream that the peer opens (it is accepted at once), or nullopt when the session is over. Error: Cancelled.
+    /// The next stream that the peer opens (it is accepted at once), or nullopt when the session is over. Error:
+    /// Cancelled.
     virtual Task<std::optional<std::unique_ptr<SpdyStream>>> accept() = 0;
     /// Opens a stream; it may be written to at once. Error: Unavailable when the session is over.
     virtual Task<std::unique_ptr<SpdyStream>> open(Headers headers) = 0;
-    /// Ends the session: what was written goes out first. Returns at once; it goes on by itself until the peer ends too or
-    /// two seconds have passed, even if this object is destroyed.
+    /// Ends the session: what was written goes out first. Returns at once; it goes on by itself until the peer ends too
+    /// or two seconds have passed, even if this object is destroyed.
     virtual void close() = 0;
     /// Waits until the session is over. Error: Cancelled.
     virtual Task<> wait_over() = 0;

@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+
 namespace porthole::net {
 namespace {
 
@@ -9,27 +11,35 @@ void append_number(std::string& bytes, std::size_t number) {
     for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
 }
 
-/// The preset dictionary of SPDY/3: header words behind their lengths, then common values. 1423 bytes, Adler-32 0xe3c6a7c2.
+/// The preset dictionary of SPDY/3: header words behind their lengths, then common values. 1423 bytes, Adler-32
+/// 0xe3c6a7c2.
 const std::string& dictionary() {
     static const std::string bytes = [] {
-        constexpr std::string_view Words[] = {
-            "options", "head", "post", "put", "delete", "trace", "accept", "accept-charset", "accept-encoding", "accept-language",
-            "accept-ranges", "age", "allow", "authorization", "cache-control", "connection", "content-base", "content-encoding",
-            "content-language", "content-length", "content-location", "content-md5", "content-range", "content-type", "date",
-            "etag", "expect", "expires", "from", "host", "if-match", "if-modified-since", "if-none-match", "if-range",
-            "if-unmodified-since", "last-modified", "location", "max-forwards", "pragma", "proxy-authenticate",
-            "proxy-authorization", "range", "referer", "retry-after", "server", "te", "trailer", "transfer-encoding", "upgrade",
-            "user-agent", "vary", "via", "warning", "www-authenticate", "method", "get", "status", "200 OK", "version",
-            "HTTP/1.1", "url", "public", "set-cookie", "keep-alive", "origin"};
+        std::string_view words =
+            "options,head,post,put,delete,trace,accept,accept-charset,accept-encoding,accept-language,"
+            "accept-ranges,age,allow,authorization,cache-control,connection,content-base,content-encoding,"
+            "content-language,content-length,content-location,content-md5,content-range,content-type,date,"
+            "etag,expect,expires,from,host,if-match,if-modified-since,if-none-match,if-range,"
+            "if-unmodified-since,last-modified,location,max-forwards,pragma,proxy-authenticate,"
+            "proxy-authorization,range,referer,retry-after,server,te,trailer,transfer-encoding,upgrade,"
+            "user-agent,vary,via,warning,www-authenticate,method,get,status,200 OK,version,HTTP/1.1,url,"
+            "public,set-cookie,keep-alive,origin";
         constexpr std::string_view Values =
-            "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative "
-            "Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal "
-            "Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec 00:00:00 Mon, "
-            "Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/"
-            "xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,"
+            "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 "
+            "Non-Authoritative "
+            "Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not "
+            "Found500 Internal "
+            "Server Error501 Not Implemented503 Service UnavailableJan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec "
+            "00:00:00 Mon, "
+            "Tue, Wed, Thu, Fri, Sat, Sun, "
+            "GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/"
+            "xhtml+xml,text/plain,text/"
+            "javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,"
             "enq=0.";
         std::string all;
-        for (const std::string_view word : Words) {
+        while (!words.empty()) {
+            const std::string_view word = words.substr(0, words.find(','));
+            words.remove_prefix(std::min(words.size(), word.size() + 1));
             append_number(all, word.size());
             all += word;
         }
@@ -38,7 +48,9 @@ const std::string& dictionary() {
     return bytes;
 }
 
-const Bytef* octets(std::string_view bytes) { return reinterpret_cast<const Bytef*>(bytes.data()); }
+const Bytef* octets(std::string_view bytes) {
+    return reinterpret_cast<const Bytef*>(bytes.data());
+}
 
 /// Cuts numbers and texts off the front of a block.
 class BlockReader {
@@ -96,7 +108,9 @@ SpdyHeaderWriter::SpdyHeaderWriter() : zlib_(std::make_unique<Zlib>()) {
     deflateSetDictionary(&zlib_->stream, octets(dictionary()), static_cast<uInt>(dictionary().size()));
 }
 
-SpdyHeaderWriter::~SpdyHeaderWriter() { deflateEnd(&zlib_->stream); }
+SpdyHeaderWriter::~SpdyHeaderWriter() {
+    deflateEnd(&zlib_->stream);
+}
 
 std::string SpdyHeaderWriter::write(const Headers& headers) {
     std::string block;
@@ -122,8 +136,12 @@ struct SpdyHeaderReader::Zlib {
     z_stream stream{};
 };
 
-SpdyHeaderReader::SpdyHeaderReader() : zlib_(std::make_unique<Zlib>()) { CHECK(inflateInit(&zlib_->stream) == Z_OK); }
-SpdyHeaderReader::~SpdyHeaderReader() { inflateEnd(&zlib_->stream); }
+SpdyHeaderReader::SpdyHeaderReader() : zlib_(std::make_unique<Zlib>()) {
+    CHECK(inflateInit(&zlib_->stream) == Z_OK);
+}
+SpdyHeaderReader::~SpdyHeaderReader() {
+    inflateEnd(&zlib_->stream);
+}
 
 Result<Headers> SpdyHeaderReader::read(std::string_view block) {
     z_stream& stream = zlib_->stream;

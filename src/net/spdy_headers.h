@@ -23,7 +23,8 @@ public:
     SpdyHeaderReader();
     ~SpdyHeaderReader();
     SpdyHeaderReader(const SpdyHeaderReader&) = delete;
-    /// Names in lower case; several values of a name become several fields. Error: BadRequest, and the reader is of no more use.
+    /// Names in lower case; several values of a name become several fields. Error: BadRequest, and the reader is of no
+    /// more use.
     Result<Headers> read(std::string_view block);
 
 private:

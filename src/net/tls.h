@@ -9,13 +9,13 @@ namespace porthole::net {
 struct TlsServerOptions {
     std::string certificate_pem;  ///< the server's chain
     std::string key_pem;
-    std::string client_ca_pem;    ///< certificates of clients are asked for and verified against these; "" asks for none
+    std::string client_ca_pem;  ///< certificates of clients are asked for and verified against these; "" asks for none
 };
 
 /// TLS 1.2 and 1.3 with ALPN h2 and http/1.1. Thread-safe.
 ///
-/// A client whose certificate does not verify is let in without an identity: the request is then answered 401, which says
-/// more than a broken handshake.
+/// A client whose certificate does not verify is let in without an identity: the request is then answered 401, which
+/// says more than a broken handshake.
 class TlsServerContext {
 public:
     virtual ~TlsServerContext() = default;
@@ -31,7 +31,7 @@ struct TlsClientOptions {
     std::string ca_pem;           ///< "" means the system's roots
     std::string certificate_pem;  ///< "" for none
     std::string key_pem;
-    std::string server_name;      ///< "" means the endpoint's host
+    std::string server_name;  ///< "" means the endpoint's host
     bool insecure_skip_verify = false;
 };
 

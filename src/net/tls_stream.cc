@@ -11,8 +11,9 @@
 namespace porthole::net {
 namespace {
 
-/// The engine and what it stands on. OpenSSL works on two memory buffers; the coroutines below carry bytes between those
-/// and the lower stream, so that TLS needs nothing of its lower stream but ByteStream. Shared by tasks that wait in it.
+/// The engine and what it stands on. OpenSSL works on two memory buffers; the coroutines below carry bytes between
+/// those and the lower stream, so that TLS needs nothing of its lower stream but ByteStream. Shared by tasks that wait
+/// in it.
 struct TlsState {
     TlsState(std::unique_ptr<ByteStream> lower, SslPointer ssl, std::string label)
         : lower(std::move(lower)), ssl(std::move(ssl)), label(std::move(label)) {
@@ -198,7 +199,8 @@ Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_p
     std::string offered;
     for (const std::string& protocol : protocols) offered += static_cast<char>(protocol.size()) + protocol;
     if (!offered.empty()) {
-        SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()), static_cast<unsigned>(offered.size()));
+        SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()),
+                            static_cast<unsigned>(offered.size()));
     }
     co_return co_await finish_handshake(std::move(state));
 }

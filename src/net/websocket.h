@@ -17,7 +17,8 @@ public:
     static constexpr std::size_t LargestMessage = 4 << 20;  ///< bytes; a larger one ends the connection (code 1009)
 
     /// `protocol` is what was negotiated; kept for protocol().
-    static std::unique_ptr<WebSocket> over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role, std::string protocol);
+    static std::unique_ptr<WebSocket> over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role,
+                                           std::string protocol);
     virtual ~WebSocket() = default;
 
     virtual const std::string& protocol() const = 0;
@@ -27,14 +28,14 @@ public:
     virtual Task<> send(WebSocketMessage message) = 0;
     /// Sends a ping; the answer is not waited for.
     virtual void ping() = 0;
-    /// Begins to close; what was sent before goes out first. Returns at once: the connection goes on by itself until the peer
-    /// has answered or two seconds have passed, even if this object is destroyed.
+    /// Begins to close; what was sent before goes out first. Returns at once: the connection goes on by itself until
+    /// the peer has answered or two seconds have passed, even if this object is destroyed.
     virtual void close(std::uint16_t code, std::string_view reason) = 0;
 };
 
 bool is_websocket_request(const HttpRequest& request);
-/// Answers the upgrade with the first protocol of the request that is in `protocols`. Error: BadRequest, with nothing sent yet,
-/// if the request is no good handshake or offers none of them.
+/// Answers the upgrade with the first protocol of the request that is in `protocols`. Error: BadRequest, with nothing
+/// sent yet, if the request is no good handshake or offers none of them.
 Task<std::unique_ptr<WebSocket>> accept_websocket(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
                                                   std::vector<std::string> protocols);
 
