@@ -139,6 +139,8 @@ TEST_F(Watches, SendBookmarksEveryMinuteAndEndInTime) {
     EXPECT_EQ(events.next(std::chrono::seconds(59)), "");
     EXPECT_EQ(events.next(std::chrono::seconds(2)), "BOOKMARK");
     EXPECT_EQ(events.last.string_at({"object", "kind"}), "ConfigMap");
+    post(ConfigMaps, config_map("a"));
+    EXPECT_EQ(events.next(), "ADDED a") << "a bookmark loses nothing";
     EXPECT_EQ(events.next(std::chrono::seconds(40)), "BOOKMARK") << "one more before the end";
     EXPECT_EQ(events.next(), "END");
 }

@@ -224,6 +224,15 @@ TEST_F(Verbs, EndsANamespaceOnlyWhenItsFinalizersAreGone) {
     EXPECT_EQ(remove("/api/v1/namespaces/default").code, 403);
 }
 
+TEST_F(Verbs, RefuseSubresourcesAndVerbsThatAreNotServed) {
+    post(Pods, pod("p"));
+    EXPECT_EQ(get(std::string(Pods) + "/p/colour").code, 404);
+    EXPECT_EQ(remove(std::string(Pods) + "/p/status").code, 405);
+    EXPECT_EQ(post(std::string(Pods) + "/p", pod("p")).code, 405);
+    EXPECT_EQ(call("GET", "/api/v1/namespaces/default/bindings").code, 405);
+    EXPECT_EQ(get("/api/v1/namespaces/default/nodes").code, 404);
+}
+
 TEST_F(Verbs, ServeStableVersionsOnly) {
     EXPECT_EQ(get("/apis/resource.k8s.io/v1/deviceclasses").code, 200);
     EXPECT_EQ(get("/apis/resource.k8s.io/v1beta1/deviceclasses").code, 404);

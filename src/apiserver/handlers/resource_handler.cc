@@ -1,5 +1,7 @@
 #include "apiserver/handlers/resource_handler.h"
 
+#include <algorithm>
+
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
@@ -14,6 +16,15 @@ std::string manager_name(const RequestContext& context, const WriteOptions& opti
     std::string_view agent = context.request.headers.get("user-agent");
     agent = agent.substr(0, agent.find('/'));
     return agent.empty() ? "unknown" : std::string(agent.substr(0, 128));
+}
+
+/// Whether the kind has the subresource, and the verb.
+Result<void> check_served(const schema::Kind& kind, const RequestInfo& info) {
+    if (info.subresource.empty()) return kind.has_verb(info.verb) ? Result<void>() : verb_not_supported(kind, info.verb);
+    const schema::Subresource* subresource = kind.find_subresource(info.subresource);
+    if (!subresource) return no_such_resource();
+    if (std::ranges::find(subresource->verbs, info.verb) == subresource->verbs.end()) return method_not_allowed();
+    return {};
 }
 
 }  // namespace
@@ -53,6 +64,7 @@ WriteRequest ResourceHandler::write_request(RequestContext& context, const Resou
 
 Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource) {
     const std::string& verb = context.info.verb;
+    CO_CHECK(check_served(*resource.kind, context.info));
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
     if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces") co_return no_such_resource();
