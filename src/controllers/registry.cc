@@ -2,6 +2,7 @@
 
 #include "controllers/certificates/approver.h"
 #include "controllers/certificates/signer.h"
+#include "controllers/daemonset/daemon_set.h"
 #include "controllers/deployment/deployment.h"
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
@@ -43,6 +44,7 @@ std::vector<Registration> all_controllers() {
         controller<CertificateApprover>("certificate-approver"),
         controller<CertificateCleaner>("certificate-cleaner"),
         {"certificate-signer", make_signer},
+        controller<DaemonSetController>("daemon-set"),
         controller<DeploymentController>("deployment"),
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),

@@ -1,0 +1,43 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/apps_v1.h"
+#include "client/client.h"
+#include "controllers/framework/owner.h"
+#include "schema/value.h"
+
+namespace porthole::controllers {
+
+/// A pod template as history keeps it: {"spec":{"template":{…,"$patch":"replace"}}}, ready to be applied to its owner.
+schema::Value template_data(const api::core::v1::PodTemplateSpec& pod_template);
+/// The template in such data. Error: BadRequest.
+Result<api::core::v1::PodTemplateSpec> template_of(const api::apps::v1::ControllerRevision& revision);
+
+inline constexpr const char* RevisionHashLabel = "controller-revision-hash";
+
+/// The history of one owner: every template its pods were ever made from, within limits.
+class RevisionHistory {
+public:
+    using ControllerRevision = api::apps::v1::ControllerRevision;
+
+    /// `revisions` are the owner's, in any order. Requires: `owner` outlives the history.
+    RevisionHistory(client::Client& client, Owner owner, std::vector<ControllerRevision> revisions);
+
+    const std::vector<ControllerRevision>& revisions() const { return revisions_; }  ///< oldest first
+    const ControllerRevision* find(const std::string& name) const;
+    /// The revision that holds `wanted.data`: one that is there becomes the newest, else `wanted` is made under its name.
+    /// Error: AlreadyExists when another object has the name and other data.
+    Task<ControllerRevision> ensure(ControllerRevision wanted);
+    /// Removes the oldest of those that `is_live` is false for, beyond `limit`.
+    Task<> truncate(std::size_t limit, const std::function<bool(const ControllerRevision&)>& is_live);
+
+private:
+    client::Client& client_;
+    Owner owner_;
+    std::vector<ControllerRevision> revisions_;
+};
+
+}  // namespace porthole::controllers
