@@ -376,6 +376,17 @@ TEST_F(KubeletTest, AnUnreachableRuntimeMakesTheNodeNotReadyAndPodsWait) {
     EXPECT_TRUE(until([&] { return ready("p") && condition().status == "True"; }));
 }
 
+TEST_F(KubeletTest, AFullDiskIsToldAndPodsStartOnceThereIsRoom) {
+    loop.advance(5s);
+    files.fail_writes(true);
+    add("p", OneContainer);
+    loop.advance(10s);
+    EXPECT_EQ(waiting("p"), "ContainerCreating");
+    EXPECT_THAT(events("FailedToMakePodDataDirectories"), Contains(HasSubstr("No space left on device")));
+    files.fail_writes(false);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
 TEST_F(KubeletTest, PodsWaitForTheNetwork) {
     runtime.network_ready = false;
     loop.advance(10s);

@@ -91,10 +91,23 @@ Duration PodWorker::retry_delay() {
 }
 
 Task<> PodWorker::refresh() {
-    CO_TRY(state_, co_await services_.reader.read(pod_->metadata.uid));
-    services_.probes.observe(pod_, state_);
+    auto state = co_await services_.reader.read(pod_->metadata.uid);
+    if (!state) {
+        if (state.error().reason != Reason::Cancelled)
+            services_.events.warning(reference_to(*pod_), "FailedSync", "error determining status: " + state.error().message);
+        co_return std::move(state).error();
+    }
+    state_ = std::move(*state);
+    const std::vector<std::string> addresses = pod_addresses();
+    services_.probes.observe(pod_, state_, addresses.empty() ? pod_->status.pod_ip : addresses.front());
     report();
     co_return {};
+}
+
+std::vector<std::string> PodWorker::pod_addresses() const {
+    const cri::PodSandboxStatus* sandbox = state_.ready_sandbox();
+    if (!sandbox) return {};
+    return pod_->spec.host_network ? services_.node.host_addresses : addresses_of(*sandbox);
 }
 
 void PodWorker::report() { services_.statuses.set(*pod_, status_now()); }
@@ -195,9 +208,19 @@ Task<> PodWorker::prepare() {
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    CO_CHECK(services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
-                                      linux_resources(pod_requests(*pod_), pod_limits(*pod_))));
-    CO_CHECK(services_.files.create_directories(services_.volumes.pod_directory(pod_->metadata.uid), 0750));
+    const auto cgroup = services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
+                                                 linux_resources(pod_requests(*pod_), pod_limits(*pod_)));
+    if (!cgroup) {
+        services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
+                                 "unable to ensure pod container exists: " + cgroup.error().message);
+        co_return cgroup.error();
+    }
+    const auto directory = services_.files.create_directories(services_.volumes.pod_directory(pod_->metadata.uid), 0750);
+    if (!directory) {
+        services_.events.warning(reference_to(*pod_), "FailedToMakePodDataDirectories",
+                                 "error making pod data directories: " + directory.error().message);
+        co_return directory.error();
+    }
     auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
     if (!volumes) {
         if (volumes.error().reason != Reason::Cancelled)
@@ -254,7 +277,11 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
                                            .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
                                            .hostname = hostname_,
                                            .dns = dns.config});
-    CO_CHECK(services_.files.create_directories(sandbox_config_.log_directory, 0755));
+    const auto logs = services_.files.create_directories(sandbox_config_.log_directory, 0755);
+    if (!logs) {
+        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + logs.error().message);
+        co_return logs.error();
+    }
     cri::RunPodSandboxRequest request;
     request.config = sandbox_config_;
     auto handler = co_await runtime_handler();
@@ -289,10 +316,8 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
 PodStartContext PodWorker::start_context() const {
     PodStartContext context;
     context.pod = pod_;
-    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) {
-        context.sandbox_id = sandbox->id;
-        context.downward.pod_addresses = pod_->spec.host_network ? services_.node.host_addresses : addresses_of(*sandbox);
-    }
+    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) context.sandbox_id = sandbox->id;
+    context.downward.pod_addresses = pod_addresses();
     context.sandbox = sandbox_config_;
     context.state = state_;
     context.downward.host_addresses = services_.node.host_addresses;

@@ -84,6 +84,7 @@ private:
     Task<> refresh();
     void report();
     core::PodStatus status_now() const;
+    std::vector<std::string> pod_addresses() const;
     PodStartContext start_context() const;
     Task<std::string> runtime_handler();
     Task<> fetch_pull_secrets();

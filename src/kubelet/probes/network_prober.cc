@@ -17,6 +17,14 @@ std::string host_port(const std::string& host, std::uint16_t port) {
     return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+/// "connection refused: 10.0.0.1:80" → as Go's dialer says it.
+std::string dial_text(const std::string& host, std::uint16_t port, std::string message) {
+    const std::string address = host_port(host, port);
+    for (const std::string& suffix : {": " + address, ": " + host + ":" + std::to_string(port)})
+        if (message.ends_with(suffix)) message.resize(message.size() - suffix.size());
+    return "dial tcp " + address + ": " + (message == "i/o timeout" ? message : "connect: " + message);
+}
+
 bool is_redirect(int code) { return code == 301 || code == 302 || code == 303 || code == 307 || code == 308; }
 
 /// "scheme://host[:port]/path", or "/path" on the same host.
@@ -69,9 +77,9 @@ public:
         if (outcome) co_return std::move(outcome);
         if (outcome.error().reason == Reason::Cancelled) co_return std::move(outcome).error();
         const bool late = outcome.error().reason == Reason::Timeout;
-        co_return ProbeOutcome{.output = "Get \"" + url + "\": " +
-                                         (late ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-                                               : outcome.error().message)};
+        const std::string why = late ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+                                     : dial_text(target.host, target.port, outcome.error().message);
+        co_return ProbeOutcome{.output = "Get \"" + url + "\": " + why};
     }
 
     Task<ProbeOutcome> tcp(std::string host, std::uint16_t port, Duration timeout) override {
@@ -83,7 +91,7 @@ public:
         }
         if (connected.error().reason == Reason::Cancelled) co_return std::move(connected).error();
         const bool late = connected.error().reason == Reason::Timeout;
-        co_return ProbeOutcome{.output = "dial tcp " + host_port(host, port) + ": " + (late ? "i/o timeout" : connected.error().message)};
+        co_return ProbeOutcome{.output = dial_text(host, port, late ? "i/o timeout" : connected.error().message)};
     }
 
     Task<ProbeOutcome> grpc(std::string host, std::uint16_t port, std::string service, Duration timeout) override {

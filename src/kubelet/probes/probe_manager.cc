@@ -98,10 +98,7 @@ ProbeVerdicts ProbeManager::verdicts() {
     return {of(ProbeType::Startup), of(ProbeType::Liveness), of(ProbeType::Readiness)};
 }
 
-void ProbeManager::observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state) {
-    const cri::PodSandboxStatus* sandbox = state.ready_sandbox();
-    std::string address = sandbox && !addresses_of(*sandbox).empty() ? addresses_of(*sandbox).front() : pod->status.pod_ip;
-    if (pod->spec.host_network && !pod->status.host_ip.empty()) address = pod->status.host_ip;
+void ProbeManager::observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state, const std::string& address) {
     for (ContainerSpec& spec : all_containers(*pod)) {
         if (spec.kind == ContainerKind::Ephemeral || (spec.kind == ContainerKind::Init && !is_sidecar(spec.container))) continue;
         const cri::ContainerStatus* status = state.find_newest(spec.container.name);

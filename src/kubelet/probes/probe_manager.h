@@ -27,8 +27,8 @@ public:
     /// `changed` is called with a pod's uid when a result has changed.
     ProbeManager(Services services, std::function<void(const std::string& uid)> changed);
 
-    /// Starts the workers of a pod that are not yet running; tells all of them what runs now.
-    void observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state);
+    /// Starts the workers of a pod that are not yet running; tells all of them what runs now, and where it is reached.
+    void observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state, const std::string& address);
     /// The pod is ending: only readiness goes on.
     void stop_liveness_and_startup(const std::string& uid);
     void remove_pod(const std::string& uid);

@@ -107,15 +107,27 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
                                container.name + "/" + std::to_string(index);
     Result<void> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     if (!bound && bound.error().reason == Reason::NotFound) {
-        // A path that is missing becomes a directory with the volume's own mode.
-        const auto status = services_.files.status(volume_path);
-        TRY_VOID(services_.files.create_directories(join_path(volume_path, sub_path), status ? status->mode : 0750));
+        TRY_VOID(make_sub_path(volume_path, sub_path));
         bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     }
     if (!bound)
         return Error(bound.error().reason, "failed to prepare subPath for volumeMount \"" + container.volume_mounts[index].name +
                                                "\" of container \"" + container.name + "\": " + bound.error().message);
     return target;
+}
+
+/// A path that is missing becomes directories with the mode and group of the volume, so that whoever may write there may write here.
+Result<void> VolumeManager::make_sub_path(const std::string& volume_path, const std::string& sub_path) {
+    TRY(const FileStatus volume, services_.files.status(volume_path));
+    for (std::size_t slash = 0; slash != std::string::npos;) {
+        slash = sub_path.find('/', slash == 0 ? 0 : slash + 1);
+        const std::string part = join_path(volume_path, sub_path.substr(0, slash));
+        if (services_.files.exists(part)) continue;
+        TRY_VOID(services_.files.create_directories(part, 0750));
+        TRY_VOID(services_.files.change_owner(part, std::nullopt, volume.gid));
+        TRY_VOID(services_.files.change_mode(part, volume.mode));
+    }
+    return {};
 }
 
 Result<void> VolumeManager::tear_down(const std::string& uid) {
