@@ -281,4 +281,12 @@ NodeSpec node_spec(const core::Node& node) {
     return spec;
 }
 
+VolumeInfo volume_info(const core::PersistentVolume& volume) {
+    VolumeInfo info;
+    if (!volume.spec.node_affinity || !volume.spec.node_affinity->required) return info;
+    info.node_terms.emplace();
+    for (const auto& term : volume.spec.node_affinity->required->node_selector_terms) info.node_terms->push_back(node_term(term));
+    return info;
+}
+
 }  // namespace porthole::scheduler

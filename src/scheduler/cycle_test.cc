@@ -194,6 +194,25 @@ TEST(Cycle, SpreadsTheReplicasOfASetOverNodesByDefault) {
     EXPECT_EQ(per_node, (std::map<std::string, int>{{"n0", 2}, {"n1", 2}, {"n2", 2}, {"n3", 2}}));
 }
 
+TEST(Cycle, WaitsForClaimsAndFollowsTheirVolumes) {
+    World world;
+    world.cluster.set_node(labelled(node("a1"), {{"zone", "a"}}));
+    world.cluster.set_node(labelled(node("b1"), {{"zone", "b"}}));
+    PodInfo info = pod("p");
+    info.claims = {"data"};
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" not found.");
+    world.cluster.set_claim("default/data", {});
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
+    world.cluster.set_claim("default/data", {.waits_for_consumer = true});
+    EXPECT_NE(world.cycle.decide(info).node, nullptr);
+    world.cluster.set_claim("default/data", {.volume = "v"});
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).");
+    world.cluster.set_volume("v", {std::vector{NodeSelectorTerm{.labels = {{"zone", Requirement::Operator::In, {"b"}}}}}});
+    EXPECT_EQ(world.choice(info), "b1");
+    world.cluster.set_claim("default/data", {.volume = "v", .terminating = true});
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" is being deleted.");
+}
+
 TEST(Cycle, LooksAtAShareOfLargeClustersInTurn) {
     EXPECT_EQ(Cycle::nodes_wanted(99), 99u);
     EXPECT_EQ(Cycle::nodes_wanted(1000), 420u);

@@ -1,6 +1,9 @@
 #include "scheduler/scheduler.h"
 
+#include <algorithm>
+
 #include "api/policy_v1.h"
+#include "api/storage_v1.h"
 #include "client/pods.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -13,6 +16,7 @@ namespace {
 
 namespace core = api::core::v1;
 namespace policy = api::policy::v1;
+namespace storage = api::storage::v1;
 using client::NamespacedName;
 using schema::Value;
 
@@ -21,6 +25,7 @@ constexpr std::size_t MaxBindings = 512;
 /// Pods decided in one turn of the loop, so that watches and requests get theirs.
 constexpr int PodsPerTurn = 32;
 constexpr std::size_t LongestNote = 1024;
+constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
 std::string note(std::string text) {
     if (text.size() <= LongestNote) return text;
@@ -52,13 +57,17 @@ Scheduler::Scheduler(SchedulerContext context, std::string scheduler_name)
       nodes_(context_.informers.get<core::Node>()),
       namespaces_(context_.informers.get<core::Namespace>()),
       budgets_(context_.informers.get<policy::PodDisruptionBudget>()),
+      claims_(context_.informers.get<core::PersistentVolumeClaim>()),
+      volumes_(context_.informers.get<core::PersistentVolume>()),
+      classes_(context_.informers.get<storage::StorageClass>()),
       plugins_(make_plugins()),
       queue_(context_.loop, plugins_),
       cycle_(cluster_, plugins_, context_.random),
       scope_(context_.loop) {
     follow_pods();
     follow_nodes();
-    follow_others();
+    follow_namespaces();
+    follow_volumes();
 }
 
 Scheduler::~Scheduler() {
@@ -90,7 +99,7 @@ void Scheduler::follow_nodes() {
                       .deleted = [this](const auto& last) { cluster_.remove_node(last->metadata.name); }});
 }
 
-void Scheduler::follow_others() {
+void Scheduler::follow_namespaces() {
     namespaces_.subscribe({.added = [this](const auto& now) { cluster_.set_namespace(now->metadata.name, now->metadata.labels); },
                            .updated =
                                [this](const auto& old, const auto& now) {
@@ -99,6 +108,44 @@ void Scheduler::follow_others() {
                                    happened({.kind = ClusterEvent::Kind::NamespaceChanged});
                                },
                            .deleted = [this](const auto& last) { cluster_.remove_namespace(last->metadata.name); }});
+}
+
+void Scheduler::follow_volumes() {
+    const auto happened_to_volumes = [this] {
+        volumes_changed_.set();
+        happened({.kind = ClusterEvent::Kind::VolumesChanged});
+    };
+    claims_.subscribe({.added =
+                           [=, this](const auto& now) {
+                               claim_seen(*now);
+                               happened_to_volumes();
+                           },
+                       .updated =
+                           [=, this](const auto&, const auto& now) {
+                               claim_seen(*now);
+                               happened_to_volumes();
+                           },
+                       .deleted = [this](const auto& last) { cluster_.remove_claim(client::key_of(*last).text()); }});
+    const auto volume_seen = [=, this](const core::PersistentVolume& volume) {
+        cluster_.set_volume(volume.metadata.name, volume_info(volume));
+        happened_to_volumes();
+    };
+    volumes_.subscribe({.added = [=](const auto& now) { volume_seen(*now); },
+                        .updated = [=](const auto&, const auto& now) { volume_seen(*now); },
+                        .deleted = [this](const auto& last) { cluster_.remove_volume(last->metadata.name); }});
+    classes_.on_change([=, this](const storage::StorageClass&) {
+        for (const auto& claim : claims_.list()) claim_seen(*claim);
+        happened_to_volumes();
+    });
+}
+
+void Scheduler::claim_seen(const core::PersistentVolumeClaim& claim) {
+    const auto storage_class = classes_.find({"", claim.spec.storage_class_name.value_or("")});
+    const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
+    cluster_.set_claim(client::key_of(claim).text(),
+                       {.volume = bound ? claim.spec.volume_name : "",
+                        .terminating = claim.metadata.deletion_timestamp.has_value(),
+                        .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"});
 }
 
 void Scheduler::pod_seen(const core::Pod& pod) {
@@ -153,7 +200,8 @@ void Scheduler::happened(const ClusterEvent& event) {
 // ---- the work
 
 Task<> Scheduler::run() {
-    for (client::InformerCore* source : {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core()}) {
+    for (client::InformerCore* source : {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core(), &claims_.core(),
+                                        &volumes_.core(), &classes_.core()}) {
         CO_CHECK(co_await source->wait_for_sync());
     }
     auto ended = co_await work();
@@ -233,13 +281,8 @@ core::ObjectReference Scheduler::reference(const PodInfo& pod) const {
 }
 
 Task<> Scheduler::bind(PodRef pod, std::string node) {
-    const Value binding = Value::object(
-        {{"apiVersion", "v1"},
-         {"kind", "Binding"},
-         {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
-         {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
-    const std::string path = client::Client::path(core::Pod::kind(), {pod->namespace_, pod->name}, "binding");
-    const auto bound = co_await context_.client.post(path, schema::to_json(binding));
+    auto bound = co_await bind_claims(pod, node);
+    if (bound) bound = co_await post_binding(pod, node);
     --bindings_;
     wake_.set();
     if (bound) {
@@ -249,6 +292,43 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
         context_.log.debug("pod bound", {{"pod", pod->key()}, {"node", node}});
     } else if (bound.error().reason != Reason::Cancelled) {
         give_up_node(pod, bound.error());
+    }
+    co_return {};
+}
+
+Task<> Scheduler::post_binding(PodRef pod, std::string node) {
+    const Value binding = Value::object(
+        {{"apiVersion", "v1"},
+         {"kind", "Binding"},
+         {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
+         {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
+    const std::string path = client::Client::path(core::Pod::kind(), {pod->namespace_, pod->name}, "binding");
+    CO_CHECK(co_await context_.client.post(path, schema::to_json(binding)));
+    co_return {};
+}
+
+bool Scheduler::all_claims_bound(const PodInfo& pod) const {
+    return std::ranges::all_of(pod.claims, [&](const std::string& name) {
+        const ClaimInfo* claim = cluster_.find_claim(pod.namespace_ + "/" + name);
+        return claim && !claim->volume.empty();
+    });
+}
+
+/// Tells the provisioners of unbound claims which node they are for, and waits for them.
+Task<> Scheduler::bind_claims(PodRef pod, std::string node) {
+    if (all_claims_bound(*pod)) co_return {};
+    for (const std::string& name : pod->claims) {
+        const ClaimInfo* claim = cluster_.find_claim(pod->namespace_ + "/" + name);
+        if (claim && !claim->volume.empty()) continue;
+        const Value patch = Value::object(
+            {{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
+        CO_CHECK(co_await context_.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
+                                                                             schema::to_json(patch)));
+    }
+    const MonotonicTime deadline = context_.loop.now() + LongestVolumeWait;
+    while (!all_claims_bound(*pod)) {
+        volumes_changed_.reset();
+        CO_CHECK(co_await with_timeout(volumes_changed_.wait(), deadline - context_.loop.now(), "binding volumes"));
     }
     co_return {};
 }

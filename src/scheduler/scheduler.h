@@ -11,6 +11,10 @@ namespace porthole::api::policy::v1 {
 struct PodDisruptionBudget;
 }
 
+namespace porthole::api::storage::v1 {
+struct StorageClass;
+}
+
 namespace porthole::scheduler {
 
 /// What the scheduler runs on. All outlive it and live on `loop`.
@@ -46,7 +50,9 @@ public:
 private:
     void follow_pods();
     void follow_nodes();
-    void follow_others();
+    void follow_namespaces();
+    void follow_volumes();
+    void claim_seen(const api::core::v1::PersistentVolumeClaim& claim);
     void pod_seen(const api::core::v1::Pod& pod);
     void pod_placed(PodRef pod);
     void pod_pending(PodRef pod);
@@ -57,6 +63,9 @@ private:
     void wake_at(MonotonicTime when);
     void schedule(PodRef pod);
     Task<> bind(PodRef pod, std::string node);
+    Task<> post_binding(PodRef pod, std::string node);
+    Task<> bind_claims(PodRef pod, std::string node);
+    bool all_claims_bound(const PodInfo& pod) const;
     void give_up_node(const PodRef& pod, const Error& error);
     void report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node);
     Task<> preempt(PodRef victim, PodRef preemptor, std::string node);
@@ -68,12 +77,16 @@ private:
     client::Informer<api::core::v1::Node>& nodes_;
     client::Informer<api::core::v1::Namespace>& namespaces_;
     client::Informer<api::policy::v1::PodDisruptionBudget>& budgets_;
+    client::Informer<api::core::v1::PersistentVolumeClaim>& claims_;
+    client::Informer<api::core::v1::PersistentVolume>& volumes_;
+    client::Informer<api::storage::v1::StorageClass>& classes_;
 
     PluginList plugins_;
     Cluster cluster_;
     SchedulingQueue queue_;
     Cycle cycle_;
     Event wake_;
+    Event volumes_changed_;
     std::optional<std::pair<MonotonicTime, TimerId>> timer_;
     std::size_t bindings_ = 0;  // under way
     SchedulerCounts counts_;

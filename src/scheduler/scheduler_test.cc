@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/storage_v1.h"
 #include "client/fake/fake_api.h"
 #include "client/pods.h"
 #include "runtime/sim/sim_loop.h"
@@ -160,6 +161,39 @@ TEST(Scheduler, MakesRoomForMoreImportantPods) {
     world.loop.advance(15s);
     EXPECT_EQ(world.node_of("high"), "n1");
     EXPECT_EQ(world.event_of("low", "Preempted").substr(0, 25), "Normal: Preempted by pod ");
+}
+
+TEST(Scheduler, LetsAClaimThatWaitsForItsConsumerBeBoundFirst) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1"));
+    api::storage::v1::StorageClass late;
+    late.metadata.name = "late";
+    late.provisioner = "example.com/disks";
+    late.volume_binding_mode = "WaitForFirstConsumer";
+    world.api.put(late);
+    core::PersistentVolumeClaim claim;
+    claim.metadata.namespace_ = "default";
+    claim.metadata.name = "data";
+    claim.spec.storage_class_name = "late";
+    world.api.put(claim);
+    core::Pod pod = api_pod("web");
+    pod.spec.volumes.resize(1);
+    pod.spec.volumes[0].name = "data";
+    pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = "data";
+    world.api.put(pod);
+    world.loop.advance(5s);
+    EXPECT_EQ(world.node_of("web"), "");
+    const auto waiting = world.api.find<core::PersistentVolumeClaim>({"default", "data"});
+    EXPECT_EQ(waiting->metadata.annotations.at("volume.kubernetes.io/selected-node"), "n1");
+    core::PersistentVolume volume;
+    volume.metadata.name = "v1";
+    world.api.put(volume);
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& bound) {
+        bound.spec.volume_name = "v1";
+        bound.status.phase = "Bound";
+    });
+    world.loop.advance(1s);
+    EXPECT_EQ(world.node_of("web"), "n1");
 }
 
 }  // namespace

@@ -35,6 +35,18 @@ struct ImageInfo {
     std::unordered_map<std::uint32_t, std::int64_t> size_on_slot;
 };
 
+/// A PersistentVolumeClaim as placement sees it.
+struct ClaimInfo {
+    std::string volume;               ///< that it is bound to; "" for none
+    bool terminating = false;
+    bool waits_for_consumer = false;  ///< its class binds it when a pod has been given a node
+};
+
+/// Where a PersistentVolume can be used; nothing: everywhere.
+struct VolumeInfo {
+    std::optional<std::vector<NodeSelectorTerm>> node_terms;
+};
+
 /// The cluster as the scheduler believes it to be: what watches told, plus the pods it has placed and not yet seen confirmed.
 ///
 /// Everything is updated in place on one thread and a scheduling cycle never suspends, so a cycle needs no snapshot. Nodes keep
@@ -75,6 +87,14 @@ public:
     void remove_namespace(const std::string& name) { namespaces_.erase(name); }
     const Labels& namespace_labels(const std::string& name) const;
 
+    /// `claim` is "namespace/name".
+    void set_claim(const std::string& claim, ClaimInfo info) { claims_[claim] = std::move(info); }
+    void remove_claim(const std::string& claim) { claims_.erase(claim); }
+    const ClaimInfo* find_claim(const std::string& claim) const;
+    void set_volume(const std::string& name, VolumeInfo info) { volumes_[name] = std::move(info); }
+    void remove_volume(const std::string& name) { volumes_.erase(name); }
+    const VolumeInfo* find_volume(const std::string& name) const;
+
     std::span<PodClass* const> classes(const std::string& namespace_) const;
     std::span<PodClass* const> classes_with_affinity() const { return classes_with_affinity_; }
     std::span<PodClass* const> all_classes() const { return all_classes_; }
@@ -106,6 +126,8 @@ private:
     std::unordered_map<std::string, std::string> nominations_;        // uid → node
     std::unordered_map<std::string, Labels> namespaces_;
     std::unordered_map<std::string, ImageInfo> images_;
+    std::unordered_map<std::string, ClaimInfo> claims_;
+    std::unordered_map<std::string, VolumeInfo> volumes_;
 
     std::unordered_map<std::string, std::unique_ptr<PodClass>> classes_;  // by text
     std::unordered_map<std::string, std::vector<PodClass*>> classes_by_namespace_;

@@ -11,6 +11,7 @@ std::unique_ptr<Plugin> make_taint_toleration();
 std::unique_ptr<Plugin> make_node_affinity();
 std::unique_ptr<Plugin> make_node_ports();
 std::unique_ptr<Plugin> make_node_resources_fit();
+std::unique_ptr<Plugin> make_volume_binding();
 std::unique_ptr<Plugin> make_pod_topology_spread();
 std::unique_ptr<Plugin> make_inter_pod_affinity();
 std::unique_ptr<Plugin> make_balanced_allocation();

@@ -16,6 +16,7 @@ PluginList make_plugins() {
         make_node_affinity,
         make_node_ports,
         make_node_resources_fit,
+        make_volume_binding,
         make_pod_topology_spread,
         make_inter_pod_affinity,
         make_balanced_allocation,
