@@ -1,0 +1,198 @@
+#include "simulation/sim_cluster.h"
+
+#include "apiserver/api_server.h"
+#include "client/events.h"
+#include "client/informer.h"
+#include "controllers/registry.h"
+#include "kubelet/container/cgroups.h"
+#include "kubelet/kubelet.h"
+#include "kubelet/sim/fake_node.h"
+#include "net/x509.h"
+#include "runtime/scope.h"
+#include "runtime/sim/memory_file_system.h"
+#include "scheduler/scheduler.h"
+
+namespace porthole::simulation {
+namespace {
+
+Logger quiet(const char* component) { return Logger(make_null_sink(), component); }
+
+/// In a simulation nothing may fail that cannot be waited out.
+template <class T>
+T must(Result<T> result) {
+    if (!result) std::fprintf(stderr, "simulation: %s\n", result.error().message.c_str());
+    CHECK(result.has_value());
+    if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+Error unreachable() { return Error(Reason::Unavailable, "connection refused"); }
+
+}  // namespace
+
+Task<client::ApiResponse> SwitchTransport::call(client::ApiRequest request) {
+    if (!server_) co_return unreachable();
+    co_return co_await server_->call(std::move(request));
+}
+
+Task<std::unique_ptr<client::ApiStream>> SwitchTransport::watch(client::ApiRequest request) {
+    if (!server_) co_return unreachable();
+    co_return co_await server_->watch(std::move(request));
+}
+
+/// The control plane's process.
+struct SimCluster::Server {
+    explicit Server(SimCluster& cluster) : cluster(cluster) {
+        apiserver::ApiServerOptions options;
+        options.bootstrap = {.advertise_address = "192.0.2.1",
+                             .kubernetes_service_ip = "10.96.0.1",
+                             .cluster_dns = "10.96.0.10",
+                             .cluster_domain = "cluster.local",
+                             .service_cidr = "10.96.0.0/16",
+                             .cluster_cidr = "10.244.0.0/16"};
+        options.service_cidrs = {"10.96.0.0/16"};
+        options.service_account_key_pem = cluster.account_key_;
+        api = must(apiserver::ApiServer::open({.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = quiet("apiserver")},
+                                              std::make_unique<store::MemoryEngine>(*cluster.disk_), std::move(options)));
+        must(sim::run(cluster.loop_, api->start()));
+        own = api->transport(apiserver::loopback_user(), "components");
+        outside = api->transport(apiserver::loopback_user(), "nodes");
+        client = std::make_unique<client::Client>(*own);
+        controllers::Settings settings;
+        settings.cluster_cidrs = {"10.244.0.0/16"};
+        settings.root_ca_pem = "authority";
+        controllers = must(controllers::ControllerManager::create({cluster.loop_, *client, cluster.random_, quiet("controllers")},
+                                                                  api->registry(), std::move(settings)));
+        controllers->start();
+        informers = std::make_unique<client::Informers>(client::InformerContext{cluster.loop_, *client, cluster.random_, quiet("scheduler")});
+        events = std::make_unique<client::EventRecorder>(cluster.loop_, *client, quiet("scheduler"), "default-scheduler");
+        scheduler = std::make_unique<scheduler::Scheduler>(
+            scheduler::SchedulerContext{cluster.loop_, *client, *informers, *events, cluster.random_, quiet("scheduler")});
+        informers->start();
+        scope.spawn(events->run());
+        scope.spawn(scheduler->run());
+    }
+
+    Task<> close() {
+        CO_CHECK(co_await scope.close());
+        CO_CHECK(co_await informers->close());
+        CO_CHECK(co_await controllers->close());
+        scheduler.reset();
+        CO_CHECK(co_await own->close());
+        CO_CHECK(co_await outside->close());
+        co_return co_await api->close();
+    }
+
+    SimCluster& cluster;
+    std::unique_ptr<apiserver::ApiServer> api;
+    std::unique_ptr<apiserver::LocalTransport> own, outside;
+    std::unique_ptr<client::Client> client;
+    std::unique_ptr<controllers::ControllerManager> controllers;
+    std::unique_ptr<client::Informers> informers;
+    std::unique_ptr<client::EventRecorder> events;
+    std::unique_ptr<scheduler::Scheduler> scheduler;
+    Scope scope{cluster.loop_};
+};
+
+/// A machine: its runtime and disk outlive its kubelet.
+struct SimCluster::Node {
+    Node(SimCluster& cluster, int number)
+        : cluster(cluster),
+          name("node-" + std::to_string(number)),
+          address("192.0.2." + std::to_string(number + 10)),
+          runtime(cluster.loop_, "10.244." + std::to_string(number) + "."),
+          files(cluster.loop_) {
+        runtime.add_image("app:1");
+        runtime.add_image("app:2");
+        start();
+    }
+
+    void start() {
+        kubelet::KubeletConfig config;
+        config.node.name = name;
+        config.node.addresses = {address};
+        config.node.root_directory = config.root_directory;
+        config.node.version = "v1.36.0";
+        config.cluster_dns = {"10.96.0.10"};
+        kubelet = std::make_unique<kubelet::Kubelet>(
+            config, kubelet::KubeletDependencies{cluster.loop_, cluster.random_, quiet("kubelet"), cluster.client_, runtime, runtime, files,
+                                                 mounter, cgroups, prober, host});
+        scope = std::make_unique<Scope>(cluster.loop_);
+        scope->spawn(kubelet->run());
+    }
+    void stop() {
+        must(sim::run(cluster.loop_, scope->close()));
+        kubelet.reset();
+        scope.reset();
+    }
+
+    SimCluster& cluster;
+    std::string name, address;
+    kubelet::sim::FakeRuntime runtime;
+    porthole::sim::MemoryFileSystem files;
+    kubelet::sim::FakeMounter mounter;
+    kubelet::NoCgroups cgroups;
+    kubelet::sim::FakeProber prober;
+    kubelet::sim::FakeHost host;
+    std::unique_ptr<kubelet::Kubelet> kubelet;
+    std::unique_ptr<Scope> scope;
+};
+
+SimCluster::SimCluster(std::uint64_t seed, int nodes) : random_(seed), account_key_(net::PrivateKey::generate().pem()) {
+    start_server();
+    for (int i = 0; i < nodes; ++i) nodes_.push_back(std::make_unique<Node>(*this, i));
+}
+
+SimCluster::~SimCluster() {
+    for (auto& node : nodes_) node->stop();
+    stop_server();
+}
+
+void SimCluster::start_server() {
+    server_ = std::make_unique<Server>(*this);
+    transport_.point_to(server_->outside.get());
+}
+
+void SimCluster::stop_server() {
+    transport_.point_to(nullptr);
+    must(sim::run(loop_, server_->close()));
+    server_.reset();
+}
+
+void SimCluster::crash_server() {
+    // The disk as the crash leaves it; what the dying process still does reaches only the disk that is thrown away.
+    auto kept = std::make_unique<store::MemoryDisk>(*disk_);
+    kept->crash(random_);
+    stop_server();
+    disk_ = std::move(kept);
+    start_server();
+}
+
+void SimCluster::restart_kubelet(int node) {
+    nodes_[static_cast<std::size_t>(node)]->stop();
+    nodes_[static_cast<std::size_t>(node)]->start();
+}
+
+void SimCluster::kill_some_container() {
+    Node& node = *nodes_[random_.below(nodes_.size())];
+    for (const auto& [id, container] : node.runtime.containers()) {
+        if (container.status.state != kubelet::cri::ContainerState::ContainerRunning) continue;
+        const std::string pod = node.runtime.sandboxes().at(container.sandbox_id).metadata->name;
+        node.runtime.exit(pod, container.status.metadata->name, 137);
+        return;
+    }
+}
+
+std::size_t SimCluster::running_containers(const std::string& prefix) const {
+    std::size_t count = 0;
+    for (const auto& node : nodes_) {
+        for (const auto& [id, container] : node->runtime.containers()) {
+            const auto sandbox = node->runtime.sandboxes().find(container.sandbox_id);
+            if (sandbox == node->runtime.sandboxes().end()) continue;
+            const bool running = container.status.state == kubelet::cri::ContainerState::ContainerRunning;
+            count += running && sandbox->second.metadata->name.starts_with(prefix);
+        }
+    }
+    return count;
+}
+
+}  // namespace porthole::simulation
