@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration RuntimeCheckPeriod = 5s, RuntimeRetryPeriod = 500ms;
+constexpr Duration RuntimeCheckPeriod = 5s, RuntimeRetryPeriod = 500ms, RuntimeAnswerLimit = 15s;
 
 StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups) {
     StarterConfig made;
@@ -150,7 +150,7 @@ struct Kubelet::Parts {
     Task<> check_runtime() {
         const std::string runtime_before = runtime_problem, network_before = node.network_problem;
         cri::StatusRequest request;
-        auto status = co_await deps.runtime.status(std::move(request));
+        auto status = co_await with_timeout(deps.runtime.status(std::move(request)), RuntimeAnswerLimit, "the container runtime's status");
         if (!status && status.error().reason == Reason::Cancelled) co_return std::move(status).error();
         if (!status) {
             runtime_problem = "container runtime is down: " + status.error().message;

@@ -1,0 +1,185 @@
+#include "kubelet/server/kubelet_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "client/pods.h"
+#include "kubelet/sim/fake_node.h"
+#include "kubelet/sim/fake_runtime.h"
+#include "runtime/asio_loop.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+struct Answer final : net::HttpResponder {
+    int code = 0;
+    std::string body;
+    bool ended = false;
+
+    Task<> respond(int with, net::Headers, std::vector<net::Bytes> parts) override {
+        code = with;
+        for (const net::Bytes& part : parts) body += *part;
+        ended = true;
+        co_return {};
+    }
+    Task<> start(int with, net::Headers) override {
+        code = with;
+        co_return {};
+    }
+    Task<> write(net::Bytes chunk) override {
+        body += *chunk;
+        co_return {};
+    }
+    Task<> finish(net::Headers) override {
+        ended = true;
+        co_return {};
+    }
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrades here"); }
+    bool started() const override { return code != 0; }
+};
+
+struct KubeletServerTest : testing::Test {
+    KubeletServerTest() {
+        runtime.add_image("image:1");
+        scope.spawn(kubelet.run());
+        core::Pod pod = schema::decode_json<core::Pod>(
+                            R"({"metadata":{"name":"p","namespace":"ns"},"spec":{"nodeName":"n1","restartPolicy":"Always",
+                                "containers":[{"name":"a","image":"image:1"},{"name":"b","image":"absent:1","imagePullPolicy":"Never"}]}})").value();
+        uid = api.put(pod).metadata.uid;
+        EXPECT_TRUE(loop.run_until([&] { return !runtime.running("p").empty(); }, 10s));
+        loop.advance(2s);
+        write_log("a/0.log", "first");
+    }
+    ~KubeletServerTest() override { EXPECT_TRUE(porthole::sim::run(loop, scope.close())); }
+
+    static KubeletConfig config() {
+        KubeletConfig made;
+        made.node.name = "n1";
+        made.node.addresses = {"192.0.2.1"};
+        made.node.root_directory = "/var/lib/kubelet";
+        return made;
+    }
+    void write_log(const std::string& name, const std::string& text) {
+        const std::string path = "/var/log/pods/ns_p_" + uid + "/" + name;
+        ASSERT_TRUE(files.create_directories(parent_path(path), 0755));
+        ASSERT_TRUE(files.write(path, "2026-01-01T00:00:00Z stdout F " + text + "\n", 0644));
+    }
+    Answer get(const std::string& path, const std::string& query = "", const char* group = "system:masters") {
+        net::HttpRequest request{.method = "GET", .path = path, .query = query};
+        if (group) request.peer.certificate = net::CertificateIdentity{"someone", {group}, ""};
+        Answer answer;
+        EXPECT_TRUE(porthole::sim::run(loop, server.handle(std::move(request), answer)));
+        return answer;
+    }
+
+    porthole::sim::SimLoop loop;
+    SeededRandom random{7};
+    client::FakeApi api{loop};
+    client::Client client{api};
+    sim::FakeRuntime runtime{loop};
+    porthole::sim::MemoryFileSystem files{loop};
+    sim::FakeMounter mounter;
+    NoCgroups cgroups;
+    sim::FakeProber prober;
+    sim::FakeHost host;
+    Kubelet kubelet{config(), KubeletDependencies{loop, random, Logger(make_null_sink(), ""), client, runtime, runtime, files, mounter,
+                                                  cgroups, prober, host}};
+    Scope scope{loop};
+    AsioLoop sockets;  // for streams, which no test here opens
+    KubeletServer server{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), "")};
+    std::string uid;
+};
+
+TEST_F(KubeletServerTest, ShowsTheLogOfAContainer) {
+    const Answer answer = get("/containerLogs/ns/p/a");
+    EXPECT_EQ(answer.code, 200);
+    EXPECT_EQ(answer.body, "first\n");
+    EXPECT_TRUE(answer.ended);
+}
+
+TEST_F(KubeletServerTest, SaysWhyThereIsNoLog) {
+    struct { const char* path; const char* query; int code; const char* text; } const rows[] = {
+        {"/containerLogs/ns/p/b", "", 400, "container \"b\" in pod \"p\" is waiting to start: ErrImageNeverPull\n"},
+        {"/containerLogs/ns/p/a", "previous=true", 400, "previous terminated container \"a\" in pod \"p\" not found\n"},
+        {"/containerLogs/ns/p/none", "", 404, "container \"none\" not found in pod \"p\"\n"},
+        {"/containerLogs/ns/none/a", "", 404, "pod \"none\" not found\n"},
+        {"/containerLogs/ns/p/a", "tailLines=x", 400, "Unable to decode the request as container log options: tailLines is no number\n"},
+    };
+    for (const auto& row : rows) {
+        const Answer answer = get(row.path, row.query);
+        EXPECT_EQ(answer.code, row.code) << row.path;
+        EXPECT_EQ(answer.body, row.text);
+    }
+}
+
+TEST_F(KubeletServerTest, PreviousIsTheContainerBefore) {
+    runtime.exit("p", "a", 1);
+    ASSERT_TRUE(loop.run_until([&] { return runtime.find("p", "a")->config.metadata->attempt == 1; }, 30s));
+    loop.advance(2s);
+    write_log("a/1.log", "second");
+    EXPECT_EQ(get("/containerLogs/ns/p/a").body, "second\n");
+    EXPECT_EQ(get("/containerLogs/ns/p/a", "previous=true").body, "first\n");
+}
+
+TEST_F(KubeletServerTest, OnlyThoseMayAskWhoAreTrustedOrAllowed) {
+    EXPECT_EQ(get("/pods", "", nullptr).code, 401);
+    const Answer refused = get("/pods", "", "somebody");  // the fake API allows nothing
+    EXPECT_EQ(refused.code, 403);
+    EXPECT_THAT(refused.body, HasSubstr("Forbidden (user=someone, verb=get, resource=nodes, subresource(s)=[pods])"));
+    EXPECT_EQ(get("/pods").code, 200);
+}
+
+TEST_F(KubeletServerTest, ListsPodsWithTheirNewestStatus) {
+    const auto list = schema::decode_json<core::PodList>(get("/pods").body);
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->items.size(), 1u);
+    EXPECT_EQ(list->items[0].metadata.name, "p");
+    EXPECT_EQ(list->items[0].status.pod_ip, "10.244.0.1");
+}
+
+TEST_F(KubeletServerTest, ServesStatisticsAndMetrics) {
+    runtime.memory = [](const std::string&) { return 5000; };
+    const auto summary = schema::parse_json(get("/stats/summary").body);
+    ASSERT_TRUE(summary);
+    EXPECT_EQ(summary->string_at({"node", "nodeName"}), "n1");
+    EXPECT_EQ(summary->find("pods")->as_array().size(), 1u);
+    const std::string metrics = get("/metrics/resource").body;
+    EXPECT_THAT(metrics, HasSubstr("container_memory_working_set_bytes{container=\"a\",namespace=\"ns\",pod=\"p\"} 5000"));
+    EXPECT_THAT(metrics, HasSubstr("\nnode_cpu_usage_seconds_total "));
+    EXPECT_THAT(get("/metrics").body, HasSubstr("kubelet_active_pods 1\n"));
+    EXPECT_EQ(get("/healthz").body, "ok");
+    EXPECT_EQ(get("/nothing").code, 404);
+}
+
+TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
+    ASSERT_TRUE(files.write("/var/log/syslog", "line\n", 0644));
+    ASSERT_TRUE(files.create_directories("/etc", 0755));
+    ASSERT_TRUE(files.write("/etc/shadow", "secret", 0600));
+    ASSERT_TRUE(files.create_symlink("/etc/shadow", "/var/log/link"));
+    EXPECT_EQ(get("/logs/syslog").body, "line\n");
+    EXPECT_EQ(get("/logs/link").code, 403);
+    EXPECT_EQ(get("/logs/%2e%2e/etc").code, 400);
+}
+
+TEST(NodeAttributes, FollowMethodAndPath) {
+    struct { const char *method, *path, *verb, *subresource; } const rows[] = {
+        {"GET", "/stats/summary", "get", "stats"},          {"GET", "/metrics/resource", "get", "metrics"},
+        {"GET", "/logs/x", "get", "log"},                   {"POST", "/exec/ns/p/c", "create", "proxy"},
+        {"GET", "/containerLogs/ns/p/c", "get", "proxy"},   {"GET", "/metricsx", "get", "proxy"},
+    };
+    for (const auto& row : rows) {
+        const NodeAttributes attributes = node_attributes(row.method, row.path);
+        EXPECT_EQ(attributes.verb, row.verb) << row.path;
+        EXPECT_EQ(attributes.subresource, row.subresource) << row.path;
+    }
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
