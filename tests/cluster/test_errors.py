@@ -107,7 +107,9 @@ class BadRequests(ClusterCase):
         self.assertIn(f'User "system:serviceaccount:{self.namespace}:default" cannot list resource "secrets" in API group "" in the namespace "{self.namespace}"',
                       status["message"])
         self.assertEqual(self.raw_as("not-a-token", "/api/v1/pods")["code"], 401)
-        self.assertEqual(self.raw_as("", "/api/v1/pods")["code"], 401)
+        nobody = self.raw_as("", "/api/v1/pods")
+        self.assertEqual(nobody["code"], 403)
+        self.assertIn('User "system:anonymous" cannot list resource "pods"', nobody["message"])
 
     def raw_as(self, token, path):
         script = pathlib.Path(__file__).with_name("raw_request.py")

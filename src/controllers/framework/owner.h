@@ -2,6 +2,7 @@
 #include <string>
 
 #include "api/meta_v1.h"
+#include "client/client.h"
 #include "client/owners.h"
 #include "schema/type.h"
 
