@@ -5,6 +5,7 @@
 
 #include "api/certificates_v1.h"
 #include "api/core_v1.h"
+#include "base/base64.h"
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
@@ -17,6 +18,8 @@
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
 #include "net/x509.h"
+#include "schema/value.h"
+#include "schema/yaml.h"
 
 namespace porthole::cmd {
 namespace {
@@ -67,6 +70,16 @@ Result<void> check_flags(JoinFlags& flags) {
     return {};
 }
 
+/// The authority that the kubeconfig in cluster-info names. Its entries have no names, so it is no kubeconfig to be resolved.
+Result<std::string> authority_of(const std::string& kubeconfig) {
+    TRY(const schema::Value document, schema::parse_yaml(kubeconfig));
+    const schema::Value* clusters = document.find("clusters");
+    const bool one = clusters && clusters->is_array() && !clusters->as_array().empty();
+    const std::string_view encoded = one ? clusters->as_array()[0].string_at({"cluster", "certificate-authority-data"}) : "";
+    if (encoded.empty()) return Error(Reason::BadRequest, "the cluster's cluster-info names no certificate authority");
+    return decode_base64(encoded);
+}
+
 /// Reads kube-public/cluster-info from a server that is not trusted yet, and trusts the authority that it names only if its
 /// public key is the one we were told.
 Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
@@ -74,16 +87,14 @@ Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
     client::Client client(*transport);
     auto stored = co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
     if (!stored) co_return std::move(stored).error().with_context("cannot reach the cluster at " + flags.server);
-    CO_TRY(const auto kubeconfig, client::Kubeconfig::parse(stored->data["kubeconfig"]));
-    const auto files = make_file_system();
-    CO_TRY(const auto config, kubeconfig.resolve(*files));
-    CO_TRY(const auto ca, net::parse_certificate(config.ca_pem));
+    CO_TRY(std::string ca_pem, authority_of(stored->data["kubeconfig"]));
+    CO_TRY(const auto ca, net::parse_certificate(ca_pem));
     const std::string hash = "sha256:" + net::to_hex(net::sha256(ca.public_der));
     if (std::ranges::find(flags.ca_hashes, hash) == flags.ca_hashes.end()) {
         co_return Error(Reason::Unauthorized, "the server's authority is " + hash + ", which is none of those given by --ca-cert-hash: "
                                               "either the hash is of another cluster, or somebody stands in between");
     }
-    co_return ClusterInfo{config.ca_pem, stored->data};
+    co_return ClusterInfo{std::move(ca_pem), stored->data};
 }
 
 /// Asks for a client certificate as this node and waits until it is issued.
