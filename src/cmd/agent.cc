@@ -1,4 +1,7 @@
+#include <arpa/inet.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "client/http_transport.h"
 #include "client/informer.h"
@@ -56,6 +59,24 @@ Result<kubelet::core::Taint> parse_taint(const std::string& text) {
     return kubelet::core::Taint{.key = key, .value = value, .effect = text.substr(colon + 1)};
 }
 
+/// The machine's own address on the way to `server` ("https://host:port"); nothing is sent. Error: Io, naming the remedy.
+Result<std::string> address_towards(const std::string& server) {
+    std::string host = server.substr(std::min(server.find("://") + 3, server.size()));
+    host = host.substr(0, host.find_first_of(":/"));
+    const Error unknown(Reason::Io, "this machine's address towards " + server + " cannot be found out; give it with --node-ip");
+    in_addr target{};
+    if (::inet_pton(AF_INET, host.c_str(), &target) != 1) return unknown;
+    sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = target};
+    socklen_t size = sizeof address;
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool found = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                       ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(fd);
+    char text[INET_ADDRSTRLEN];
+    if (!found || !::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text)) return unknown;
+    return std::string(text);
+}
+
 /// Everything that runs on a node, in one process and on one loop: network, proxy, kubelet.
 class Agent {
 public:
@@ -110,6 +131,9 @@ private:
 Result<void> Agent::connect() {
     TRY(const auto document, client::load_kubeconfig(*files_, {options_.kubeconfig}));
     TRY(config_, document.resolve(*files_));
+    if (options_.node_ip.empty()) {
+        TRY(options_.node_ip, address_towards(config_.server));
+    }
     TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("porthole-agent/") + Version));
     client_ = std::make_unique<client::Client>(*transport_);
     informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
