@@ -4,8 +4,8 @@
 #include "apiserver/admission/plugins.h"
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/authentication/signing_key.h"
-#include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/authorization/impersonation.h"
+#include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/handlers/component_status.h"
 #include "apiserver/handlers/documents.h"
 #include "apiserver/handlers/health.h"
@@ -104,9 +104,12 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler(registry, tables->resources, objects, seams.random),
       streams(handler, seams.loop, seams.connector),
-      documents(registry, {.git_version = options.git_version}, options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
-      components(seams.loop, {{"scheduler", [] { return true; }}, {"controller-manager", [] { return true; }}, {"etcd-0", [this] { return !closed; }}}),
-      server({.loop = seams.loop, .random = seams.random, .log = seams.log, .authenticators = authenticators, .authorizer = authorizer}, options.limits),
+      documents(registry, {.git_version = options.git_version},
+                options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
+      components(seams.loop,
+                 {{"scheduler", [] { return true; }}, {"controller-manager", [] { return true; }}, {"etcd-0", [this] { return !closed; }}}),
+      server({.loop = seams.loop, .random = seams.random, .log = seams.log, .authenticators = authenticators, .authorizer = authorizer},
+             options.limits),
       scope(seams.loop, [this](const Error& error) { seams.log.error("a background task failed", {{"error", error.message}}); }) {
     tables->allocator.attach(*store);
     add_authenticators();
@@ -125,7 +128,8 @@ void ApiServer::Impl::add_authorizers() {
     authorizer.add(std::make_unique<PrivilegedGroupAuthorizer>());
     authorizer.add(std::make_unique<PublicPathAuthorizer>());
     authorizer.add(std::make_unique<NodeAuthorizer>(node_graph, rbac));
-    authorizer.add(std::make_unique<RbacAuthorizer>(RbacObjects{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}));
+    authorizer.add(std::make_unique<RbacAuthorizer>(
+        RbacObjects{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}));
 }
 
 void ApiServer::Impl::add_checks() {
@@ -148,7 +152,8 @@ void ApiServer::Impl::add_routes() {
         return reply_text(context, 200, std::move(text));
     });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
-    server.set_impersonation([this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
+    server.set_impersonation(
+        [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
     add_review_routes(server, registry, reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);

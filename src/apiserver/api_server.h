@@ -20,7 +20,7 @@ struct ApiServerOptions {
     std::string issuer = "https://kubernetes.default.svc.cluster.local";
     std::string git_version = "v1.36.0";
     Server::Limits limits;
-    Server::AuditSink audit;              ///< may be empty
+    Server::AuditSink audit;  ///< may be empty
 };
 
 /// The API as a whole: store, caches, who may do what, the rules of every kind, and the routes. Construction only; each part

@@ -49,8 +49,10 @@ protected:
         ASSERT_TRUE(sim::run(loop, api->close()));
     }
 
-    Answer call(std::string method, std::string path_and_query, std::string body = "", std::string content_type = "", std::string accept = "") {
-        client::ApiRequest request{.method = std::move(method), .content_type = std::move(content_type), .body = std::move(body), .accept = std::move(accept)};
+    Answer call(std::string method, std::string path_and_query, std::string body = "", std::string content_type = "",
+                std::string accept = "") {
+        client::ApiRequest request{
+            .method = std::move(method), .content_type = std::move(content_type), .body = std::move(body), .accept = std::move(accept)};
         const std::size_t mark = path_and_query.find('?');
         request.path = path_and_query.substr(0, mark);
         if (mark != std::string::npos) request.query = path_and_query.substr(mark + 1);
@@ -63,7 +65,9 @@ protected:
     Answer get(std::string path) { return call("GET", std::move(path)); }
     Answer post(std::string path, std::string body) { return call("POST", std::move(path), std::move(body)); }
     Answer put(std::string path, std::string body) { return call("PUT", std::move(path), std::move(body)); }
-    Answer merge(std::string path, std::string body) { return call("PATCH", std::move(path), std::move(body), "application/merge-patch+json"); }
+    Answer merge(std::string path, std::string body) {
+        return call("PATCH", std::move(path), std::move(body), "application/merge-patch+json");
+    }
     Answer remove(std::string path, std::string options = "") { return call("DELETE", std::move(path), std::move(options)); }
 
     /// A pod that passes validation, in the namespace default.

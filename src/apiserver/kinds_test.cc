@@ -14,7 +14,8 @@ protected:
 };
 
 TEST_F(Kinds, DefaultsAPod) {
-    const Answer created = post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"busybox","ports":[{"containerPort":80}],
+    const Answer created =
+        post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"busybox","ports":[{"containerPort":80}],
         "resources":{"limits":{"cpu":"1","memory":"1Gi"}},"livenessProbe":{"httpGet":{"port":80}}}]}})");
     ASSERT_EQ(created.code, 201) << created.text;
     const schema::Value& container = created.body.at_path({"spec", "containers"})->as_array()[0];
@@ -29,17 +30,23 @@ TEST_F(Kinds, DefaultsAPod) {
 }
 
 TEST_F(Kinds, RefuseBadPodsInKubernetesWords) {
-    const struct { const char* name; const char* body; const char* message; } rows[] = {
+    const struct {
+        const char* name;
+        const char* body;
+        const char* message;
+    } rows[] = {
         {"no containers", R"({"metadata":{"name":"p"},"spec":{"containers":[]}})", "Pod \"p\" is invalid: spec.containers: Required value"},
         {"bad name", R"({"metadata":{"name":"P_"},"spec":{"containers":[{"name":"c","image":"i"}]}})",
-         "Pod \"P_\" is invalid: metadata.name: Invalid value: \"P_\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+         "Pod \"P_\" is invalid: metadata.name: Invalid value: \"P_\": a lowercase RFC 1123 subdomain must consist of lower case "
+         "alphanumeric "
          "characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
         {"restart policy", R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"Maybe","containers":[{"name":"c","image":"i"}]}})",
          "Pod \"p\" is invalid: spec.restartPolicy: Unsupported value: \"Maybe\": supported values: \"Always\", \"OnFailure\", \"Never\""},
         {"two of a name", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"},{"name":"c","image":"i"}]}})",
          "Pod \"p\" is invalid: spec.containers[1].name: Duplicate value: \"c\""},
-        {"no such volume", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"v","mountPath":"/x"}]}]}})",
+        {"no such volume",
+         R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"v","mountPath":"/x"}]}]}})",
          "Pod \"p\" is invalid: spec.containers[0].volumeMounts[0].name: Not found: \"v\""},
         {"request over limit",
          R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"2"}}}]}})",
@@ -88,8 +95,8 @@ TEST_F(Kinds, GiveAndKeepAndReleaseNodePorts) {
     EXPECT_GE(port, 30000);
     EXPECT_LE(port, 32767);
     const std::string clash = R"("type":"NodePort","ports":[{"port":80,"nodePort":)" + std::to_string(port) + "}]";
-    EXPECT_EQ(post(Services, service("b", clash)).at({"message"}),
-              "Service \"b\" is invalid: spec.ports[0].nodePort: Invalid value: " + std::to_string(port) + ": provided port is already allocated");
+    EXPECT_EQ(post(Services, service("b", clash)).at({"message"}), "Service \"b\" is invalid: spec.ports[0].nodePort: Invalid value: " +
+                                                                       std::to_string(port) + ": provided port is already allocated");
     const Answer kept = put(std::string(Services) + "/a", service("a", R"("type":"NodePort","ports":[{"port":80}])"));
     EXPECT_EQ(kept.body.at_path({"spec", "ports"})->as_array()[0].find("nodePort")->as_int(), port) << kept.text;
     const Answer inner = merge(std::string(Services) + "/a", R"({"spec":{"type":"ClusterIP"}})");
@@ -110,9 +117,11 @@ TEST_F(Kinds, KeepAServicesAddressWhileItLives) {
 
 TEST_F(Kinds, FixSelectorsOfDeployments) {
     const std::string path = "/apis/apps/v1/namespaces/default/deployments";
-    const std::string body = R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
+    const std::string body =
+        R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})";
     EXPECT_EQ(post(path, body).at({"message"}),
-              "Deployment.apps \"d\" is invalid: spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match template `labels`");
+              "Deployment.apps \"d\" is invalid: spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match "
+              "template `labels`");
 }
 
 TEST_F(Kinds, SealConfigMapsAndTypeSecrets) {
@@ -124,7 +133,11 @@ TEST_F(Kinds, SealConfigMapsAndTypeSecrets) {
     EXPECT_EQ(secret.at({"type"}), "Opaque");
     EXPECT_EQ(secret.at({"data", "k"}), "dg==");
     EXPECT_EQ(secret.body.find("stringData"), nullptr);
-    EXPECT_EQ(post(secrets, R"({"metadata":{"name":"t"},"type":"kubernetes.io/tls","data":{}})").body.at_path({"details", "causes"})->as_array().size(), 2u);
+    EXPECT_EQ(post(secrets, R"({"metadata":{"name":"t"},"type":"kubernetes.io/tls","data":{}})")
+                  .body.at_path({"details", "causes"})
+                  ->as_array()
+                  .size(),
+              2u);
 }
 
 TEST_F(Kinds, LeasesAreMadeByUpdate) {
@@ -134,8 +147,9 @@ TEST_F(Kinds, LeasesAreMadeByUpdate) {
 }
 
 TEST_F(Kinds, EventsAreSeenInBothOfTheirGroups) {
-    const Answer created = post("/api/v1/namespaces/default/events",
-                                R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},"reason":"R","message":"hello","type":"Normal"})");
+    const Answer created = post(
+        "/api/v1/namespaces/default/events",
+        R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},"reason":"R","message":"hello","type":"Normal"})");
     ASSERT_EQ(created.code, 201) << created.text;
     const Answer other = get("/apis/events.k8s.io/v1/namespaces/default/events/e");
     EXPECT_EQ(other.at({"apiVersion"}), "events.k8s.io/v1");

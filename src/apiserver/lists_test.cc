@@ -8,7 +8,8 @@ constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 
 std::string names_of(const schema::Value& list) {
     std::string names;
-    for (const schema::Value& item : list.find("items")->as_array()) names += (names.empty() ? "" : " ") + std::string(item.string_at({"metadata", "name"}));
+    for (const schema::Value& item : list.find("items")->as_array())
+        names += (names.empty() ? "" : " ") + std::string(item.string_at({"metadata", "name"}));
     return names;
 }
 
@@ -42,7 +43,10 @@ TEST_F(Lists, ComeInPagesThatShowOneMoment) {
 
 TEST_F(Lists, SelectByLabelsAndFields) {
     for (const char* name : {"a", "b", "c"}) post(ConfigMaps, config_map(name, name));
-    const struct { const char* query; const char* names; } rows[] = {
+    const struct {
+        const char* query;
+        const char* names;
+    } rows[] = {
         {"labelSelector=app%3Da", "a"},
         {"labelSelector=app!%3Da", "b c"},
         {"labelSelector=app+in+(a,b)", "a b"},

@@ -16,7 +16,8 @@ net::HttpRequest http_request(client::ApiRequest request, const std::string& age
     net::HttpRequest http{.method = std::move(request.method), .path = std::move(request.path), .query = std::move(request.query)};
     http.headers.add("accept", request.accept.empty() ? "application/json" : std::move(request.accept));
     http.headers.add("user-agent", agent);
-    if (!request.body.empty()) http.headers.add("content-type", request.content_type.empty() ? "application/json" : std::move(request.content_type));
+    if (!request.body.empty())
+        http.headers.add("content-type", request.content_type.empty() ? "application/json" : std::move(request.content_type));
     http.body = std::move(request.body);
     return http;
 }
@@ -200,9 +201,7 @@ struct LocalTransport::Impl {
     static bool launch(const std::shared_ptr<Impl>& self, const std::shared_ptr<Job>& job, Task<> task) {
         if (self->closed) return false;
         self->jobs.insert(job);
-        job->task.start(std::move(task), [self, job] {
-            self->loop.post([self, job] { self->jobs.erase(job); });
-        });
+        job->task.start(std::move(task), [self, job] { self->loop.post([self, job] { self->jobs.erase(job); }); });
         return true;
     }
     Task<client::ApiResponse> answer(net::HttpRequest request) {

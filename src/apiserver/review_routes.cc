@@ -30,7 +30,8 @@ Task<> answer(RequestContext& context, const schema::Registry& registry, const V
     co_return co_await reply_tree(context, 201, answered.tree());
 }
 
-Task<> issue_token(RequestContext& context, const schema::Registry& registry, const ServiceAccountTokens& tokens, const AdmissionChain& admission) {
+Task<> issue_token(RequestContext& context, const schema::Registry& registry, const ServiceAccountTokens& tokens,
+                   const AdmissionChain& admission) {
     CO_TRY(ApiObject object, posted(context, registry, TokenRequest::kind()));
     AdmissionAttributes attributes{.operation = AdmissionOperation::Create,
                                    .kind = ServiceAccount::kind(),
@@ -57,7 +58,8 @@ void add_review_routes(Server& server, const schema::Registry& registry, std::ve
     }
 }
 
-void add_token_routes(Server& server, const schema::Registry& registry, const ServiceAccountTokens& tokens, const AdmissionChain& admission) {
+void add_token_routes(Server& server, const schema::Registry& registry, const ServiceAccountTokens& tokens,
+                      const AdmissionChain& admission) {
     server.add_resource("", "serviceaccounts/token",
                         [&](RequestContext& context) { return issue_token(context, registry, tokens, admission); });
     server.add_path("/openid/v1/jwks", [&](RequestContext& context) { return reply_tree(context, 200, tokens.jwks()); });

@@ -8,8 +8,9 @@ namespace {
 class ServedForms : public ApiServerFixture {};
 
 TEST_F(ServedForms, AnEventIsTheSameInBothGroups) {
-    const Answer made = post("/apis/events.k8s.io/v1/namespaces/default/events",
-                             R"({"metadata":{"name":"e"},"eventTime":"2024-01-01T00:00:00.000000Z","type":"Normal","reason":"Tested","action":"Test",
+    const Answer made =
+        post("/apis/events.k8s.io/v1/namespaces/default/events",
+             R"({"metadata":{"name":"e"},"eventTime":"2024-01-01T00:00:00.000000Z","type":"Normal","reason":"Tested","action":"Test",
                                  "note":"hello","reportingController":"example.com/c","reportingInstance":"i",
                                  "regarding":{"kind":"Pod","namespace":"default","name":"p"}})");
     ASSERT_EQ(made.code, 201) << made.text;
@@ -20,7 +21,8 @@ TEST_F(ServedForms, AnEventIsTheSameInBothGroups) {
     EXPECT_EQ(old.at({"reportingComponent"}), "example.com/c");
     const Answer chosen = get("/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dp");
     EXPECT_EQ(chosen.body.find("items")->as_array().size(), 1u);
-    EXPECT_EQ(get("/apis/events.k8s.io/v1/namespaces/default/events").body.find("items")->as_array().at(0).string_at({"regarding", "name"}), "p");
+    EXPECT_EQ(get("/apis/events.k8s.io/v1/namespaces/default/events").body.find("items")->as_array().at(0).string_at({"regarding", "name"}),
+              "p");
 }
 
 TEST_F(ServedForms, AnAutoscalerOfTheFirstVersionHasItsCpuTarget) {
@@ -30,7 +32,8 @@ TEST_F(ServedForms, AnAutoscalerOfTheFirstVersionHasItsCpuTarget) {
     ASSERT_EQ(made.code, 201) << made.text;
     EXPECT_EQ(made.body.at_path({"spec", "targetCPUUtilizationPercentage"})->as_int(), 70);
     const Answer newer = get("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/h");
-    EXPECT_EQ(newer.body.at_path({"spec", "metrics"})->as_array().at(0).at_path({"resource", "target", "averageUtilization"})->as_int(), 70);
+    EXPECT_EQ(newer.body.at_path({"spec", "metrics"})->as_array().at(0).at_path({"resource", "target", "averageUtilization"})->as_int(),
+              70);
     const Answer plain = post("/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
                               R"({"metadata":{"name":"p"},"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d"},"maxReplicas":3}})");
     EXPECT_EQ(plain.body.at_path({"spec", "targetCPUUtilizationPercentage"})->as_int(), 80) << plain.text;
@@ -45,7 +48,8 @@ TEST_F(ServedForms, ACertificateRequestIsApprovedThroughItsOwnDoor) {
     EXPECT_EQ(made.at({"spec", "username"}), "system:apiserver");
 
     schema::Value approved = made.body;
-    approved["status"]["conditions"] = schema::Value::array({schema::Value::object({{"type", "Approved"}, {"status", "True"}, {"reason", "Test"}})});
+    approved["status"]["conditions"] =
+        schema::Value::array({schema::Value::object({{"type", "Approved"}, {"status", "True"}, {"reason", "Test"}})});
     const std::string one = std::string(Requests) + "/r";
     EXPECT_FALSE(put(one, schema::to_json(approved)).body.at_path({"status", "conditions"})) << "not through the object";
     const Answer after = put(one + "/approval", [&] {

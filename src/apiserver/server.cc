@@ -65,7 +65,8 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
     auto answered = co_await authenticate_and_dispatch(context, is_known);
     if (!answered && answered.error().reason != Reason::Cancelled && answered.error().reason != Reason::Unavailable) {
         if (http_code(answered.error().reason) >= 500 && answered.error().reason != Reason::ServiceUnavailable)
-            seams_.log.warn("request failed", {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
+            seams_.log.warn("request failed",
+                            {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
         answered = co_await reply_error(context, std::move(answered).error());
     }
     metrics_.end(context.info, context.info.has_parameter("dryRun"), context.code, seams_.loop.now() - begun);

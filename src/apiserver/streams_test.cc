@@ -44,7 +44,9 @@ protected:
     Connector* make_connector() override { return &kubelet; }
     void SetUp() override {
         ApiServerFixture::SetUp();
-        post("/api/v1/nodes", R"({"metadata":{"name":"n1"},"status":{"addresses":[{"type":"Hostname","address":"n1"},{"type":"InternalIP","address":"10.0.0.5"}],
+        post(
+            "/api/v1/nodes",
+            R"({"metadata":{"name":"n1"},"status":{"addresses":[{"type":"Hostname","address":"n1"},{"type":"InternalIP","address":"10.0.0.5"}],
             "daemonEndpoints":{"kubeletEndpoint":{"Port":10260}}}})");
         post("/api/v1/namespaces/default/pods", pod("p", R"(,"nodeName":"n1")"));
     }

@@ -10,7 +10,9 @@ constexpr const char* Budgets = "/apis/policy/v1/namespaces/default/poddisruptio
 class Subresources : public ApiServerFixture {
 protected:
     void make_deployment() {
-        post(Deployments, R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"x","operator":"Exists"}]},
+        post(
+            Deployments,
+            R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"},"matchExpressions":[{"key":"x","operator":"Exists"}]},
             "template":{"metadata":{"labels":{"a":"b","x":""}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
     }
     Answer bind(const std::string& pod, const std::string& node) {
@@ -19,8 +21,10 @@ protected:
     }
     /// A running, ready pod with the label a=b.
     void make_running_pod(const std::string& name) {
-        post(Pods, R"({"metadata":{"name":")" + name + R"(","labels":{"a":"b"}},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})");
-        merge(std::string(Pods) + "/" + name + "/status", R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
+        post(Pods, R"({"metadata":{"name":")" + name +
+                       R"(","labels":{"a":"b"}},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})");
+        merge(std::string(Pods) + "/" + name + "/status",
+              R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
     }
     Answer evict(const std::string& name, const std::string& version = "policy/v1") {
         return post(std::string(Pods) + "/" + name + "/eviction",
@@ -76,7 +80,8 @@ TEST_F(Subresources, EvictionAsksTheBudget) {
     EXPECT_EQ(early.code, 429);
     EXPECT_EQ(early.body.at_path({"details", "causes"})->as_array()[0].string_at({"message"}),
               "The disruption budget b is still being processed by the server.");
-    merge(std::string(Budgets) + "/b/status", R"({"status":{"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1,"expectedPods":1}})");
+    merge(std::string(Budgets) + "/b/status",
+          R"({"status":{"observedGeneration":1,"disruptionsAllowed":0,"currentHealthy":1,"desiredHealthy":1,"expectedPods":1}})");
     const Answer refused = evict("p");
     EXPECT_EQ(refused.code, 429) << refused.text;
     EXPECT_EQ(refused.at({"message"}), "Cannot evict pod as it would violate the pod's disruption budget.");

@@ -59,7 +59,8 @@ TEST_F(Verbs, GeneratesNames) {
     const std::string_view name = created.at({"metadata", "name"});
     EXPECT_TRUE(name.starts_with("web-"));
     EXPECT_EQ(name.size(), 9u);
-    EXPECT_EQ(post(ConfigMaps, "{}").at({"message"}), "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
+    EXPECT_EQ(post(ConfigMaps, "{}").at({"message"}),
+              "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
 }
 
 TEST_F(Verbs, KeepsNothingOfADryRun) {
@@ -84,7 +85,8 @@ TEST_F(Verbs, GuardsUpdatesByResourceVersion) {
     EXPECT_EQ(stale.code, 409);
     EXPECT_EQ(stale.at({"reason"}), "Conflict");
     EXPECT_EQ(stale.at({"message"}),
-              "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your changes to the latest version and try again");
+              "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; please apply your changes to the latest "
+              "version and try again");
     EXPECT_EQ(put(path, config_map("a", "three")).at({"data", "k"}), "three") << "without a version it is forced";
     EXPECT_EQ(put(std::string(ConfigMaps) + "/missing", config_map("missing")).code, 404);
 }
@@ -132,7 +134,8 @@ TEST_F(Verbs, TellsUnknownFieldsAsTheClientWants) {
     const std::string body = R"({"metadata":{"name":"a"},"data":{"k":"v"},"datum":1})";
     const Answer strict = post(std::string(ConfigMaps) + "?fieldValidation=Strict", body);
     EXPECT_EQ(strict.code, 400);
-    EXPECT_EQ(strict.at({"message"}), "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"datum\"");
+    EXPECT_EQ(strict.at({"message"}),
+              "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"datum\"");
     EXPECT_EQ(post(std::string(ConfigMaps) + "?fieldValidation=Ignore", body).body.find("datum"), nullptr);
 }
 

@@ -30,7 +30,9 @@ std::string encode_base64(std::string_view bytes) {
 }
 
 Result<std::string> decode_base64(std::string_view text) {
-    const auto illegal = [](std::size_t at) { return Error(Reason::BadRequest, "illegal base64 data at input byte " + std::to_string(at)); };
+    const auto illegal = [](std::size_t at) {
+        return Error(Reason::BadRequest, "illegal base64 data at input byte " + std::to_string(at));
+    };
     std::string bytes;
     bytes.reserve(text.size() / 4 * 3);
     std::uint32_t group = 0;

@@ -6,7 +6,9 @@ namespace porthole {
 namespace {
 
 TEST(Base64, GoesBothWays) {
-    struct { std::string_view bytes, text; } const rows[] = {
+    struct {
+        std::string_view bytes, text;
+    } const rows[] = {
         {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {std::string_view("\0\xff\x10", 3), "AP8Q"},
     };
     for (const auto& row : rows) {
@@ -17,9 +19,13 @@ TEST(Base64, GoesBothWays) {
 }
 
 TEST(Base64, SaysWhereItIsIllegal) {
-    struct { const char* text; const char* message; } const rows[] = {
-        {"Zg=", "illegal base64 data at input byte 3"}, {"Z", "illegal base64 data at input byte 1"}, {"Zm9v!", "illegal base64 data at input byte 4"},
-        {"Zg==Zg", "illegal base64 data at input byte 4"}, {"=", "illegal base64 data at input byte 0"},
+    struct {
+        const char* text;
+        const char* message;
+    } const rows[] = {
+        {"Zg=", "illegal base64 data at input byte 3"},   {"Z", "illegal base64 data at input byte 1"},
+        {"Zm9v!", "illegal base64 data at input byte 4"}, {"Zg==Zg", "illegal base64 data at input byte 4"},
+        {"=", "illegal base64 data at input byte 0"},
     };
     for (const auto& row : rows) {
         const auto bytes = decode_base64(row.text);

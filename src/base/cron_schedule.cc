@@ -113,7 +113,8 @@ struct CronParser {
 
     static Result<CronSchedule> fields(std::string_view text) {
         const auto parts = words(text);
-        if (parts.size() != 5) return problem(fmt::format("expected exactly 5 fields, found {}: [{}]", parts.size(), fmt::join(parts, " ")));
+        if (parts.size() != 5)
+            return problem(fmt::format("expected exactly 5 fields, found {}: [{}]", parts.size(), fmt::join(parts, " ")));
         CronSchedule schedule;
         TRY(schedule.minute_, field(parts[0], {0, 59, {}}));
         TRY(schedule.hour_, field(parts[1], {0, 23, {}}));

@@ -18,7 +18,11 @@ std::string next(std::string_view schedule, std::string_view after, const CronSc
 }
 
 TEST(CronSchedule, FindsTheNextTime) {
-    const struct { const char* schedule; const char* after; const char* next; } rows[] = {
+    const struct {
+        const char* schedule;
+        const char* after;
+        const char* next;
+    } rows[] = {
         {"* * * * *", "2024-01-01T00:00:30Z", "2024-01-01T00:01:00Z"},
         {"*/15 * * * *", "2024-01-01T00:15:00Z", "2024-01-01T00:30:00Z"},
         {"5/20 * * * *", "2024-01-01T00:30:00Z", "2024-01-01T00:45:00Z"},
@@ -39,7 +43,10 @@ TEST(CronSchedule, FindsTheNextTime) {
 }
 
 TEST(CronSchedule, SaysWhatIsWrong) {
-    const struct { const char* schedule; const char* problem; } rows[] = {
+    const struct {
+        const char* schedule;
+        const char* problem;
+    } rows[] = {
         {"", "empty spec string"},
         {"* * * *", "expected exactly 5 fields, found 4: [* * * *]"},
         {"error", "expected exactly 5 fields, found 1: [error]"},

@@ -18,8 +18,8 @@ public:
 
     bool is_string() const { return is_string_; }
     bool is_int() const { return !is_string_; }
-    std::int32_t as_int() const { return number_; }            ///< 0 for a text
-    const std::string& as_string() const { return text_; }     ///< "" for a number
+    std::int32_t as_int() const { return number_; }         ///< 0 for a text
+    const std::string& as_string() const { return text_; }  ///< "" for a number
     /// The default value: the number 0.
     bool is_zero() const { return !is_string_ && number_ == 0; }
     std::string to_string() const;

@@ -35,8 +35,7 @@ public:
         logger_.set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %L %v", spdlog::pattern_time_type::utc);
     }
     bool wants(LogLevel level) const override { return level >= lowest_; }
-    void write(LogLevel level, std::string_view component, std::string_view message,
-               std::initializer_list<LogField> fields) override {
+    void write(LogLevel level, std::string_view component, std::string_view message, std::initializer_list<LogField> fields) override {
         std::string line(component);
         line += ": ";
         line += message;
@@ -46,8 +45,7 @@ public:
             line += '=';
             append_value(line, field.value);
         }
-        constexpr spdlog::level::level_enum Levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                        spdlog::level::err};
+        constexpr spdlog::level::level_enum Levels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn, spdlog::level::err};
         logger_.log(Levels[static_cast<int>(level)], line);
     }
 
@@ -68,8 +66,7 @@ std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest) {
 }
 
 std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest) {
-    return std::make_shared<SpdlogSink>(
-        std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, FileLimit, OldFiles), lowest);
+    return std::make_shared<SpdlogSink>(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, FileLimit, OldFiles), lowest);
 }
 
 std::shared_ptr<LogSink> make_null_sink() { return std::make_shared<NullSink>(); }

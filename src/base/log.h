@@ -26,8 +26,7 @@ class LogSink {
 public:
     virtual ~LogSink() = default;
     virtual bool wants(LogLevel level) const = 0;
-    virtual void write(LogLevel level, std::string_view component, std::string_view message,
-                       std::initializer_list<LogField> fields) = 0;
+    virtual void write(LogLevel level, std::string_view component, std::string_view message, std::initializer_list<LogField> fields) = 0;
 };
 
 /// Lines on standard error.
@@ -40,8 +39,7 @@ std::shared_ptr<LogSink> make_null_sink();
 /// A component's voice: a constant message plus key-values. Copies share the sink.
 class Logger {
 public:
-    Logger(std::shared_ptr<LogSink> sink, std::string component)
-        : sink_(std::move(sink)), component_(std::move(component)) {}
+    Logger(std::shared_ptr<LogSink> sink, std::string component) : sink_(std::move(sink)), component_(std::move(component)) {}
 
     /// The same sink under another component's name.
     Logger named(std::string component) const { return Logger(sink_, std::move(component)); }

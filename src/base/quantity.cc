@@ -19,8 +19,8 @@ struct Suffix {
     int base, exponent;
 };
 constexpr Suffix Suffixes[] = {
-    {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}, {"", 10, 0},   {"k", 10, 3},  {"M", 10, 6},   {"G", 10, 9},  {"T", 10, 12}, {"P", 10, 15},
-    {"E", 10, 18}, {"Ki", 2, 10}, {"Mi", 2, 20}, {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50},  {"Ei", 2, 60},
+    {"n", 10, -9}, {"u", 10, -6}, {"m", 10, -3}, {"", 10, 0},   {"k", 10, 3},  {"M", 10, 6},  {"G", 10, 9},  {"T", 10, 12},
+    {"P", 10, 15}, {"E", 10, 18}, {"Ki", 2, 10}, {"Mi", 2, 20}, {"Gi", 2, 30}, {"Ti", 2, 40}, {"Pi", 2, 50}, {"Ei", 2, 60},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -85,7 +85,11 @@ Int128 scale_up(std::string_view digits, int exponent, int shift) {
     if (places > 29) return Largest;
     if (places < -19) return 1;
     // 29 places before the point and 39 digits in all fit neither type at once: whole and fraction are scaled apart.
-    const auto power10 = [](int n) { Uint128 p = 1; while (n-- > 0) p *= 10; return p; };
+    const auto power10 = [](int n) {
+        Uint128 p = 1;
+        while (n-- > 0) p *= 10;
+        return p;
+    };
     const std::string_view whole_digits = digits.substr(0, std::clamp(places, 0, static_cast<int>(digits.size())));
     Uint128 whole = 0;
     for (const char c : whole_digits) whole = whole * 10 + (c - '0');

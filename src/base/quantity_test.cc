@@ -12,15 +12,51 @@ Quantity parse(std::string_view text) {
 }
 
 TEST(Quantity, IsWrittenInCanonicalForm) {
-    struct { const char* text; const char* canonical; } const rows[] = {
-        {"0", "0"},           {"-0", "0"},          {"0Mi", "0"},         {"1", "1"},           {"+1", "1"},          {"100m", "100m"},
-        {"1000m", "1"},       {"0.5", "500m"},      {".5", "500m"},       {"5.", "5"},          {"1.5Gi", "1536Mi"},  {"1024Mi", "1Gi"},
-        {"1023", "1023"},     {"512Ki", "512Ki"},   {"0.5Ki", "512"},     {"1000", "1k"},       {"1000000", "1M"},    {"1e3", "1e3"},
-        {"1E3", "1e3"},       {"12e6", "12e6"},     {"1e4", "10e3"},      {"1k", "1k"},         {"1500", "1500"},     {"1n", "1n"},
-        {"0.1n", "1n"},       {"1.0000000001", "1000000001n"},            {"-1.5", "-1500m"},   {"100E", "9223372036854775807"},
-        {"-9Ei", "-9223372036854775807"},           {"8Ei", "9223372036854775807"},             {"7Ei", "7Ei"},       {"0001.10", "1100m"},
-        {"9223372036854775807", "9223372036854775807"},                   {"1e-3", "1e-3"},     {"1.5Mi", "1536Ki"},  {"1000Ki", "1000Ki"},
-        {"0.001Ki", "1024m"}, {"1e100", "9223372036854775807"},           {"1e-100", "1e-9"},   {"2048", "2048"},     {"3Pi", "3Pi"},
+    struct {
+        const char* text;
+        const char* canonical;
+    } const rows[] = {
+        {"0", "0"},
+        {"-0", "0"},
+        {"0Mi", "0"},
+        {"1", "1"},
+        {"+1", "1"},
+        {"100m", "100m"},
+        {"1000m", "1"},
+        {"0.5", "500m"},
+        {".5", "500m"},
+        {"5.", "5"},
+        {"1.5Gi", "1536Mi"},
+        {"1024Mi", "1Gi"},
+        {"1023", "1023"},
+        {"512Ki", "512Ki"},
+        {"0.5Ki", "512"},
+        {"1000", "1k"},
+        {"1000000", "1M"},
+        {"1e3", "1e3"},
+        {"1E3", "1e3"},
+        {"12e6", "12e6"},
+        {"1e4", "10e3"},
+        {"1k", "1k"},
+        {"1500", "1500"},
+        {"1n", "1n"},
+        {"0.1n", "1n"},
+        {"1.0000000001", "1000000001n"},
+        {"-1.5", "-1500m"},
+        {"100E", "9223372036854775807"},
+        {"-9Ei", "-9223372036854775807"},
+        {"8Ei", "9223372036854775807"},
+        {"7Ei", "7Ei"},
+        {"0001.10", "1100m"},
+        {"9223372036854775807", "9223372036854775807"},
+        {"1e-3", "1e-3"},
+        {"1.5Mi", "1536Ki"},
+        {"1000Ki", "1000Ki"},
+        {"0.001Ki", "1024m"},
+        {"1e100", "9223372036854775807"},
+        {"1e-100", "1e-9"},
+        {"2048", "2048"},
+        {"3Pi", "3Pi"},
     };
     for (const auto& row : rows) EXPECT_EQ(parse(row.text).to_string(), row.canonical) << row.text;
 }
@@ -28,9 +64,17 @@ TEST(Quantity, IsWrittenInCanonicalForm) {
 TEST(Quantity, RefusesWhatKubernetesRefuses) {
     const std::string format = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     const std::string suffix = "unable to parse quantity's suffix";
-    struct { const char* text; std::string message; } const rows[] = {
-        {"", format}, {"abc", format}, {" 1", format}, {"1 ", format}, {"1.2.3", format}, {"1x", format}, {"-", format}, {"1ki", suffix},
-        {"1e", suffix}, {"1Kii", suffix}, {"1EE", suffix}, {"1K", suffix}, {"1mm", suffix}, {".", "unable to parse numeric part of quantity"},
+    struct {
+        const char* text;
+        std::string message;
+    } const rows[] = {
+        {"", format},      {"abc", format},
+        {" 1", format},    {"1 ", format},
+        {"1.2.3", format}, {"1x", format},
+        {"-", format},     {"1ki", suffix},
+        {"1e", suffix},    {"1Kii", suffix},
+        {"1EE", suffix},   {"1K", suffix},
+        {"1mm", suffix},   {".", "unable to parse numeric part of quantity"},
     };
     for (const auto& row : rows) {
         const auto quantity = Quantity::parse(row.text);

@@ -1,7 +1,7 @@
 #include "base/regex.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace porthole {
 namespace {
@@ -14,7 +14,11 @@ constexpr int MostRepeats = 1000, DeepestGroup = 200;
 char32_t take_rune(std::string_view& text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
-    const int length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+    const int length = first < 0x80                    ? 1
+                       : first >= 0xC2 && first < 0xE0 ? 2
+                       : first >= 0xE0 && first < 0xF0 ? 3
+                       : first >= 0xF0 && first < 0xF5 ? 4
+                                                       : 0;
     if (length <= 1 || text.size() < static_cast<std::size_t>(length)) {
         text.remove_prefix(1);
         return length == 1 ? first : 0xFFFD;
@@ -164,7 +168,8 @@ private:
 
     bool number(int& value) {
         if (rest_.empty() || rest_[0] < '0' || rest_[0] > '9') return false;
-        for (value = 0; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1)) value = std::min(value * 10 + (rest_[0] - '0'), 100'000);
+        for (value = 0; !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; rest_.remove_prefix(1))
+            value = std::min(value * 10 + (rest_[0] - '0'), 100'000);
         return true;
     }
 
@@ -235,11 +240,16 @@ private:
             rest_.remove_prefix(1);
             if (c == ':') return true;
             if (c == ')') return false;
-            if (c == '-') value = false;
-            else if (c == 'i') flags_.fold_case = value;
-            else if (c == 's') flags_.dot_all = value;
-            else if (c == 'm') flags_.multi_line = value;
-            else if (c != 'U') break;
+            if (c == '-')
+                value = false;
+            else if (c == 'i')
+                flags_.fold_case = value;
+            else if (c == 's')
+                flags_.dot_all = value;
+            else if (c == 'm')
+                flags_.multi_line = value;
+            else if (c != 'U')
+                break;
         }
         fail("invalid or unsupported Perl syntax");
         return false;
@@ -264,13 +274,23 @@ private:
     /// \d, \w, \s and their opposites.
     static bool named_class(char c, Ranges& ranges) {
         switch (c) {
-            case 'd': ranges = {{'0', '9'}}; return true;
-            case 'w': ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}; return true;
-            case 's': ranges = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}}; return true;
+            case 'd':
+                ranges = {{'0', '9'}};
+                return true;
+            case 'w':
+                ranges = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+                return true;
+            case 's':
+                ranges = {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}};
+                return true;
             case 'D':
             case 'W':
-            case 'S': named_class(static_cast<char>(c + 32), ranges); ranges = complement(ranges); return true;
-            default: return false;
+            case 'S':
+                named_class(static_cast<char>(c + 32), ranges);
+                ranges = complement(ranges);
+                return true;
+            default:
+                return false;
         }
     }
 
@@ -278,14 +298,22 @@ private:
     char32_t escaped() {
         const char32_t c = take_rune(rest_);
         switch (c) {
-            case 'a': return '\a';
-            case 'f': return '\f';
-            case 'n': return '\n';
-            case 'r': return '\r';
-            case 't': return '\t';
-            case 'v': return '\v';
-            case 'x': return hexadecimal();
-            default: break;
+            case 'a':
+                return '\a';
+            case 'f':
+                return '\f';
+            case 'n':
+                return '\n';
+            case 'r':
+                return '\r';
+            case 't':
+                return '\t';
+            case 'v':
+                return '\v';
+            case 'x':
+                return hexadecimal();
+            default:
+                break;
         }
         if (c == '0') return 0;
         if (is_word(c) && c != '_') fail("invalid escape sequence");
@@ -298,7 +326,10 @@ private:
         int digits = 0;
         for (; !rest_.empty() && (braces || digits < 2); ++digits, rest_.remove_prefix(1)) {
             const char c = rest_[0];
-            const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
             if (digit < 0) break;
             value = std::min<char32_t>(value * 16 + static_cast<char32_t>(digit), Last + 1);
         }
@@ -352,10 +383,20 @@ private:
     }
 
     void posix_class(Ranges& ranges) {
-        static const struct { std::string_view name; std::vector<Range> ranges; } known[] = {
-            {"[:alpha:]", {{'A', 'Z'}, {'a', 'z'}}}, {"[:digit:]", {{'0', '9'}}}, {"[:alnum:]", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
-            {"[:lower:]", {{'a', 'z'}}}, {"[:upper:]", {{'A', 'Z'}}}, {"[:space:]", {{'\t', '\r'}, {' ', ' '}}}, {"[:punct:]", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
-            {"[:xdigit:]", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}}, {"[:word:]", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}}, {"[:print:]", {{' ', '~'}}},
+        static const struct {
+            std::string_view name;
+            std::vector<Range> ranges;
+        } known[] = {
+            {"[:alpha:]", {{'A', 'Z'}, {'a', 'z'}}},
+            {"[:digit:]", {{'0', '9'}}},
+            {"[:alnum:]", {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+            {"[:lower:]", {{'a', 'z'}}},
+            {"[:upper:]", {{'A', 'Z'}}},
+            {"[:space:]", {{'\t', '\r'}, {' ', ' '}}},
+            {"[:punct:]", {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+            {"[:xdigit:]", {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+            {"[:word:]", {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+            {"[:print:]", {{' ', '~'}}},
         };
         for (const auto& entry : known) {
             if (!rest_.starts_with(entry.name)) continue;
@@ -422,16 +463,34 @@ private:
             const auto word = [](char32_t c) { return c != NoRune && is_word(c); };
             bool passes = true;
             switch (instruction.operation) {
-                case Operation::Match: return true;
-                case Operation::Class: threads.push_back(at); continue;
-                case Operation::Split: waiting_.push_back(instruction.other); break;
-                case Operation::Jump: break;
-                case Operation::Start: passes = before == NoRune; break;
-                case Operation::End: passes = at_end; break;
-                case Operation::LineStart: passes = before == NoRune || before == '\n'; break;
-                case Operation::LineEnd: passes = at_end || after == '\n'; break;
-                case Operation::Word: passes = word(before) != word(after); break;
-                case Operation::NoWord: passes = word(before) == word(after); break;
+                case Operation::Match:
+                    return true;
+                case Operation::Class:
+                    threads.push_back(at);
+                    continue;
+                case Operation::Split:
+                    waiting_.push_back(instruction.other);
+                    break;
+                case Operation::Jump:
+                    break;
+                case Operation::Start:
+                    passes = before == NoRune;
+                    break;
+                case Operation::End:
+                    passes = at_end;
+                    break;
+                case Operation::LineStart:
+                    passes = before == NoRune || before == '\n';
+                    break;
+                case Operation::LineEnd:
+                    passes = at_end || after == '\n';
+                    break;
+                case Operation::Word:
+                    passes = word(before) != word(after);
+                    break;
+                case Operation::NoWord:
+                    passes = word(before) == word(after);
+                    break;
             }
             if (passes) waiting_.push_back(instruction.next);
         }

@@ -87,14 +87,13 @@ public:
 }  // namespace porthole
 
 /// For what the program guarantees itself; never for input from a user, a peer, a disk or the operating system.
-#define CHECK(condition) \
-    ((condition) ? static_cast<void>(0) : ::porthole::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition) ((condition) ? static_cast<void>(0) : ::porthole::check_failed(#condition, __FILE__, __LINE__))
 
 #define PORTHOLE_CAT_(a, b) a##b
 #define PORTHOLE_CAT(a, b) PORTHOLE_CAT_(a, b)
-#define PORTHOLE_TRY_(tmp, decl, ret, ...)              \
-    auto&& tmp = (__VA_ARGS__);                          \
-    if (!tmp.has_value()) ret std::move(tmp).error();    \
+#define PORTHOLE_TRY_(tmp, decl, ret, ...)            \
+    auto&& tmp = (__VA_ARGS__);                       \
+    if (!tmp.has_value()) ret std::move(tmp).error(); \
     decl = *std::move(tmp)
 #define PORTHOLE_CHECK_(tmp, ret, ...) \
     if (auto&& tmp = (__VA_ARGS__); !tmp.has_value()) ret std::move(tmp).error()

@@ -1,7 +1,7 @@
 #include "base/time.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace porthole {
 namespace {
@@ -9,8 +9,8 @@ namespace {
 using namespace std::chrono;
 
 Error malformed_time(std::string_view text, std::string_view rest, std::string_view wanted) {
-    return Error(Reason::BadRequest, fmt::format("parsing time \"{}\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"{}\" as \"{}\"",
-                                                 text, rest, wanted));
+    return Error(Reason::BadRequest,
+                 fmt::format("parsing time \"{}\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"{}\" as \"{}\"", text, rest, wanted));
 }
 
 /// Reads digits and separators of a time, remembering where it stopped.
@@ -72,7 +72,12 @@ struct ParsedTime {
 Result<ParsedTime> parse_rfc3339(std::string_view text) {
     TimeReader reader(text);
     int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-    const struct { int* value; int digits; const char* name; char separator; } parts[] = {
+    const struct {
+        int* value;
+        int digits;
+        const char* name;
+        char separator;
+    } parts[] = {
         {&year, 4, "2006", '-'}, {&month, 2, "01", '-'},  {&day, 2, "02", 'T'},
         {&hour, 2, "15", ':'},   {&minute, 2, "04", ':'}, {&second, 2, "05", 0},
     };
@@ -82,8 +87,12 @@ Result<ParsedTime> parse_rfc3339(std::string_view text) {
             return malformed_time(text, reader.rest(), std::string_view(&part.separator, 1));
     }
     const year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-    const char* out_of_range = month < 1 || month > 12 ? "month" : !date.ok() ? "day" : hour > 23 ? "hour"
-                               : minute > 59 ? "minute" : second > 59 ? "second" : nullptr;
+    const char* out_of_range = month < 1 || month > 12 ? "month"
+                               : !date.ok()            ? "day"
+                               : hour > 23             ? "hour"
+                               : minute > 59           ? "minute"
+                               : second > 59           ? "second"
+                                                       : nullptr;
     if (out_of_range) {
         return Error(Reason::BadRequest, fmt::format("parsing time \"{}\": {} out of range", text, out_of_range));
     }
@@ -104,8 +113,7 @@ std::string format_seconds(std::int64_t since_epoch) {
     const year_month_day date(day);
     const hh_mm_ss clock(point - day);
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                       static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(),
-                       clock.seconds().count());
+                       static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 }  // namespace
@@ -145,8 +153,7 @@ template <class Unit>
 std::string WallTime<Unit>::to_string() const {
     if (is_zero()) return {};
     std::string text = format_seconds(seconds());
-    if constexpr (std::is_same_v<Unit, std::chrono::microseconds>)
-        text += fmt::format(".{:06}", nanoseconds_of_second() / 1000);
+    if constexpr (std::is_same_v<Unit, std::chrono::microseconds>) text += fmt::format(".{:06}", nanoseconds_of_second() / 1000);
     return text + "Z";
 }
 
@@ -186,7 +193,10 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     if (rest == "0") return std::chrono::nanoseconds(0);
     if (rest.empty()) return malformed();
 
-    static constexpr struct { std::string_view name; double nanos; } Units[] = {
+    static constexpr struct {
+        std::string_view name;
+        double nanos;
+    } Units[] = {
         {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"μs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9},
     };
     __extension__ using Int128 = __int128;
@@ -212,7 +222,8 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
         if (found == std::end(Units)) {
             return Error(Reason::BadRequest, fmt::format("time: unknown unit \"{}\" in duration \"{}\"", unit, text));
         }
-        total += static_cast<Int128>(whole) * static_cast<std::int64_t>(found->nanos) + static_cast<std::int64_t>(fraction * found->nanos + 0.5);
+        total +=
+            static_cast<Int128>(whole) * static_cast<std::int64_t>(found->nanos) + static_cast<std::int64_t>(fraction * found->nanos + 0.5);
         if (total > INT64_MAX) return malformed();
         rest.remove_prefix(unit_end);
     }

@@ -18,8 +18,7 @@ public:
 
     constexpr WallTime() = default;
     /// Cut down to whole units.
-    constexpr explicit WallTime(SystemTime time)
-        : ticks_(std::chrono::floor<Unit>(time).time_since_epoch().count()) {}
+    constexpr explicit WallTime(SystemTime time) : ticks_(std::chrono::floor<Unit>(time).time_since_epoch().count()) {}
     static constexpr WallTime from_ticks(std::int64_t ticks) {
         WallTime time;
         time.ticks_ = ticks;

@@ -8,7 +8,11 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Timestamp, ReadsRfc3339AndWritesUtc) {
-    struct { const char* text; const char* seconds; const char* micros; } const rows[] = {
+    struct {
+        const char* text;
+        const char* seconds;
+        const char* micros;
+    } const rows[] = {
         {"2024-05-01T10:00:00Z", "2024-05-01T10:00:00Z", "2024-05-01T10:00:00.000000Z"},
         {"2024-05-01T10:00:00.123456789Z", "2024-05-01T10:00:00Z", "2024-05-01T10:00:00.123456Z"},
         {"2024-05-01T10:00:00.5+02:00", "2024-05-01T08:00:00Z", "2024-05-01T08:00:00.500000Z"},
@@ -49,8 +53,12 @@ TEST(Timestamp, IsZeroUntilItIsSet) {
 }
 
 TEST(Duration, IsWrittenAndReadAsGoDoes) {
-    struct { std::chrono::nanoseconds duration; const char* text; } const rows[] = {
-        {0s, "0s"}, {1ns, "1ns"}, {1500ns, "1.5µs"}, {2ms, "2ms"}, {1500ms, "1.5s"}, {90s, "1m30s"}, {3600s, "1h0m0s"}, {-90min, "-1h30m0s"}, {36h + 5ms, "36h0m0.005s"},
+    struct {
+        std::chrono::nanoseconds duration;
+        const char* text;
+    } const rows[] = {
+        {0s, "0s"},        {1ns, "1ns"},         {1500ns, "1.5µs"},          {2ms, "2ms"}, {1500ms, "1.5s"}, {90s, "1m30s"},
+        {3600s, "1h0m0s"}, {-90min, "-1h30m0s"}, {36h + 5ms, "36h0m0.005s"},
     };
     for (const auto& row : rows) {
         EXPECT_EQ(format_duration(row.duration), row.text);
@@ -66,10 +74,13 @@ TEST(Duration, IsWrittenAndReadAsGoDoes) {
 }
 
 TEST(Age, IsShort) {
-    struct { std::chrono::nanoseconds age; const char* text; } const rows[] = {
-        {-5s, "<invalid>"}, {-1s, "0s"}, {0s, "0s"}, {119s, "119s"}, {120s, "2m"}, {150s, "2m30s"}, {10min, "10m"}, {179min, "179m"}, {3h, "3h"},
-        {200min, "3h20m"}, {8h + 30min, "8h"}, {47h, "47h"}, {48h, "2d"}, {50h, "2d2h"}, {8 * 24h, "8d"}, {400 * 24h, "400d"}, {800 * 24h, "2y70d"},
-        {3000 * 24h, "8y"},
+    struct {
+        std::chrono::nanoseconds age;
+        const char* text;
+    } const rows[] = {
+        {-5s, "<invalid>"}, {-1s, "0s"},      {0s, "0s"},      {119s, "119s"},      {120s, "2m"},         {150s, "2m30s"},
+        {10min, "10m"},     {179min, "179m"}, {3h, "3h"},      {200min, "3h20m"},   {8h + 30min, "8h"},   {47h, "47h"},
+        {48h, "2d"},        {50h, "2d2h"},    {8 * 24h, "8d"}, {400 * 24h, "400d"}, {800 * 24h, "2y70d"}, {3000 * 24h, "8y"},
     };
     for (const auto& row : rows) EXPECT_EQ(format_age(row.age), row.text);
 }

@@ -34,10 +34,14 @@ QueryBuilder list_query(const ListOptions& options) {
 
 const char* content_type_of(PatchType type) {
     switch (type) {
-        case PatchType::Json: return "application/json-patch+json";
-        case PatchType::Merge: return "application/merge-patch+json";
-        case PatchType::StrategicMerge: return "application/strategic-merge-patch+json";
-        case PatchType::Apply: return "application/apply-patch+yaml";
+        case PatchType::Json:
+            return "application/json-patch+json";
+        case PatchType::Merge:
+            return "application/merge-patch+json";
+        case PatchType::StrategicMerge:
+            return "application/strategic-merge-patch+json";
+        case PatchType::Apply:
+            return "application/apply-patch+yaml";
     }
     return "";
 }
@@ -65,7 +69,8 @@ Error error_of_status(int code, std::string_view body) {
     const Result<schema::Value> parsed = schema::parse_json(body);
     if (!parsed || parsed->string_at({"kind"}) != "Status") {
         const std::string_view text = body.substr(0, std::min<std::size_t>(body.size(), 200));
-        return Error(reason_of_http_code(code), "the server answered " + std::to_string(code) + (text.empty() ? "" : ": ") + std::string(text));
+        return Error(reason_of_http_code(code),
+                     "the server answered " + std::to_string(code) + (text.empty() ? "" : ": ") + std::string(text));
     }
     const schema::Value& status = *parsed;
     if (code == 0) code = static_cast<int>(at(status, "code").int_or(500));
@@ -114,21 +119,17 @@ std::string Client::path(const schema::Kind& kind, const NamespacedName& key, co
     return path;
 }
 
-Task<net::Bytes> Client::call(std::string method, std::string path, std::string query, std::string body,
-                              std::string content_type, std::string accept) {
+Task<net::Bytes> Client::call(std::string method, std::string path, std::string query, std::string body, std::string content_type,
+                              std::string accept) {
     ApiRequest request{std::move(method), std::move(path), std::move(query), std::move(content_type), std::move(body), std::move(accept)};
     CO_TRY(ApiResponse response, co_await transport_.call(std::move(request)));
     if (response.code >= 400) co_return error_of_status(response.code, *response.body);
     co_return std::move(response.body);
 }
 
-Task<net::Bytes> Client::post(std::string path, std::string body) {
-    return call("POST", std::move(path), "", std::move(body));
-}
+Task<net::Bytes> Client::post(std::string path, std::string body) { return call("POST", std::move(path), "", std::move(body)); }
 
-Task<net::Bytes> Client::put_raw(std::string path, std::string body) {
-    return call("PUT", std::move(path), "", std::move(body));
-}
+Task<net::Bytes> Client::put_raw(std::string path, std::string body) { return call("PUT", std::move(path), "", std::move(body)); }
 
 Task<net::Bytes> Client::get_raw(std::string path, std::string query, std::string accept) {
     return call("GET", std::move(path), std::move(query), "", "", std::move(accept));
@@ -145,8 +146,7 @@ Task<> Client::remove_raw(std::string path, DeleteOptions options, std::string q
 }
 
 Task<net::Bytes> Client::list_raw(const schema::Kind& kind, ListOptions options, bool metadata_only) {
-    return call("GET", collection_path(kind, options.namespace_), list_query(options).take(), "", "",
-                metadata_only ? MetadataList : "");
+    return call("GET", collection_path(kind, options.namespace_), list_query(options).take(), "", "", metadata_only ? MetadataList : "");
 }
 
 Task<std::unique_ptr<ApiStream>> Client::watch(const schema::Kind& kind, ListOptions options, WatchOptions watch) {

@@ -33,7 +33,7 @@ struct ListOptions {
 struct DeleteOptions {
     std::string uid, resource_version;  ///< preconditions; "" for none
     std::optional<std::int64_t> grace_period_seconds;
-    std::string propagation_policy;     ///< "" for the kind's default
+    std::string propagation_policy;  ///< "" for the kind's default
 };
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
@@ -71,9 +71,13 @@ public:
     }
     /// Guarded by metadata.resourceVersion where it is set: Conflict when another write came between.
     template <class T>
-    Task<T> update(T object) { return put<T>(std::move(object), ""); }
+    Task<T> update(T object) {
+        return put<T>(std::move(object), "");
+    }
     template <class T>
-    Task<T> update_status(T object) { return put<T>(std::move(object), "status"); }
+    Task<T> update_status(T object) {
+        return put<T>(std::move(object), "status");
+    }
     template <class T>
     Task<T> patch(NamespacedName key, PatchType type, std::string body, std::string subresource = "") {
         return decoded<T>(patch_raw(path(T::kind(), key, subresource), type, std::move(body)));
@@ -100,8 +104,8 @@ public:
     static std::string collection_path(const schema::Kind& kind, const std::string& namespace_);
 
 private:
-    Task<net::Bytes> call(std::string method, std::string path, std::string query, std::string body = "",
-                          std::string content_type = "", std::string accept = "");
+    Task<net::Bytes> call(std::string method, std::string path, std::string query, std::string body = "", std::string content_type = "",
+                          std::string accept = "");
 
     template <class T>
     static Task<T> decoded(Task<net::Bytes> reply) {

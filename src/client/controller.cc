@@ -45,8 +45,10 @@ void Controller::settle(const NamespacedName& key, Result<Requeue> result) {
         queue_.forget(key);
         return;
     }
-    if (race) log_.debug("will try again", {{"key", key.text()}, {"error", error.message}});
-    else log_.warn("reconcile failed, will try again", {{"key", key.text()}, {"error", error.message}});
+    if (race)
+        log_.debug("will try again", {{"key", key.text()}, {"error", error.message}});
+    else
+        log_.warn("reconcile failed, will try again", {{"key", key.text()}, {"error", error.message}});
     queue_.add_rate_limited(key);
 }
 

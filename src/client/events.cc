@@ -121,9 +121,8 @@ Task<> EventRecorder::write(Event event) {
 Task<> EventRecorder::create_or_count(const Event& event, const std::string& key) {
     Written known = written_.at(key);
     if (known.count > 0) {
-        const schema::Value change = schema::Value::object({{"count", known.count + 1},
-                                                            {"lastTimestamp", event.last_timestamp.to_string()},
-                                                            {"message", event.message}});
+        const schema::Value change = schema::Value::object(
+            {{"count", known.count + 1}, {"lastTimestamp", event.last_timestamp.to_string()}, {"message", event.message}});
         Result<Event> counted = co_await client_.patch<Event>(known.event, PatchType::Merge, schema::to_json(change));
         if (counted) {
             written_.at(key) = {known.event, known.count + 1};

@@ -61,12 +61,14 @@ Result<Url> parse_url(const std::string& text) {
     const auto refused = [&](const char* why) { return Error(Reason::BadRequest, "server \"" + text + "\": " + why); };
     Url url;
     std::string_view rest = text;
-    if (rest.starts_with("https://")) rest.remove_prefix(8);
+    if (rest.starts_with("https://"))
+        rest.remove_prefix(8);
     else if (rest.starts_with("http://")) {
         rest.remove_prefix(7);
         url.tls = false;
         url.port = 80;
-    } else return refused("must begin with https:// or http://");
+    } else
+        return refused("must begin with https:// or http://");
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     url.prefix = rest.substr(slash);
     while (url.prefix.ends_with('/')) url.prefix.pop_back();
@@ -143,8 +145,10 @@ Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const Cli
     options.host = (url.host.contains(':') ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
     options.prefix = url.prefix;
     options.user_agent = std::move(user_agent);
-    if (!config.token_file.empty() && read_token) options.bearer_token = std::move(read_token);
-    else if (!config.token.empty()) options.bearer_token = [token = config.token] { return token; };
+    if (!config.token_file.empty() && read_token)
+        options.bearer_token = std::move(read_token);
+    else if (!config.token.empty())
+        options.bearer_token = [token = config.token] { return token; };
     net::Endpoint endpoint{url.host, url.port, ""};
     return std::unique_ptr<Transport>(
         std::make_unique<HttpTransport>(std::make_unique<net::HttpClient>(loop, std::move(endpoint), std::move(tls)), std::move(options)));

@@ -14,8 +14,8 @@ struct ClientConfig;
 class HttpTransport final : public Transport {
 public:
     struct Options {
-        std::string host;         ///< for the header Host (":authority" of HTTP/2)
-        std::string prefix;       ///< of every path; "" or "/something"
+        std::string host;    ///< for the header Host (":authority" of HTTP/2)
+        std::string prefix;  ///< of every path; "" or "/something"
         std::string user_agent = "porthole";
         std::function<std::string()> bearer_token;  ///< asked for every request, so that it may be renewed; may be empty
     };

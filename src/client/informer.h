@@ -85,9 +85,8 @@ public:
         std::size_t number_;
     };
     Index add_index(std::function<std::vector<std::string>(const T&)> values) {
-        return Index(this, core_.add_index([values = std::move(values)](const void* object) {
-            return values(*static_cast<const T*>(object));
-        }));
+        return Index(this,
+                     core_.add_index([values = std::move(values)](const void* object) { return values(*static_cast<const T*>(object)); }));
     }
 
 private:

@@ -30,7 +30,8 @@ struct InformerTest : testing::Test {
     void watch(Informer<Pod>& informer) {
         informer.subscribe({
             .added = [this](const auto& now) { heard += "+" + now->metadata.name; },
-            .updated = [this](const auto& old, const auto& now) { heard += "~" + now->metadata.name + old->spec.node_name + now->spec.node_name; },
+            .updated = [this](const auto& old,
+                              const auto& now) { heard += "~" + now->metadata.name + old->spec.node_name + now->spec.node_name; },
             .deleted = [this](const auto& last) { heard += "-" + last->metadata.name; },
         });
     }

@@ -59,8 +59,10 @@ private:
                 continue;
             }
             ++position_;
-            if (c == '{' || c == '[') ++depth;
-            else if (--depth == 0) return {};
+            if (c == '{' || c == '[')
+                ++depth;
+            else if (--depth == 0)
+                return {};
         }
     }
 

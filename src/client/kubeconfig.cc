@@ -54,9 +54,11 @@ Result<void> check_section(const Value& document, const char* section) {
     if (!entries->is_array()) return malformed(std::string(section) + " must be a list");
     const std::string body = std::string(section).substr(0, std::string_view(section).size() - 1);
     for (const Value& entry : entries->as_array()) {
-        if (!entry.is_object() || entry.string_at({"name"}).empty()) return malformed("an entry of " + std::string(section) + " has no name");
+        if (!entry.is_object() || entry.string_at({"name"}).empty())
+            return malformed("an entry of " + std::string(section) + " has no name");
         const Value* inner = entry.find(body);
-        if (inner && !inner->is_null() && !inner->is_object()) return malformed(body + " " + std::string(entry.string_at({"name"})) + " must be an object");
+        if (inner && !inner->is_null() && !inner->is_object())
+            return malformed(body + " " + std::string(entry.string_at({"name"})) + " must be an object");
     }
     return {};
 }
@@ -66,7 +68,8 @@ void make_paths_absolute(Value& entry, const char* body, std::initializer_list<c
     if (!inner) return;
     for (const char* key : keys) {
         Value* path = inner->find(key);
-        if (path && path->is_string() && !path->as_string().empty() && path->as_string()[0] != '/') *path = join_path(folder, path->as_string());
+        if (path && path->is_string() && !path->as_string().empty() && path->as_string()[0] != '/')
+            *path = join_path(folder, path->as_string());
     }
 }
 

@@ -10,9 +10,9 @@ namespace porthole::client {
 
 /// How to reach a server and as whom, ready to use: files that the configuration names have been read.
 struct ClientConfig {
-    std::string server;      ///< "https://host:port[/prefix]"
-    std::string ca_pem;      ///< "" means the system's roots
-    std::string server_name; ///< expected in the certificate; "" means the server's host
+    std::string server;       ///< "https://host:port[/prefix]"
+    std::string ca_pem;       ///< "" means the system's roots
+    std::string server_name;  ///< expected in the certificate; "" means the server's host
     bool insecure_skip_verify = false;
     std::string certificate_pem, key_pem;  ///< client certificate, or ""
     std::string token;

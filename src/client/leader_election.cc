@@ -16,7 +16,8 @@ public:
 private:
     void start() override {
         for (auto& context : contexts_) context.emplace(loop());
-        for (int i = 0; i < 2; ++i) start_task(std::move(tasks_[i]), *contexts_[i], [this, i](Result<void> result) { ended(i, std::move(result)); });
+        for (int i = 0; i < 2; ++i)
+            start_task(std::move(tasks_[i]), *contexts_[i], [this, i](Result<void> result) { ended(i, std::move(result)); });
     }
     void cancel() override {
         for (auto& context : contexts_) context->cancel();
@@ -43,7 +44,13 @@ Task<> first_of(Task<> a, Task<> b) {
 
 LeaderElector::LeaderElector(EventLoop& loop, Client& client, Random& random, Logger log, NamespacedName key, std::string identity,
                              Timing timing)
-    : loop_(loop), client_(client), random_(random), log_(std::move(log)), key_(std::move(key)), identity_(std::move(identity)), timing_(timing) {}
+    : loop_(loop),
+      client_(client),
+      random_(random),
+      log_(std::move(log)),
+      key_(std::move(key)),
+      identity_(std::move(identity)),
+      timing_(timing) {}
 
 bool LeaderElector::expired(const Lease& lease) {
     if (lease.spec != observed_) {

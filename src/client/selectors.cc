@@ -47,9 +47,12 @@ std::string to_query(const LabelSelector& selector) {
     std::vector<std::string> terms;
     for (const auto& [key, value] : selector.match_labels) terms.push_back(key + "=" + value);
     for (const LabelSelectorRequirement& requirement : selector.match_expressions) {
-        if (requirement.operator_ == "Exists") terms.push_back(requirement.key);
-        else if (requirement.operator_ == "DoesNotExist") terms.push_back("!" + requirement.key);
-        else terms.push_back(requirement.key + (requirement.operator_ == "In" ? " in (" : " notin (") + joined(requirement.values) + ")");
+        if (requirement.operator_ == "Exists")
+            terms.push_back(requirement.key);
+        else if (requirement.operator_ == "DoesNotExist")
+            terms.push_back("!" + requirement.key);
+        else
+            terms.push_back(requirement.key + (requirement.operator_ == "In" ? " in (" : " notin (") + joined(requirement.values) + ")");
     }
     return joined(terms);
 }

@@ -18,7 +18,11 @@ LabelSelectorRequirement requirement(const std::string& key, const std::string& 
 
 TEST(Selectors, RequirementsHoldOrNot) {
     const Labels labels{{"app", "web"}, {"tier", "front"}};
-    const struct { const char* name; LabelSelectorRequirement requirement; bool holds; } rows[] = {
+    const struct {
+        const char* name;
+        LabelSelectorRequirement requirement;
+        bool holds;
+    } rows[] = {
         {"in", requirement("app", "In", {"x", "web"}), true},
         {"not listed", requirement("app", "In", {"x"}), false},
         {"absent is in nothing", requirement("none", "In", {"x"}), false},

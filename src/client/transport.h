@@ -15,7 +15,7 @@ struct ApiRequest {
     std::string query;         ///< encoded, without "?"
     std::string content_type;  ///< of the body; "" means application/json
     std::string body;
-    std::string accept;        ///< "" means application/json
+    std::string accept;  ///< "" means application/json
 };
 
 struct ApiResponse {

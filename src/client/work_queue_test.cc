@@ -55,7 +55,10 @@ TEST_F(WorkQueueTest, TheEarliestOfSeveralWaitsCounts) {
 }
 
 TEST_F(WorkQueueTest, FailuresDoubleTheWaitUpToALimit) {
-    const struct { int failures; Duration wait; } rows[] = {{1, 5ms}, {2, 10ms}, {5, 80ms}, {18, 655360ms}, {19, 1000s}, {60, 1000s}};
+    const struct {
+        int failures;
+        Duration wait;
+    } rows[] = {{1, 5ms}, {2, 10ms}, {5, 80ms}, {18, 655360ms}, {19, 1000s}, {60, 1000s}};
     for (const auto& row : rows) {
         SCOPED_TRACE(row.failures);
         WorkQueue fresh(loop, {.per_second = 1e9});

@@ -81,9 +81,10 @@ Result<std::string> address_towards(const std::string& server) {
 class Agent {
 public:
     Agent(RealWorld& world, AgentOptions options, Logger log)
-        : world_(world), options_(std::move(options)), log_(std::move(log)), scope_(world.loop, [this](const Error& error) {
-              log_.error("a part of the agent ended", {{"error", error.message}});
-          }) {}
+        : world_(world),
+          options_(std::move(options)),
+          log_(std::move(log)),
+          scope_(world.loop, [this](const Error& error) { log_.error("a part of the agent ended", {{"error", error.message}}); }) {}
 
     /// Errors: BadRequest for options, Io when the machine refuses.
     Task<> start();

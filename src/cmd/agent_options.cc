@@ -50,7 +50,8 @@ std::vector<std::string> agent_arguments(const AgentOptions& options) {
 
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder) {
     return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
-           "clusters:\n- name: porthole\n  cluster:\n    server: " + server + "\n    certificate-authority: " + ca.string() +
+           "clusters:\n- name: porthole\n  cluster:\n    server: " +
+           server + "\n    certificate-authority: " + ca.string() +
            "\nusers:\n- name: node\n  user:\n    client-certificate: " + (folder / "client.crt").string() +
            "\n    client-key: " + (folder / "client.key").string() +
            "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";

@@ -16,10 +16,10 @@ struct ProcessId {
 };
 
 struct ChildCommand {
-    std::vector<std::string> arguments;      ///< arguments[0] is a path or found in PATH
-    std::filesystem::path log_file;          ///< standard output and error are appended here
-    std::filesystem::path network_namespace; ///< entered before the program starts; "" for our own
-    int inherited_fd = -1;                   ///< kept open in the child as descriptor 3; -1 for none
+    std::vector<std::string> arguments;       ///< arguments[0] is a path or found in PATH
+    std::filesystem::path log_file;           ///< standard output and error are appended here
+    std::filesystem::path network_namespace;  ///< entered before the program starts; "" for our own
+    int inherited_fd = -1;                    ///< kept open in the child as descriptor 3; -1 for none
 };
 
 /// Starts a program in a session of its own, so that it outlives us. Error: Io with what could not be done.

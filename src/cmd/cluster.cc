@@ -17,9 +17,7 @@ namespace {
 
 using schema::Value;
 
-Value encode(const ProcessId& process) {
-    return Value::object({{"pid", process.pid}, {"startTime", process.start_time}});
-}
+Value encode(const ProcessId& process) { return Value::object({{"pid", process.pid}, {"startTime", process.start_time}}); }
 
 ProcessId decode_process(const Value* value) {
     if (!value) return {};

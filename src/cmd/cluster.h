@@ -22,7 +22,7 @@ struct ClusterOptions {
 };
 
 struct NodeHost {
-    std::string name;               ///< for example "linux-2"
+    std::string name;  ///< for example "linux-2"
     std::string address;
     std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
 };

@@ -13,17 +13,22 @@ std::string NodeContainerd::configuration() const {
     // Paths are ours and hold neither quotes nor backslashes (see prepare).
     const std::string run = state().string(), store = root().string();
     return R"(version = 2
-root = ")" + store + R"("
-state = ")" + run + R"(/containerd"
+root = ")" +
+           store + R"("
+state = ")" +
+           run + R"(/containerd"
 [grpc]
-  address = ")" + data_.containerd_socket(node_.name).string() + R"("
+  address = ")" +
+           data_.containerd_socket(node_.name).string() + R"("
 [plugins."io.containerd.internal.v1.opt"]
-  path = ")" + store + R"(/opt"
+  path = ")" +
+           store + R"(/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   disable_tcp_service = true
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
-  sandbox_image = ")" + SandboxImage + R"("
+  sandbox_image = ")" +
+           SandboxImage + R"("
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
@@ -32,14 +37,17 @@ state = ")" + run + R"(/containerd"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-        Root = ")" + run + R"(/runc"
+        Root = ")" +
+           run + R"(/runc"
         SystemdCgroup = false
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "/usr/lib/cni"
-    conf_dir = ")" + (data_.node(node_.name) / "cni/net.d").string() + R"("
+    conf_dir = ")" +
+           (data_.node(node_.name) / "cni/net.d").string() + R"("
     max_conf_num = 1
   [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = ")" + (data_.node(node_.name) / "certs.d").string() + R"("
+    config_path = ")" +
+           (data_.node(node_.name) / "certs.d").string() + R"("
 )";
 }
 

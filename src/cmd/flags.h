@@ -19,8 +19,8 @@ inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> ar
         return std::nullopt;
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);
-        std::fprintf(stderr, "porthole %s: %s; `porthole %s --help` shows what it takes\n", app.get_name().c_str(),
-                     error.what(), app.get_name().c_str());
+        std::fprintf(stderr, "porthole %s: %s; `porthole %s --help` shows what it takes\n", app.get_name().c_str(), error.what(),
+                     app.get_name().c_str());
         return 2;
     }
 }

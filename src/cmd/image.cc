@@ -58,7 +58,8 @@ int run_image(std::vector<std::string> arguments) {
     const DataDir data(path);
     const auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
-    if (!is_running(cluster->supervisor)) return fail("the cluster in " + data.root().string() + " is not running; start it with `porthole up`");
+    if (!is_running(cluster->supervisor))
+        return fail("the cluster in " + data.root().string() + " is not running; start it with `porthole up`");
     for (const std::string& file : files) {
         if (const auto loaded = world.run(load(world, data, *cluster, file)); !loaded) return fail(loaded.error().message);
     }

@@ -55,11 +55,13 @@ Result<void> check_flags(JoinFlags& flags) {
     if (!flags.server.starts_with("https://")) flags.server = "https://" + flags.server;
     const std::string& token = flags.token;
     if (token.size() != 23 || token[6] != '.' || token.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.") != token.npos) {
-        return Error(Reason::BadRequest, "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server makes one");
+        return Error(Reason::BadRequest,
+                     "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server makes one");
     }
     for (const std::string& hash : flags.ca_hashes) {
         if (!hash.starts_with("sha256:") || hash.size() != 7 + 64) {
-            return Error(Reason::BadRequest, "--ca-cert-hash must look like sha256:<64 hex digits>; `porthole token create --print-join-command` prints it");
+            return Error(Reason::BadRequest,
+                         "--ca-cert-hash must look like sha256:<64 hex digits>; `porthole token create --print-join-command` prints it");
         }
     }
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`join` sets up a node: run it as root, for example with sudo");
@@ -83,7 +85,8 @@ Result<std::string> authority_of(const std::string& kubeconfig) {
 /// Reads kube-public/cluster-info from a server that is not trusted yet, and trusts the authority that it names only if its
 /// public key is the one we were told.
 Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
-    CO_TRY(const auto transport, client::make_http_transport(world.loop, {.server = flags.server, .insecure_skip_verify = true}, user_agent()));
+    CO_TRY(const auto transport,
+           client::make_http_transport(world.loop, {.server = flags.server, .insecure_skip_verify = true}, user_agent()));
     client::Client client(*transport);
     auto stored = co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
     if (!stored) co_return std::move(stored).error().with_context("cannot reach the cluster at " + flags.server);
@@ -91,8 +94,9 @@ Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
     CO_TRY(const auto ca, net::parse_certificate(ca_pem));
     const std::string hash = "sha256:" + net::to_hex(net::sha256(ca.public_der));
     if (std::ranges::find(flags.ca_hashes, hash) == flags.ca_hashes.end()) {
-        co_return Error(Reason::Unauthorized, "the server's authority is " + hash + ", which is none of those given by --ca-cert-hash: "
-                                              "either the hash is of another cluster, or somebody stands in between");
+        co_return Error(Reason::Unauthorized, "the server's authority is " + hash +
+                                                  ", which is none of those given by --ca-cert-hash: "
+                                                  "either the hash is of another cluster, or somebody stands in between");
     }
     co_return ClusterInfo{std::move(ca_pem), stored->data};
 }
@@ -105,13 +109,14 @@ Task<KeyPair> request_identity(RealWorld& world, JoinFlags flags, ClusterInfo in
     const net::PrivateKey key = net::PrivateKey::generate();
     CertificateSigningRequest request;
     request.metadata.generate_name = "node-csr-";
-    request.spec.request = net::create_certificate_request(
-        key, {.common_name = "system:node:" + flags.agent.node_name, .organizations = {"system:nodes"}});
+    request.spec.request =
+        net::create_certificate_request(key, {.common_name = "system:node:" + flags.agent.node_name, .organizations = {"system:nodes"}});
     request.spec.signer_name = "kubernetes.io/kube-apiserver-client-kubelet";
     request.spec.usages = {"digital signature", "client auth"};
     auto created = co_await client.create(std::move(request));
     if (!created && created.error().reason == Reason::Unauthorized) {
-        co_return Error(Reason::Unauthorized, "the server does not know this token, or it has expired; make another with `porthole token create`");
+        co_return Error(Reason::Unauthorized,
+                        "the server does not know this token, or it has expired; make another with `porthole token create`");
     }
     if (!created) co_return std::move(created).error();
     const MonotonicTime deadline = world.loop.now() + 60s;
@@ -119,12 +124,15 @@ Task<KeyPair> request_identity(RealWorld& world, JoinFlags flags, ClusterInfo in
         CO_TRY(const auto current, co_await client.get<CertificateSigningRequest>(client::key_of(*created)));
         if (!current.status.certificate.empty()) co_return KeyPair{current.status.certificate, key.pem()};
         for (const auto& condition : current.status.conditions) {
-            if (condition.type == "Denied" || condition.type == "Failed") co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
+            if (condition.type == "Denied" || condition.type == "Failed")
+                co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
         }
         CO_CHECK(co_await world.loop.sleep(200ms));
     }
-    co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name + " has not been approved within a minute; "
-                                     "`kubectl certificate approve " + created->metadata.name + "` approves it, then join again");
+    co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name +
+                                         " has not been approved within a minute; "
+                                         "`kubectl certificate approve " +
+                                         created->metadata.name + "` approves it, then join again");
 }
 
 Result<void> write_identity(const JoinFlags& flags, const ClusterInfo& info, const KeyPair& identity) {
@@ -143,9 +151,12 @@ Result<void> write_identity(const JoinFlags& flags, const ClusterInfo& info, con
 Task<> install_service(RealWorld& world, JoinFlags flags, std::vector<std::string> arguments) {
     std::string line;
     for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + argument;
-    const std::string unit = "[Unit]\nDescription=Porthole node agent\nAfter=network-online.target containerd.service\nWants=network-online.target\n\n"
-                             "[Service]\nExecStart=" + line + "\nRestart=always\nRestartSec=2\nKillMode=process\nDelegate=yes\n\n"
-                             "[Install]\nWantedBy=multi-user.target\n";
+    const std::string unit =
+        "[Unit]\nDescription=Porthole node agent\nAfter=network-online.target containerd.service\nWants=network-online.target\n\n"
+        "[Service]\nExecStart=" +
+        line +
+        "\nRestart=always\nRestartSec=2\nKillMode=process\nDelegate=yes\n\n"
+        "[Install]\nWantedBy=multi-user.target\n";
     CO_CHECK(write_file("/etc/systemd/system/porthole-agent.service", unit, 0644));
     for (const auto& words : {std::vector<std::string>{"systemctl", "daemon-reload"},
                               std::vector<std::string>{"systemctl", "enable", "--now", "porthole-agent.service"}}) {

@@ -25,8 +25,9 @@ void print_help() {
     for (const SubCommand& command : Commands) {
         if (command.summary) std::printf("  %-8s %s\n", command.name, command.summary);
     }
-    std::puts("\nStart with:  porthole up            then:  kubectl get nodes\n"
-              "More about one command:  porthole COMMAND --help");
+    std::puts(
+        "\nStart with:  porthole up            then:  kubectl get nodes\n"
+        "More about one command:  porthole COMMAND --help");
 }
 
 }  // namespace

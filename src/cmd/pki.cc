@@ -31,7 +31,8 @@ Result<KeyPair> read_pair(const fs::path& folder, const std::string& name) {
 
 Result<KeyPair> issue(const CertificateAuthority& ca, const CertificateSubject& subject, bool for_server, SystemTime now) {
     const PrivateKey key = PrivateKey::generate();
-    const CertificateOptions options{.not_before = now - ClockSkew, .not_after = now + CertificateLife, .for_server = for_server, .for_client = true};
+    const CertificateOptions options{
+        .not_before = now - ClockSkew, .not_after = now + CertificateLife, .for_server = for_server, .for_client = true};
     TRY(std::string certificate, ca.issue(key, subject, options));
     return KeyPair{std::move(certificate), key.pem()};
 }

@@ -25,9 +25,9 @@ public:
     static Result<Pki> load(const std::filesystem::path& folder);
 
     std::string ca_pem;
-    KeyPair server;           ///< serves the API
-    KeyPair admin;            ///< system:masters
-    KeyPair kubelet_client;   ///< the API server's own, towards kubelets
+    KeyPair server;          ///< serves the API
+    KeyPair admin;           ///< system:masters
+    KeyPair kubelet_client;  ///< the API server's own, towards kubelets
     std::string service_account_key_pem;
 
     /// A client and server certificate for `node` as system:node:<name> of group system:nodes.

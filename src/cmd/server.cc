@@ -40,8 +40,7 @@ struct ServerFlags {
 /// One of the control plane's components beside the API: a thread, a way to the API, and what runs on them.
 class Component {
 public:
-    Component(ApiServer& api, const std::string& name)
-        : transport_(api.transport(apiserver::loopback_user(), name)) {}
+    Component(ApiServer& api, const std::string& name) : transport_(api.transport(apiserver::loopback_user(), name)) {}
 
     EventLoop& loop() { return thread_.loop(); }
     client::Client& client() { return client_; }
@@ -147,8 +146,11 @@ Task<> ControlPlane::start() {
         chosen.audit = [this](const std::string& line) { audit_ << line << '\n' << std::flush; };
     }
     CO_CHECK(make_connector(pki));
-    CO_TRY(api_, ApiServer::open({.loop = world_.loop, .pool = *world_.pool, .random = random_, .log = log_.named("apiserver"), .connector = connector_.get()},
-                                 std::move(engine), std::move(chosen)));
+    CO_TRY(
+        api_,
+        ApiServer::open(
+            {.loop = world_.loop, .pool = *world_.pool, .random = random_, .log = log_.named("apiserver"), .connector = connector_.get()},
+            std::move(engine), std::move(chosen)));
     CO_CHECK(listen(pki));
     CO_CHECK(co_await api_->start());
     log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
@@ -157,18 +159,17 @@ Task<> ControlPlane::start() {
 
 Result<void> ControlPlane::make_connector(const Pki& pki) {
     // A kubelet's certificate is not checked, as upstream does by default: what authenticates here is our client certificate.
-    TRY(auto kubelet_tls, net::TlsClientContext::create({.certificate_pem = pki.kubelet_client.certificate_pem,
-                                                         .key_pem = pki.kubelet_client.key_pem,
-                                                         .insecure_skip_verify = true}));
+    TRY(auto kubelet_tls,
+        net::TlsClientContext::create(
+            {.certificate_pem = pki.kubelet_client.certificate_pem, .key_pem = pki.kubelet_client.key_pem, .insecure_skip_verify = true}));
     TRY(auto any_tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
     connector_ = apiserver::make_connector(world_.loop, std::move(kubelet_tls), std::move(any_tls));
     return {};
 }
 
 Result<void> ControlPlane::listen(const Pki& pki) {
-    TRY(const auto tls, net::TlsServerContext::create({.certificate_pem = pki.server.certificate_pem,
-                                                       .key_pem = pki.server.key_pem,
-                                                       .client_ca_pem = pki.ca_pem}));
+    TRY(const auto tls, net::TlsServerContext::create(
+                            {.certificate_pem = pki.server.certificate_pem, .key_pem = pki.server.key_pem, .client_ca_pem = pki.ca_pem}));
     http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls}, log_.named("http"));
     TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
     return {};
@@ -238,7 +239,9 @@ Task<> revive_supervisors(RealWorld& world, DataDir data, Logger log) {
         }
         log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
         CO_CHECK(start_child({{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string()},
-                              data.logs() / "supervisor.log", "", -1}));
+                              data.logs() / "supervisor.log",
+                              "",
+                              -1}));
         CO_CHECK(co_await world.loop.sleep(2s));  // it writes its name down first
     }
 }

@@ -17,9 +17,8 @@ using schema::Value;
 
 Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port) {
     CO_TRY(const Pki pki, Pki::load(data.pki()));
-    CO_TRY(auto tls, net::TlsClientContext::create({.ca_pem = pki.ca_pem,
-                                                    .certificate_pem = pki.admin.certificate_pem,
-                                                    .key_pem = pki.admin.key_pem}));
+    CO_TRY(auto tls, net::TlsClientContext::create(
+                         {.ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem}));
     net::HttpClient client(world.loop, {.host = "127.0.0.1", .port = port}, std::move(tls));
     net::HttpRequest request;
     request.method = "GET";
@@ -45,13 +44,11 @@ std::string readiness(const Result<Value>& nodes, const std::string& name) {
 }
 
 Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>& nodes) {
-    Value status = Value::object({{"running", is_running(cluster.supervisor)},
-                                  {"server", cluster.server_url()},
-                                  {"data", data.root().string()}});
+    Value status =
+        Value::object({{"running", is_running(cluster.supervisor)}, {"server", cluster.server_url()}, {"data", data.root().string()}});
     status["processes"] = Value::array();
     for (const auto& [name, process] : cluster.processes) {
-        status["processes"].as_array().push_back(
-            Value::object({{"name", name}, {"pid", process.pid}, {"running", is_running(process)}}));
+        status["processes"].as_array().push_back(Value::object({{"name", name}, {"pid", process.pid}, {"running", is_running(process)}}));
     }
     status["nodes"] = Value::array();
     for (const NodeHost& node : cluster.nodes(data)) {
@@ -74,8 +71,7 @@ void print_text(const Value& status) {
     }
     std::printf("\n%-24s %-8s %s\n", "PROCESS", "PID", "STATUS");
     for (const Value& process : status.find("processes")->as_array()) {
-        std::printf("%-24s %-8lld %s\n", process.find("name")->as_string().c_str(),
-                    static_cast<long long>(process.find("pid")->as_int()),
+        std::printf("%-24s %-8lld %s\n", process.find("name")->as_string().c_str(), static_cast<long long>(process.find("pid")->as_int()),
                     process.find("running")->as_bool() ? "running" : "ended");
     }
 }

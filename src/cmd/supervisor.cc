@@ -32,8 +32,7 @@ bool is_ready(const schema::Value& node) {
 
 }  // namespace
 
-Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report,
-                       Logger log)
+Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report, Logger log)
     : loop_(loop),
       processes_(processes),
       data_(data),
@@ -61,10 +60,9 @@ Result<void> Supervisor::prepare() {
 
 ChildCommand Supervisor::server_command() const {
     const ClusterOptions& options = cluster_.options;
-    return {{own_path(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port),
-             "--advertise-address", cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr",
-             options.cluster_cidr, "--cluster-dns", options.cluster_dns, "--cluster-domain", options.cluster_domain,
-             "--revive-supervisor"},
+    return {{own_path(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
+             cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
+             options.cluster_dns, "--cluster-domain", options.cluster_domain, "--revive-supervisor"},
             data_.logs() / "server.log",
             "",
             -1};
@@ -113,9 +111,8 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
 }
 
 Task<std::string> Supervisor::api_get(std::string path) {
-    CO_TRY(auto tls, net::TlsClientContext::create({.ca_pem = pki_.ca_pem,
-                                                    .certificate_pem = pki_.admin.certificate_pem,
-                                                    .key_pem = pki_.admin.key_pem}));
+    CO_TRY(auto tls, net::TlsClientContext::create(
+                         {.ca_pem = pki_.ca_pem, .certificate_pem = pki_.admin.certificate_pem, .key_pem = pki_.admin.key_pem}));
     net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
     net::HttpRequest request;
     request.method = "GET";

@@ -30,7 +30,8 @@ struct TokenFlags {
 Result<std::optional<std::chrono::nanoseconds>> parse_ttl(const std::string& text) {
     if (text == "0") return std::optional<std::chrono::nanoseconds>();
     auto duration = parse_duration(text);
-    if (!duration || *duration <= 0ns) return Error(Reason::BadRequest, "--ttl " + text + " is not understood; write it like 24h, or 0 for ever");
+    if (!duration || *duration <= 0ns)
+        return Error(Reason::BadRequest, "--ttl " + text + " is not understood; write it like 24h, or 0 for ever");
     return std::optional(*duration);
 }
 
@@ -66,7 +67,8 @@ std::string datum(const Secret& secret, const char* key) {
 }
 
 Task<> list(RealWorld& world, AdminClient& admin) {
-    CO_TRY(const auto secrets, co_await admin.client.list<Secret>({.namespace_ = Namespace, .field_selector = "type=bootstrap.kubernetes.io/token"}));
+    CO_TRY(const auto secrets,
+           co_await admin.client.list<Secret>({.namespace_ = Namespace, .field_selector = "type=bootstrap.kubernetes.io/token"}));
     std::printf("%-25s %-10s %-22s %s\n", "TOKEN", "LEFT", "EXPIRES", "DESCRIPTION");
     for (const Secret& secret : secrets.items) {
         const std::string expires = datum(secret, "expiration");

@@ -68,8 +68,8 @@ bool port_is_free(std::uint16_t port) {
 Result<void> preflight(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
     std::string missing;
-    for (const auto& [program, package] : {std::pair("containerd", "containerd"), std::pair("runc", "runc"),
-                                           std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
+    for (const auto& [program, package] :
+         {std::pair("containerd", "containerd"), std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
         if (!in_path(program)) missing += std::string(" ") + package;
     }
     if (!fs::exists("/usr/lib/cni/bridge")) missing += " containernetworking-plugins";
@@ -130,7 +130,9 @@ Result<ProcessId> start_supervisor(const DataDir& data, Progress& progress) {
     int pipe[2];
     CHECK(::pipe2(pipe, O_CLOEXEC) == 0);
     const ChildCommand command{{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string(), "--report"},
-                               data.logs() / "supervisor.log", "", pipe[1]};
+                               data.logs() / "supervisor.log",
+                               "",
+                               pipe[1]};
     auto child = start_child(command);
     ::close(pipe[1]);
     if (!child) {
@@ -180,8 +182,8 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     running = known && is_running(known->supervisor);
     if (!known) return Cluster{.options = options};
     if (running && !(known->options == options)) {
-        return Error(Reason::AlreadyExists, "a cluster with other options is running in " + data.root().string() +
-                                                "; end it first with `porthole down`");
+        return Error(Reason::AlreadyExists,
+                     "a cluster with other options is running in " + data.root().string() + "; end it first with `porthole down`");
     }
     known->options = options;
     return known;
@@ -228,8 +230,7 @@ int run_up(std::vector<std::string> arguments) {
     }
     const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
     if (const auto merged = merge_kubeconfig(data, *cluster, kubeconfig); !merged) return fail(merged.error().message);
-    progress.done(running ? "already running; kubectl context porthole in " + kubeconfig
-                          : "kubectl context porthole in " + kubeconfig);
+    progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) return 0;
     return stay(world, cluster->supervisor, data);
 }

@@ -25,13 +25,15 @@ void add_address(const std::string& text, std::vector<IpAddress>& into) {
 ServiceNames service_names(const core::Service& service) {
     ServiceNames names{.namespace_ = service.metadata.namespace_, .name = service.metadata.name};
     names.publish_not_ready = service.spec.publish_not_ready_addresses;
-    if (service.spec.type == "ExternalName") names.external_name = service.spec.external_name;
+    if (service.spec.type == "ExternalName")
+        names.external_name = service.spec.external_name;
     else if (service.spec.cluster_ip != "None") {
         add_address(service.spec.cluster_ip, names.cluster_ips);
         for (const std::string& address : service.spec.cluster_ips) add_address(address, names.cluster_ips);
     }
     for (const core::ServicePort& port : service.spec.ports) {
-        names.ports.push_back({lower(port.name), port.protocol.empty() ? "tcp" : lower(port.protocol), static_cast<std::uint16_t>(port.port)});
+        names.ports.push_back(
+            {lower(port.name), port.protocol.empty() ? "tcp" : lower(port.protocol), static_cast<std::uint16_t>(port.port)});
     }
     return names;
 }
@@ -73,8 +75,10 @@ void ClusterDns::follow() {
                          .deleted = [this](const auto& last) { zone_.remove_service(last->metadata.namespace_, last->metadata.name); }});
     const auto slice_seen = [this](const discovery::EndpointSlice& slice) {
         auto names = slice_names(slice);
-        if (names) zone_.set_slice(*std::move(names));
-        else zone_.remove_slice(slice.metadata.namespace_, slice.metadata.name);
+        if (names)
+            zone_.set_slice(*std::move(names));
+        else
+            zone_.remove_slice(slice.metadata.namespace_, slice.metadata.name);
     };
     slices_.subscribe({.added = [=](const auto& now) { slice_seen(*now); },
                        .updated = [=](const auto&, const auto& now) { slice_seen(*now); },
@@ -108,8 +112,7 @@ Task<> ensure_dns_service(client::Client& client, std::string cluster_ip) {
     core::Service service;
     service.metadata.namespace_ = "kube-system";
     service.metadata.name = "kube-dns";
-    service.metadata.labels = {
-        {"k8s-app", "kube-dns"}, {"kubernetes.io/cluster-service", "true"}, {"kubernetes.io/name", "KubeDNS"}};
+    service.metadata.labels = {{"k8s-app", "kube-dns"}, {"kubernetes.io/cluster-service", "true"}, {"kubernetes.io/name", "KubeDNS"}};
     service.spec.type = "ClusterIP";
     service.spec.cluster_ip = cluster_ip;
     service.spec.cluster_ips = {std::move(cluster_ip)};

@@ -38,9 +38,8 @@ struct DnsWorld {
     DnsWorld() {
         files.create_directories("/etc", 0755).value();
         files.write("/etc/resolv.conf", "nameserver 10.96.0.10\nnameserver 192.0.2.53\n", 0644).value();
-        dns = std::make_unique<ClusterDns>(
-            ClusterDnsContext{loop, informers, upstream, files, random, log},
-            ClusterDnsOptions{.zone = {.server_address = IpAddress::parse("10.96.0.10").value()}});
+        dns = std::make_unique<ClusterDns>(ClusterDnsContext{loop, informers, upstream, files, random, log},
+                                           ClusterDnsOptions{.zone = {.server_address = IpAddress::parse("10.96.0.10").value()}});
         core::Namespace space;
         space.metadata.name = "default";
         api.put(space);

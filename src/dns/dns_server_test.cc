@@ -39,7 +39,8 @@ struct ServerWorld {
             CO_CHECK(co_await world.server.close());
             CO_CHECK(co_await world.forwarder.close());
             co_return {};
-        }(*this)).value();
+        }(*this))
+            .value();
     }
     template <class T>
     Result<T> run(Task<T> task) {

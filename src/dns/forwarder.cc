@@ -17,8 +17,9 @@ std::string cache_key(const Query& query) {
 }
 
 bool same_question(const std::string& left, const std::string& right) {
-    return std::ranges::equal(left, right, {}, [](char c) { return std::tolower(static_cast<unsigned char>(c)); },
-                              [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
+    return std::ranges::equal(
+        left, right, {}, [](char c) { return std::tolower(static_cast<unsigned char>(c)); },
+        [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
 }
 
 void set_u16(std::string& message, std::size_t at, std::uint16_t value) {
@@ -101,8 +102,9 @@ Task<Forwarder::Shared> Forwarder::resolve(Query query) {
 
 Task<> Forwarder::resolve_for_all(std::string key, Query query) {
     auto answered = co_await with_timeout(ask_servers(std::move(query)), options_.total_patience, "name servers");
-    Entry entry = answered ? *std::move(answered)
-                           : Entry{.message = answered.error(), .view = {}, .stored = loop_.now(), .expires = loop_.now() + options_.failure_ttl};
+    Entry entry =
+        answered ? *std::move(answered)
+                 : Entry{.message = answered.error(), .view = {}, .stored = loop_.now(), .expires = loop_.now() + options_.failure_ttl};
     const Shared shared = std::make_shared<const Entry>(std::move(entry));
     const auto under_way = under_way_.extract(key);
     if (shared->message || shared->message.error().reason != Reason::Cancelled) remember(key, shared);
@@ -146,8 +148,8 @@ Task<Forwarder::Entry> Forwarder::ask_server(IpAddress server, Query query) {
         if (view.id != id || !same_question(view.question, question)) co_return Error(Reason::Unavailable, "a reply to another question");
         if (view.truncated && !tcp) continue;
         const bool cacheable = view.rcode == Rcode::NoError || view.rcode == Rcode::NxDomain;
-        const Duration ttl = cacheable ? std::min<Duration>(std::chrono::seconds(view.least_ttl), options_.longest_ttl)
-                                       : Duration(options_.failure_ttl);
+        const Duration ttl =
+            cacheable ? std::min<Duration>(std::chrono::seconds(view.least_ttl), options_.longest_ttl) : Duration(options_.failure_ttl);
         const MonotonicTime now = loop_.now();
         co_return Entry{.message = std::move(message), .view = std::move(view), .stored = now, .expires = now + ttl};
     }
@@ -169,7 +171,8 @@ std::string Forwarder::present(const Entry& entry, const Query& query, std::size
     std::string message = *entry.message;
     const std::uint16_t kept = static_cast<std::uint16_t>(u16(message, 2) & ~0x0510u);  // authoritative, RD and CD are ours to say
     set_u16(message, 0, query.id);
-    set_u16(message, 2, static_cast<std::uint16_t>(kept | 0x0080 | (query.recursion_desired ? 0x0100 : 0) | (query.checking_disabled ? 0x0010 : 0)));
+    set_u16(message, 2,
+            static_cast<std::uint16_t>(kept | 0x0080 | (query.recursion_desired ? 0x0100 : 0) | (query.checking_disabled ? 0x0010 : 0)));
     const std::string question = query.question_wire();
     message.replace(message.size() >= 12 + question.size() ? 12 : message.size(), question.size(), question);
     const auto age = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - entry.stored).count());

@@ -22,12 +22,12 @@ public:
 };
 
 struct ForwarderOptions {
-    std::size_t concurrency = 256;                                ///< questions under way; more are refused at once
-    Duration patience = std::chrono::seconds(2);                  ///< with one server
-    Duration total_patience = std::chrono::milliseconds(4500);    ///< below the 5 s that resolvers wait
+    std::size_t concurrency = 256;                              ///< questions under way; more are refused at once
+    Duration patience = std::chrono::seconds(2);                ///< with one server
+    Duration total_patience = std::chrono::milliseconds(4500);  ///< below the 5 s that resolvers wait
     std::size_t cache_entries = 10000;
-    std::chrono::seconds longest_ttl{30};                         ///< in the cache
-    std::chrono::seconds failure_ttl{2};                          ///< of the answer that no server could be asked
+    std::chrono::seconds longest_ttl{30};  ///< in the cache
+    std::chrono::seconds failure_ttl{2};   ///< of the answer that no server could be asked
 };
 
 /// Asks the node's own name servers and remembers what they said.

@@ -33,9 +33,7 @@ Query query(const char* name = "Example.com", Type type = Type::A) {
     return {.id = 99, .recursion_desired = true, .name = Name::parse(name).value(), .type = type};
 }
 
-Reply address_reply(const Query& asked, std::uint32_t ttl = 60) {
-    return {.answers = {{asked.name, Type::A, ttl, ip("192.0.2.1")}}};
-}
+Reply address_reply(const Query& asked, std::uint32_t ttl = 60) { return {.answers = {{asked.name, Type::A, ttl, ip("192.0.2.1")}}}; }
 
 struct ForwarderWorld {
     sim::SimLoop loop;
@@ -48,7 +46,9 @@ struct ForwarderWorld {
         upstream.answer = [](IpAddress, Query asked, bool) { return write_reply(asked, address_reply(asked), 512); };
     }
     ~ForwarderWorld() { sim::run(loop, forwarder.close()).value(); }
-    Result<std::string> ask(Query asked = query(), std::size_t limit = 512) { return sim::run(loop, forwarder.ask(std::move(asked), limit)); }
+    Result<std::string> ask(Query asked = query(), std::size_t limit = 512) {
+        return sim::run(loop, forwarder.ask(std::move(asked), limit));
+    }
 };
 
 TEST(Forwarder, PassesRepliesOnInTheClientsWords) {
@@ -151,7 +151,8 @@ TEST(Forwarder, DoesNotBelieveRepliesToOtherQuestions) {
 }
 
 TEST(Forwarder, ReadsNameServersOfTheNode) {
-    const auto servers = read_resolv_conf("# comment\nsearch x\nnameserver 10.0.0.1\n nameserver\t10.0.0.2 \nnameserver fe80::1%eth0\nnameserver junk\n");
+    const auto servers =
+        read_resolv_conf("# comment\nsearch x\nnameserver 10.0.0.1\n nameserver\t10.0.0.2 \nnameserver fe80::1%eth0\nnameserver junk\n");
     ASSERT_EQ(servers.size(), 3u);
     EXPECT_EQ(servers[1].to_string(), "10.0.0.2");
 }

@@ -106,7 +106,8 @@ public:
         for (std::size_t i = 0; i < labels.size(); ++i) {
             std::string rest;
             for (std::size_t j = i; j < labels.size(); ++j) rest.append(lower(labels[j])).push_back('\0');
-            if (const auto known = known_.find(rest); compress && known != known_.end()) return u16(static_cast<std::uint16_t>(0xc000 | known->second));
+            if (const auto known = known_.find(rest); compress && known != known_.end())
+                return u16(static_cast<std::uint16_t>(0xc000 | known->second));
             constexpr std::size_t PointerReach = 0x3fff;
             if (message_.size() <= PointerReach) known_.emplace(std::move(rest), message_.size());
             u8(static_cast<std::uint8_t>(labels[i].size()));
@@ -175,7 +176,8 @@ Result<Name> Name::parse(std::string_view text) {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('.'), text.size());
         total += end + 1;
-        if (end == 0 || end > LongestLabel || total > LongestName) return Error(Reason::BadRequest, "not a domain name: \"" + std::string(text) + "\"");
+        if (end == 0 || end > LongestLabel || total > LongestName)
+            return Error(Reason::BadRequest, "not a domain name: \"" + std::string(text) + "\"");
         labels.emplace_back(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
@@ -219,11 +221,10 @@ bool Name::operator==(const Name& other) const { return (*this <=> other) == 0; 
 
 std::strong_ordering Name::operator<=>(const Name& other) const {
     return std::lexicographical_compare_three_way(
-        labels_.begin(), labels_.end(), other.labels_.begin(), other.labels_.end(),
-        [](const std::string& a, const std::string& b) {
-            return std::lexicographical_compare_three_way(
-                a.begin(), a.end(), b.begin(), b.end(),
-                [](char x, char y) { return static_cast<unsigned char>(dns::lower(x)) <=> static_cast<unsigned char>(dns::lower(y)); });
+        labels_.begin(), labels_.end(), other.labels_.begin(), other.labels_.end(), [](const std::string& a, const std::string& b) {
+            return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+                return static_cast<unsigned char>(dns::lower(x)) <=> static_cast<unsigned char>(dns::lower(y));
+            });
         });
 }
 
@@ -408,7 +409,8 @@ Result<std::vector<Record>> read_addresses(std::string_view message) {
         record.type = Type{type};
         const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(message[data_at + at]); };
         if (record.type == Type::A && length == 4) {
-            record.data = IpAddress::v4(std::uint32_t{byte(0)} << 24 | std::uint32_t{byte(1)} << 16 | std::uint32_t{byte(2)} << 8 | byte(3));
+            record.data =
+                IpAddress::v4(std::uint32_t{byte(0)} << 24 | std::uint32_t{byte(1)} << 16 | std::uint32_t{byte(2)} << 8 | byte(3));
         } else if (record.type == Type::AAAA && length == 16) {
             std::array<std::uint8_t, 16> bytes;
             for (std::size_t at = 0; at < 16; ++at) bytes[at] = byte(at);

@@ -39,7 +39,19 @@ private:
 };
 
 enum class Type : std::uint16_t {
-    A = 1, NS = 2, CNAME = 5, SOA = 6, PTR = 12, MX = 15, TXT = 16, AAAA = 28, SRV = 33, OPT = 41, AXFR = 252, ANY = 255, IXFR = 251
+    A = 1,
+    NS = 2,
+    CNAME = 5,
+    SOA = 6,
+    PTR = 12,
+    MX = 15,
+    TXT = 16,
+    AAAA = 28,
+    SRV = 33,
+    OPT = 41,
+    AXFR = 252,
+    ANY = 255,
+    IXFR = 251
 };
 constexpr std::uint16_t ClassIn = 1;
 
@@ -113,12 +125,12 @@ struct ReplyView {
     std::uint16_t id = 0;
     Rcode rcode = Rcode::NoError;
     bool truncated = false;
-    std::size_t question_end = 0;            ///< offset
-    std::string question;                    ///< as it stands in the message
-    std::vector<std::size_t> ttl_offsets;    ///< of all records but OPT
-    std::uint32_t least_ttl = 0;             ///< of the answers; of a negative reply, from the SOA; 0 if there is none
+    std::size_t question_end = 0;          ///< offset
+    std::string question;                  ///< as it stands in the message
+    std::vector<std::size_t> ttl_offsets;  ///< of all records but OPT
+    std::uint32_t least_ttl = 0;           ///< of the answers; of a negative reply, from the SOA; 0 if there is none
     bool has_answers = false;
-    std::optional<std::size_t> final_opt;    ///< where OPT begins, if it is the last record
+    std::optional<std::size_t> final_opt;  ///< where OPT begins, if it is the last record
 };
 /// Error: BadRequest.
 Result<ReplyView> read_reply(std::string_view message);

@@ -73,8 +73,7 @@ TEST(Message, ReadsWhatMattersOfOthersReplies) {
     EXPECT_TRUE(view.final_opt.has_value());
     EXPECT_EQ(view.question, asked.question_wire());
 
-    reply = {.rcode = Rcode::NxDomain,
-             .authority = {{name("example"), Type::SOA, 900, Soa{name("a"), name("b"), 1, 2, 3, 4, 30}}}};
+    reply = {.rcode = Rcode::NxDomain, .authority = {{name("example"), Type::SOA, 900, Soa{name("a"), name("b"), 1, 2, 3, 4, 30}}}};
     view = read_reply(write_reply(asked, reply, 4096)).value();
     EXPECT_EQ(view.rcode, Rcode::NxDomain);
     EXPECT_EQ(view.least_ttl, 30u);

@@ -137,8 +137,7 @@ struct DnsServer::Impl {
     Scope waiting, connections, listening;
 };
 
-DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, Logger log)
-    : impl_(std::make_unique<Impl>(loop, resolver, std::move(log))) {}
+DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, Logger log) : impl_(std::make_unique<Impl>(loop, resolver, std::move(log))) {}
 DnsServer::~DnsServer() = default;
 
 Result<std::uint16_t> DnsServer::listen(const IpAddress& address, std::uint16_t port) {

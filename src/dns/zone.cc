@@ -108,10 +108,11 @@ public:
 
     ZoneAnswer take() {
         Reply& reply = answer_.reply;
-        const auto srv_count = static_cast<std::size_t>(
-            std::ranges::count_if(reply.answers, [](const Record& record) { return record.type == Type::SRV; }));
+        const auto srv_count =
+            static_cast<std::size_t>(std::ranges::count_if(reply.answers, [](const Record& record) { return record.type == Type::SRV; }));
         for (Record& record : reply.answers) {
-            if (auto* srv = std::get_if<Srv>(&record.data)) srv->weight = static_cast<std::uint16_t>(std::max<std::size_t>(1, 100 / srv_count));
+            if (auto* srv = std::get_if<Srv>(&record.data))
+                srv->weight = static_cast<std::uint16_t>(std::max<std::size_t>(1, 100 / srv_count));
         }
         if (reply.answers.empty()) {
             reply.authority.push_back({zone_.options_.domain, Type::SOA, std::min(zone_.options_.ttl, 300u), soa()});
@@ -143,7 +144,8 @@ void Zone::index(const Service& service, bool add) {
     if (service.names) {
         const Key key{service.names->namespace_, service.names->name};
         for (const IpAddress& address : service.names->cluster_ips) {
-            if (add) service_of_address_[address] = key;
+            if (add)
+                service_of_address_[address] = key;
             else if (const auto known = service_of_address_.find(address); known != service_of_address_.end() && known->second == key)
                 service_of_address_.erase(known);
         }
@@ -251,18 +253,18 @@ void Zone::answer_service(const std::vector<std::string>& labels, const std::str
         case 3:
             if (!service.names->external_name.empty()) return answer_external(*service.names, builder);
             return service.names->headless() ? answer_headless(service, builder) : answer_cluster_ip(*service.names, builder);
-        case 4: return answer_endpoint(service, labels[0], builder);
+        case 4:
+            return answer_endpoint(service, labels[0], builder);
         case 5:
             if (labels[0].starts_with('_') && labels[1].starts_with('_'))
                 answer_port(service, labels[0].substr(1), labels[1].substr(1), builder);
             return;
-        default: return;
+        default:
+            return;
     }
 }
 
-Name Zone::service_name(const ServiceNames& service) const {
-    return Name({service.name, service.namespace_, "svc"}) + options_.domain;
-}
+Name Zone::service_name(const ServiceNames& service) const { return Name({service.name, service.namespace_, "svc"}) + options_.domain; }
 
 void Zone::answer_cluster_ip(const ServiceNames& service, Builder& builder) const {
     builder.exists();

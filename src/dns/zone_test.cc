@@ -13,7 +13,9 @@ std::string data_text(const Record& record) {
     struct Visitor {
         std::string operator()(const IpAddress& address) { return address.to_string(); }
         std::string operator()(const Name& name) { return name.to_string(); }
-        std::string operator()(const Srv& srv) { return std::to_string(srv.weight) + " " + std::to_string(srv.port) + " " + srv.target.to_string(); }
+        std::string operator()(const Srv& srv) {
+            return std::to_string(srv.weight) + " " + std::to_string(srv.port) + " " + srv.target.to_string();
+        }
         std::string operator()(const Soa& soa) { return "soa " + std::to_string(soa.serial); }
         std::string operator()(const Text& text) { return "\"" + text.text + "\""; }
     };
@@ -32,7 +34,9 @@ std::string texts(const std::vector<Record>& records) {
 /// A namespace with a service of each sort.
 struct ZoneWorld {
     SeededRandom random{3};
-    Zone zone{{.server_address = ip("10.96.0.10"), .own_prefixes = {IpPrefix::parse("10.244.0.0/16").value(), IpPrefix::parse("10.96.0.0/12").value()}}, random};
+    Zone zone{{.server_address = ip("10.96.0.10"),
+               .own_prefixes = {IpPrefix::parse("10.244.0.0/16").value(), IpPrefix::parse("10.96.0.0/12").value()}},
+              random};
 
     ZoneWorld() {
         for (const char* name : {"default", "kube-system", "empty"}) zone.add_namespace(name);

@@ -39,9 +39,8 @@ bool matches_term(const core::NodeSelectorTerm& term, const Labels& labels, cons
     };
     return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
                        [&](const auto& one) { return matches_requirement(one, label(one.key)); }) &&
-           std::all_of(term.match_fields.begin(), term.match_fields.end(), [&](const auto& one) {
-               return one.key == "metadata.name" && matches_requirement(one, node_name);
-           });
+           std::all_of(term.match_fields.begin(), term.match_fields.end(),
+                       [&](const auto& one) { return one.key == "metadata.name" && matches_requirement(one, node_name); });
 }
 
 std::optional<Rejection> check_resources(const core::Pod& pod, const AdmissionContext& context) {
@@ -72,32 +71,35 @@ std::set<HostPort> host_ports(const core::Pod& pod) {
     for (const core::Container& container : pod.spec.containers)
         for (const core::ContainerPort& port : container.ports)
             if (port.host_port > 0)
-                ports.emplace(port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol, port.host_port);
+                ports.emplace(port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol,
+                              port.host_port);
     return ports;
 }
 
 bool clash(const HostPort& a, const HostPort& b) {
     const auto& [a_address, a_protocol, a_port] = a;
     const auto& [b_address, b_protocol, b_port] = b;
-    return a_port == b_port && a_protocol == b_protocol &&
-           (a_address == b_address || a_address == "0.0.0.0" || b_address == "0.0.0.0");
+    return a_port == b_port && a_protocol == b_protocol && (a_address == b_address || a_address == "0.0.0.0" || b_address == "0.0.0.0");
 }
 
 std::optional<Rejection> check_ports(const core::Pod& pod, const AdmissionContext& context) {
     for (const HostPort& wanted : host_ports(pod))
         for (const auto& other : context.active)
             for (const HostPort& taken : host_ports(*other))
-                if (clash(wanted, taken)) return Rejection{"NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"};
+                if (clash(wanted, taken))
+                    return Rejection{"NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"};
     return std::nullopt;
 }
 
 /// Sysctls that are namespaced and cannot harm other pods.
 bool is_safe_sysctl(const std::string& name) {
     static const std::set<std::string> Safe = {
-        "kernel.shm_rmid_forced",         "net.ipv4.ip_local_port_range",       "net.ipv4.ip_local_reserved_ports",
-        "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range",     "net.ipv4.tcp_fin_timeout",
-        "net.ipv4.tcp_keepalive_intvl",   "net.ipv4.tcp_keepalive_probes",      "net.ipv4.tcp_keepalive_time",
-        "net.ipv4.tcp_rmem",              "net.ipv4.tcp_syncookies",            "net.ipv4.tcp_wmem",
+        "kernel.shm_rmid_forced",           "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports", "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",     "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",      "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_syncookies",          "net.ipv4.tcp_wmem",
     };
     std::string dotted = name;
     std::replace(dotted.begin(), dotted.end(), '/', '.');
@@ -121,7 +123,8 @@ bool matches_node(const core::Pod& pod, const Labels& labels, const std::string&
 std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& context) {
     if (const auto wanted = pod.spec.node_selector.find(OsLabel);
         wanted != pod.spec.node_selector.end() && wanted->second != context.operating_system)
-        return Rejection{"PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
+        return Rejection{"PodOSSelectorNodeLabelDoesNotMatch",
+                         "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
     if (pod.spec.os && pod.spec.os->name != context.operating_system)
         return Rejection{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"};
     if (context.memory_pressure && !is_critical_pod(pod) && qos_class_of(pod) == core::PodQOSClass::BestEffort)

@@ -5,14 +5,14 @@ namespace porthole::kubelet {
 
 /// Why a pod that was bound to this node cannot run here: it then fails with this.
 struct Rejection {
-    std::string reason;   ///< "OutOfcpu", "NodeAffinity", …
+    std::string reason;  ///< "OutOfcpu", "NodeAffinity", …
     std::string message;
 };
 
 struct AdmissionContext {
     std::map<std::string, std::string> node_labels;
     ResourceList allocatable;
-    std::string operating_system;  ///< "linux"
+    std::string operating_system;                          ///< "linux"
     std::vector<std::shared_ptr<const core::Pod>> active;  ///< admitted before
     bool memory_pressure = false;
 };

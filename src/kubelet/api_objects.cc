@@ -47,8 +47,7 @@ Task<ServiceAccountToken> ApiTokens::token(std::shared_ptr<const core::Pod> pod,
     bound.name = pod->metadata.name;
     bound.uid = pod->metadata.uid;
     const std::string account = pod->spec.service_account_name.empty() ? "default" : pod->spec.service_account_name;
-    const std::string path =
-        client::Client::path(core::ServiceAccount::kind(), {pod->metadata.namespace_, account}, "token");
+    const std::string path = client::Client::path(core::ServiceAccount::kind(), {pod->metadata.namespace_, account}, "token");
     auto reply = co_await client_.post(path, schema::encode_json(request));
     if (!reply) {
         // An old token that still holds is better than none.

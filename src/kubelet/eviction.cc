@@ -27,8 +27,16 @@ bool goes_before(const Candidate& a, const Candidate& b) {
 
 Eviction::Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeService& runtime, PodManager& pods, ImageGc& images,
                    client::EventRecorder& events, Logger log, std::string disk, EvictionThresholds thresholds)
-    : loop_(loop), host_(host), files_(files), runtime_(runtime), pods_(pods), images_(images), events_(events), log_(std::move(log)),
-      disk_path_(std::move(disk)), thresholds_(thresholds) {}
+    : loop_(loop),
+      host_(host),
+      files_(files),
+      runtime_(runtime),
+      pods_(pods),
+      images_(images),
+      events_(events),
+      log_(std::move(log)),
+      disk_path_(std::move(disk)),
+      thresholds_(thresholds) {}
 
 Task<> Eviction::run() {
     for (;;) {
@@ -86,7 +94,8 @@ Task<> Eviction::evict_for_disk(std::uint64_t available, std::uint64_t wanted) {
         if (uid != one.attributes->labels.end()) usage[uid->second] += static_cast<std::int64_t>(one.writable_layer->used_bytes->value);
     }
     evict_one(usage, "ephemeral-storage",
-              "Threshold quantity: " + binary_text(static_cast<std::int64_t>(wanted)) + ", available: " + binary_text(static_cast<std::int64_t>(available)) + ". ");
+              "Threshold quantity: " + binary_text(static_cast<std::int64_t>(wanted)) +
+                  ", available: " + binary_text(static_cast<std::int64_t>(available)) + ". ");
     co_return {};
 }
 

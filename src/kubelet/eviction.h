@@ -1,6 +1,6 @@
 #pragma once
-#include "kubelet/node/host.h"
 #include "kubelet/images/image_gc.h"
+#include "kubelet/node/host.h"
 #include "kubelet/pod_manager.h"
 
 namespace porthole::kubelet {

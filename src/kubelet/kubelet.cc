@@ -66,15 +66,15 @@ struct Kubelet::Parts {
           killer({deps.loop, deps.runtime, deps.prober, events, deps.log}),
           statuses(deps.loop, deps.client, deps.log.named("status")),
           gc(deps.loop, deps.runtime, deps.files, deps.log.named("gc"), config.log_root, config.log_link_directory, {}),
-          pod_services{deps.loop, deps.random, deps.log,  deps.client, deps.runtime, deps.files, deps.cgroups, reader, starter, killer,
-                       puller,    volumes,     probes,    statuses,    objects,      events,     node,
-                       [this] { return services.list(); }},
+          pod_services{deps.loop,    deps.random, deps.log, deps.client, deps.runtime, deps.files,
+                       deps.cgroups, reader,      starter,  killer,      puller,       volumes,
+                       probes,       statuses,    objects,  events,      node,         [this] { return services.list(); }},
           pods(pod_services, [this] { return admission_context(); }),
-          static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name, pods,
-                      statuses),
+          static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
+                      pods, statuses),
           image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, {}),
-          eviction(deps.loop, deps.host, deps.files, deps.runtime, pods, image_gc, events, deps.log.named("eviction"), config.root_directory,
-                   config.eviction),
+          eviction(deps.loop, deps.host, deps.files, deps.runtime, pods, image_gc, events, deps.log.named("eviction"),
+                   config.root_directory, config.eviction),
           rotation(deps.runtime, deps.files, deps.log.named("logs"), config.log_max_bytes, config.log_max_files),
           reporter({deps.loop, deps.random, deps.log.named("node"), deps.client, events, deps.host, deps.files, deps.images,
                     [this] { return health(); }},
@@ -159,9 +159,12 @@ struct Kubelet::Parts {
             take_conditions(*status);
         }
         if (runtime_before == runtime_problem && network_before == node.network_problem) co_return {};
-        if (!runtime_problem.empty()) deps.log.warn("container runtime is not ready", {{"problem", runtime_problem}});
-        else if (!node.network_problem.empty()) deps.log.warn("pod network is not ready", {{"problem", node.network_problem}});
-        else deps.log.info("container runtime is ready", {{"version", runtime_version}});
+        if (!runtime_problem.empty())
+            deps.log.warn("container runtime is not ready", {{"problem", runtime_problem}});
+        else if (!node.network_problem.empty())
+            deps.log.warn("pod network is not ready", {{"problem", node.network_problem}});
+        else
+            deps.log.info("container runtime is ready", {{"version", runtime_version}});
         reporter.wake();
         if (runtime_problem.empty() && node.network_problem.empty()) pods.wake_all();
         co_return {};
@@ -170,7 +173,8 @@ struct Kubelet::Parts {
     Task<> read_version() {
         if (!runtime_version.empty() && runtime_problem.empty()) co_return {};
         CO_TRY(const auto version, co_await deps.runtime.version({}));
-        runtime_version = version.runtime_name + "://" + (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
+        runtime_version = version.runtime_name + "://" +
+                          (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
         node.runtime_name = version.runtime_name;
         co_return {};
     }

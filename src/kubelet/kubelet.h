@@ -21,10 +21,10 @@ struct KubeletConfig {
     std::string resolv_conf = "/etc/resolv.conf";  ///< what dnsPolicy Default gives to pods; "" for nothing
     std::string cgroup_root;                       ///< "" or "/name": several kubelets on one machine need one each
     std::size_t parallel_image_pulls = 1;
-    std::int64_t log_max_bytes = 10 << 20;         ///< of one file, then it is rotated
-    int log_max_files = 5;                         ///< of one container
+    std::int64_t log_max_bytes = 10 << 20;  ///< of one file, then it is rotated
+    int log_max_files = 5;                  ///< of one container
     EvictionThresholds eviction;
-    Backoff restart_backoff;                       ///< of containers that keep ending
+    Backoff restart_backoff;  ///< of containers that keep ending
 };
 
 /// The world around a kubelet: all outlive it.

@@ -16,11 +16,11 @@ namespace porthole::kubelet {
 namespace {
 
 using namespace std::chrono_literals;
+using client::NamespacedName;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using client::NamespacedName;
 
 /// One node "n1" with a kubelet on simulated everything; the API is a fake one.
 struct KubeletTest : testing::Test {
@@ -208,7 +208,8 @@ TEST_F(KubeletTest, MissingImagesAreToldAndTriedAgain) {
     add("p", R"({"containers":[{"name":"a","image":"nowhere/image:1"}]})");
     ASSERT_TRUE(until([&] { return waiting("p") == "ErrImagePull"; }));
     ASSERT_TRUE(until([&] { return waiting("p") == "ImagePullBackOff"; }));
-    EXPECT_THAT(pod("p").status.container_statuses[0].state.waiting->message, HasSubstr("Back-off pulling image \"nowhere/image:1\": ErrImagePull: "));
+    EXPECT_THAT(pod("p").status.container_statuses[0].state.waiting->message,
+                HasSubstr("Back-off pulling image \"nowhere/image:1\": ErrImagePull: "));
     EXPECT_THAT(events("Failed"), Contains("Error: ErrImagePull"));
     runtime.missing_images.clear();
     EXPECT_TRUE(until([&] { return ready("p"); }));
@@ -216,10 +217,15 @@ TEST_F(KubeletTest, MissingImagesAreToldAndTriedAgain) {
 }
 
 TEST_F(KubeletTest, OtherReasonsForNotStarting) {
-    struct { const char* name; const char* spec; const char* reason; } const rows[] = {
+    struct {
+        const char* name;
+        const char* spec;
+        const char* reason;
+    } const rows[] = {
         {"never", R"({"containers":[{"name":"a","image":"absent:1","imagePullPolicy":"Never"}]})", "ErrImageNeverPull"},
         {"name", R"({"containers":[{"name":"a","image":"Bad Name"}]})", "InvalidImageName"},
-        {"config", R"({"containers":[{"name":"a","image":"image:1","envFrom":[{"configMapRef":{"name":"none"}}]}]})", "CreateContainerConfigError"},
+        {"config", R"({"containers":[{"name":"a","image":"image:1","envFrom":[{"configMapRef":{"name":"none"}}]}]})",
+         "CreateContainerConfigError"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
@@ -350,7 +356,8 @@ TEST_F(KubeletTest, HooksRunAroundAContainersLife) {
 TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
     ASSERT_TRUE(files.write("/etc/manifests/web.yaml",
                             "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: kube-system}\n"
-                            "spec:\n  containers:\n  - {name: a, image: 'image:1'}\n", 0644));
+                            "spec:\n  containers:\n  - {name: a, image: 'image:1'}\n",
+                            0644));
     ASSERT_TRUE(until([&] { return !runtime.running("web-n1").empty(); }));
     const auto mirror = [&] { return api.find<core::Pod>({"kube-system", "web-n1"}); };
     ASSERT_TRUE(until([&] { return mirror() && client::is_ready(*mirror()); }));
@@ -410,9 +417,10 @@ TEST_F(KubeletTest, MemoryPressureIsToldAndCostsAPodThatAskedForNothing) {
     ASSERT_TRUE(until([&] { return pod("greedy").status.phase == "Failed"; }));
     host.now.memory_available = 4ll << 30;
     EXPECT_EQ(pod("greedy").status.reason, "Evicted");
-    EXPECT_EQ(pod("greedy").status.message,
-              "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container a was using 500Mi, request is 0, "
-              "has larger consumption of memory. ");
+    EXPECT_EQ(
+        pod("greedy").status.message,
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. Container a was using 500Mi, request is 0, "
+        "has larger consumption of memory. ");
     EXPECT_TRUE(until([&] { return runtime.running("greedy").empty(); }));
     const auto pressure = [&] { return api.find<core::Node>({"", "n1"})->status.conditions[0]; };
     EXPECT_TRUE(until([&] { return pressure().type == "MemoryPressure" && pressure().status == "True"; }));
@@ -443,7 +451,8 @@ TEST_F(KubeletTest, ManyPodsStartAndEndThroughALossyApi) {
     ASSERT_TRUE(until([&] { return all([&](const std::string& name) { return ready(name); }); }, 120s));
     for (int i = 0; i < 30; ++i) api.remove<core::Pod>({"default", "p" + std::to_string(i)});
     EXPECT_TRUE(until([&] { return all([&](const std::string& name) { return !exists(name); }) && runtime.containers().empty(); }, 120s));
-    const auto patches = std::count_if(api.requests().begin(), api.requests().end(), [](const auto& seen) { return seen.method == "PATCH"; });
+    const auto patches =
+        std::count_if(api.requests().begin(), api.requests().end(), [](const auto& seen) { return seen.method == "PATCH"; });
     EXPECT_LT(patches, 30 * 12);
 }
 

@@ -204,12 +204,13 @@ Task<> PodWorker::prepare() {
     }
     auto hostname = pod_hostname(*pod_, services_.node.dns.domain);
     if (!hostname) {
-        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + hostname.error().message);
+        services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
+                                 "Failed to create pod sandbox: " + hostname.error().message);
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    const auto cgroup = services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
-                                                 linux_resources(pod_requests(*pod_), pod_limits(*pod_)));
+    const auto cgroup =
+        services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root), linux_resources(pod_requests(*pod_), pod_limits(*pod_)));
     if (!cgroup) {
         services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
                                  "unable to ensure pod container exists: " + cgroup.error().message);
@@ -256,8 +257,9 @@ Task<> PodWorker::fetch_pull_secrets() {
         }
     }
     if (!missing.empty())
-        services_.events.warning(reference_to(*pod_), "FailedToRetrieveImagePullSecret",
-                                 "Unable to retrieve some image pull secrets (" + missing + "); attempting to pull the image may not succeed.");
+        services_.events.warning(
+            reference_to(*pod_), "FailedToRetrieveImagePullSecret",
+            "Unable to retrieve some image pull secrets (" + missing + "); attempting to pull the image may not succeed.");
     co_return {};
 }
 
@@ -286,12 +288,13 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
     request.config = sandbox_config_;
     auto handler = co_await runtime_handler();
     if (handler) request.runtime_handler = std::move(*handler);
-    Result<cri::RunPodSandboxResponse> made = handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse())
-                                                      : Result<cri::RunPodSandboxResponse>(handler.error());
+    Result<cri::RunPodSandboxResponse> made =
+        handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse()) : Result<cri::RunPodSandboxResponse>(handler.error());
     if (handler) made = co_await services_.runtime.run_pod_sandbox(std::move(request));
     if (!made) {
         if (made.error().reason != Reason::Cancelled)
-            services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + made.error().message);
+            services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
+                                     "Failed to create pod sandbox: " + made.error().message);
         co_return std::move(made).error();
     }
     co_return {};

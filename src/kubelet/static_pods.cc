@@ -71,10 +71,16 @@ Result<core::Pod> parse_static_pod(const std::string& text, const std::string& p
     return pod;
 }
 
-StaticPods::StaticPods(EventLoop& loop, client::Client& client, FileSystem& files, Logger log, std::string directory,
-                       std::string node_name, PodManager& pods, StatusManager& statuses)
-    : loop_(loop), client_(client), files_(files), log_(std::move(log)), directory_(std::move(directory)),
-      node_name_(std::move(node_name)), pods_(pods), statuses_(statuses) {}
+StaticPods::StaticPods(EventLoop& loop, client::Client& client, FileSystem& files, Logger log, std::string directory, std::string node_name,
+                       PodManager& pods, StatusManager& statuses)
+    : loop_(loop),
+      client_(client),
+      files_(files),
+      log_(std::move(log)),
+      directory_(std::move(directory)),
+      node_name_(std::move(node_name)),
+      pods_(pods),
+      statuses_(statuses) {}
 
 Task<> StaticPods::run() {
     for (;;) {

@@ -31,9 +31,9 @@ private:
     std::string directory_, node_name_;
     PodManager& pods_;
     StatusManager& statuses_;
-    std::map<std::string, std::string> texts_;                            ///< by file
+    std::map<std::string, std::string> texts_;  ///< by file
     std::map<std::string, std::shared_ptr<const core::Pod>> by_file_;
-    std::map<client::NamespacedName, core::Pod> mirrors_;                 ///< as the API has them
+    std::map<client::NamespacedName, core::Pod> mirrors_;  ///< as the API has them
     std::optional<core::Node> node_;
     Event first_read_;
 };

@@ -14,9 +14,9 @@ constexpr Duration SameReportPeriod = std::chrono::seconds(10);
 
 bool is_owned(std::string_view type) {
     using Condition = core::PodConditionType;
-    for (const char* own : {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
-                            Condition::ContainersReady, Condition::DisruptionTarget, Condition::PodResizePending,
-                            Condition::PodResizeInProgress})
+    for (const char* own :
+         {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
+          Condition::ContainersReady, Condition::DisruptionTarget, Condition::PodResizePending, Condition::PodResizeInProgress})
         if (type == own) return true;
     return false;
 }

@@ -33,7 +33,7 @@ public:
 private:
     struct Entry {
         std::optional<core::PodStatus> status;
-        std::optional<core::Pod> api;  ///< the newest copy that we have seen
+        std::optional<core::Pod> api;         ///< the newest copy that we have seen
         std::optional<core::PodStatus> sent;  ///< the last report that went out
         MonotonicTime sent_at{};
         bool finished = false;

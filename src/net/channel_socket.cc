@@ -43,8 +43,7 @@ ChannelSocket::ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket,
     for (std::size_t i = 0; i < Channels; ++i) std::tie(sinks_[i], sources_[i]) = make_memory_stream_pair();
 }
 
-std::shared_ptr<ChannelSocket> ChannelSocket::start(EventLoop& loop, std::unique_ptr<WebSocket> socket,
-                                                    WebSocket::Role role) {
+std::shared_ptr<ChannelSocket> ChannelSocket::start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role) {
     auto self = std::make_shared<ChannelSocket>(loop, std::move(socket), role);
     self->distributing_.start(self->distribute(), [self]() mutable {
         EventLoop& loop = self->loop_;
@@ -123,9 +122,7 @@ void ChannelSocket::close() {
     if (socket_) socket_->close(NormalClosure, "");
 }
 
-void ChannelSocket::shut_down() {
-    distributing_.cancel();
-}
+void ChannelSocket::shut_down() { distributing_.cancel(); }
 
 Task<> ChannelSocket::wait_over(std::shared_ptr<ChannelSocket> self) {
     while (!self->over_) CO_CHECK(co_await self->ended_.wait());

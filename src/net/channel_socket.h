@@ -13,8 +13,7 @@ class ChannelSocket : public std::enable_shared_from_this<ChannelSocket> {
 public:
     static constexpr std::size_t Channels = 5;
 
-    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket,
-                                                WebSocket::Role role);
+    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
     ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
 
     /// Requires: channel < Channels. What comes in for channels that were not made readable is discarded.

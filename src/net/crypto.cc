@@ -25,15 +25,9 @@ using ParametersPointer = OpensslPointer<OSSL_PARAM, OSSL_PARAM_free>;
 constexpr std::size_t NonceSize = 12, TagSize = 16, KeySize = 32;
 constexpr std::size_t CoordinateSize = 32;  ///< bytes of a number of P-256
 
-const unsigned char* octets(std::string_view bytes) {
-    return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* octets(std::string& bytes) {
-    return reinterpret_cast<unsigned char*>(bytes.data());
-}
-EVP_PKEY* native(const std::shared_ptr<void>& key) {
-    return static_cast<EVP_PKEY*>(key.get());
-}
+const unsigned char* octets(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+unsigned char* octets(std::string& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
+EVP_PKEY* native(const std::shared_ptr<void>& key) { return static_cast<EVP_PKEY*>(key.get()); }
 
 std::string to_bytes(const BIGNUM* number, std::size_t size) {
     std::string bytes(size, '\0');
@@ -55,16 +49,15 @@ std::shared_ptr<void> own(EVP_PKEY* key) {
 bool is_supported(EVP_PKEY* key) {
     if (EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA) return EVP_PKEY_get_bits(key) >= 2048;
     char group[80] = "";
-    return EVP_PKEY_get_base_id(key) == EVP_PKEY_EC &&
-           EVP_PKEY_get_group_name(key, group, sizeof group, nullptr) == 1 && std::string_view(group) == "prime256v1";
+    return EVP_PKEY_get_base_id(key) == EVP_PKEY_EC && EVP_PKEY_get_group_name(key, group, sizeof group, nullptr) == 1 &&
+           std::string_view(group) == "prime256v1";
 }
 
 Result<std::shared_ptr<void>> checked(EVP_PKEY* key) {
     ERR_clear_error();
     if (!key) return Error(Reason::BadRequest, "not a key in PEM");
     auto owner = own(key);
-    if (!is_supported(key))
-        return Error(Reason::BadRequest, "only keys of EC P-256 or RSA of 2048 bits and more are supported");
+    if (!is_supported(key)) return Error(Reason::BadRequest, "only keys of EC P-256 or RSA of 2048 bits and more are supported");
     return owner;
 }
 
@@ -84,8 +77,7 @@ Result<std::shared_ptr<void>> build_public(const char* type, OSSL_PARAM_BLD* bui
 std::string jws_from_der(std::string_view der) {
     const unsigned char* at = octets(der);
     const EcSignaturePointer signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size())));
-    return to_bytes(ECDSA_SIG_get0_r(signature.get()), CoordinateSize) +
-           to_bytes(ECDSA_SIG_get0_s(signature.get()), CoordinateSize);
+    return to_bytes(ECDSA_SIG_get0_r(signature.get()), CoordinateSize) + to_bytes(ECDSA_SIG_get0_s(signature.get()), CoordinateSize);
 }
 
 std::string der_from_jws(std::string_view jws) {
@@ -114,8 +106,7 @@ std::string base64url(std::string_view bytes) {
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
     std::string digest(32, '\0');
     unsigned size = 32;
-    CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), octets(bytes), bytes.size(), octets(digest),
-               &size));
+    CHECK(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), octets(bytes), bytes.size(), octets(digest), &size));
     return digest;
 }
 
@@ -180,8 +171,7 @@ Result<JwsKey> JwsKey::from_public_pem(const std::string& pem) {
 }
 
 Result<JwsKey> JwsKey::from_ec_point(std::string_view x, std::string_view y) {
-    if (x.size() != CoordinateSize || y.size() != CoordinateSize)
-        return Error(Reason::BadRequest, "not a point of P-256");
+    if (x.size() != CoordinateSize || y.size() != CoordinateSize) return Error(Reason::BadRequest, "not a point of P-256");
     const std::string point = std::string("\x04").append(x).append(y);  // uncompressed
     const BuilderPointer builder(OSSL_PARAM_BLD_new());
     OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
@@ -200,9 +190,7 @@ Result<JwsKey> JwsKey::from_rsa_numbers(std::string_view n, std::string_view e) 
     return JwsKey(std::move(key), false);
 }
 
-JwsKey::Kind JwsKey::kind() const {
-    return EVP_PKEY_get_base_id(native(key_)) == EVP_PKEY_RSA ? Kind::Rsa : Kind::EcP256;
-}
+JwsKey::Kind JwsKey::kind() const { return EVP_PKEY_get_base_id(native(key_)) == EVP_PKEY_RSA ? Kind::Rsa : Kind::EcP256; }
 
 std::string JwsKey::private_pem() const {
     CHECK(is_private_);
@@ -223,16 +211,11 @@ std::string JwsKey::public_der() const {
     return bio_to_string(bio.get());
 }
 
-std::string JwsKey::key_id() const {
-    return base64url(sha256(public_der()));
-}
+std::string JwsKey::key_id() const { return base64url(sha256(public_der())); }
 
 std::string JwsKey::jwk_json() const {
-    const auto member = [](const char* name, const std::string& value) {
-        return std::string("\"") + name + "\":\"" + value + "\"";
-    };
-    std::string json =
-        "{" + member("use", "sig") + "," + member("kid", key_id()) + "," + member("alg", algorithm()) + ",";
+    const auto member = [](const char* name, const std::string& value) { return std::string("\"") + name + "\":\"" + value + "\""; };
+    std::string json = "{" + member("use", "sig") + "," + member("kid", key_id()) + "," + member("alg", algorithm()) + ",";
     if (kind() == Kind::EcP256) {
         json += member("kty", "EC") + "," + member("crv", "P-256") + ",";
         json += member("x", base64url(number_of(native(key_), OSSL_PKEY_PARAM_EC_PUB_X, CoordinateSize))) + ",";
@@ -261,8 +244,7 @@ bool JwsKey::verify(std::string_view bytes, std::string_view signature) const {
     const std::string native_form = kind() == Kind::EcP256 ? der_from_jws(signature) : std::string(signature);
     const DigestContextPointer context(EVP_MD_CTX_new());
     EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, native(key_));
-    const bool good =
-        EVP_DigestVerify(context.get(), octets(native_form), native_form.size(), octets(bytes), bytes.size()) == 1;
+    const bool good = EVP_DigestVerify(context.get(), octets(native_form), native_form.size(), octets(bytes), bytes.size()) == 1;
     ERR_clear_error();
     return good;
 }

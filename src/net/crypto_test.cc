@@ -27,9 +27,7 @@ TEST(Crypto, SealsAndOpens) {
     EXPECT_FALSE(open_aes_gcm(key, "short", ""));
 }
 
-JwsKey ec_key() {
-    return JwsKey::from_private_pem(PrivateKey::generate().pem()).value();
-}
+JwsKey ec_key() { return JwsKey::from_private_pem(PrivateKey::generate().pem()).value(); }
 
 TEST(JwsKey, SignsAndVerifies) {
     for (const JwsKey& key : {ec_key(), JwsKey::generate_rsa()}) {

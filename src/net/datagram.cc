@@ -37,10 +37,9 @@ public:
 
 private:
     void start() override {
-        socket_.async_receive_from(asio::buffer(buffer_), sender_,
-                                   asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error, std::size_t count) {
-                                       done(error, count);
-                                   }));
+        socket_.async_receive_from(
+            asio::buffer(buffer_), sender_,
+            asio::bind_cancellation_slot(signal_.slot(), [this](const error_code& error, std::size_t count) { done(error, count); }));
     }
     void cancel() override {
         cancelled_ = true;

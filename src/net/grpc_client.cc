@@ -34,9 +34,7 @@ public:
             messages_.add(*piece);
         }
     }
-    Task<> send(std::string message) override {
-        return request_->send(std::make_shared<const std::string>(grpc_frame(message)));
-    }
+    Task<> send(std::string message) override { return request_->send(std::make_shared<const std::string>(grpc_frame(message))); }
     void end_sending() override { request_->end_sending(); }
     Http2Request& request() { return *request_; }
 
@@ -48,11 +46,9 @@ private:
         const std::string code(fields.get("grpc-status"));
         if (code == "0") return {};
         if (code.empty()) {
-            return Error(Reason::Unavailable,
-                         "gRPC: answer without a status (HTTP " + std::to_string(request_->code()) + ")");
+            return Error(Reason::Unavailable, "gRPC: answer without a status (HTTP " + std::to_string(request_->code()) + ")");
         }
-        return error_of_grpc(static_cast<GrpcStatus>(std::atoi(code.c_str())),
-                             percent_decode(fields.get("grpc-message")));
+        return error_of_grpc(static_cast<GrpcStatus>(std::atoi(code.c_str())), percent_decode(fields.get("grpc-message")));
     }
 
     std::shared_ptr<Http2Request> request_;
@@ -82,14 +78,13 @@ struct GrpcChannel::Impl {
     }
 
     Task<std::unique_ptr<Http2GrpcStream>> open(std::string method, std::optional<Duration> deadline) {
-        Headers headers{
-            {":method", "POST"},
-            {":scheme", tls ? "https" : "http"},
-            {":authority", endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost"},
-            {":path", std::move(method)},
-            {"content-type", "application/grpc"},
-            {"te", "trailers"},
-            {"user-agent", "porthole"}};
+        Headers headers{{":method", "POST"},
+                        {":scheme", tls ? "https" : "http"},
+                        {":authority", endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost"},
+                        {":path", std::move(method)},
+                        {"content-type", "application/grpc"},
+                        {"te", "trailers"},
+                        {"user-agent", "porthole"}};
         if (deadline) headers.add("grpc-timeout", timeout_text(*deadline));
         CO_TRY(const auto client, co_await connected());
         CO_TRY(auto request, client->open(headers, true));

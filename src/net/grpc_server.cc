@@ -7,9 +7,7 @@ namespace {
 class ResponderWriter final : public GrpcWriter {
 public:
     explicit ResponderWriter(HttpResponder& responder) : responder_(responder) {}
-    Task<> write(std::string message) override {
-        return responder_.write(std::make_shared<const std::string>(grpc_frame(message)));
-    }
+    Task<> write(std::string message) override { return responder_.write(std::make_shared<const std::string>(grpc_frame(message))); }
 
 private:
     HttpResponder& responder_;
@@ -57,13 +55,9 @@ Result<std::string> only_message(std::string body) {
 
 }  // namespace
 
-void GrpcHandler::add(std::string method, Unary unary) {
-    unary_.emplace(std::move(method), std::move(unary));
-}
+void GrpcHandler::add(std::string method, Unary unary) { unary_.emplace(std::move(method), std::move(unary)); }
 
-void GrpcHandler::add_streaming(std::string method, Streaming streaming) {
-    streaming_.emplace(std::move(method), std::move(streaming));
-}
+void GrpcHandler::add_streaming(std::string method, Streaming streaming) { streaming_.emplace(std::move(method), std::move(streaming)); }
 
 Task<> GrpcHandler::dispatch(std::string path, std::string message, HttpResponder& responder) {
     ResponderWriter writer(responder);

@@ -13,15 +13,13 @@ int hex_digit(char c) {
 }
 
 bool is_unreserved(unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 }  // namespace
 
 std::string_view Headers::get(std::string_view name) const {
-    const auto found =
-        std::ranges::find(fields_, name, [](const auto& field) -> std::string_view { return field.first; });
+    const auto found = std::ranges::find(fields_, name, [](const auto& field) -> std::string_view { return field.first; });
     return found == fields_.end() ? std::string_view() : std::string_view(found->second);
 }
 

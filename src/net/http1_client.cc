@@ -4,9 +4,7 @@
 
 namespace porthole::net {
 
-void Http1ClientConnection::watch(Callback lost) {
-    watching_.start(watch_read(), std::move(lost));
-}
+void Http1ClientConnection::watch(Callback lost) { watching_.start(watch_read(), std::move(lost)); }
 
 /// Ends when the server ends the connection or sends what nobody asked for.
 Task<> Http1ClientConnection::watch_read() {
@@ -21,8 +19,7 @@ Task<bool> Http1ClientConnection::take() {
     co_return watching_.result().error().reason == Reason::Cancelled;
 }
 
-Task<std::unique_ptr<Http1Parser>> Http1ClientConnection::exchange(std::string head, Bytes body, bool no_body,
-                                                                   bool& answered) {
+Task<std::unique_ptr<Http1Parser>> Http1ClientConnection::exchange(std::string head, Bytes body, bool no_body, bool& answered) {
     constexpr std::size_t LargestJoin = 64 << 10;
     const bool joined = body->size() <= LargestJoin;
     if (joined) head += *body;
@@ -59,8 +56,6 @@ Task<> Http1ClientConnection::read_into(Http1Parser& parser) {
     co_return {};
 }
 
-std::unique_ptr<ByteStream> Http1ClientConnection::into_stream() && {
-    return prefixed_stream(std::move(input_), std::move(stream_));
-}
+std::unique_ptr<ByteStream> Http1ClientConnection::into_stream() && { return prefixed_stream(std::move(input_), std::move(stream_)); }
 
 }  // namespace porthole::net

@@ -11,8 +11,7 @@ namespace porthole::net {
 /// has ended is not used again.
 class Http1ClientConnection {
 public:
-    Http1ClientConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream)
-        : stream_(std::move(stream)), watching_(loop) {}
+    Http1ClientConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)), watching_(loop) {}
 
     void watch(Callback lost);
     /// Ends the watch. Yields whether the connection may be used. Waits even if the caller is cancelled.

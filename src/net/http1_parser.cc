@@ -45,8 +45,7 @@ private:
     void on_header_impl(error_code& error) override {
         target_.head.keep_alive = this->keep_alive();
         // Any other coding would leave the end of the body to guessing, which is how requests are smuggled.
-        if (target_.head.headers.has("transfer-encoding") && !this->chunked())
-            error = http::error::bad_transfer_encoding;
+        if (target_.head.headers.has("transfer-encoding") && !this->chunked()) error = http::error::bad_transfer_encoding;
     }
     void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
         constexpr std::uint64_t LargestReserve = 1 << 20;
@@ -125,8 +124,7 @@ void append_fields(std::string& head, const Headers& headers) {
         const std::size_t start = head.size();
         head.append(name).append(": ").append(value);
         std::replace_if(
-            head.begin() + static_cast<std::ptrdiff_t>(start), head.end(),
-            [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+            head.begin() + static_cast<std::ptrdiff_t>(start), head.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
         head += "\r\n";
     }
     head += "\r\n";

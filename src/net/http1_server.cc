@@ -17,14 +17,9 @@ constexpr std::size_t LargestJoin = 64 << 10;       ///< bodies up to here go ou
 /// watcher reads (pipelined requests, the first bytes after an upgrade) stays in input_ for whoever is next.
 class Http1Connection final : public HttpResponder {
 public:
-    Http1Connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                    const HttpLimits& limits, std::string initial)
-        : loop_(loop),
-          stream_(std::move(stream)),
-          peer_(std::move(peer)),
-          handler_(handler),
-          limits_(limits),
-          input_(std::move(initial)) {}
+    Http1Connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                    std::string initial)
+        : loop_(loop), stream_(std::move(stream)), peer_(std::move(peer)), handler_(handler), limits_(limits), input_(std::move(initial)) {}
 
     Task<> run() {
         auto result = co_await serve_requests();
@@ -231,8 +226,7 @@ private:
         if (ended_ || error.reason != Reason::BadRequest) co_return error;
         keep_alive_ = started_ = finished_ = head_only_ = false;
         const Reason reason = code == 413 ? Reason::RequestEntityTooLarge : Reason::BadRequest;
-        if (code == 413)
-            error.message = "the request body is larger than " + std::to_string(limits_.body_limit) + " bytes";
+        if (code == 413) error.message = "the request body is larger than " + std::to_string(limits_.body_limit) + " bytes";
         CO_CHECK(co_await respond_status(*this, code, reason, std::move(error.message)));
         co_return co_await linger();
     }
@@ -273,8 +267,8 @@ private:
 
 }  // namespace
 
-Task<> serve_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                   const HttpLimits& limits, std::string initial) {
+Task<> serve_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial) {
     Http1Connection connection(loop, std::move(stream), std::move(peer), handler, limits, std::move(initial));
     co_return co_await connection.run();
 }

@@ -73,8 +73,7 @@ private:
 /// The server's side of a connection.
 class ServerSession final : public Http2Session {
 public:
-    ServerSession(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                  const HttpLimits& limits)
+    ServerSession(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits)
         : Http2Session(loop, std::move(stream), Role::Server, limits), peer_(std::move(peer)), handler_(handler) {}
 
     Task<> run(std::string initial) {
@@ -134,13 +133,9 @@ private:
 };
 
 ServerStream::ServerStream(ServerSession& session)
-    : Http2Stream(session),
-      handling_(session.loop()),
-      body_deadline_(session.loop(), [this] { reset(Http2Error::Cancel); }) {}
+    : Http2Stream(session), handling_(session.loop()), body_deadline_(session.loop(), [this] { reset(Http2Error::Cancel); }) {}
 
-ServerSession& ServerStream::server() const {
-    return static_cast<ServerSession&>(session_);
-}
+ServerSession& ServerStream::server() const { return static_cast<ServerSession&>(session_); }
 
 void ServerStream::on_header(std::string name, std::string value) {
     constexpr std::size_t Overhead = 32;  // RFC 9113, section 6.5.2
@@ -246,8 +241,7 @@ void ServerStream::answer(int code, Headers headers, std::vector<Bytes> body) {
 void ServerStream::refuse(int code, Reason reason, std::string_view message) {
     refused_ = true;
     if (started_ || closed()) return;
-    answer(code, {{"content-type", "application/json"}},
-           {std::make_shared<const std::string>(status_json(code, reason, message))});
+    answer(code, {{"content-type", "application/json"}}, {std::make_shared<const std::string>(status_json(code, reason, message))});
 }
 
 void ServerStream::refuse_body() {
@@ -264,8 +258,8 @@ void ServerStream::forget_body() {
 
 }  // namespace
 
-Task<> serve_http2(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                   const HttpLimits& limits, std::string initial) {
+Task<> serve_http2(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial) {
     ServerSession session(loop, std::move(stream), std::move(peer), handler, limits);
     co_return co_await session.run(std::move(initial));
 }

@@ -12,9 +12,7 @@ using namespace std::chrono_literals;
 namespace porthole::net {
 namespace {
 
-Bytes bytes(std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
-}
+Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 /// Answers by path, and counts what befell its tasks.
 class TestHandler final : public HttpHandler {
@@ -50,8 +48,8 @@ private:
                 written += 10'000;
             }
         }
-        co_return co_await responder.respond(
-            200, {}, {bytes(request.method + " " + request.path + "?" + request.query + " "), bytes(request.body)});
+        co_return co_await responder.respond(200, {},
+                                             {bytes(request.method + " " + request.path + "?" + request.query + " "), bytes(request.body)});
     }
     EventLoop& loop_;
 };
@@ -113,8 +111,7 @@ struct Http2Pair : Http2Server {
 
 TEST_F(Http2Pair, AnswersManyRequestsOfOneConnection) {
     std::vector<Task<Answer>> tasks;
-    for (int i = 0; i < 200; ++i)
-        tasks.push_back(ask(client, head("POST", "/p?n=" + std::to_string(i)), "body" + std::to_string(i)));
+    for (int i = 0; i < 200; ++i) tasks.push_back(ask(client, head("POST", "/p?n=" + std::to_string(i)), "body" + std::to_string(i)));
     const auto answers = run(when_all(std::move(tasks))).value();
     for (int i = 0; i < 200; ++i) {
         EXPECT_EQ(answers[i]->body, "POST /p?n=" + std::to_string(i) + " body" + std::to_string(i));
@@ -133,9 +130,7 @@ TEST_F(Http2Pair, TurnsAHandlersErrorIntoAStatus) {
     EXPECT_NE(answer.body.find(R"("reason":"Conflict","code":409)"), std::string::npos) << answer.body;
 }
 
-TEST_F(Http2Pair, NeverEndsACutAnswerInGoodOrder) {
-    EXPECT_EQ(get("/cut").error().reason, Reason::Unavailable);
-}
+TEST_F(Http2Pair, NeverEndsACutAnswerInGoodOrder) { EXPECT_EQ(get("/cut").error().reason, Reason::Unavailable); }
 
 TEST_F(Http2Pair, RefusesABodyOverTheLimit) {
     const auto answer = run(ask(client, head("POST", "/"), std::string(5'000'000, 'x'))).value();
@@ -257,8 +252,7 @@ TEST_F(RawHttp2, CancelsHandlersWhenThePeerLeaves) {
 TEST_F(RawHttp2, EndsAFloodOfResets) {
     write(std::string(Preface) + settings());
     std::uint32_t stream = 1;
-    for (; stream < 100'000 && !ended; stream += 2)
-        write(get_hang(stream) + frame(3, 0, stream, std::string("\0\0\0\x08", 4)));
+    for (; stream < 100'000 && !ended; stream += 2) write(get_hang(stream) + frame(3, 0, stream, std::string("\0\0\0\x08", 4)));
     EXPECT_TRUE(ended);
     EXPECT_LT(stream, 5'000u);
     EXPECT_EQ(handler.cancelled, handler.begun);

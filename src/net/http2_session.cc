@@ -13,16 +13,13 @@ constexpr std::int32_t StreamWindow = 1 << 20;    ///< bytes a peer may send on 
 constexpr std::int32_t ConnectionWindow = 4 << 20;
 
 nghttp2_nv to_field(std::string_view name, std::string_view value) {
-    const auto bytes = [](std::string_view text) {
-        return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data()));
-    };
+    const auto bytes = [](std::string_view text) { return reinterpret_cast<std::uint8_t*>(const_cast<char*>(text.data())); };
     return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
 /// HTTP/2 forbids the fields that speak of a connection (RFC 9113, section 8.2.2).
 bool is_connection_field(std::string_view name) {
-    return name == "connection" || name == "transfer-encoding" || name == "keep-alive" || name == "upgrade" ||
-           name == "proxy-connection";
+    return name == "connection" || name == "transfer-encoding" || name == "keep-alive" || name == "upgrade" || name == "proxy-connection";
 }
 
 /// Points into `headers`.
@@ -52,8 +49,8 @@ struct Http2Callbacks {
         return nghttp2_session_set_stream_user_data(session, id, stream);
     }
 
-    static int header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name,
-                      std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t, void*) {
+    static int header(nghttp2_session* session, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
+                      const std::uint8_t* value, std::size_t value_size, std::uint8_t, void*) {
         if (Http2Stream* stream = stream_of(session, frame->hd.stream_id)) {
             stream->on_header(std::string(reinterpret_cast<const char*>(name), name_size),
                               std::string(reinterpret_cast<const char*>(value), value_size));
@@ -73,8 +70,7 @@ struct Http2Callbacks {
         return 0;
     }
 
-    static int data(nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* bytes,
-                    std::size_t size, void*) {
+    static int data(nghttp2_session* session, std::uint8_t, std::int32_t id, const std::uint8_t* bytes, std::size_t size, void*) {
         Http2Stream* stream = stream_of(session, id);
         if (stream) {
             stream->on_data({reinterpret_cast<const char*>(bytes), size});
@@ -105,8 +101,8 @@ struct Http2Callbacks {
     }
 
     /// Says how much of a stream's queue goes into the next frame; send_data() then takes it.
-    static ssize_t read_data(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t most,
-                             std::uint32_t* flags, nghttp2_data_source*, void*) {
+    static ssize_t read_data(nghttp2_session* session, std::int32_t id, std::uint8_t*, std::size_t most, std::uint32_t* flags,
+                             nghttp2_data_source*, void*) {
         Http2Stream* found = stream_of(session, id);
         if (!found) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;  // its owner has gone
         Http2Stream& stream = *found;
@@ -127,8 +123,8 @@ struct Http2Callbacks {
         return static_cast<ssize_t>(count);
     }
 
-    static int send_data(nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* frame_head,
-                         std::size_t size, nghttp2_data_source*, void* user) {
+    static int send_data(nghttp2_session* session, nghttp2_frame* frame, const std::uint8_t* frame_head, std::size_t size,
+                         nghttp2_data_source*, void* user) {
         constexpr std::size_t FrameHeadSize = 9;
         std::string& output = static_cast<Http2Session*>(user)->output_;
         Http2Stream& stream = *stream_of(session, frame->hd.stream_id);
@@ -162,9 +158,8 @@ struct Http2Callbacks {
         nghttp2_option_new(&options);
         nghttp2_option_set_no_auto_window_update(options, 1);
         nghttp2_session* session = nullptr;
-        const int failed = role == Http2Session::Role::Server
-                               ? nghttp2_session_server_new2(&session, callbacks, &self, options)
-                               : nghttp2_session_client_new2(&session, callbacks, &self, options);
+        const int failed = role == Http2Session::Role::Server ? nghttp2_session_server_new2(&session, callbacks, &self, options)
+                                                              : nghttp2_session_client_new2(&session, callbacks, &self, options);
         nghttp2_option_del(options);
         nghttp2_session_callbacks_del(callbacks);
         CHECK(!failed);
@@ -205,11 +200,7 @@ void Http2Stream::resume() {
 }
 
 Http2Session::Http2Session(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role, const HttpLimits& limits)
-    : loop_(loop),
-      stream_(std::move(stream)),
-      role_(role),
-      limits_(limits),
-      nghttp2_(Http2Callbacks::make_session(*this, role)) {
+    : loop_(loop), stream_(std::move(stream)), role_(role), limits_(limits), nghttp2_(Http2Callbacks::make_session(*this, role)) {
     std::vector<nghttp2_settings_entry> settings{
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, StreamWindow},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.header_limit},
@@ -223,9 +214,7 @@ Http2Session::Http2Session(EventLoop& loop, std::unique_ptr<ByteStream> stream, 
     nghttp2_session_set_local_window_size(nghttp2_, NGHTTP2_FLAG_NONE, 0, ConnectionWindow);
 }
 
-Http2Session::~Http2Session() {
-    nghttp2_session_del(nghttp2_);
-}
+Http2Session::~Http2Session() { nghttp2_session_del(nghttp2_); }
 
 Task<> Http2Session::communicate(std::string initial) {
     update_idle();
@@ -306,8 +295,7 @@ void Http2Session::drop_reference(Http2Stream& stream) {
 }
 
 void Http2Session::announce_end() {
-    nghttp2_submit_goaway(nghttp2_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(nghttp2_),
-                          NGHTTP2_NO_ERROR, nullptr, 0);
+    nghttp2_submit_goaway(nghttp2_, NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(nghttp2_), NGHTTP2_NO_ERROR, nullptr, 0);
     poke();
 }
 
@@ -344,8 +332,8 @@ Result<void> Http2Session::submit_request(Http2Stream& stream, const Headers& he
     std::vector<nghttp2_nv> fields;
     append_fields(fields, headers);
     nghttp2_data_provider provider{{}, Http2Callbacks::read_data};
-    const std::int32_t id = nghttp2_submit_request(nghttp2_, nullptr, fields.data(), fields.size(),
-                                                   has_body ? &provider : nullptr, &stream);
+    const std::int32_t id =
+        nghttp2_submit_request(nghttp2_, nullptr, fields.data(), fields.size(), has_body ? &provider : nullptr, &stream);
     if (id < 0) return Error(Reason::Unavailable, std::string("HTTP/2: ") + nghttp2_strerror(id));
     stream.id_ = id;
     streams_[id] = &stream;

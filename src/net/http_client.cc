@@ -15,9 +15,7 @@ namespace {
 constexpr Duration ConnectTime = std::chrono::seconds(10);
 constexpr std::size_t MostIdle = 8;  ///< HTTP/1.1 connections kept for later requests
 
-bool is_without_effect(std::string_view method) {
-    return method == "GET" || method == "HEAD" || method == "OPTIONS";
-}
+bool is_without_effect(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
 /// A request in the form that can be sent again.
 struct Outgoing {
@@ -65,10 +63,8 @@ std::string to_text(const Endpoint& endpoint) {
 Task<TlsConnection> dial(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls,
                          std::vector<std::string> protocols) {
     const std::string where = to_text(endpoint);
-    auto dialed = co_await with_timeout(dial_once(loop, std::move(endpoint), std::move(tls), std::move(protocols)),
-                                        ConnectTime, "connect");
-    if (!dialed && dialed.error().reason == Reason::Timeout)
-        co_return Error(Reason::Unavailable, "connection timed out: " + where);
+    auto dialed = co_await with_timeout(dial_once(loop, std::move(endpoint), std::move(tls), std::move(protocols)), ConnectTime, "connect");
+    if (!dialed && dialed.error().reason == Reason::Timeout) co_return Error(Reason::Unavailable, "connection timed out: " + where);
     co_return std::move(dialed);
 }
 
@@ -113,18 +109,15 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         for (bool again = false;; again = true) {
             CO_TRY(const Lease lease, co_await acquire(again));
             bool untouched = false;
-            auto opened = co_await (lease.http2 ? open_http2(lease.http2, outgoing, untouched)
-                                                : open_http1(self, lease.http1, outgoing));
+            auto opened = co_await (lease.http2 ? open_http2(lease.http2, outgoing, untouched) : open_http1(self, lease.http1, outgoing));
             if (opened || opened.error().reason != Reason::Unavailable) co_return std::move(opened);
             const bool may_repeat = untouched || (lease.reused && is_without_effect(outgoing.method));
-            if (again || closed || !may_repeat)
-                co_return Error(Reason::Unavailable, opened.error().message + ": " + to_text(endpoint));
+            if (again || closed || !may_repeat) co_return Error(Reason::Unavailable, opened.error().message + ": " + to_text(endpoint));
         }
     }
 
     /// `untouched` is set if the server did nothing with the request.
-    Task<std::unique_ptr<HttpBody>> open_http2(std::shared_ptr<Http2Client> connection, const Outgoing& outgoing,
-                                               bool& untouched) {
+    Task<std::unique_ptr<HttpBody>> open_http2(std::shared_ptr<Http2Client> connection, const Outgoing& outgoing, bool& untouched) {
         Headers headers{{":method", outgoing.method},
                         {":scheme", tls ? "https" : "http"},
                         {":authority", std::string(outgoing.headers.get("host"))},
@@ -149,12 +142,10 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         co_return std::make_unique<Http2Body>(std::move(*request));
     }
 
-    Task<std::unique_ptr<HttpBody>> open_http1(std::shared_ptr<Impl> self, Http1Pointer connection,
-                                               const Outgoing& outgoing) {
+    Task<std::unique_ptr<HttpBody>> open_http1(std::shared_ptr<Impl> self, Http1Pointer connection, const Outgoing& outgoing) {
         bool answered = false;
-        auto parser =
-            co_await connection->exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers),
-                                          outgoing.body, outgoing.method == "HEAD", answered);
+        auto parser = co_await connection->exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers), outgoing.body,
+                                                    outgoing.method == "HEAD", answered);
         if (!parser) {
             if (answered) co_return Error(Reason::Io, parser.error().message);
             co_return std::move(parser).error();
@@ -196,8 +187,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
     }
 
     std::shared_ptr<Http2Client> find_http2() const {
-        const auto found =
-            std::ranges::find_if(connections, [](const auto& connection) { return connection->has_room(); });
+        const auto found = std::ranges::find_if(connections, [](const auto& connection) { return connection->has_room(); });
         return found == connections.end() ? nullptr : *found;
     }
 
@@ -233,8 +223,7 @@ namespace {
 Outgoing to_outgoing(HttpRequest request, const Endpoint& endpoint) {
     Outgoing outgoing;
     if (!request.headers.has("host")) {
-        request.headers.add("host",
-                            endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost");
+        request.headers.add("host", endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost");
     }
     const bool has_body = !request.body.empty() || (!is_without_effect(request.method) && request.method != "DELETE");
     if (has_body && !request.headers.has("content-length")) {
@@ -253,9 +242,7 @@ Outgoing to_outgoing(HttpRequest request, const Endpoint& endpoint) {
 HttpClient::HttpClient(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
     : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls))) {}
 
-HttpClient::~HttpClient() {
-    impl_->drop_all();
-}
+HttpClient::~HttpClient() { impl_->drop_all(); }
 
 Task<std::unique_ptr<HttpBody>> HttpClient::open(HttpRequest request) {
     return impl_->open(impl_, to_outgoing(std::move(request), impl_->endpoint));
@@ -277,8 +264,8 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
     CO_TRY(auto dialed, co_await dial(loop, endpoint, std::move(tls), {"http/1.1"}));
     Http1ClientConnection connection(loop, std::move(dialed.stream));
     bool answered = false;
-    auto parser = co_await connection.exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers),
-                                               outgoing.body, false, answered);
+    auto parser = co_await connection.exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers), outgoing.body, false,
+                                               answered);
     if (!parser) co_return Error(parser.error().reason, parser.error().message + ": " + to_text(endpoint));
     Upgraded upgraded;
     upgraded.response.code = (*parser)->head.code;
@@ -294,13 +281,10 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
 
 }  // namespace
 
-Task<HttpResponse> HttpClient::send(HttpRequest request) {
-    return collect(open(std::move(request)));
-}
+Task<HttpResponse> HttpClient::send(HttpRequest request) { return collect(open(std::move(request))); }
 
 Task<Upgraded> HttpClient::upgrade(HttpRequest request) {
-    return upgrade_on_new_connection(impl_->loop, impl_->endpoint, impl_->tls,
-                                     to_outgoing(std::move(request), impl_->endpoint));
+    return upgrade_on_new_connection(impl_->loop, impl_->endpoint, impl_->tls, to_outgoing(std::move(request), impl_->endpoint));
 }
 
 Task<> HttpClient::close() {
@@ -313,16 +297,14 @@ Task<> HttpClient::close() {
 
 namespace {
 
-Task<std::unique_ptr<ByteStream>> connect_stream(AsioLoop& loop, Endpoint endpoint,
-                                                 std::shared_ptr<const TlsClientContext> tls) {
+Task<std::unique_ptr<ByteStream>> connect_stream(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls) {
     CO_TRY(auto dialed, co_await dial(loop, std::move(endpoint), std::move(tls), {}));
     co_return std::move(dialed.stream);
 }
 
 }  // namespace
 
-Task<std::unique_ptr<ByteStream>> connect(AsioLoop& loop, Endpoint endpoint,
-                                          std::shared_ptr<const TlsClientContext> tls) {
+Task<std::unique_ptr<ByteStream>> connect(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls) {
     return connect_stream(loop, std::move(endpoint), std::move(tls));
 }
 

@@ -58,7 +58,6 @@ private:
 };
 
 /// A plain (or TLS) byte connection. Error: Unavailable.
-Task<std::unique_ptr<ByteStream>> connect(AsioLoop& loop, Endpoint endpoint,
-                                          std::shared_ptr<const TlsClientContext> tls = nullptr);
+Task<std::unique_ptr<ByteStream>> connect(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls = nullptr);
 
 }  // namespace porthole::net

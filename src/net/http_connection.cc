@@ -12,8 +12,7 @@ constexpr std::string_view Http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 class PrefixedStream final : public ByteStream {
 public:
-    PrefixedStream(std::string prefix, std::unique_ptr<ByteStream> lower)
-        : prefix_(std::move(prefix)), lower_(std::move(lower)) {}
+    PrefixedStream(std::string prefix, std::unique_ptr<ByteStream> lower) : prefix_(std::move(prefix)), lower_(std::move(lower)) {}
 
     Task<std::size_t> read(std::span<char> buffer) override {
         if (prefix_.empty()) return lower_->read(buffer);
@@ -60,12 +59,11 @@ std::unique_ptr<ByteStream> prefixed_stream(std::string prefix, std::unique_ptr<
     return std::make_unique<PrefixedStream>(std::move(prefix), std::move(lower));
 }
 
-Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer,
-                        std::shared_ptr<const TlsServerContext> tls, HttpHandler& handler, const HttpLimits& limits) {
+Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, std::shared_ptr<const TlsServerContext> tls,
+                        HttpHandler& handler, const HttpLimits& limits) {
     std::string protocol;
     if (tls) {
-        CO_TRY(auto connection,
-               co_await with_timeout(tls_accept(std::move(stream), tls), limits.handshake_time, "TLS handshake"));
+        CO_TRY(auto connection, co_await with_timeout(tls_accept(std::move(stream), tls), limits.handshake_time, "TLS handshake"));
         stream = std::move(connection.stream);
         peer.certificate = std::move(connection.certificate);
         protocol = std::move(connection.protocol);

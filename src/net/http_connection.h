@@ -24,14 +24,14 @@ struct HttpLimits {
 
 /// Serves one connection until either side ends it: TLS if there is a context, then HTTP/1.1 or HTTP/2 as ALPN (or the
 /// preface) says. Cancelling it cancels the handlers, answers what can be answered, and waits for all.
-Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer,
-                        std::shared_ptr<const TlsServerContext> tls, HttpHandler& handler, const HttpLimits& limits);
+Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, std::shared_ptr<const TlsServerContext> tls,
+                        HttpHandler& handler, const HttpLimits& limits);
 
 /// The two protocols behind it; `initial` has been read already.
-Task<> serve_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                   const HttpLimits& limits, std::string initial);
-Task<> serve_http2(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler,
-                   const HttpLimits& limits, std::string initial);
+Task<> serve_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial);
+Task<> serve_http2(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial);
 
 /// A stream that yields `prefix` before what `lower` yields.
 std::unique_ptr<ByteStream> prefixed_stream(std::string prefix, std::unique_ptr<ByteStream> lower);

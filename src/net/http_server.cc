@@ -29,8 +29,7 @@ struct HttpServer::Impl {
 
     Task<> serve(Accepted accepted) {
         const std::string address = accepted.peer.address;
-        auto ended = co_await serve_connection(loop, std::move(accepted.stream), std::move(accepted.peer), options.tls,
-                                               handler, limits);
+        auto ended = co_await serve_connection(loop, std::move(accepted.stream), std::move(accepted.peer), options.tls, handler, limits);
         if (!ended) log.debug("connection ended", {{"peer", address}, {"why", ended.error().message}});
         co_return {};
     }

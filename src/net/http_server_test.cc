@@ -12,9 +12,7 @@ using namespace std::chrono_literals;
 namespace porthole::net {
 namespace {
 
-Bytes bytes(std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
-}
+Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 /// Answers by path, and remembers what befell it.
 class TestHandler final : public HttpHandler {
@@ -54,8 +52,8 @@ private:
                 CO_CHECK(co_await stream->write({buffer.data(), count}));
             }
         }
-        co_return co_await responder.respond(
-            200, {}, {bytes(request.method + " " + request.path + "?" + request.query + " "), bytes(request.body)});
+        co_return co_await responder.respond(200, {},
+                                             {bytes(request.method + " " + request.path + "?" + request.query + " "), bytes(request.body)});
     }
     EventLoop& loop_;
 };
@@ -122,8 +120,8 @@ TEST_F(Http1Server, AnswersAndKeepsTheConnection) {
 
 TEST_F(Http1Server, TakesAMessageByteByByte) {
     RawClient client(loop, handler);
-    for (const char c : std::string_view(
-             "POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")) {
+    for (const char c :
+         std::string_view("POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")) {
         client.send(std::string(1, c));
     }
     EXPECT_EQ(body_of(client.received), "POST /p? abcde");
@@ -134,8 +132,7 @@ TEST_F(Http1Server, AnswersPipelinedRequestsInOrder) {
     client.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
     client.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
     loop.advance(10s);
-    const auto stream = client.received.find("piece2"), one = client.received.find("GET /1?"),
-               two = client.received.find("GET /2?");
+    const auto stream = client.received.find("piece2"), one = client.received.find("GET /1?"), two = client.received.find("GET /2?");
     EXPECT_LT(stream, one);
     EXPECT_LT(one, two);
     EXPECT_NE(two, std::string::npos);
@@ -164,13 +161,10 @@ TEST_F(Http1Server, RefusesWhatIsNotHttp) {
     } const rows[] = {
         {"garbage", "hello\r\n\r\n", "HTTP/1.1 400", "\"reason\":\"BadRequest\""},
         {"no host", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400", "Host"},
-        {"two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 400",
-         ""},
-        {"length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-         "HTTP/1.1 400", ""},
+        {"two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 400", ""},
+        {"length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 400", ""},
         {"unknown coding", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.1 400", ""},
-        {"body too large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n", "HTTP/1.1 413",
-         "RequestEntityTooLarge"},
+        {"body too large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n", "HTTP/1.1 413", "RequestEntityTooLarge"},
         {"wrong version", "GET / HTTP/3.7\r\nHost: x\r\n\r\n", "HTTP/1.1 505", ""},
     };
     for (const auto& row : rows) {
@@ -187,8 +181,7 @@ TEST_F(Http1Server, RefusesWhatIsNotHttp) {
 
 TEST_F(Http1Server, RefusesAChunkedBodyOverTheLimit) {
     RawClient client(loop, handler, {.body_limit = 100});
-    client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n60\r\n" + std::string(96, 'x') +
-                "\r\n60\r\n");
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n60\r\n" + std::string(96, 'x') + "\r\n60\r\n");
     client.send(std::string(96, 'x'));
     EXPECT_TRUE(client.received.starts_with("HTTP/1.1 413")) << client.received;
 }

@@ -91,8 +91,8 @@ std::string json_string(std::string_view text) {
 }  // namespace
 
 std::string status_json(int code, Reason reason, std::string_view message) {
-    return R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":)" + json_string(message) +
-           R"(,"reason":")" + to_string(reason) + R"(","code":)" + std::to_string(code) + "}\n";
+    return R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":)" + json_string(message) + R"(,"reason":")" +
+           to_string(reason) + R"(","code":)" + std::to_string(code) + "}\n";
 }
 
 Task<> respond_status(HttpResponder& responder, int code, Reason reason, std::string message) {
@@ -108,9 +108,8 @@ std::string http_date(SystemTime time) {
     const std::chrono::year_month_day date(days);
     const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - days));
     char text[40];
-    std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT",
-                  Days[std::chrono::weekday(days).c_encoding()], unsigned(date.day()),
-                  Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
+    std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", Days[std::chrono::weekday(days).c_encoding()],
+                  unsigned(date.day()), Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
                   int(clock.minutes().count()), int(clock.seconds().count()));
     return text;
 }

@@ -9,8 +9,7 @@ namespace {
 std::vector<std::string> subject_values(X509* certificate, int field) {
     std::vector<std::string> values;
     X509_NAME* subject = X509_get_subject_name(certificate);
-    for (int at = X509_NAME_get_index_by_NID(subject, field, -1); at >= 0;
-         at = X509_NAME_get_index_by_NID(subject, field, at)) {
+    for (int at = X509_NAME_get_index_by_NID(subject, field, -1); at >= 0; at = X509_NAME_get_index_by_NID(subject, field, at)) {
         unsigned char* text = nullptr;
         const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
         if (size < 0) continue;
@@ -30,9 +29,7 @@ std::string to_hex(const unsigned char* bytes, unsigned count) {
     return hex;
 }
 
-int no_password(char*, int, int, void*) {
-    return 0;
-}
+int no_password(char*, int, int, void*) { return 0; }
 
 }  // namespace
 
@@ -43,9 +40,7 @@ std::string take_openssl_error() {
     return text ? text : "";
 }
 
-BioPointer read_only_bio(const std::string& text) {
-    return BioPointer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
+BioPointer read_only_bio(const std::string& text) { return BioPointer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
 std::string bio_to_string(BIO* bio) {
     char* data = nullptr;

@@ -23,8 +23,7 @@ Task<std::unique_ptr<ByteStream>> accept_upgrade(const HttpRequest& request, Htt
 
 }  // namespace
 
-Task<std::unique_ptr<ByteStream>> accept_port_forward(EventLoop& loop, const HttpRequest& request,
-                                                      HttpResponder& responder) {
+Task<std::unique_ptr<ByteStream>> accept_port_forward(EventLoop& loop, const HttpRequest& request, HttpResponder& responder) {
     return is_websocket_request(request) ? accept_tunnel(loop, request, responder) : accept_upgrade(request, responder);
 }
 
@@ -42,8 +41,7 @@ Task<std::optional<ForwardedConnection>> PortForwardServer::accept() {
         const std::string_view port_text = headers.get("port"), type = headers.get("streamtype");
         std::uint16_t port = 0;
         std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-        if (port == 0 || (type != "data" && type != "error") || halves_.size() >= MostHalves)
-            continue;  // reset by its end
+        if (port == 0 || (type != "data" && type != "error") || halves_.size() >= MostHalves) continue;  // reset by its end
 
         // Old clients send no request id: their streams come in pairs, one right after the other.
         const std::string request_id(headers.get("requestid"));

@@ -12,8 +12,7 @@ struct ForwardedConnection {
 
 /// Server: answers the upgrade and yields the bytes of the SPDY session, be it upgraded to or tunnelled in a WebSocket:
 /// to be relayed as they are, or served by PortForwardServer. Error: as accept_remote_command().
-Task<std::unique_ptr<ByteStream>> accept_port_forward(EventLoop& loop, const HttpRequest& request,
-                                                      HttpResponder& responder);
+Task<std::unique_ptr<ByteStream>> accept_port_forward(EventLoop& loop, const HttpRequest& request, HttpResponder& responder);
 /// Client: the same bytes from a server. Error: what it answered instead of 101.
 Task<std::unique_ptr<ByteStream>> connect_port_forward(HttpClient& client, std::string target);
 

@@ -16,20 +16,14 @@ namespace {
 constexpr auto StreamsTime = std::chrono::seconds(30);  ///< for a client to open its streams
 constexpr int FirstWithResize = 3, FirstWithJsonStatus = 4;
 
-std::string protocol_name(int version) {
-    return (version == 1 ? "" : "v" + std::to_string(version) + ".") + "channel.k8s.io";
-}
+std::string protocol_name(int version) { return (version == 1 ? "" : "v" + std::to_string(version) + ".") + "channel.k8s.io"; }
 
 int version_of(std::string_view protocol) {
     return protocol.size() > 2 && protocol[0] == 'v' && protocol[2] == '.' ? protocol[1] - '0' : 1;
 }
 
-bool wants_resize(const RemoteCommandOptions& options, int version) {
-    return options.tty && version >= FirstWithResize;
-}
-bool wants_errors(const RemoteCommandOptions& options) {
-    return options.errors && !options.tty;
-}
+bool wants_resize(const RemoteCommandOptions& options, int version) { return options.tty && version >= FirstWithResize; }
+bool wants_errors(const RemoteCommandOptions& options) { return options.errors && !options.tty; }
 
 /// The streams by the names that SPDY gives them. Order: as clients open them.
 struct NamedStream {
@@ -51,8 +45,7 @@ bool is_wanted(std::string_view name, const RemoteCommandOptions& options, int v
 
 class SpdyRemoteCommand final : public RemoteCommand {
 public:
-    SpdyRemoteCommand(std::unique_ptr<SpdySession> session, int version)
-        : session_(std::move(session)), version_(version) {}
+    SpdyRemoteCommand(std::unique_ptr<SpdySession> session, int version) : session_(std::move(session)), version_(version) {}
     int version() const override { return version_; }
     void close() override { session_->close(); }
     Task<> wait_over() override { return session_->wait_over(); }
@@ -60,17 +53,13 @@ public:
     Task<> accept_streams(RemoteCommandOptions options) {
         for (;;) {
             bool complete = true;
-            for (const NamedStream& named : Names)
-                complete &= this->*named.member || !is_wanted(named.name, options, version_);
+            for (const NamedStream& named : Names) complete &= this->*named.member || !is_wanted(named.name, options, version_);
             if (complete) co_return {};
             CO_TRY(auto stream, co_await session_->accept());
-            if (!stream)
-                co_return Error(Reason::Unavailable,
-                                "the client ended the connection before all its streams were open");
+            if (!stream) co_return Error(Reason::Unavailable, "the client ended the connection before all its streams were open");
             const std::string_view type = (*stream)->headers().get("streamtype");
             for (const NamedStream& named : Names) {
-                if (type == named.name && is_wanted(named.name, options, version_))
-                    this->*named.member = std::move(*stream);
+                if (type == named.name && is_wanted(named.name, options, version_)) this->*named.member = std::move(*stream);
             }
         }
     }
@@ -89,8 +78,7 @@ private:
 
 class WebSocketRemoteCommand final : public RemoteCommand {
 public:
-    WebSocketRemoteCommand(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role,
-                           RemoteCommandOptions options)
+    WebSocketRemoteCommand(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role, RemoteCommandOptions options)
         : version_(version_of(socket->protocol())), socket_(ChannelSocket::start(loop, std::move(socket), role)) {
         const bool is_server = role == WebSocket::Role::Server;
         enum { Input, Output, Errors, Status, Resize };
@@ -117,11 +105,11 @@ private:
     bool closing_ = false;
 };
 
-Task<std::unique_ptr<RemoteCommand>> accept_by_websocket(EventLoop& loop, const HttpRequest& request,
-                                                         HttpResponder& responder, RemoteCommandOptions options) {
+Task<std::unique_ptr<RemoteCommand>> accept_by_websocket(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
+                                                         RemoteCommandOptions options) {
     CO_TRY(auto socket, co_await accept_websocket(loop, request, responder,
-                                                  {"v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io",
-                                                   "channel.k8s.io", "base64.channel.k8s.io", ""}));
+                                                  {"v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "channel.k8s.io",
+                                                   "base64.channel.k8s.io", ""}));
     auto command = std::make_unique<WebSocketRemoteCommand>(loop, std::move(socket), WebSocket::Role::Server, options);
     // An empty message tells clients that the command runs, even if it prints nothing.
     ByteStream& first = command->output ? *command->output : *command->status;
@@ -129,12 +117,11 @@ Task<std::unique_ptr<RemoteCommand>> accept_by_websocket(EventLoop& loop, const 
     co_return std::move(command);
 }
 
-Task<std::unique_ptr<RemoteCommand>> accept_by_spdy(EventLoop& loop, const HttpRequest& request,
-                                                    HttpResponder& responder, RemoteCommandOptions options) {
+Task<std::unique_ptr<RemoteCommand>> accept_by_spdy(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
+                                                    RemoteCommandOptions options) {
     std::string protocol;
     CO_TRY(auto stream,
-           co_await accept_spdy(request, responder,
-                                {"v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io", ""},
+           co_await accept_spdy(request, responder, {"v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io", ""},
                                 protocol));
     auto session = SpdySession::over(loop, std::move(stream), SpdySession::Role::Server);
     auto command = std::make_unique<SpdyRemoteCommand>(std::move(session), version_of(protocol));
@@ -195,8 +182,8 @@ Result<int> parse_remote_command_status(int version, const std::string& status) 
     return Error(Reason::InternalError, text_after(status, "\"message\":\""));
 }
 
-Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request,
-                                                           HttpResponder& responder, RemoteCommandOptions options) {
+Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
+                                                           RemoteCommandOptions options) {
     if (!options.input && !options.output && !options.errors) {
         return [](Error error) -> Task<std::unique_ptr<RemoteCommand>> {
             co_return error;
@@ -219,8 +206,7 @@ Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code) {
 Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, HttpClient& client, std::string target,
                                                             RemoteCommandOptions options, int highest_version) {
     std::vector<std::string> protocols;
-    for (int version = std::min(highest_version, 4); version >= 1; --version)
-        protocols.push_back(protocol_name(version));
+    for (int version = std::min(highest_version, 4); version >= 1; --version) protocols.push_back(protocol_name(version));
     std::string chosen;
     CO_TRY(auto stream, co_await connect_spdy(client, std::move(target), std::move(protocols), chosen));
     auto session = SpdySession::over(loop, std::move(stream), SpdySession::Role::Client);
@@ -229,13 +215,11 @@ Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, Htt
     co_return std::move(command);
 }
 
-Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client,
-                                                                         std::string target,
+Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client, std::string target,
                                                                          RemoteCommandOptions options) {
     CO_TRY(auto connected, co_await connect_websocket(loop, client, request_for("GET", target), {protocol_name(5)}));
     if (!connected.socket) co_return refused_upgrade(connected.response);
-    co_return std::make_unique<WebSocketRemoteCommand>(loop, std::move(connected.socket), WebSocket::Role::Client,
-                                                       options);
+    co_return std::make_unique<WebSocketRemoteCommand>(loop, std::move(connected.socket), WebSocket::Role::Client, options);
 }
 
 namespace {
@@ -270,8 +254,7 @@ Task<> carry_answers(RemoteCommand& to, RemoteCommand& from) {
     CO_TRY(std::string status, co_await read_status(*from.status));
     // Clients take an empty status for success.
     if (status.empty() && from.version() >= FirstWithJsonStatus) {
-        status = remote_command_status(to.version(),
-                                       Error(Reason::InternalError, "lost the connection to the container runtime"));
+        status = remote_command_status(to.version(), Error(Reason::InternalError, "lost the connection to the container runtime"));
     }
     if (!status.empty()) CO_CHECK(co_await to.status->write(status));
     co_return co_await to.status->end_writing();

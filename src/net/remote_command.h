@@ -38,8 +38,8 @@ Result<int> parse_remote_command_status(int version, const std::string& status);
 
 /// Server: answers the upgrade (GET or POST) and waits for the streams. Error: BadRequest or Forbidden with nothing
 /// sent yet when the request is no upgrade or offers no known protocol; Timeout when the client opens too few streams.
-Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request,
-                                                           HttpResponder& responder, RemoteCommandOptions options);
+Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
+                                                           RemoteCommandOptions options);
 /// Server: writes the status, ends every stream and closes.
 Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code);
 
@@ -48,8 +48,7 @@ Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code);
 Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, HttpClient& client, std::string target,
                                                             RemoteCommandOptions options, int highest_version = 4);
 /// Client over WebSocket with v5.
-Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client,
-                                                                         std::string target,
+Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client, std::string target,
                                                                          RemoteCommandOptions options);
 
 /// Carries one connection on to another (a node's, between its API and the container runtime) until the command has

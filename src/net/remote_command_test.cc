@@ -32,8 +32,7 @@ Task<std::string> read_some(ByteStream& stream, std::size_t count) {
     std::string all;
     std::array<char, 1000> buffer;
     while (all.size() < count) {
-        CO_TRY(const std::size_t got,
-               co_await stream.read(std::span(buffer).first(std::min(buffer.size(), count - all.size()))));
+        CO_TRY(const std::size_t got, co_await stream.read(std::span(buffer).first(std::min(buffer.size(), count - all.size()))));
         if (got == 0) break;
         all.append(buffer.data(), got);
     }
@@ -246,9 +245,7 @@ struct Streaming : InMemory, HttpHandler {
     std::string answer;
 
 private:
-    Task<> serve(std::unique_ptr<ByteStream> stream) {
-        return serve_http1(loop, std::move(stream), {}, *this, limits, "");
-    }
+    Task<> serve(std::unique_ptr<ByteStream> stream) { return serve_http1(loop, std::move(stream), {}, *this, limits, ""); }
 
     /// Echoes its input, tells its terminal's sizes, exits with 3.
     Task<> run_command(RemoteCommand& command) {
@@ -281,8 +278,7 @@ constexpr char FailureThree[] =
     R"({"metadata":{},"status":"Failure","message":"command terminated with non-zero exit code: exit status 3","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}})";
 
 Task<> exec_over_spdy(Streaming& test, std::string protocols, std::string chosen, std::string status) {
-    CO_TRY(auto stream,
-           co_await test.upgrade("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n" + protocols));
+    CO_TRY(auto stream, co_await test.upgrade("POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n" + protocols));
     EXPECT_TRUE(test.answer.starts_with("HTTP/1.1 101")) << test.answer;
     EXPECT_NE(test.answer.find(chosen), std::string::npos) << test.answer;
     const auto session = SpdySession::over(test.loop, std::move(stream), SpdySession::Role::Client);
@@ -316,8 +312,7 @@ struct MemoryCommand final : RemoteCommand {
     Task<> wait_over() override { return over.wait(); }
 
     static void connect(MemoryCommand& server, MemoryCommand& client) {
-        for (auto member :
-             {&RemoteCommand::input, &RemoteCommand::output, &RemoteCommand::errors, &RemoteCommand::status}) {
+        for (auto member : {&RemoteCommand::input, &RemoteCommand::output, &RemoteCommand::errors, &RemoteCommand::status}) {
             std::tie(server.*member, client.*member) = make_memory_stream_pair();
         }
     }
@@ -368,19 +363,15 @@ Task<std::string> messages_until_end(WebSocket& socket) {
         CO_TRY(const auto message, co_await socket.receive());
         if (!message) co_return all;
         const auto channel = static_cast<unsigned char>(message->data[0]);
-        all += "[" + (channel < 10 ? std::to_string(channel) : message->data.substr(0, 1)) + ":" +
-               message->data.substr(1) + "]";
+        all += "[" + (channel < 10 ? std::to_string(channel) : message->data.substr(0, 1)) + ":" + message->data.substr(1) + "]";
     }
 }
 
 Task<std::unique_ptr<WebSocket>> websocket(Streaming& test, std::string protocol) {
-    CO_TRY(auto stream,
-           co_await test.upgrade(
-               "GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
-               "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: other, " +
-               protocol + "\r\n"));
-    EXPECT_NE(test.answer.find("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos)
-        << test.answer;
+    CO_TRY(auto stream, co_await test.upgrade("GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+                                              "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: other, " +
+                                              protocol + "\r\n"));
+    EXPECT_NE(test.answer.find("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos) << test.answer;
     EXPECT_NE(test.answer.find("sec-websocket-protocol: " + protocol + "\r\n"), std::string::npos) << test.answer;
     co_return WebSocket::over(test.loop, std::move(stream), WebSocket::Role::Client, protocol);
 }
@@ -408,9 +399,7 @@ Task<> exec_over_base64(Streaming& test) {
     co_return {};
 }
 
-TEST_F(Streaming, ExecOverWebSocketInBase64) {
-    run(exec_over_base64(*this));
-}
+TEST_F(Streaming, ExecOverWebSocketInBase64) { run(exec_over_base64(*this)); }
 
 Task<> refused(Streaming& test, std::string head, std::string answer) {
     CO_CHECK(co_await test.upgrade(head));
@@ -420,8 +409,7 @@ Task<> refused(Streaming& test, std::string head, std::string answer) {
 
 TEST_F(Streaming, RefusesWhatIsNoUpgrade) {
     run(refused(*this, "GET /exec HTTP/1.1\r\n", "HTTP/1.1 400"));
-    run(refused(*this,
-                "POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v9\r\nContent-Length: 0\r\n",
+    run(refused(*this, "POST /exec HTTP/1.1\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v9\r\nContent-Length: 0\r\n",
                 "HTTP/1.1 403"));
     run(refused(*this,
                 "GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: a\r\n"
@@ -466,8 +454,7 @@ TEST_F(Streaming, PortForwardTunnelledInAWebSocket) {
 }
 
 TEST(RemoteCommandStatus, IsReadThroughEscapes) {
-    EXPECT_EQ(parse_remote_command_status(
-                  4, R"({"metadata":{},"status":"Failure","message":"exec: \"\u003ca\u003e\" failed","code":500})")
+    EXPECT_EQ(parse_remote_command_status(4, R"({"metadata":{},"status":"Failure","message":"exec: \"\u003ca\u003e\" failed","code":500})")
                   .error()
                   .message,
               "exec: \"<a>\" failed");
@@ -477,8 +464,7 @@ TEST(RemoteCommandStatus, IsReadBack) {
     for (const int version : {4, 5}) {
         EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, 0)).value(), 0);
         EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, 137)).value(), 137);
-        EXPECT_EQ(parse_remote_command_status(
-                      version, remote_command_status(version, Error(Reason::NotFound, "no such container")))
+        EXPECT_EQ(parse_remote_command_status(version, remote_command_status(version, Error(Reason::NotFound, "no such container")))
                       .error()
                       .message,
                   "no such container");

@@ -160,16 +160,13 @@ Peer peer_of(const tcp::socket& socket) {
     }
     return {address.to_string(), endpoint.port(), std::nullopt};
 }
-Peer peer_of(const Local::socket&) {
-    return {};
-}
+Peer peer_of(const Local::socket&) { return {}; }
 
 template <class Protocol>
 class Accept final : public SocketOperation<Accepted> {
 public:
     using Acceptor = typename Protocol::acceptor;
-    explicit Accept(std::shared_ptr<Acceptor> acceptor)
-        : acceptor_(std::move(acceptor)), socket_(acceptor_->get_executor()) {}
+    explicit Accept(std::shared_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)), socket_(acceptor_->get_executor()) {}
 
 private:
     void start() override {
@@ -195,8 +192,7 @@ template <class Protocol>
 class SocketListener final : public Listener {
 public:
     using Acceptor = typename Protocol::acceptor;
-    SocketListener(std::shared_ptr<Acceptor> acceptor, std::string path)
-        : acceptor_(std::move(acceptor)), path_(std::move(path)) {}
+    SocketListener(std::shared_ptr<Acceptor> acceptor, std::string path) : acceptor_(std::move(acceptor)), path_(std::move(path)) {}
     ~SocketListener() override {
         error_code ignored;
         acceptor_->close(ignored);
@@ -250,8 +246,7 @@ public:
 
 private:
     void start() override {
-        socket_.async_connect(
-            endpoint_, bound([this](const error_code& error) { complete(error ? failure(error) : Result<void>()); }));
+        socket_.async_connect(endpoint_, bound([this](const error_code& error) { complete(error ? failure(error) : Result<void>()); }));
     }
     Socket& socket_;
     Socket::endpoint_type endpoint_;
@@ -273,15 +268,14 @@ private:
     };
     void start() override {
         shared_->waiter = this;
-        shared_->resolver.async_resolve(
-            host_, std::to_string(port_), tcp::resolver::numeric_service,
-            [shared = shared_](const error_code& error, const tcp::resolver::results_type& found) {
-                if (!shared->waiter) return;
-                if (error) return shared->waiter->complete(Error(Reason::Unavailable, "no such host"));
-                Addresses addresses;
-                for (const auto& entry : found) addresses.push_back(entry.endpoint());
-                shared->waiter->complete(std::move(addresses));
-            });
+        shared_->resolver.async_resolve(host_, std::to_string(port_), tcp::resolver::numeric_service,
+                                        [shared = shared_](const error_code& error, const tcp::resolver::results_type& found) {
+                                            if (!shared->waiter) return;
+                                            if (error) return shared->waiter->complete(Error(Reason::Unavailable, "no such host"));
+                                            Addresses addresses;
+                                            for (const auto& entry : found) addresses.push_back(entry.endpoint());
+                                            shared->waiter->complete(std::move(addresses));
+                                        });
     }
     void cancel() override {
         if (!std::exchange(shared_->waiter, nullptr)) return;

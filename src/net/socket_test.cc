@@ -18,9 +18,7 @@ using namespace std::chrono_literals;
 namespace porthole::net {
 namespace {
 
-Bytes bytes(std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
-}
+Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 class TestHandler final : public HttpHandler {
 public:
@@ -51,8 +49,7 @@ private:
         }
         if (request.path == "/big") {
             CO_CHECK(co_await responder.start(200, {}));
-            for (int i = 0; i < 100; ++i)
-                CO_CHECK(co_await responder.write(bytes(std::string(100'000, static_cast<char>('a' + i % 26)))));
+            for (int i = 0; i < 100; ++i) CO_CHECK(co_await responder.write(bytes(std::string(100'000, static_cast<char>('a' + i % 26)))));
             co_return co_await responder.finish();
         }
         if (request.path == "/upgrade") {
@@ -78,18 +75,13 @@ struct Sockets : testing::Test {
     };
     Issued issue(const CertificateAuthority& issuer, CertificateSubject subject, Duration end = 1h) {
         const PrivateKey key = PrivateKey::generate();
-        const CertificateOptions options{.not_before = loop.wall_now() - 2h,
-                                         .not_after = loop.wall_now() + end,
-                                         .for_server = true,
-                                         .for_client = true};
+        const CertificateOptions options{
+            .not_before = loop.wall_now() - 2h, .not_after = loop.wall_now() + end, .for_server = true, .for_client = true};
         return {issuer.issue(key, subject, options).value(), key.pem()};
     }
-    CertificateAuthority authority() const {
-        return CertificateAuthority::create("ca", loop.wall_now() - 2h, loop.wall_now() + 2h);
-    }
+    CertificateAuthority authority() const { return CertificateAuthority::create("ca", loop.wall_now() - 2h, loop.wall_now() + 2h); }
     std::shared_ptr<TlsServerContext> server_tls() {
-        const auto own =
-            issue(ca, {.common_name = "server", .dns_names = {"localhost"}, .ip_addresses = {"127.0.0.1"}});
+        const auto own = issue(ca, {.common_name = "server", .dns_names = {"localhost"}, .ip_addresses = {"127.0.0.1"}});
         return TlsServerContext::create({own.certificate_pem, own.key_pem, ca.certificate_pem()}).value();
     }
     std::shared_ptr<const TlsClientContext> client_tls(TlsClientOptions options = {}) {
@@ -97,8 +89,7 @@ struct Sockets : testing::Test {
         return TlsClientContext::create(options).value();
     }
     HttpServer& serve(bool tls) {
-        server =
-            std::make_unique<HttpServer>(loop, handler, HttpServerOptions{.tls = tls ? server_tls() : nullptr}, log);
+        server = std::make_unique<HttpServer>(loop, handler, HttpServerOptions{.tls = tls ? server_tls() : nullptr}, log);
         port = server->listen("127.0.0.1", 0).value();
         return *server;
     }
@@ -127,9 +118,7 @@ private:
     }
 };
 
-HttpRequest get(std::string path) {
-    return {.method = "GET", .path = std::move(path)};
-}
+HttpRequest get(std::string path) { return {.method = "GET", .path = std::move(path)}; }
 
 Task<> who(Sockets& test, TlsClientOptions options, std::string expected) {
     HttpClient client(test.loop, test.endpoint(), test.client_tls(options));
@@ -141,8 +130,7 @@ Task<> who(Sockets& test, TlsClientOptions options, std::string expected) {
 TEST_F(Sockets, KnowAClientByItsCertificate) {
     const auto own = issue(ca, {.common_name = "system:node:a", .organizations = {"system:nodes", "other"}});
     serve(true);
-    run(who(*this, {.certificate_pem = own.certificate_pem, .key_pem = own.key_pem},
-            "h2 system:node:a,system:nodes,other"));
+    run(who(*this, {.certificate_pem = own.certificate_pem, .key_pem = own.key_pem}, "h2 system:node:a,system:nodes,other"));
 }
 
 TEST_F(Sockets, KnowNobodyWithoutACertificate) {
@@ -172,8 +160,7 @@ Task<> refused_server(Sockets& test, TlsClientOptions options, std::string messa
 
 TEST_F(Sockets, RefuseAServerOfAnotherName) {
     serve(true);
-    run(refused_server(*this, {.server_name = "kubernetes"},
-                       "certificate not trusted (hostname mismatch): kubernetes"));
+    run(refused_server(*this, {.server_name = "kubernetes"}, "certificate not trusted (hostname mismatch): kubernetes"));
 }
 
 TEST_F(Sockets, RefuseAServerOfAnotherAuthority) {
@@ -209,8 +196,7 @@ Task<> big_both_ways(Sockets& test, std::shared_ptr<const TlsClientContext> tls)
     EXPECT_EQ(big.body.substr(99'999, 2), "ab");
     CO_TRY(const auto echo, co_await client.send({.method = "POST", .path = "/", .body = std::string(2'000'000, 'x')}));
     EXPECT_EQ(echo.body.size(), 2'000'005u);
-    CO_TRY(const auto refused,
-           co_await client.send({.method = "POST", .path = "/", .body = std::string(4'000'000, 'x')}));
+    CO_TRY(const auto refused, co_await client.send({.method = "POST", .path = "/", .body = std::string(4'000'000, 'x')}));
     EXPECT_EQ(refused.code, 413);
     CO_TRY(const auto head, co_await client.send({.method = "HEAD", .path = "/who"}));
     EXPECT_EQ(head.body, "");
@@ -232,8 +218,7 @@ TEST_F(Sockets, CarryLargeBodiesOverHttp1) {
 Task<> many(Sockets& test) {
     HttpClient client(test.loop, test.endpoint(), test.client_tls());
     std::vector<Task<HttpResponse>> requests;
-    for (int i = 0; i < 600; ++i)
-        requests.push_back(client.send({.method = "POST", .path = "/", .body = std::to_string(i)}));
+    for (int i = 0; i < 600; ++i) requests.push_back(client.send({.method = "POST", .path = "/", .body = std::to_string(i)}));
     CO_TRY(const auto responses, co_await when_all(std::move(requests)));
     for (int i = 0; i < 600; ++i) EXPECT_EQ(responses[i].value().body, "POST " + std::to_string(i));
     co_return co_await client.close();
@@ -278,8 +263,8 @@ Task<> lose_server(Sockets& test, std::shared_ptr<const TlsClientContext> tls) {
     EXPECT_EQ(refused.error().message, "connection refused: 127.0.0.1:" + std::to_string(test.port));
     EXPECT_EQ(refused.error().reason, Reason::Unavailable);
 
-    test.server = std::make_unique<HttpServer>(test.loop, test.handler,
-                                               HttpServerOptions{.tls = tls ? test.server_tls() : nullptr}, test.log);
+    test.server =
+        std::make_unique<HttpServer>(test.loop, test.handler, HttpServerOptions{.tls = tls ? test.server_tls() : nullptr}, test.log);
     CO_CHECK(test.server->listen("127.0.0.1", test.port));
     CO_TRY(const auto again, co_await client.send(get("/who")));
     EXPECT_EQ(again.code, 200);
@@ -336,8 +321,7 @@ public:
         handler.add("/test/Echo", [](std::string request) { return echo(std::move(request)); });
         handler.add("/test/Fail", [](std::string) { return fail(); });
         handler.add("/test/Hang", [this](std::string) { return hang(); });
-        handler.add_streaming(
-            "/test/Count", [](std::string request, GrpcWriter& writer) { return count(std::move(request), writer); });
+        handler.add_streaming("/test/Count", [](std::string request, GrpcWriter& writer) { return count(std::move(request), writer); });
     }
     GrpcHandler handler;
 
@@ -399,9 +383,7 @@ Task<> no_grpc_server(Sockets& test) {
     co_return {};
 }
 
-TEST_F(Sockets, SayWhatIsMissing) {
-    run(no_grpc_server(*this));
-}
+TEST_F(Sockets, SayWhatIsMissing) { run(no_grpc_server(*this)); }
 
 }  // namespace
 }  // namespace porthole::net

@@ -45,19 +45,15 @@ std::string to_bytes(std::uint32_t number) {
     return bytes;
 }
 
-std::string size_and_flags(std::uint8_t flags, std::size_t size) {
-    return to_bytes(static_cast<std::uint32_t>(flags << 24 | size));
-}
+std::string size_and_flags(std::uint8_t flags, std::size_t size) { return to_bytes(static_cast<std::uint32_t>(flags << 24 | size)); }
 
 std::string control_frame(FrameType type, std::uint8_t flags, std::string_view payload) {
     constexpr std::uint32_t ControlBit = 1u << 31;
-    return to_bytes(ControlBit | Version << 16 | static_cast<std::uint32_t>(type)) +
-           size_and_flags(flags, payload.size()) + std::string(payload);
+    return to_bytes(ControlBit | Version << 16 | static_cast<std::uint32_t>(type)) + size_and_flags(flags, payload.size()) +
+           std::string(payload);
 }
 
-Error malformed(const char* what) {
-    return Error(Reason::Unavailable, std::string("SPDY: ") + what);
-}
+Error malformed(const char* what) { return Error(Reason::Unavailable, std::string("SPDY: ") + what); }
 
 /// A stream's state, shared by its session and its handle.
 struct StreamState {
@@ -93,16 +89,14 @@ public:
         stream->id = std::exchange(self->next_id_, self->next_id_ + 2);
         stream->headers = std::move(headers);
         self->streams_[stream->id] = stream;
-        const std::string payload =
-            to_bytes(stream->id) + to_bytes(0) + std::string(2, '\0') + self->packer_.write(stream->headers);
+        const std::string payload = to_bytes(stream->id) + to_bytes(0) + std::string(2, '\0') + self->packer_.write(stream->headers);
         self->add_output(control_frame(FrameType::SynStream, 0, payload));
         CO_CHECK(co_await self->wait_for_room());
         co_return stream;
     }
 
     static Task<std::size_t> read(Self self, StreamPointer stream, std::span<char> buffer) {
-        while (stream->inbox.empty() && !stream->peer_ended && !stream->broken)
-            CO_CHECK(co_await stream->readers.wait());
+        while (stream->inbox.empty() && !stream->peer_ended && !stream->broken) CO_CHECK(co_await stream->readers.wait());
         if (stream->inbox.empty() && !stream->peer_ended) co_return malformed("stream reset");
         const std::size_t count = std::min(buffer.size(), stream->inbox.size());
         std::copy_n(stream->inbox.begin(), count, buffer.begin());
@@ -328,9 +322,7 @@ public:
 
     std::uint32_t id() const override { return stream_->id; }
     const Headers& headers() const override { return stream_->headers; }
-    Task<std::size_t> read(std::span<char> buffer) override {
-        return SpdyConnection::read(connection_, stream_, buffer);
-    }
+    Task<std::size_t> read(std::span<char> buffer) override { return SpdyConnection::read(connection_, stream_, buffer); }
     Task<> write(std::string_view bytes) override { return SpdyConnection::write(connection_, stream_, bytes); }
     Task<> end_writing() override { return SpdyConnection::end(connection_, stream_); }
     void close() override { connection_->drop(*stream_); }
@@ -347,9 +339,7 @@ public:
         if (!closing_) connection_->shut_down();
     }
     Task<std::optional<std::unique_ptr<SpdyStream>>> accept() override { return accept_on(connection_); }
-    Task<std::unique_ptr<SpdyStream>> open(Headers headers) override {
-        return open_on(connection_, std::move(headers));
-    }
+    Task<std::unique_ptr<SpdyStream>> open(Headers headers) override { return open_on(connection_, std::move(headers)); }
     void close() override {
         closing_ = true;
         connection_->close();

@@ -48,9 +48,7 @@ const std::string& dictionary() {
     return bytes;
 }
 
-const Bytef* octets(std::string_view bytes) {
-    return reinterpret_cast<const Bytef*>(bytes.data());
-}
+const Bytef* octets(std::string_view bytes) { return reinterpret_cast<const Bytef*>(bytes.data()); }
 
 /// Cuts numbers and texts off the front of a block.
 class BlockReader {
@@ -108,9 +106,7 @@ SpdyHeaderWriter::SpdyHeaderWriter() : zlib_(std::make_unique<Zlib>()) {
     deflateSetDictionary(&zlib_->stream, octets(dictionary()), static_cast<uInt>(dictionary().size()));
 }
 
-SpdyHeaderWriter::~SpdyHeaderWriter() {
-    deflateEnd(&zlib_->stream);
-}
+SpdyHeaderWriter::~SpdyHeaderWriter() { deflateEnd(&zlib_->stream); }
 
 std::string SpdyHeaderWriter::write(const Headers& headers) {
     std::string block;
@@ -136,12 +132,8 @@ struct SpdyHeaderReader::Zlib {
     z_stream stream{};
 };
 
-SpdyHeaderReader::SpdyHeaderReader() : zlib_(std::make_unique<Zlib>()) {
-    CHECK(inflateInit(&zlib_->stream) == Z_OK);
-}
-SpdyHeaderReader::~SpdyHeaderReader() {
-    inflateEnd(&zlib_->stream);
-}
+SpdyHeaderReader::SpdyHeaderReader() : zlib_(std::make_unique<Zlib>()) { CHECK(inflateInit(&zlib_->stream) == Z_OK); }
+SpdyHeaderReader::~SpdyHeaderReader() { inflateEnd(&zlib_->stream); }
 
 Result<Headers> SpdyHeaderReader::read(std::string_view block) {
     z_stream& stream = zlib_->stream;

@@ -10,8 +10,7 @@ namespace {
 constexpr char VersionHeader[] = "x-stream-protocol-version";
 
 bool is_spdy_request(const HttpRequest& request) {
-    return header_has_word(request.headers, "connection", "upgrade") &&
-           header_has_word(request.headers, "upgrade", "spdy/3.1");
+    return header_has_word(request.headers, "connection", "upgrade") && header_has_word(request.headers, "upgrade", "spdy/3.1");
 }
 
 Result<std::string> choose(const HttpRequest& request, const std::vector<std::string>& protocols) {
@@ -27,8 +26,8 @@ Result<std::string> choose(const HttpRequest& request, const std::vector<std::st
 
 }  // namespace
 
-Task<std::unique_ptr<ByteStream>> accept_spdy(const HttpRequest& request, HttpResponder& responder,
-                                              std::vector<std::string> protocols, std::string& chosen) {
+Task<std::unique_ptr<ByteStream>> accept_spdy(const HttpRequest& request, HttpResponder& responder, std::vector<std::string> protocols,
+                                              std::string& chosen) {
     if (!is_spdy_request(request)) {
         co_return Error(Reason::BadRequest, "unable to upgrade: the request needs an upgrade to WebSocket or SPDY/3.1");
     }
@@ -38,8 +37,8 @@ Task<std::unique_ptr<ByteStream>> accept_spdy(const HttpRequest& request, HttpRe
     co_return co_await responder.upgrade(std::move(headers));
 }
 
-Task<std::unique_ptr<ByteStream>> connect_spdy(HttpClient& client, std::string target,
-                                               std::vector<std::string> protocols, std::string& chosen) {
+Task<std::unique_ptr<ByteStream>> connect_spdy(HttpClient& client, std::string target, std::vector<std::string> protocols,
+                                               std::string& chosen) {
     HttpRequest request = request_for("POST", target);
     request.headers.add("connection", "Upgrade");
     request.headers.add("upgrade", "SPDY/3.1");

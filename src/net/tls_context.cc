@@ -9,11 +9,9 @@ namespace {
 constexpr char CiphersOfTls12[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 /// h2 if the client offers it, else http/1.1, else nothing.
-int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
-                    unsigned size, void*) {
+int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered, unsigned size, void*) {
     static constexpr unsigned char Ours[] = "\x02h2\x08http/1.1";
-    const int chosen =
-        SSL_select_next_proto(const_cast<unsigned char**>(out), out_size, Ours, sizeof(Ours) - 1, offered, size);
+    const int chosen = SSL_select_next_proto(const_cast<unsigned char**>(out), out_size, Ours, sizeof(Ours) - 1, offered, size);
     return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
@@ -34,8 +32,7 @@ SslContextPointer make_context(const SSL_METHOD* method) {
     SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
     SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_num_tickets(context.get(), 0);
-    SSL_CTX_set_mode(context.get(),
-                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     return context;
 }
 

@@ -188,8 +188,8 @@ Task<TlsConnection> tls_accept(std::unique_ptr<ByteStream> lower, std::shared_pt
     co_return co_await finish_handshake(std::move(state));
 }
 
-Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsClientContext> context,
-                                std::string host, std::vector<std::string> protocols) {
+Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsClientContext> context, std::string host,
+                                std::vector<std::string> protocols) {
     const auto& openssl = static_cast<const OpensslClientContext&>(*context);
     if (!openssl.server_name().empty()) host = openssl.server_name();
     auto state = std::make_shared<TlsState>(std::move(lower), SslPointer(SSL_new(openssl.current().get())), host);
@@ -199,8 +199,7 @@ Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_p
     std::string offered;
     for (const std::string& protocol : protocols) offered += static_cast<char>(protocol.size()) + protocol;
     if (!offered.empty()) {
-        SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()),
-                            static_cast<unsigned>(offered.size()));
+        SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()), static_cast<unsigned>(offered.size()));
     }
     co_return co_await finish_handshake(std::move(state));
 }

@@ -17,7 +17,7 @@ struct TlsConnection {
 Task<TlsConnection> tls_accept(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsServerContext> context);
 /// `host` is verified against the server's certificate unless the context names another; `protocols` are offered in
 /// order.
-Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsClientContext> context,
-                                std::string host, std::vector<std::string> protocols);
+Task<TlsConnection> tls_connect(std::unique_ptr<ByteStream> lower, std::shared_ptr<const TlsClientContext> context, std::string host,
+                                std::vector<std::string> protocols);
 
 }  // namespace porthole::net

@@ -20,10 +20,8 @@ class WebSocketConnection final : public FramedConnection {
 public:
     WebSocketConnection(EventLoop& loop, std::unique_ptr<ByteStream> stream, WebSocket::Role role)
         : FramedConnection(loop, std::move(stream)) {
-        const wslay_event_callbacks callbacks{take_input, put_output, make_mask,       nullptr,
-                                              nullptr,    nullptr,    message_received};
-        const auto init =
-            role == WebSocket::Role::Server ? wslay_event_context_server_init : wslay_event_context_client_init;
+        const wslay_event_callbacks callbacks{take_input, put_output, make_mask, nullptr, nullptr, nullptr, message_received};
+        const auto init = role == WebSocket::Role::Server ? wslay_event_context_server_init : wslay_event_context_client_init;
         CHECK(init(&wslay_, &callbacks, this) == 0);
         wslay_event_config_set_max_recv_msg_length(wslay_, WebSocket::LargestMessage);
     }
@@ -48,8 +46,7 @@ public:
 
     static Task<> send(std::shared_ptr<WebSocketConnection> self, WebSocketMessage message) {
         const std::uint8_t opcode = message.binary ? WSLAY_BINARY_FRAME : WSLAY_TEXT_FRAME;
-        if (self->over() || !self->queue(opcode, message.data))
-            co_return Error(Reason::Unavailable, "WebSocket closed");
+        if (self->over() || !self->queue(opcode, message.data)) co_return Error(Reason::Unavailable, "WebSocket closed");
         co_return co_await self->wait_for_room();
     }
 
@@ -66,8 +63,7 @@ public:
 private:
     static WebSocketConnection& self_of(void* user) { return *static_cast<WebSocketConnection*>(user); }
 
-    static ssize_t take_input(wslay_event_context_ptr context, std::uint8_t* buffer, std::size_t size, int,
-                              void* user) {
+    static ssize_t take_input(wslay_event_context_ptr context, std::uint8_t* buffer, std::size_t size, int, void* user) {
         std::string_view& input = self_of(user).input_;
         if (input.empty()) {
             wslay_event_set_error(context, WSLAY_ERR_WOULDBLOCK);
@@ -92,8 +88,8 @@ private:
     static void message_received(wslay_event_context_ptr, const wslay_event_on_msg_recv_arg* message, void* user) {
         if (wslay_is_ctrl_frame(message->opcode)) return;  // wslay has answered it
         WebSocketConnection& self = self_of(user);
-        self.inbox_.push_back({std::string(reinterpret_cast<const char*>(message->msg), message->msg_length),
-                               message->opcode == WSLAY_BINARY_FRAME});
+        self.inbox_.push_back(
+            {std::string(reinterpret_cast<const char*>(message->msg), message->msg_length), message->opcode == WSLAY_BINARY_FRAME});
         self.inbox_size_ += message->msg_length;
         self.changed_.set();
     }
@@ -110,8 +106,7 @@ private:
         if (failed) return Error(Reason::Unavailable, "WebSocket: protocol error");
         if (wslay_event_get_close_received(wslay_)) {
             const int code = wslay_event_get_status_code_received(wslay_);
-            closed_ = code == WSLAY_CODE_NORMAL_CLOSURE || code == WSLAY_CODE_GOING_AWAY ||
-                      code == WSLAY_CODE_NO_STATUS_RCVD || code == 0;
+            closed_ = code == WSLAY_CODE_NORMAL_CLOSURE || code == WSLAY_CODE_GOING_AWAY || code == WSLAY_CODE_NO_STATUS_RCVD || code == 0;
             return Error(Reason::Unavailable, "WebSocket closed by the peer with code " + std::to_string(code));
         }
         if (!wslay_event_get_read_enabled(wslay_)) return Error(Reason::Unavailable, "WebSocket: protocol error");
@@ -141,9 +136,7 @@ public:
     }
     const std::string& protocol() const override { return protocol_; }
     Task<std::optional<WebSocketMessage>> receive() override { return WebSocketConnection::receive(connection_); }
-    Task<> send(WebSocketMessage message) override {
-        return WebSocketConnection::send(connection_, std::move(message));
-    }
+    Task<> send(WebSocketMessage message) override { return WebSocketConnection::send(connection_, std::move(message)); }
     void ping() override { connection_->ping(); }
     void close(std::uint16_t code, std::string_view reason) override {
         if (!std::exchange(closing_, true)) connection_->close(code, reason);
@@ -173,8 +166,7 @@ Result<std::string> choose_protocol(const HttpRequest& request, const std::vecto
     for (const std::string& protocol : offered) {
         if (std::ranges::find(protocols, protocol) != protocols.end()) return protocol;
     }
-    if (protocols.empty() || (offered.empty() && std::ranges::find(protocols, "") != protocols.end()))
-        return std::string();
+    if (protocols.empty() || (offered.empty() && std::ranges::find(protocols, "") != protocols.end())) return std::string();
     return Error(Reason::BadRequest, "none of the WebSocket subprotocols offered is supported");
 }
 
@@ -238,27 +230,23 @@ std::vector<std::string> header_words(const Headers& headers, std::string_view n
 }
 
 bool header_has_word(const Headers& headers, std::string_view name, std::string_view word) {
-    return std::ranges::any_of(header_words(headers, name),
-                               [&](const std::string& found) { return equal_ignoring_case(found, word); });
+    return std::ranges::any_of(header_words(headers, name), [&](const std::string& found) { return equal_ignoring_case(found, word); });
 }
 
-std::unique_ptr<WebSocket> WebSocket::over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role,
-                                           std::string protocol) {
+std::unique_ptr<WebSocket> WebSocket::over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role, std::string protocol) {
     auto connection = std::make_shared<WebSocketConnection>(loop, std::move(stream), role);
     connection->start();
     return std::make_unique<WebSocketHandle>(std::move(connection), std::move(protocol));
 }
 
 bool is_websocket_request(const HttpRequest& request) {
-    return header_has_word(request.headers, "upgrade", "websocket") &&
-           header_has_word(request.headers, "connection", "upgrade");
+    return header_has_word(request.headers, "upgrade", "websocket") && header_has_word(request.headers, "connection", "upgrade");
 }
 
 Task<std::unique_ptr<WebSocket>> accept_websocket(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
                                                   std::vector<std::string> protocols) {
     const std::string_view key = request.headers.get("sec-websocket-key");
-    if (!is_websocket_request(request) || request.method != "GET")
-        co_return Error(Reason::BadRequest, "not a WebSocket handshake");
+    if (!is_websocket_request(request) || request.method != "GET") co_return Error(Reason::BadRequest, "not a WebSocket handshake");
     if (key.empty() || request.headers.get("sec-websocket-version") != "13") {
         co_return Error(Reason::BadRequest, "the WebSocket handshake needs a key and version 13");
     }
@@ -269,8 +257,7 @@ Task<std::unique_ptr<WebSocket>> accept_websocket(EventLoop& loop, const HttpReq
     co_return WebSocket::over(loop, std::move(stream), WebSocket::Role::Server, std::move(protocol));
 }
 
-Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request,
-                                           std::vector<std::string> protocols) {
+Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request, std::vector<std::string> protocols) {
     const std::string key = encode_base64(SystemRandom().bytes(16));
     request.method = "GET";
     request.headers.add("connection", "Upgrade");
@@ -292,8 +279,6 @@ Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, 
     co_return connected;
 }
 
-std::unique_ptr<ByteStream> tunnel_stream(std::unique_ptr<WebSocket> socket) {
-    return std::make_unique<TunnelStream>(std::move(socket));
-}
+std::unique_ptr<ByteStream> tunnel_stream(std::unique_ptr<WebSocket> socket) { return std::make_unique<TunnelStream>(std::move(socket)); }
 
 }  // namespace porthole::net

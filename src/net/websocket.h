@@ -17,8 +17,7 @@ public:
     static constexpr std::size_t LargestMessage = 4 << 20;  ///< bytes; a larger one ends the connection (code 1009)
 
     /// `protocol` is what was negotiated; kept for protocol().
-    static std::unique_ptr<WebSocket> over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role,
-                                           std::string protocol);
+    static std::unique_ptr<WebSocket> over(EventLoop& loop, std::unique_ptr<ByteStream> stream, Role role, std::string protocol);
     virtual ~WebSocket() = default;
 
     virtual const std::string& protocol() const = 0;
@@ -44,8 +43,7 @@ struct WebSocketConnected {
     HttpResponse response;
     std::unique_ptr<WebSocket> socket;
 };
-Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request,
-                                           std::vector<std::string> protocols);
+Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request, std::vector<std::string> protocols);
 
 /// The bytes of a WebSocket's binary messages as one stream: a protocol tunnelled in it.
 std::unique_ptr<ByteStream> tunnel_stream(std::unique_ptr<WebSocket> socket);

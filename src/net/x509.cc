@@ -136,7 +136,8 @@ void add_extension(X509* certificate, int id, const char* value) {
 
 void add_usages(X509* certificate, const CertificateOptions& options) {
     add_extension(certificate, NID_basic_constraints, options.is_ca ? "critical,CA:TRUE" : "critical,CA:FALSE");
-    add_extension(certificate, NID_key_usage, options.is_ca ? "critical,digitalSignature,keyCertSign" : "critical,digitalSignature,keyEncipherment");
+    add_extension(certificate, NID_key_usage,
+                  options.is_ca ? "critical,digitalSignature,keyCertSign" : "critical,digitalSignature,keyEncipherment");
     if (options.for_server && options.for_client) {
         add_extension(certificate, NID_ext_key_usage, "serverAuth,clientAuth");
     } else if (options.for_server || options.for_client) {
@@ -192,9 +193,7 @@ Result<PrivateKey> PrivateKey::parse(const std::string& pem) {
 }
 
 std::string PrivateKey::pem() const {
-    return written([&](BIO* bio) {
-        return PEM_write_bio_PrivateKey(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-    });
+    return written([&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
 std::string PrivateKey::public_der() const { return der(impl_->key.get(), i2d_PUBKEY); }
@@ -241,7 +240,8 @@ std::pair<std::string, std::string> PrivateKey::public_point() const {
 CertificateAuthority CertificateAuthority::create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after) {
     PrivateKey key = PrivateKey::generate();
     EVP_PKEY* raw = key.impl().key.get();
-    auto pem = make_certificate(nullptr, raw, raw, {.common_name = common_name}, {.not_before = not_before, .not_after = not_after, .is_ca = true});
+    auto pem = make_certificate(nullptr, raw, raw, {.common_name = common_name},
+                                {.not_before = not_before, .not_after = not_after, .is_ca = true});
     CHECK(pem.has_value());
     return CertificateAuthority(std::move(*pem), std::move(key));
 }

@@ -17,7 +17,8 @@ TEST(X509, IssuedCertificatesSayWhatWasAsked) {
                                      .dns_names = {"linux-1", "localhost"},
                                      .ip_addresses = {"10.89.0.1", "127.0.0.1"}};
     const PrivateKey key = PrivateKey::generate();
-    const auto pem = authority().issue(key, subject, {.not_before = Start, .not_after = Start + 1h, .for_server = true, .for_client = true});
+    const auto pem =
+        authority().issue(key, subject, {.not_before = Start, .not_after = Start + 1h, .for_server = true, .for_client = true});
     ASSERT_TRUE(pem) << pem.error().message;
     const auto info = parse_certificate(*pem);
     ASSERT_TRUE(info);
@@ -68,9 +69,7 @@ TEST(PrivateKey, SignaturesHoldForTheirBytesAndKeyOnly) {
     EXPECT_EQ(key.public_point().first.size(), 32u);
 }
 
-TEST(Sha256, IsTheKnownDigest) {
-    EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
+TEST(Sha256, IsTheKnownDigest) { EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); }
 
 }  // namespace
 }  // namespace porthole::net

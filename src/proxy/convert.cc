@@ -40,8 +40,8 @@ std::optional<ServiceInfo> service_info(const core::Service& service) {
         }
     }
     for (const core::ServicePort& port : spec.ports) {
-        info.ports.push_back({port.name, protocol_of(port.protocol), static_cast<std::uint16_t>(port.port),
-                              static_cast<std::uint16_t>(port.node_port)});
+        info.ports.push_back(
+            {port.name, protocol_of(port.protocol), static_cast<std::uint16_t>(port.port), static_cast<std::uint16_t>(port.node_port)});
     }
     if (spec.session_affinity == "ClientIP") {
         const auto& config = spec.session_affinity_config;
@@ -65,8 +65,8 @@ std::optional<SliceInfo> slice_info(const discovery::EndpointSlice& slice) {
     info.service = slice.metadata.namespace_ + "/" + *service;
     if (slice.address_type != "IPv4") return info;
     for (const discovery::EndpointPort& port : slice.ports) {
-        info.ports.push_back({port.name.value_or(""), protocol_of(port.protocol.value_or("")),
-                              static_cast<std::uint16_t>(port.port.value_or(0))});
+        info.ports.push_back(
+            {port.name.value_or(""), protocol_of(port.protocol.value_or("")), static_cast<std::uint16_t>(port.port.value_or(0))});
     }
     for (const discovery::Endpoint& from : slice.endpoints) {
         EndpointInfo endpoint;

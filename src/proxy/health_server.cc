@@ -60,11 +60,11 @@ public:
         const SystemTime now = clock_.wall_now();
         const SystemTime updated = now - (clock_.now() - proxy_->last_synced());
         const auto text = [](SystemTime time) { return MicroTimestamp(time).to_string(); };
-        const Value body = Value::object(
-            {{"lastUpdated", text(updated)},
-             {"currentTime", text(now)},
-             {"healthy", healthy},
-             {"status", Value::object({{"IPv4", Value::object({{"lastUpdated", text(updated)}, {"healthy", healthy}})}})}});
+        const Value body =
+            Value::object({{"lastUpdated", text(updated)},
+                           {"currentTime", text(now)},
+                           {"healthy", healthy},
+                           {"status", Value::object({{"IPv4", Value::object({{"lastUpdated", text(updated)}, {"healthy", healthy}})}})}});
         return answer(responder, healthy ? 200 : 503, body, {});
     }
 

@@ -21,9 +21,12 @@ std::string key(const T& object) {
 /// Protocols without connections of their own: the kernel goes on sending to a backend that has gone until told otherwise.
 std::optional<std::uint8_t> tracked_protocol(Protocol protocol) {
     switch (protocol) {
-        case Protocol::Tcp: return std::nullopt;
-        case Protocol::Udp: return IPPROTO_UDP;
-        case Protocol::Sctp: return IPPROTO_SCTP;
+        case Protocol::Tcp:
+            return std::nullopt;
+        case Protocol::Udp:
+            return IPPROTO_UDP;
+        case Protocol::Sctp:
+            return IPPROTO_SCTP;
     }
     return std::nullopt;
 }
@@ -48,8 +51,10 @@ Proxy::Proxy(ProxyContext context, ProxyOptions options)
 void Proxy::follow() {
     const auto service_seen = [this](const core::Service& service) {
         auto info = service_info(service);
-        if (info) table_.set_service(*std::move(info));
-        else table_.remove_service(key(service));
+        if (info)
+            table_.set_service(*std::move(info));
+        else
+            table_.remove_service(key(service));
         changed();
     };
     services_.subscribe({.added = [=](const auto& now) { service_seen(*now); },
@@ -61,8 +66,10 @@ void Proxy::follow() {
                              }});
     const auto slice_seen = [this](const discovery::EndpointSlice& slice) {
         auto info = slice_info(slice);
-        if (info) table_.set_slice(*std::move(info));
-        else table_.remove_slice(key(slice));
+        if (info)
+            table_.set_slice(*std::move(info));
+        else
+            table_.remove_slice(key(slice));
         changed();
     };
     slices_.subscribe({.added = [=](const auto& now) { slice_seen(*now); },
@@ -77,8 +84,8 @@ void Proxy::follow() {
         table_.set_node(node_view(node));
         if (table_.changed()) changed();
     };
-    nodes_.subscribe({.added = [=](const auto& now) { node_seen(*now); },
-                      .updated = [=](const auto&, const auto& now) { node_seen(*now); }});
+    nodes_.subscribe(
+        {.added = [=](const auto& now) { node_seen(*now); }, .updated = [=](const auto&, const auto& now) { node_seen(*now); }});
 }
 
 void Proxy::changed() {
@@ -198,8 +205,10 @@ Task<> Proxy::check() {
     const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
     bool intact = listing.has_value();
     if (intact) {
-        for (const auto& [set, elements] : rules_.expected_elements()) intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
-        for (const auto& [chain, count] : rules_.expected_rules()) intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
+        for (const auto& [set, elements] : rules_.expected_elements())
+            intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
+        for (const auto& [chain, count] : rules_.expected_rules())
+            intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
     }
     generation_ = before;
     if (intact) co_return {};

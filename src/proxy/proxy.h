@@ -78,8 +78,8 @@ private:
     ServiceTable table_;
     RuleSet rules_;
     Event wake_;
-    bool synced_ = false;        // the kernel has what rules_ believes
-    bool from_scratch_ = false;  // the table's layout is not ours
+    bool synced_ = false;                      // the kernel has what rules_ believes
+    bool from_scratch_ = false;                // the table's layout is not ours
     std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
     MonotonicTime last_synced_{};
     std::optional<MonotonicTime> pending_since_;

@@ -107,9 +107,9 @@ TEST(Proxy, WritesTheWholeTableOnceAndThenDifferences) {
     EXPECT_NE(first[0].find("chain nat-prerouting"), std::string::npos);
     EXPECT_NE(first[0].find("10.96.0.20 . 80 . 0 : 10.244.0.2 . 8080"), std::string::npos);
     world.api.put(slice({"10.244.0.3"}));
-    EXPECT_EQ(world.step(), (std::vector<std::string>{
-                                "delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
-                                "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 : 10.244.0.3 . 8080 }\n"}));
+    EXPECT_EQ(world.step(),
+              (std::vector<std::string>{"delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
+                                        "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 : 10.244.0.3 . 8080 }\n"}));
     EXPECT_TRUE(world.proxy.in_step());
     world.api.change<core::Service>({"default", "web"}, [](core::Service& s) { s.metadata.labels["x"] = "y"; });
     EXPECT_TRUE(world.step().empty()) << "nothing that matters to traffic";

@@ -27,16 +27,17 @@ void sort_unique(std::vector<Backend>& backends) {
 
 const char* to_string(Protocol protocol) {
     switch (protocol) {
-        case Protocol::Tcp: return "tcp";
-        case Protocol::Udp: return "udp";
-        case Protocol::Sctp: return "sctp";
+        case Protocol::Tcp:
+            return "tcp";
+        case Protocol::Udp:
+            return "udp";
+        case Protocol::Sctp:
+            return "sctp";
     }
     return "";
 }
 
-Protocol protocol_of(const std::string& name) {
-    return name == "UDP" ? Protocol::Udp : name == "SCTP" ? Protocol::Sctp : Protocol::Tcp;
-}
+Protocol protocol_of(const std::string& name) { return name == "UDP" ? Protocol::Udp : name == "SCTP" ? Protocol::Sctp : Protocol::Tcp; }
 
 void ServiceTable::set_node(NodeView node) {
     if (node == node_) return;
@@ -169,8 +170,7 @@ std::map<FrontendKey, Frontend> ServiceTable::frontends_of(const Service& servic
         for (const IpAddress& address : info.external_ips) result.emplace(FrontendKey{address, port.protocol, port.port}, external);
         Frontend restricted = external;
         restricted.source_ranges = info.source_ranges;
-        for (const IpAddress& address : info.load_balancer_ips)
-            result.emplace(FrontendKey{address, port.protocol, port.port}, restricted);
+        for (const IpAddress& address : info.load_balancer_ips) result.emplace(FrontendKey{address, port.protocol, port.port}, restricted);
         if (port.node_port == 0) continue;
         for (const IpAddress& address : node_.node_port_addresses)
             result.emplace(FrontendKey{address, port.protocol, port.node_port}, external);

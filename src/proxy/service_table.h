@@ -31,7 +31,7 @@ struct ServiceInfo {
     std::vector<IpPrefix> source_ranges;           ///< of load balancer addresses; empty: everyone
     std::optional<std::chrono::seconds> affinity;  ///< ClientIP
     bool external_local = false, internal_local = false;
-    bool ignore_hints = false;                     ///< neither topology-mode nor trafficDistribution asks for them
+    bool ignore_hints = false;  ///< neither topology-mode nor trafficDistribution asks for them
     std::uint16_t health_check_node_port = 0;
 };
 
@@ -88,7 +88,7 @@ struct Frontend {
     std::vector<Backend> inside_backends;  ///< ExternalLocal: for pods and processes of this node; elsewhere empty
     bool drop_unanswered = false;          ///< without backends: silently, since other nodes have some; else rejected
     std::optional<std::chrono::seconds> affinity;
-    std::vector<IpPrefix> source_ranges;   ///< empty: everyone
+    std::vector<IpPrefix> source_ranges;  ///< empty: everyone
     bool operator==(const Frontend&) const = default;
 };
 
@@ -124,7 +124,7 @@ private:
     struct Service {
         std::optional<ServiceInfo> info;
         std::map<std::string, SliceInfo> slices;
-        std::set<FrontendKey> frontends;   // that it owns
+        std::set<FrontendKey> frontends;  // that it owns
         std::set<IpAddress> local_addresses;
     };
     struct Chosen {

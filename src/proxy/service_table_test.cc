@@ -73,10 +73,20 @@ TEST(ServiceTable, FollowsTheTrafficPolicies) {
         std::vector<EndpointInfo> endpoints;
         const char *cluster_ip, *node_port, *node_port_inside;
     } const rows[] = {
-        {"cluster, both", false, false, {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")},
-         "10.244.0.2:8080 10.244.1.2:8080", "10.244.0.2:8080 10.244.1.2:8080", "reject"},
-        {"local, both", true, true, {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")}, "10.244.0.2:8080",
-         "10.244.0.2:8080", "10.244.0.2:8080 10.244.1.2:8080"},
+        {"cluster, both",
+         false,
+         false,
+         {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")},
+         "10.244.0.2:8080 10.244.1.2:8080",
+         "10.244.0.2:8080 10.244.1.2:8080",
+         "reject"},
+        {"local, both",
+         true,
+         true,
+         {endpoint("10.244.0.2", "here"), endpoint("10.244.1.2", "there")},
+         "10.244.0.2:8080",
+         "10.244.0.2:8080",
+         "10.244.0.2:8080 10.244.1.2:8080"},
         {"local, only there", true, true, {endpoint("10.244.1.2", "there")}, "drop", "drop", "10.244.1.2:8080"},
         {"local, none at all", true, true, {}, "reject", "reject", "reject"},
     };

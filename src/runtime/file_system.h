@@ -62,8 +62,7 @@ public:
     virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
     virtual Result<void> change_mode(const std::string& path, std::uint32_t mode) = 0;
     /// Does not follow links.
-    virtual Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid,
-                                      std::optional<std::uint32_t> gid) = 0;
+    virtual Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) = 0;
     virtual Result<FileSystemUsage> usage(const std::string& path) = 0;
 
     bool exists(const std::string& path) { return link_status(path).has_value(); }

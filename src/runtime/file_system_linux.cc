@@ -34,13 +34,20 @@ struct OpenFile {
 
 FileType type_of(mode_t mode) {
     switch (mode & S_IFMT) {
-        case S_IFDIR: return FileType::Directory;
-        case S_IFLNK: return FileType::Symlink;
-        case S_IFSOCK: return FileType::Socket;
-        case S_IFCHR: return FileType::CharacterDevice;
-        case S_IFBLK: return FileType::BlockDevice;
-        case S_IFIFO: return FileType::Pipe;
-        default: return FileType::Regular;
+        case S_IFDIR:
+            return FileType::Directory;
+        case S_IFLNK:
+            return FileType::Symlink;
+        case S_IFSOCK:
+            return FileType::Socket;
+        case S_IFCHR:
+            return FileType::CharacterDevice;
+        case S_IFBLK:
+            return FileType::BlockDevice;
+        case S_IFIFO:
+            return FileType::Pipe;
+        default:
+            return FileType::Regular;
     }
 }
 
@@ -174,8 +181,7 @@ public:
         return {};
     }
 
-    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid,
-                              std::optional<std::uint32_t> gid) override {
+    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) override {
         if (::lchown(path.c_str(), uid.value_or(-1), gid.value_or(-1)) != 0) return file_error("chown", path);
         return {};
     }

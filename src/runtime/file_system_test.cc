@@ -85,8 +85,7 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
     EXPECT_TRUE(files->exists(at("keep/f")));
 }
 
-INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Linux" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(), [](const auto& info) { return info.param ? "Linux" : "Memory"; });
 
 TEST(FilePath, JoinsAndSplits) {
     EXPECT_EQ(join_path("/a", "b"), "/a/b");

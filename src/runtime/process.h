@@ -12,9 +12,9 @@ namespace porthole {
 struct Command {
     std::vector<std::string> arguments;
     std::map<std::string, std::string> environment;  ///< added to the caller's
-    std::string input;                                ///< given on standard input
-    std::string network_namespace;                    ///< path of a network namespace to run in; "" for the caller's
-    Duration limit = std::chrono::minutes(2);         ///< the process group is killed after this
+    std::string input;                               ///< given on standard input
+    std::string network_namespace;                   ///< path of a network namespace to run in; "" for the caller's
+    Duration limit = std::chrono::minutes(2);        ///< the process group is killed after this
 };
 
 struct CommandOutput {

@@ -65,8 +65,7 @@ public:
         Descriptor target(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         if (!target.is_open()) {
             const int code = errno;
-            return Error(code == ENOENT ? Reason::NotFound : Reason::Io,
-                         "opening network namespace " + path + ": " + std::strerror(code));
+            return Error(code == ENOENT ? Reason::NotFound : Reason::Io, "opening network namespace " + path + ": " + std::strerror(code));
         }
         Descriptor own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
         if (!own.is_open()) return io_error("opening own network namespace", errno);
@@ -118,8 +117,8 @@ Result<pid_t> spawn(Command& command, const Pipe& input, const Pipe& output, con
 
     std::vector<std::string> environment = merged_environment(command.environment);
     pid_t pid = 0;
-    const int code = ::posix_spawnp(&pid, command.arguments[0].c_str(), &actions, &attributes,
-                                    pointers(command.arguments).data(), pointers(environment).data());
+    const int code = ::posix_spawnp(&pid, command.arguments[0].c_str(), &actions, &attributes, pointers(command.arguments).data(),
+                                    pointers(environment).data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     if (code == ENOENT) return Error(Reason::NotFound, command.arguments[0] + ": no such program");
@@ -170,7 +169,8 @@ public:
         const Result<void> ended = communicate();
         if (!ended) ::kill(-pid_, SIGKILL);
         int status = 0;
-        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+        while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        }
         if (!ended) return ended.error();
         result_.exit_code = exit_code_of(status);
         return std::move(result_);

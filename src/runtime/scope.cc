@@ -22,8 +22,7 @@ void Scope::spawn(Task<> task) {
     const Position position = tasks_.emplace(tasks_.end(), loop_);
     if (cancelled_) position->context.cancel();
     loop_.post([this, position, task = std::move(task)]() mutable {
-        start_task(std::move(task), position->context,
-                   [this, position](Result<void> result) { finished(position, std::move(result)); });
+        start_task(std::move(task), position->context, [this, position](Result<void> result) { finished(position, std::move(result)); });
     });
 }
 

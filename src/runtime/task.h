@@ -192,8 +192,7 @@ detail::RootTask start_task(Task<T> task, TaskContext& context, F done) {
 template <class T>
 class TimeoutOperation final : public Operation<T> {
 public:
-    TimeoutOperation(Task<T> task, Duration limit, const char* what)
-        : task_(std::move(task)), limit_(limit), what_(what) {}
+    TimeoutOperation(Task<T> task, Duration limit, const char* what) : task_(std::move(task)), limit_(limit), what_(what) {}
 
 private:
     void start() override {

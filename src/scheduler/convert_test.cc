@@ -15,18 +15,24 @@ TEST(PodInfo, AsksForTheMostThatIsInUseAtATime) {
         std::int64_t milli_cpu, memory;
     } const rows[] = {
         {"containers add up", R"({"spec": {"containers": [{"resources": {"requests": {"cpu": "300m", "memory": "1Gi"}}},
-                                                          {"resources": {"requests": {"cpu": "1"}}}]}})", 1300, 1 << 30},
+                                                          {"resources": {"requests": {"cpu": "1"}}}]}})",
+         1300, 1 << 30},
         {"the largest init container", R"({"spec": {"containers": [{"resources": {"requests": {"cpu": "300m"}}}],
-            "initContainers": [{"resources": {"requests": {"cpu": "900m"}}}, {"resources": {"requests": {"cpu": "500m"}}}]}})", 900, 0},
+            "initContainers": [{"resources": {"requests": {"cpu": "900m"}}}, {"resources": {"requests": {"cpu": "500m"}}}]}})",
+         900, 0},
         {"side-cars run beside all", R"({"spec": {"containers": [{"resources": {"requests": {"cpu": "300m"}}}],
             "initContainers": [{"restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
-                               {"resources": {"requests": {"cpu": "900m"}}}]}})", 1000, 0},
+                               {"resources": {"requests": {"cpu": "900m"}}}]}})",
+         1000, 0},
         {"overhead comes on top", R"({"spec": {"overhead": {"cpu": "10m", "memory": "1Mi"},
-                                               "containers": [{"resources": {"requests": {"cpu": "300m"}}}]}})", 310, 1 << 20},
+                                               "containers": [{"resources": {"requests": {"cpu": "300m"}}}]}})",
+         310, 1 << 20},
         {"the pod's own requests count instead", R"({"spec": {"resources": {"requests": {"cpu": "2"}},
-            "containers": [{"resources": {"requests": {"cpu": "300m", "memory": "1Mi"}}}]}})", 2000, 1 << 20},
+            "containers": [{"resources": {"requests": {"cpu": "300m", "memory": "1Mi"}}}]}})",
+         2000, 1 << 20},
         {"a resize holds the larger", R"({"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "100m"}}}]},
-            "status": {"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "400m"}}]}})", 400, 0},
+            "status": {"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "400m"}}]}})",
+         400, 0},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);

@@ -37,8 +37,7 @@ std::string Diagnosis::text() const {
     return nodes_available_text(node_count, reasons);
 }
 
-Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random)
-    : cluster_(cluster), plugins_(plugins), random_(random) {}
+Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random) : cluster_(cluster), plugins_(plugins), random_(random) {}
 
 std::size_t Cycle::nodes_wanted(std::size_t node_count) {
     constexpr std::size_t Least = 100;

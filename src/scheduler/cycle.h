@@ -15,10 +15,10 @@ using PluginSet = std::uint32_t;
 /// Why no node took a pod.
 struct Diagnosis {
     std::size_t node_count = 0;
-    std::string pre_filter_message;                             ///< set when the nodes were not even looked at
-    std::vector<std::pair<std::string, std::size_t>> reasons;   ///< reason and number of nodes
+    std::string pre_filter_message;                            ///< set when the nodes were not even looked at
+    std::vector<std::pair<std::string, std::size_t>> reasons;  ///< reason and number of nodes
     PluginSet rejected_by = 0;
-    std::vector<const NodeInfo*> preemption_may_help;           ///< in the order of looking
+    std::vector<const NodeInfo*> preemption_may_help;  ///< in the order of looking
 
     /// "0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods."
     std::string text() const;

@@ -29,21 +29,39 @@ SchedulingQueue::ActiveKey SchedulingQueue::active_key(const Entry& entry) const
 void SchedulingQueue::put(Entry& entry, Place place) {
     entry.place = place;
     switch (place) {
-        case Place::Active: active_.insert(active_key(entry)); break;
-        case Place::Backoff: backoff_.emplace(entry.ready, entry.pod->uid); break;
-        case Place::Unschedulable: unschedulable_.emplace(entry.parked, entry.pod->uid); break;
-        case Place::Gated: ++gated_; break;
-        case Place::InFlight: break;
+        case Place::Active:
+            active_.insert(active_key(entry));
+            break;
+        case Place::Backoff:
+            backoff_.emplace(entry.ready, entry.pod->uid);
+            break;
+        case Place::Unschedulable:
+            unschedulable_.emplace(entry.parked, entry.pod->uid);
+            break;
+        case Place::Gated:
+            ++gated_;
+            break;
+        case Place::InFlight:
+            break;
     }
 }
 
 void SchedulingQueue::take(Entry& entry) {
     switch (entry.place) {
-        case Place::Active: active_.erase(active_key(entry)); break;
-        case Place::Backoff: backoff_.erase({entry.ready, entry.pod->uid}); break;
-        case Place::Unschedulable: unschedulable_.erase({entry.parked, entry.pod->uid}); break;
-        case Place::Gated: --gated_; break;
-        case Place::InFlight: break;
+        case Place::Active:
+            active_.erase(active_key(entry));
+            break;
+        case Place::Backoff:
+            backoff_.erase({entry.ready, entry.pod->uid});
+            break;
+        case Place::Unschedulable:
+            unschedulable_.erase({entry.parked, entry.pod->uid});
+            break;
+        case Place::Gated:
+            --gated_;
+            break;
+        case Place::InFlight:
+            break;
     }
 }
 
@@ -163,8 +181,6 @@ std::optional<MonotonicTime> SchedulingQueue::flush() {
     return next;
 }
 
-SchedulingQueue::Sizes SchedulingQueue::sizes() const {
-    return {active_.size(), backoff_.size(), unschedulable_.size(), gated_};
-}
+SchedulingQueue::Sizes SchedulingQueue::sizes() const { return {active_.size(), backoff_.size(), unschedulable_.size(), gated_}; }
 
 }  // namespace porthole::scheduler

@@ -51,8 +51,8 @@ private:
         int attempts = 0;
         bool failed_by_error = false;
         PluginSet rejected_by = 0;
-        std::uint64_t sequence = 0;      // of entering the queue
-        MonotonicTime ready, parked;     // end of back-off; start of waiting as unschedulable
+        std::uint64_t sequence = 0;   // of entering the queue
+        MonotonicTime ready, parked;  // end of back-off; start of waiting as unschedulable
         bool event_while_in_flight = false;
     };
     struct ActiveKey {

@@ -5,10 +5,10 @@
 #include "api/policy_v1.h"
 #include "api/storage_v1.h"
 #include "client/pods.h"
-#include "schema/json.h"
-#include "schema/value.h"
 #include "scheduler/convert.h"
 #include "scheduler/plugins/registry.h"
+#include "schema/json.h"
+#include "schema/value.h"
 
 namespace porthole::scheduler {
 
@@ -32,8 +32,7 @@ std::string note(std::string text) {
     return text.substr(0, LongestNote - 4) + " ...";
 }
 
-Value condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message,
-                SystemTime now) {
+Value condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message, SystemTime now) {
     return Value::object({{"type", type},
                           {"status", status},
                           {"lastProbeTime", nullptr},
@@ -200,8 +199,8 @@ void Scheduler::happened(const ClusterEvent& event) {
 // ---- the work
 
 Task<> Scheduler::run() {
-    for (client::InformerCore* source : {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core(), &claims_.core(),
-                                        &volumes_.core(), &classes_.core()}) {
+    for (client::InformerCore* source :
+         {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core(), &claims_.core(), &volumes_.core(), &classes_.core()}) {
         CO_CHECK(co_await source->wait_for_sync());
     }
     auto ended = co_await work();
@@ -297,11 +296,11 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
 }
 
 Task<> Scheduler::post_binding(PodRef pod, std::string node) {
-    const Value binding = Value::object(
-        {{"apiVersion", "v1"},
-         {"kind", "Binding"},
-         {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
-         {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
+    const Value binding =
+        Value::object({{"apiVersion", "v1"},
+                       {"kind", "Binding"},
+                       {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
+                       {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
     const std::string path = client::Client::path(core::Pod::kind(), {pod->namespace_, pod->name}, "binding");
     CO_CHECK(co_await context_.client.post(path, schema::to_json(binding)));
     co_return {};
@@ -320,8 +319,8 @@ Task<> Scheduler::bind_claims(PodRef pod, std::string node) {
     for (const std::string& name : pod->claims) {
         const ClaimInfo* claim = cluster_.find_claim(pod->namespace_ + "/" + name);
         if (claim && !claim->volume.empty()) continue;
-        const Value patch = Value::object(
-            {{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
+        const Value patch =
+            Value::object({{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
         CO_CHECK(co_await context_.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
                                                                              schema::to_json(patch)));
     }
@@ -347,14 +346,13 @@ void Scheduler::give_up_node(const PodRef& pod, const Error& error) {
 
 // ---- telling people, and making room
 
-void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message,
-                       const std::string& nominated_node) {
+void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
     context_.events.warning(reference(*pod), "FailedScheduling", note(message));
     const NamespacedName key{pod->namespace_, pod->name};
     const auto current = pods_.find(key);
     if (!current || current->metadata.uid != pod->uid || says_the_same(*current, reason, message, nominated_node)) return;
-    Value status = Value::object(
-        {{"conditions", Value::array({condition("PodScheduled", "False", reason, message, context_.loop.wall_now())})}});
+    Value status =
+        Value::object({{"conditions", Value::array({condition("PodScheduled", "False", reason, message, context_.loop.wall_now())})}});
     if (!nominated_node.empty()) status["nominatedNodeName"] = nominated_node;
     const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->uid}})}, {"status", std::move(status)}});
     scope_.spawn([](client::Client& client, NamespacedName key, std::string body, Logger log) -> Task<> {
@@ -373,8 +371,7 @@ Task<> Scheduler::preempt(PodRef victim, PodRef preemptor, std::string node) {
           Value::array({condition("DisruptionTarget", "True", "PreemptionByScheduler",
                                   scheduler_name_ + ": preempting to accommodate a higher priority pod", context_.loop.wall_now())})}});
     const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
-    const auto marked =
-        co_await context_.client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
+    const auto marked = co_await context_.client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
     if (!marked && marked.error().reason == Reason::NotFound) co_return {};
     const auto removed = co_await context_.client.remove<core::Pod>(key, {.uid = victim->uid});
     if (!removed) {

@@ -17,7 +17,8 @@ core::Node api_node(const std::string& name, const char* cpu = "4") {
     core::Node node;
     node.metadata.name = name;
     node.metadata.labels = {{"kubernetes.io/hostname", name}};
-    node.status.allocatable = {{"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse("8Gi").value()}, {"pods", Quantity::from_value(110)}};
+    node.status.allocatable = {
+        {"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse("8Gi").value()}, {"pods", Quantity::from_value(110)}};
     return node;
 }
 

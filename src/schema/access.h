@@ -14,8 +14,8 @@ namespace porthole::schema {
 struct Access {
     using Visitor = bool (*)(void* context, const std::string& key, const void* value);
 
-    const void* (*get)(const void* member) = nullptr;    ///< nullptr when empty
-    void* (*emplace)(void* member) = nullptr;            ///< a fresh value in place of an old one
+    const void* (*get)(const void* member) = nullptr;  ///< nullptr when empty
+    void* (*emplace)(void* member) = nullptr;          ///< a fresh value in place of an old one
     std::size_t (*size)(const void* member) = nullptr;
     const void* (*get_at)(const void* member, std::size_t index) = nullptr;
     void* (*append)(void* member) = nullptr;
@@ -46,11 +46,12 @@ inline constexpr Access list_access{
 template <class Map>
 inline constexpr Access map_access{
     .size = [](const void* member) { return static_cast<const Map*>(member)->size(); },
-    .visit = [](const void* member, void* context, Access::Visitor visitor) {
-        for (const auto& [key, value] : *static_cast<const Map*>(member))
-            if (!visitor(context, key, &value)) return false;
-        return true;
-    },
+    .visit =
+        [](const void* member, void* context, Access::Visitor visitor) {
+            for (const auto& [key, value] : *static_cast<const Map*>(member))
+                if (!visitor(context, key, &value)) return false;
+            return true;
+        },
     .find = [](const void* member, const std::string& key) -> const void* {
         const auto& map = *static_cast<const Map*>(member);
         const auto found = map.find(key);
@@ -62,8 +63,12 @@ inline constexpr Access map_access{
 
 /// For `Type::create` and `Type::destroy`.
 template <class T>
-void* create_struct() { return new T(); }
+void* create_struct() {
+    return new T();
+}
 template <class T>
-void destroy_struct(void* object) { delete static_cast<T*>(object); }
+void destroy_struct(void* object) {
+    delete static_cast<T*>(object);
+}
 
 }  // namespace porthole::schema

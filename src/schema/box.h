@@ -31,9 +31,7 @@ public:
     }
     void reset() { value_.reset(); }
 
-    bool operator==(const Box& other) const {
-        return has_value() == other.has_value() && (!has_value() || *value_ == *other.value_);
-    }
+    bool operator==(const Box& other) const { return has_value() == other.has_value() && (!has_value() || *value_ == *other.value_); }
 
 private:
     std::unique_ptr<T> value_;

@@ -22,25 +22,38 @@ bool same(const void* left, const void* right) {
 
 bool equal_values(const Field& field, const void* left, const void* right) {
     switch (field.form) {
-        case Form::Bool: return load<bool>(left) == load<bool>(right);
+        case Form::Bool:
+            return load<bool>(left) == load<bool>(right);
         case Form::Int32:
         case Form::Uint32:
-        case Form::Enum: return load<std::int32_t>(left) == load<std::int32_t>(right);
+        case Form::Enum:
+            return load<std::int32_t>(left) == load<std::int32_t>(right);
         case Form::Int64:
-        case Form::Uint64: return load<std::int64_t>(left) == load<std::int64_t>(right);
-        case Form::Double: return load<double>(left) == load<double>(right);
+        case Form::Uint64:
+            return load<std::int64_t>(left) == load<std::int64_t>(right);
+        case Form::Double:
+            return load<double>(left) == load<double>(right);
         case Form::String:
-        case Form::Bytes: return same<std::string>(left, right);
-        case Form::Quantity: return same<Quantity>(left, right);
-        case Form::IntOrString: return same<IntOrString>(left, right);
-        case Form::Time: return same<Timestamp>(left, right);
-        case Form::MicroTime: return same<MicroTimestamp>(left, right);
-        case Form::Duration: return same<std::chrono::nanoseconds>(left, right);
+        case Form::Bytes:
+            return same<std::string>(left, right);
+        case Form::Quantity:
+            return same<Quantity>(left, right);
+        case Form::IntOrString:
+            return same<IntOrString>(left, right);
+        case Form::Time:
+            return same<Timestamp>(left, right);
+        case Form::MicroTime:
+            return same<MicroTimestamp>(left, right);
+        case Form::Duration:
+            return same<std::chrono::nanoseconds>(left, right);
         case Form::Raw:
         case Form::Json:
-        case Form::FieldsV1: return same<Value>(left, right);
-        case Form::Struct: return equal(*field.type, left, right);
-        case Form::Nested: return equal_fields(*field.element, left, right);
+        case Form::FieldsV1:
+            return same<Value>(left, right);
+        case Form::Struct:
+            return equal(*field.type, left, right);
+        case Form::Nested:
+            return equal_fields(*field.element, left, right);
     }
     return false;
 }

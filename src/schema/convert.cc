@@ -118,11 +118,15 @@ private:
 
     Result<void> read_alternatives(const Type& type, void* object, const Value& value, const PathStep& step) {
         for (const Field& field : type.fields) {
-            const bool fits = field.is_list() ? value.is_array() : field.form == Form::Bool ? value.is_bool() || value.is_object() : value.is_object();
+            const bool fits = field.is_list()            ? value.is_array()
+                              : field.form == Form::Bool ? value.is_bool() || value.is_object()
+                                                         : value.is_object();
             if (!fits) continue;
             void* memory = member(object, field.offset);
-            if (field.form == Form::Bool) store<bool>(memory, value.is_object() || value.as_bool());
-            else TRY_VOID(read_member(type, field, memory, value, step));
+            if (field.form == Form::Bool)
+                store<bool>(memory, value.is_object() || value.as_bool());
+            else
+                TRY_VOID(read_member(type, field, memory, value, step));
         }
         return {};
     }

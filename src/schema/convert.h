@@ -22,8 +22,10 @@ Result<void> from_value(const Type& type, void* object, const Value& value);
 
 template <class T>
 Value to_value(const T& object) {
-    if constexpr (TopLevel<T>) return to_value(T::kind(), &object);
-    else return to_value(T::schema_type(), &object);
+    if constexpr (TopLevel<T>)
+        return to_value(T::kind(), &object);
+    else
+        return to_value(T::schema_type(), &object);
 }
 template <class T>
 Result<T> from_value(const Value& value) {

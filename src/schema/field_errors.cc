@@ -28,7 +28,9 @@ void FieldErrors::add(const char* type, const FieldPath& path, std::string_view 
     causes_.push_back({type, std::move(message), path.text()});
 }
 
-void FieldErrors::required(const FieldPath& path, std::string_view detail) { add("FieldValueRequired", path, "Required value", "", detail); }
+void FieldErrors::required(const FieldPath& path, std::string_view detail) {
+    add("FieldValueRequired", path, "Required value", "", detail);
+}
 void FieldErrors::invalid(const FieldPath& path, const Value& bad, std::string_view detail) {
     add("FieldValueInvalid", path, "Invalid value", shown(bad), detail);
 }
@@ -40,7 +42,9 @@ void FieldErrors::not_supported(const FieldPath& path, const Value& bad, std::sp
     for (const std::string_view value : supported) detail += (detail.empty() ? "supported values: " : ", ") + go_quote(value);
     add("FieldValueNotSupported", path, "Unsupported value", shown(bad), detail);
 }
-void FieldErrors::duplicate(const FieldPath& path, const Value& bad) { add("FieldValueDuplicate", path, "Duplicate value", shown(bad), ""); }
+void FieldErrors::duplicate(const FieldPath& path, const Value& bad) {
+    add("FieldValueDuplicate", path, "Duplicate value", shown(bad), "");
+}
 void FieldErrors::not_found(const FieldPath& path, const Value& bad) { add("FieldValueNotFound", path, "Not found", shown(bad), ""); }
 void FieldErrors::forbidden(const FieldPath& path, std::string_view detail) { add("FieldValueForbidden", path, "Forbidden", "", detail); }
 void FieldErrors::too_long(const FieldPath& path, std::size_t max_bytes) {
@@ -85,18 +89,38 @@ std::string go_quote(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         switch (c) {
-            case '"': out += "\\\""; break;
-            case '\\': out += "\\\\"; break;
-            case '\a': out += "\\a"; break;
-            case '\b': out += "\\b"; break;
-            case '\f': out += "\\f"; break;
-            case '\n': out += "\\n"; break;
-            case '\r': out += "\\r"; break;
-            case '\t': out += "\\t"; break;
-            case '\v': out += "\\v"; break;
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\a':
+                out += "\\a";
+                break;
+            case '\b':
+                out += "\\b";
+                break;
+            case '\f':
+                out += "\\f";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            case '\v':
+                out += "\\v";
+                break;
             default:
-                if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-                else out += c;
+                if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+                    out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
+                else
+                    out += c;
         }
     }
     return out + '"';

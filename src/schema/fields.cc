@@ -120,8 +120,8 @@ Error cannot_handle(const Kind& kind, const std::string& why) {
 }
 
 /// What the mode makes of unknown and duplicate fields.
-Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown, const std::vector<std::string>& duplicates,
-                             FieldValidation validation) {
+Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown,
+                             const std::vector<std::string>& duplicates, FieldValidation validation) {
     std::vector<std::string> findings;
     for (const std::string& path : unknown) findings.push_back("unknown field " + go_quote(path));
     for (const std::string& path : duplicates) findings.push_back("duplicate field " + go_quote(path));
@@ -141,8 +141,11 @@ std::vector<std::string> prune(Value& value, const Type& type, bool top_level) {
 
 void apply_table_defaults(Value& value, const Type& type) { Defaulter().object(value, type); }
 
-Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates, FieldValidation validation) {
-    if (!value.is_object()) return cannot_handle(kind, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}", value.type_name(), kind.version, kind.kind));
+Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates,
+                                     FieldValidation validation) {
+    if (!value.is_object())
+        return cannot_handle(
+            kind, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}", value.type_name(), kind.version, kind.kind));
     const std::vector<std::string> unknown = prune(value, *kind.type, true);
     if (kind.type->create) {
         auto written = canonical(*kind.type, value);

@@ -43,15 +43,23 @@ TEST(Decoding, TellsUnknownAndDuplicateFieldsByTheMode) {
 
 TEST(Decoding, TellsWrongTypesInGosWords) {
     const std::string start = "Deployment in version \"v1\" cannot be handled as a Deployment: ";
-    struct { const char* name; const char* spec; const char* message; } const rows[] = {
-        {"text for a number", R"({"replicas":"3"})", "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"},
-        {"fraction for a number", R"({"replicas":1.5})", "json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32"},
-        {"too large", R"({"replicas":3000000000})", "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32"},
+    struct {
+        const char* name;
+        const char* spec;
+        const char* message;
+    } const rows[] = {
+        {"text for a number", R"({"replicas":"3"})",
+         "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"},
+        {"fraction for a number", R"({"replicas":1.5})",
+         "json: cannot unmarshal number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32"},
+        {"too large", R"({"replicas":3000000000})",
+         "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32"},
         {"object for a list", R"({"template":{"spec":{"containers":{}}}})",
          "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container"},
         {"number for a text, in a list", R"({"template":{"spec":{"containers":[{"image":1}]}}})",
          "json: cannot unmarshal number into Go struct field Container.spec.template.spec.containers.image of type string"},
-        {"list for a struct", R"({"template":[]})", "json: cannot unmarshal array into Go struct field DeploymentSpec.spec.template of type v1.PodTemplateSpec"},
+        {"list for a struct", R"({"template":[]})",
+         "json: cannot unmarshal array into Go struct field DeploymentSpec.spec.template of type v1.PodTemplateSpec"},
         {"number for a label", R"({"template":{"metadata":{"labels":{"a":1}}}})",
          "json: cannot unmarshal number into Go struct field ObjectMeta.spec.template.metadata.labels of type string"},
         {"bad quantity", R"({"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"1x"}}}]}}})",
@@ -71,8 +79,9 @@ TEST(Decoding, WritesWhatKubernetesWouldWrite) {
         "nodeName":"","containers":[{"name":"c","resources":{"limits":{"cpu":"0.5","memory":"1024Mi"}}}]}})",
                                        FieldValidation::Strict);
     ASSERT_TRUE(decoded) << decoded.error().message;
-    EXPECT_EQ(to_json(decoded->value),
-              R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"500m","memory":"1Gi"}}}]},"status":{}})");
+    EXPECT_EQ(
+        to_json(decoded->value),
+        R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"500m","memory":"1Gi"}}}]},"status":{}})");
 }
 
 TEST(Defaults, FillWhatIsNotSet) {
@@ -86,21 +95,28 @@ TEST(Defaults, FillWhatIsNotSet) {
     EXPECT_EQ(pod.string_at({"restartPolicy"}), "Always");
     EXPECT_EQ(to_json(at(pod, "securityContext")), "{}");
     const Value& container = pod.at_path({"containers"})->as_array()[0];
-    EXPECT_EQ(to_json(at(container, "livenessProbe")),
-              R"({"httpGet":{"port":80,"path":"/","scheme":"HTTP"},"periodSeconds":5,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3})");
+    EXPECT_EQ(
+        to_json(at(container, "livenessProbe")),
+        R"({"httpGet":{"port":80,"path":"/","scheme":"HTTP"},"periodSeconds":5,"timeoutSeconds":1,"successThreshold":1,"failureThreshold":3})");
     EXPECT_EQ(container.at_path({"ports"})->as_array()[0].string_at({"protocol"}), "TCP");
     EXPECT_EQ(pod.at_path({"volumes"})->as_array()[0].at_path({"secret", "defaultMode"})->as_int(), 420);
     EXPECT_EQ(pod.find("affinity"), nullptr) << "a struct by pointer is not made";
 }
 
 TEST(Structure, SaysWhatTheTablesKnow) {
-    struct { const char* name; const char* kind; const char* object; const char* text; } const rows[] = {
+    struct {
+        const char* name;
+        const char* kind;
+        const char* object;
+        const char* text;
+    } const rows[] = {
         {"fine", "Deployment", R"({"spec":{"selector":{},"template":{"spec":{"containers":[{"name":"c"}]}}}})", "[]"},
         {"required", "Deployment", R"({"spec":{"template":{"spec":{"containers":[{"image":"x"}]}}}})",
          "[spec.selector: Required value, spec.template.spec.containers[0].name: Required value]"},
         {"empty required list", "Deployment", R"({"spec":{"selector":{},"template":{"spec":{"containers":[]}}}})",
          "spec.template.spec.containers: Required value"},
-        {"enumeration", "Deployment", R"({"spec":{"selector":{},"strategy":{"type":"Slowly"},"template":{"spec":{"containers":[{"name":"c"}]}}}})",
+        {"enumeration", "Deployment",
+         R"({"spec":{"selector":{},"strategy":{"type":"Slowly"},"template":{"spec":{"containers":[{"name":"c"}]}}}})",
          R"(spec.strategy.type: Unsupported value: "Slowly": supported values: "Recreate", "RollingUpdate")"},
         {"bound", "Deployment", R"({"spec":{"replicas":-1,"selector":{},"template":{"spec":{"containers":[{"name":"c"}]}}}})",
          "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
@@ -134,10 +150,12 @@ TEST(FieldErrors, BecomeAStatus) {
     errors.not_supported(FieldPath("spec.y"), "c", {"a", "b"});
     const Error error = errors.to_error("apps", "Deployment", "web");
     EXPECT_EQ(error.reason, Reason::Invalid);
-    EXPECT_EQ(error.message,
-              "Deployment.apps \"web\" is invalid: [spec.containers[0].name: Required value, metadata.labels[a/b]: Invalid value: \"x y\": must not "
-              "contain blanks, spec.hosts: Too many: 3: must have at most 1 item, spec.data: Too long: may not be more than 10 bytes, spec.x: "
-              "Forbidden: not now, spec.y: Unsupported value: \"c\": supported values: \"a\", \"b\"]");
+    EXPECT_EQ(
+        error.message,
+        "Deployment.apps \"web\" is invalid: [spec.containers[0].name: Required value, metadata.labels[a/b]: Invalid value: \"x y\": must "
+        "not "
+        "contain blanks, spec.hosts: Too many: 3: must have at most 1 item, spec.data: Too long: may not be more than 10 bytes, spec.x: "
+        "Forbidden: not now, spec.y: Unsupported value: \"c\": supported values: \"a\", \"b\"]");
     ASSERT_EQ(error.details.causes.size(), 7u);
     EXPECT_EQ(error.details.causes[1].type, "FieldValueInvalid");
     EXPECT_EQ(error.details.causes[1].message, "Invalid value: \"x y\": must not contain blanks");

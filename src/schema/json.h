@@ -33,8 +33,10 @@ void append_json(const Kind& kind, const void* object, std::string& out);
 template <class T>
 std::string encode_json(const T& object) {
     std::string out;
-    if constexpr (TopLevel<T>) append_json(T::kind(), &object, out);
-    else append_json(T::schema_type(), &object, out);
+    if constexpr (TopLevel<T>)
+        append_json(T::kind(), &object, out);
+    else
+        append_json(T::schema_type(), &object, out);
     return out;
 }
 

@@ -1,8 +1,8 @@
 // Holds Boost.JSON's code; its push parser feeds our tree.
 #include <boost/json/src.hpp>
 
-#include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
+#include <boost/json/basic_parser_impl.hpp>
 
 #include <charconv>
 #include <cmath>

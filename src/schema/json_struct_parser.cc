@@ -59,8 +59,10 @@ public:
     bool on_string(json::string_view part, std::size_t, json::error_code& code) {
         buffer(part);
         const bool direct = skip_depth_ == 0 && opaque_depth_ == 0;
-        if (direct) string();
-        else if (opaque_depth_ > 0) opaque_value(Value(text_));
+        if (direct)
+            string();
+        else if (opaque_depth_ > 0)
+            opaque_value(Value(text_));
         text_.clear();
         return go_on(code);
     }
@@ -140,8 +142,10 @@ private:
 
     void unknown(Level& level) {
         const bool top = levels_.size() == 1;
-        if (top && text_ == "apiVersion") level.meta = Meta::ApiVersion;
-        else if (top && text_ == "kind") level.meta = Meta::KindName;
+        if (top && text_ == "apiVersion")
+            level.meta = Meta::ApiVersion;
+        else if (top && text_ == "kind")
+            level.meta = Meta::KindName;
         if (level.meta != Meta::None || !findings_) return;
         level.name = text_;
         findings_->unknown.push_back(strict_path());
@@ -244,8 +248,10 @@ private:
 
     bool scalar(Value value, json::error_code& code) {
         if (skip_depth_ > 0) return true;
-        if (opaque_depth_ > 0) opaque_value(value);
-        else store(value);
+        if (opaque_depth_ > 0)
+            opaque_value(value);
+        else
+            store(value);
         return go_on(code);
     }
 
@@ -273,7 +279,8 @@ private:
         const Field& field = *slot.field;
         if (levels_.empty()) return mismatch(value, field, true);
         if (value.is_null() && (slot.container || !is_opaque(field.form))) return;
-        if (slot.container || (field.form == Form::Struct && !field.type->is(Type::Alternatives))) return mismatch(value, field, !slot.container);
+        if (slot.container || (field.form == Form::Struct && !field.type->is(Type::Alternatives)))
+            return mismatch(value, field, !slot.container);
         if (field.form == Form::Struct) {
             needs_tree_ = true;
             return;

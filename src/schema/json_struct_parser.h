@@ -11,8 +11,8 @@ namespace porthole::schema {
 
 /// What a reader of a body wants to know besides the struct.
 struct StructFindings {
-    std::vector<std::string> unknown, duplicates;     ///< paths, "spec.containers[0].x"
-    std::optional<std::string> api_version, kind;     ///< at the top, where they are strings
+    std::vector<std::string> unknown, duplicates;  ///< paths, "spec.containers[0].x"
+    std::optional<std::string> api_version, kind;  ///< at the top, where they are strings
 };
 
 enum class StructParse {

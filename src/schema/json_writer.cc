@@ -31,7 +31,8 @@ void append_double(double number, std::string& out) {
     const double size = std::fabs(number);
     const bool plain = size == 0 || (size >= 1e-6 && size < 1e21);
     char text[64];
-    const auto [end, error] = std::to_chars(text, text + sizeof text, number, plain ? std::chars_format::fixed : std::chars_format::scientific);
+    const auto [end, error] =
+        std::to_chars(text, text + sizeof text, number, plain ? std::chars_format::fixed : std::chars_format::scientific);
     out.append(text, end);
 }
 
@@ -56,12 +57,25 @@ std::size_t utf8_length(std::string_view text) {
 void append_escaped(char c, std::string& out) {
     static constexpr char hex[] = "0123456789abcdef";
     switch (c) {
-        case '"': out += "\\\""; return;
-        case '\\': out += "\\\\"; return;
-        case '\n': out += "\\n"; return;
-        case '\r': out += "\\r"; return;
-        case '\t': out += "\\t"; return;
-        default: out += "\\u00"; out += hex[(c >> 4) & 15]; out += hex[c & 15];
+        case '"':
+            out += "\\\"";
+            return;
+        case '\\':
+            out += "\\\\";
+            return;
+        case '\n':
+            out += "\\n";
+            return;
+        case '\r':
+            out += "\\r";
+            return;
+        case '\t':
+            out += "\\t";
+            return;
+        default:
+            out += "\\u00";
+            out += hex[(c >> 4) & 15];
+            out += hex[c & 15];
     }
 }
 
@@ -95,8 +109,10 @@ private:
         if (field.is_map()) return map(field, memory);
         if (!field.access) return element(field, memory);
         const void* value = field.access->get(memory);
-        if (value) element(field, value);
-        else out_ += "null";
+        if (value)
+            element(field, value);
+        else
+            out_ += "null";
     }
 
     void list(const Field& field, const void* memory) {
@@ -130,17 +146,26 @@ private:
 
     void element(const Field& field, const void* memory) {
         switch (field.form) {
-            case Form::Struct: return write(*field.type, memory);
-            case Form::Nested: return write_member(*field.element, memory);
-            case Form::Bool: out_ += load<bool>(memory) ? "true" : "false"; return;
+            case Form::Struct:
+                return write(*field.type, memory);
+            case Form::Nested:
+                return write_member(*field.element, memory);
+            case Form::Bool:
+                out_ += load<bool>(memory) ? "true" : "false";
+                return;
             case Form::Int32:
-            case Form::Enum: return append_number(load<std::int32_t>(memory), out_);
-            case Form::Int64: return append_number(load<std::int64_t>(memory), out_);
-            case Form::String: return append_json_string(*static_cast<const std::string*>(memory), out_);
+            case Form::Enum:
+                return append_number(load<std::int32_t>(memory), out_);
+            case Form::Int64:
+                return append_number(load<std::int64_t>(memory), out_);
+            case Form::String:
+                return append_json_string(*static_cast<const std::string*>(memory), out_);
             case Form::Raw:
             case Form::Json:
-            case Form::FieldsV1: return append_json(*static_cast<const Value*>(memory), out_);
-            default: return append_json(scalar_to_value(field.form, memory), out_);
+            case Form::FieldsV1:
+                return append_json(*static_cast<const Value*>(memory), out_);
+            default:
+                return append_json(scalar_to_value(field.form, memory), out_);
         }
     }
 
@@ -148,7 +173,10 @@ private:
 };
 
 void append_pretty(const Value& value, int indent, int level, std::string& out) {
-    const auto line = [&](int depth) { out += '\n'; out.append(static_cast<std::size_t>(depth * indent), ' '); };
+    const auto line = [&](int depth) {
+        out += '\n';
+        out.append(static_cast<std::size_t>(depth * indent), ' ');
+    };
     if (value.is_array() && !value.as_array().empty()) {
         char separator = '[';
         for (const Value& item : value.as_array()) {
@@ -191,8 +219,10 @@ void append_json_string(std::string_view text, std::string& out) {
             continue;
         }
         out.append(text, plain, i - plain);
-        if (c < 0x80) append_escaped(static_cast<char>(c), out);
-        else out += "\xEF\xBF\xBD";
+        if (c < 0x80)
+            append_escaped(static_cast<char>(c), out);
+        else
+            out += "\xEF\xBF\xBD";
         plain = ++i;
     }
     out.append(text, plain, text.size() - plain);

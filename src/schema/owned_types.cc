@@ -53,7 +53,8 @@ private:
     static bool is_required(const Value& schema, std::string_view name) {
         const Value* required = schema.find("required");
         if (!required || !required->is_array()) return false;
-        return std::any_of(required->as_array().begin(), required->as_array().end(), [&](const Value& item) { return item.string_or("") == name; });
+        return std::any_of(required->as_array().begin(), required->as_array().end(),
+                           [&](const Value& item) { return item.string_or("") == name; });
     }
 
     void finish(Type& type, std::vector<Field> fields) {

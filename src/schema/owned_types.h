@@ -49,10 +49,16 @@ private:
 };
 
 template <>
-inline std::deque<std::vector<Subresource>>& OwnedTypes::store<Subresource>() { return subresources_; }
+inline std::deque<std::vector<Subresource>>& OwnedTypes::store<Subresource>() {
+    return subresources_;
+}
 template <>
-inline std::deque<std::vector<Column>>& OwnedTypes::store<Column>() { return columns_; }
+inline std::deque<std::vector<Column>>& OwnedTypes::store<Column>() {
+    return columns_;
+}
 template <class Row>
-std::span<const Row> OwnedTypes::keep_rows(std::vector<Row> rows) { return store<Row>().emplace_back(std::move(rows)); }
+std::span<const Row> OwnedTypes::keep_rows(std::vector<Row> rows) {
+    return store<Row>().emplace_back(std::move(rows));
+}
 
 }  // namespace porthole::schema

@@ -45,15 +45,18 @@ protected:
 };
 
 TEST_F(CustomResource, LosesWhatItsSchemaDoesNotKnow) {
-    const auto decoded = decode_object(kind_, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","x":1},"spec":{"size":1,"y":2,
+    const auto decoded =
+        decode_object(kind_, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","x":1},"spec":{"size":1,"y":2,
         "note":null,"mode":null,"open":{"any":[1]},"matrix":[[1,2]],"template":{"apiVersion":"v1","kind":"Pod","extra":1,"spec":{"gone":1}},"parts":[{"id":"p","z":1}]}})",
-                                       FieldValidation::Warn);
+                      FieldValidation::Warn);
     ASSERT_TRUE(decoded) << decoded.error().message;
-    EXPECT_EQ(to_json(decoded->value),
-              R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"note":null,"open":{"any":[1]},"matrix":[[1,2]],)"
-              R"("template":{"apiVersion":"v1","kind":"Pod","extra":1,"spec":{}},"parts":[{"id":"p"}]}})");
-    EXPECT_EQ(decoded->warnings, (std::vector<std::string>{"unknown field \"metadata.x\"", "unknown field \"spec.y\"", "unknown field \"spec.template.spec.gone\"",
-                                                           "unknown field \"spec.parts[0].z\""}));
+    EXPECT_EQ(
+        to_json(decoded->value),
+        R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"note":null,"open":{"any":[1]},"matrix":[[1,2]],)"
+        R"("template":{"apiVersion":"v1","kind":"Pod","extra":1,"spec":{}},"parts":[{"id":"p"}]}})");
+    EXPECT_EQ(decoded->warnings,
+              (std::vector<std::string>{"unknown field \"metadata.x\"", "unknown field \"spec.y\"",
+                                        "unknown field \"spec.template.spec.gone\"", "unknown field \"spec.parts[0].z\""}));
 }
 
 TEST_F(CustomResource, GetsItsDefaults) {
@@ -63,7 +66,10 @@ TEST_F(CustomResource, GetsItsDefaults) {
 }
 
 TEST_F(CustomResource, IsValidatedByItsSchema) {
-    struct { const char* spec; const char* problems; } const rows[] = {
+    struct {
+        const char* spec;
+        const char* problems;
+    } const rows[] = {
         {R"({"size":3,"name":"abc","port":"http","tags":["a"],"parts":[{"id":"x"}]})", "[]"},
         {R"({})", "spec.size: Required value"},
         {R"({"size":"3"})", R"(spec.size: Invalid value: "string": spec.size in body must be of type integer: "string")"},
@@ -75,8 +81,10 @@ TEST_F(CustomResource, IsValidatedByItsSchema) {
         {R"({"size":1,"tags":["a","b","c"]})", "spec.tags: Too many: 3: must have at most 2 items"},
         {R"({"size":1,"parts":[{"weight":1}]})", "spec.parts[0].id: Required value"},
         {R"({"size":1,"parts":[{"id":"a"},{"id":"a"}]})", R"(spec.parts[1]: Duplicate value: {"id":"a"})"},
-        {R"({"size":1,"matrix":[["x"]]})", R"(spec.matrix[0][0]: Invalid value: "string": spec.matrix[0][0] in body must be of type integer: "string")"},
-        {R"({"size":1,"labels":{"a":1}})", R"(spec.labels[a]: Invalid value: "integer": spec.labels[a] in body must be of type string: "integer")"},
+        {R"({"size":1,"matrix":[["x"]]})",
+         R"(spec.matrix[0][0]: Invalid value: "string": spec.matrix[0][0] in body must be of type integer: "string")"},
+        {R"({"size":1,"labels":{"a":1}})",
+         R"(spec.labels[a]: Invalid value: "integer": spec.labels[a] in body must be of type string: "integer")"},
         {R"({"size":1,"port":true})", R"(spec.port: Invalid value: "boolean": spec.port in body must be of type string: "boolean")"},
     };
     for (const auto& row : rows) EXPECT_EQ(problems(row.spec), row.problems) << row.spec;

@@ -13,17 +13,22 @@ void append_name(std::string& text, std::string_view name) {
 std::string PathStep::text() const {
     if (kind == Kind::Root) return std::string(name);
     std::string result = parent->text();
-    if (kind == Kind::Name) append_name(result, name);
-    else if (kind == Kind::Index) result += "[" + std::to_string(position) + "]";
-    else result.append("[").append(name).append("]");
+    if (kind == Kind::Name)
+        append_name(result, name);
+    else if (kind == Kind::Index)
+        result += "[" + std::to_string(position) + "]";
+    else
+        result.append("[").append(name).append("]");
     return result;
 }
 
 std::string PathStep::strict_text() const {
     if (kind == Kind::Root) return std::string(name);
     std::string result = parent->strict_text();
-    if (kind == Kind::Index) result += "[" + std::to_string(position) + "]";
-    else append_name(result, name);
+    if (kind == Kind::Index)
+        result += "[" + std::to_string(position) + "]";
+    else
+        append_name(result, name);
     return result;
 }
 

@@ -10,7 +10,7 @@ bool struct_is_zero(const Type& type, const void* object) {
     for (const Field& field : type.fields) {
         const void* memory = member(object, field.offset);
         const bool plain = field.is_single() && !field.access;
-        const bool zero = !plain ? member_is_absent(field, memory)
+        const bool zero = !plain                       ? member_is_absent(field, memory)
                           : field.form == Form::Struct ? struct_is_zero(*field.type, memory)
                                                        : scalar_is_zero(field.form, memory);
         if (!zero) return false;

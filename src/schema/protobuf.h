@@ -30,7 +30,7 @@ Result<T> decode_protobuf(std::string_view bytes, const Registry* registry = nul
 /// What Kubernetes puts around a message: "k8s\0" and a runtime.Unknown.
 struct Envelope {
     std::string api_version, kind;
-    std::string raw;               ///< the message
+    std::string raw;  ///< the message
     std::string content_encoding, content_type;
 };
 bool has_envelope(std::string_view bytes);

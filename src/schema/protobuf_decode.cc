@@ -72,7 +72,8 @@ private:
     static bool is_message(const Reader& reader) { return reader.has_wire_type(WireType::length_delimited); }
 
     static bool wants_varint(Form form) {
-        return form == Form::Bool || form == Form::Int32 || form == Form::Int64 || form == Form::Uint32 || form == Form::Uint64 || form == Form::Enum;
+        return form == Form::Bool || form == Form::Int32 || form == Form::Int64 || form == Form::Uint32 || form == Form::Uint64 ||
+               form == Form::Enum;
     }
 
     Result<void> member_of(const Field& field, void* memory, Reader& reader, int depth) {
@@ -141,16 +142,19 @@ private:
 
     static void store_varint(Form form, void* memory, std::uint64_t value) {
         switch (form) {
-            case Form::Bool: return store<bool>(memory, value != 0);
+            case Form::Bool:
+                return store<bool>(memory, value != 0);
             case Form::Int32:
             case Form::Uint32:
-            case Form::Enum: return store<std::uint32_t>(memory, static_cast<std::uint32_t>(value));
-            default: return store<std::uint64_t>(memory, value);
+            case Form::Enum:
+                return store<std::uint32_t>(memory, static_cast<std::uint32_t>(value));
+            default:
+                return store<std::uint64_t>(memory, value);
         }
     }
 
     Result<void> element(const Field& field, void* memory, Reader& reader, int depth) {
-        const WireType wanted = wants_varint(field.form)      ? WireType::varint
+        const WireType wanted = wants_varint(field.form)     ? WireType::varint
                                 : field.form == Form::Double ? WireType::fixed64
                                                              : WireType::length_delimited;
         if (!reader.has_wire_type(wanted)) return malformed("field " + std::string(field.name) + " has the wrong wire type");
@@ -159,28 +163,47 @@ private:
             return {};
         }
         switch (field.form) {
-            case Form::Double: store<double>(memory, reader.get_double()); return {};
+            case Form::Double:
+                store<double>(memory, reader.get_double());
+                return {};
             case Form::String:
-            case Form::Bytes: *static_cast<std::string*>(memory) = text_of(reader); return {};
-            case Form::Quantity: return quantity(*static_cast<Quantity*>(memory), Reader(reader.get_view()));
-            case Form::IntOrString: int_or_string(*static_cast<IntOrString*>(memory), Reader(reader.get_view())); return {};
-            case Form::Time: time(*static_cast<Timestamp*>(memory), Reader(reader.get_view())); return {};
-            case Form::MicroTime: time(*static_cast<MicroTimestamp*>(memory), Reader(reader.get_view())); return {};
-            case Form::Duration: *static_cast<std::chrono::nanoseconds*>(memory) = std::chrono::nanoseconds(varint_in(Reader(reader.get_view()), 1)); return {};
+            case Form::Bytes:
+                *static_cast<std::string*>(memory) = text_of(reader);
+                return {};
+            case Form::Quantity:
+                return quantity(*static_cast<Quantity*>(memory), Reader(reader.get_view()));
+            case Form::IntOrString:
+                int_or_string(*static_cast<IntOrString*>(memory), Reader(reader.get_view()));
+                return {};
+            case Form::Time:
+                time(*static_cast<Timestamp*>(memory), Reader(reader.get_view()));
+                return {};
+            case Form::MicroTime:
+                time(*static_cast<MicroTimestamp*>(memory), Reader(reader.get_view()));
+                return {};
+            case Form::Duration:
+                *static_cast<std::chrono::nanoseconds*>(memory) = std::chrono::nanoseconds(varint_in(Reader(reader.get_view()), 1));
+                return {};
             case Form::Raw:
             case Form::Json:
-            case Form::FieldsV1: return opaque(*static_cast<Value*>(memory), Reader(reader.get_view()));
-            case Form::Struct: return structure(*field.type, memory, Reader(reader.get_view()), depth + 1);
-            case Form::Nested: return wrapped(*field.element, memory, reader, depth + 1);
-            default: return {};
+            case Form::FieldsV1:
+                return opaque(*static_cast<Value*>(memory), Reader(reader.get_view()));
+            case Form::Struct:
+                return structure(*field.type, memory, Reader(reader.get_view()), depth + 1);
+            case Form::Nested:
+                return wrapped(*field.element, memory, reader, depth + 1);
+            default:
+                return {};
         }
     }
 
     static std::string_view bytes_in(Reader reader, std::uint32_t number) {
         std::string_view found;
         while (reader.next()) {
-            if (reader.tag() == number && is_message(reader)) found = text_of(reader);
-            else reader.skip();
+            if (reader.tag() == number && is_message(reader))
+                found = text_of(reader);
+            else
+                reader.skip();
         }
         return found;
     }
@@ -188,8 +211,10 @@ private:
     static std::int64_t varint_in(Reader reader, std::uint32_t number) {
         std::int64_t found = 0;
         while (reader.next()) {
-            if (reader.tag() == number && reader.has_wire_type(WireType::varint)) found = reader.get_int64();
-            else reader.skip();
+            if (reader.tag() == number && reader.has_wire_type(WireType::varint))
+                found = reader.get_int64();
+            else
+                reader.skip();
         }
         return found;
     }
@@ -202,8 +227,10 @@ private:
     }
 
     static void int_or_string(IntOrString& value, Reader reader) {
-        if (varint_in(reader, 1) == 1) value = std::string(bytes_in(reader, 3));
-        else value = static_cast<std::int32_t>(varint_in(reader, 2));
+        if (varint_in(reader, 1) == 1)
+            value = std::string(bytes_in(reader, 3));
+        else
+            value = static_cast<std::int32_t>(varint_in(reader, 2));
     }
 
     template <class Time>
@@ -244,9 +271,12 @@ Result<Envelope> read_envelope(Reader reader) {
             Reader type_meta(bytes.data(), bytes.size());
             while (type_meta.next()) {
                 const bool text = type_meta.has_wire_type(WireType::length_delimited);
-                if (type_meta.tag() == 1 && text) envelope.api_version = text_of(type_meta);
-                else if (type_meta.tag() == 2 && text) envelope.kind = text_of(type_meta);
-                else type_meta.skip();
+                if (type_meta.tag() == 1 && text)
+                    envelope.api_version = text_of(type_meta);
+                else if (type_meta.tag() == 2 && text)
+                    envelope.kind = text_of(type_meta);
+                else
+                    type_meta.skip();
             }
         } else if (tag == 2) {
             envelope.raw = bytes;
@@ -263,7 +293,8 @@ Result<Envelope> read_envelope(Reader reader) {
 const Kind* find_enveloped_kind(const Registry& registry, const Envelope& envelope) {
     if (const Kind* kind = registry.find_kind(envelope.api_version, envelope.kind)) return kind;
     const Kind* common = registry.find_kind("v1", envelope.kind);
-    return common && !common->is(Kind::Resource) && !common->is(Kind::List) && common->type->package->directory == "meta/v1" ? common : nullptr;
+    return common && !common->is(Kind::Resource) && !common->is(Kind::List) && common->type->package->directory == "meta/v1" ? common
+                                                                                                                             : nullptr;
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ namespace {
 using Writer = protozero::pbf_writer;
 
 template <class T>
-const T& as(const void* memory) { return *static_cast<const T*>(memory); }
+const T& as(const void* memory) {
+    return *static_cast<const T*>(memory);
+}
 
 /// protozero's writers append to one string; messages that stay empty are undone, so the length tells.
 class Encoder {
@@ -88,11 +90,15 @@ private:
 
     static std::uint64_t varint(Form form, const void* value) {
         switch (form) {
-            case Form::Bool: return load<bool>(value);
+            case Form::Bool:
+                return load<bool>(value);
             case Form::Int32:
-            case Form::Enum: return static_cast<std::uint64_t>(std::int64_t{load<std::int32_t>(value)});
-            case Form::Uint32: return load<std::uint32_t>(value);
-            default: return load<std::uint64_t>(value);
+            case Form::Enum:
+                return static_cast<std::uint64_t>(std::int64_t{load<std::int32_t>(value)});
+            case Form::Uint32:
+                return load<std::uint32_t>(value);
+            default:
+                return load<std::uint64_t>(value);
         }
     }
 
@@ -129,25 +135,32 @@ private:
             case Form::Enum:
             case Form::Int64:
             case Form::Uint32:
-            case Form::Uint64: return writer.add_uint64(number, varint(field.form, memory));
-            case Form::Double: return writer.add_double(number, load<double>(memory));
+            case Form::Uint64:
+                return writer.add_uint64(number, varint(field.form, memory));
+            case Form::Double:
+                return writer.add_double(number, load<double>(memory));
             case Form::String:
-            case Form::Bytes: return writer.add_bytes(number, as<std::string>(memory));
+            case Form::Bytes:
+                return writer.add_bytes(number, as<std::string>(memory));
             case Form::Quantity:
                 return message(writer, number, [&](Writer& nested) { nested.add_string(1, as<Quantity>(memory).to_string()); });
-            case Form::IntOrString: return message(writer, number, [&](Writer& nested) { int_or_string(nested, as<IntOrString>(memory)); });
-            case Form::Time: return message(writer, number, [&](Writer& nested) { time(nested, as<Timestamp>(memory)); });
-            case Form::MicroTime: return message(writer, number, [&](Writer& nested) { time(nested, as<MicroTimestamp>(memory)); });
+            case Form::IntOrString:
+                return message(writer, number, [&](Writer& nested) { int_or_string(nested, as<IntOrString>(memory)); });
+            case Form::Time:
+                return message(writer, number, [&](Writer& nested) { time(nested, as<Timestamp>(memory)); });
+            case Form::MicroTime:
+                return message(writer, number, [&](Writer& nested) { time(nested, as<MicroTimestamp>(memory)); });
             case Form::Duration:
                 return message(writer, number, [&](Writer& nested) { nested.add_int64(1, as<std::chrono::nanoseconds>(memory).count()); });
             case Form::Raw:
             case Form::Json:
-            case Form::FieldsV1: return message(writer, number, [&](Writer& nested) { nested.add_bytes(1, to_json(as<Value>(memory))); });
-            case Form::Struct: return message(writer, number, [&](Writer& nested) { structure(nested, *field.type, memory); });
+            case Form::FieldsV1:
+                return message(writer, number, [&](Writer& nested) { nested.add_bytes(1, to_json(as<Value>(memory))); });
+            case Form::Struct:
+                return message(writer, number, [&](Writer& nested) { structure(nested, *field.type, memory); });
             case Form::Nested:
-                return message(writer, number, [&](Writer& nested) {
-                    elements(nested, *field.element, 1, memory, field.element->access->size(memory));
-                });
+                return message(writer, number,
+                               [&](Writer& nested) { elements(nested, *field.element, 1, memory, field.element->access->size(memory)); });
         }
     }
 

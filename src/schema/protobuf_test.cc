@@ -78,8 +78,13 @@ TEST(Protobuf, ReadsWhatOthersWriteDifferently) {
 }
 
 TEST(Protobuf, RefusesWhatIsBroken) {
-    const struct { const char* name; std::string bytes; } rows[] = {
-        {"truncated", std::string("\x0a\x05" "ab", 4)},
+    const struct {
+        const char* name;
+        std::string bytes;
+    } rows[] = {
+        {"truncated", std::string("\x0a\x05"
+                                  "ab",
+                                  4)},
         {"wrong wire type", varint(1, 1)},
         {"field number 0", std::string("\x02\x00", 2)},
         {"endless varint", std::string(12, '\xff')},

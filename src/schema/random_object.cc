@@ -34,8 +34,10 @@ void RandomObject::fill_alternatives(const Type& type, void* object, int depth) 
         if (field.form == Form::Bool) {
             store<bool>(memory, true);
         } else if (&field == &chosen) {
-            if (field.is_list()) fill_element(field, field.access->append(memory), depth + 1);
-            else fill_element(field, field.access->emplace(memory), depth + 1);
+            if (field.is_list())
+                fill_element(field, field.access->append(memory), depth + 1);
+            else
+                fill_element(field, field.access->emplace(memory), depth + 1);
         }
     }
 }
@@ -56,34 +58,54 @@ void RandomObject::fill_member(const Field& field, void* memory, int depth) {
 
 void RandomObject::fill_element(const Field& field, void* memory, int depth) {
     switch (field.form) {
-        case Form::Bool: return store<bool>(memory, below(2) == 1);
-        case Form::Int32: return store<std::int32_t>(memory, static_cast<std::int32_t>(random_()));
-        case Form::Uint32: return store<std::uint32_t>(memory, random_());
-        case Form::Enum: return store<std::int32_t>(memory, below(3));
-        case Form::Int64: return store<std::int64_t>(memory, (static_cast<std::int64_t>(random_()) << 32) - random_());
-        case Form::Uint64: return store<std::uint64_t>(memory, static_cast<std::uint64_t>(random_()) << below(31));
-        case Form::Double: return store<double>(memory, below(1000) / 8.0);
+        case Form::Bool:
+            return store<bool>(memory, below(2) == 1);
+        case Form::Int32:
+            return store<std::int32_t>(memory, static_cast<std::int32_t>(random_()));
+        case Form::Uint32:
+            return store<std::uint32_t>(memory, random_());
+        case Form::Enum:
+            return store<std::int32_t>(memory, below(3));
+        case Form::Int64:
+            return store<std::int64_t>(memory, (static_cast<std::int64_t>(random_()) << 32) - random_());
+        case Form::Uint64:
+            return store<std::uint64_t>(memory, static_cast<std::uint64_t>(random_()) << below(31));
+        case Form::Double:
+            return store<double>(memory, below(1000) / 8.0);
         case Form::String:
-        case Form::Bytes: *static_cast<std::string*>(memory) = text(); return;
-        case Form::Quantity: *static_cast<Quantity*>(memory) = Quantity::from_milli(below(100000) * 50); return;
+        case Form::Bytes:
+            *static_cast<std::string*>(memory) = text();
+            return;
+        case Form::Quantity:
+            *static_cast<Quantity*>(memory) = Quantity::from_milli(below(100000) * 50);
+            return;
         case Form::IntOrString:
             *static_cast<IntOrString*>(memory) = below(2) ? IntOrString(below(70000)) : IntOrString(text());
             return;
-        case Form::Time: *static_cast<Timestamp*>(memory) = Timestamp::from_seconds(below(2'000'000'000)); return;
-        case Form::MicroTime: *static_cast<MicroTimestamp*>(memory) = MicroTimestamp::from_ticks(std::int64_t{below(2'000'000'000)} * 1'000'003); return;
-        case Form::Duration: *static_cast<std::chrono::nanoseconds*>(memory) = std::chrono::nanoseconds(std::int64_t{below(2'000'000'000)} * 1000); return;
+        case Form::Time:
+            *static_cast<Timestamp*>(memory) = Timestamp::from_seconds(below(2'000'000'000));
+            return;
+        case Form::MicroTime:
+            *static_cast<MicroTimestamp*>(memory) = MicroTimestamp::from_ticks(std::int64_t{below(2'000'000'000)} * 1'000'003);
+            return;
+        case Form::Duration:
+            *static_cast<std::chrono::nanoseconds*>(memory) = std::chrono::nanoseconds(std::int64_t{below(2'000'000'000)} * 1000);
+            return;
         case Form::Raw:
         case Form::Json:
         case Form::FieldsV1:
             *static_cast<Value*>(memory) = Value::object({{"f:" + text(), Value::array({1, "two", nullptr, true})}, {"k", 2.5}});
             return;
-        case Form::Struct: return fill(*field.type, memory, depth + 1);
-        case Form::Nested: return fill_member(*field.element, memory, depth + 1);
+        case Form::Struct:
+            return fill(*field.type, memory, depth + 1);
+        case Form::Nested:
+            return fill_member(*field.element, memory, depth + 1);
     }
 }
 
 std::string RandomObject::text() {
-    static constexpr const char* pieces[] = {"a", "Z", "-", "7", "\"", "\\", "\n", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x90\x8B", "/", "\t"};
+    static constexpr const char* pieces[] = {"a", "Z", "-", "7", "\"", "\\", "\n", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x90\x8B",
+                                             "/", "\t"};
     std::string result = "t";
     for (int i = below(6); i > 0; --i) result += pieces[below(std::size(pieces))];
     return result;

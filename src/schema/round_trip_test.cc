@@ -27,7 +27,8 @@ TEST_P(EveryKind, SurvivesTheTree) {
         Instance after(type);
         const auto read = from_value(type, after.get(), to_value(type, before.get()));
         ASSERT_TRUE(read) << read.error().message;
-        EXPECT_TRUE(equal(type, before.get(), after.get())) << to_json(to_value(type, before.get())) << "\n" << to_json(to_value(type, after.get()));
+        EXPECT_TRUE(equal(type, before.get(), after.get())) << to_json(to_value(type, before.get())) << "\n"
+                                                            << to_json(to_value(type, after.get()));
     }
 }
 
@@ -68,7 +69,8 @@ TEST_P(EveryKind, SurvivesProtobuf) {
         Instance after(*kind.type);
         const auto read = decode_protobuf(*kind.type, after.get(), encode_protobuf(*kind.type, before.get()));
         ASSERT_TRUE(read) << read.error().message;
-        EXPECT_TRUE(equal(*kind.type, before.get(), after.get())) << to_json(to_value(kind, before.get())) << "\n" << to_json(to_value(kind, after.get()));
+        EXPECT_TRUE(equal(*kind.type, before.get(), after.get())) << to_json(to_value(kind, before.get())) << "\n"
+                                                                  << to_json(to_value(kind, after.get()));
     }
 }
 

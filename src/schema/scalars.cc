@@ -16,9 +16,13 @@ namespace porthole::schema {
 namespace {
 
 template <class T>
-const T& as(const void* memory) { return *static_cast<const T*>(memory); }
+const T& as(const void* memory) {
+    return *static_cast<const T*>(memory);
+}
 template <class T>
-T& as(void* memory) { return *static_cast<T*>(memory); }
+T& as(void* memory) {
+    return *static_cast<T*>(memory);
+}
 
 template <class Time>
 Value time_to_value(const void* memory) {
@@ -28,21 +32,35 @@ Value time_to_value(const void* memory) {
 
 std::string_view scalar_name(Form form) {
     switch (form) {
-        case Form::Bool: return "bool";
+        case Form::Bool:
+            return "bool";
         case Form::Int32:
-        case Form::Enum: return "int32";
-        case Form::Int64: return "int64";
-        case Form::Uint32: return "uint32";
-        case Form::Uint64: return "uint64";
-        case Form::Double: return "float64";
-        case Form::String: return "string";
-        case Form::Bytes: return "[]uint8";
-        case Form::Quantity: return "resource.Quantity";
-        case Form::IntOrString: return "intstr.IntOrString";
-        case Form::Time: return "v1.Time";
-        case Form::MicroTime: return "v1.MicroTime";
-        case Form::Duration: return "v1.Duration";
-        default: return "runtime.RawExtension";
+        case Form::Enum:
+            return "int32";
+        case Form::Int64:
+            return "int64";
+        case Form::Uint32:
+            return "uint32";
+        case Form::Uint64:
+            return "uint64";
+        case Form::Double:
+            return "float64";
+        case Form::String:
+            return "string";
+        case Form::Bytes:
+            return "[]uint8";
+        case Form::Quantity:
+            return "resource.Quantity";
+        case Form::IntOrString:
+            return "intstr.IntOrString";
+        case Form::Time:
+            return "v1.Time";
+        case Form::MicroTime:
+            return "v1.MicroTime";
+        case Form::Duration:
+            return "v1.Duration";
+        default:
+            return "runtime.RawExtension";
     }
 }
 
@@ -63,37 +81,53 @@ std::string go_type(const Field& field, bool element) {
 
 Error type_error(const Value& found, std::string_view owner, std::string_view path, const Field& field, bool element) {
     std::string what = found.type_name();
-    const bool wants_number = field.form == Form::Int32 || field.form == Form::Int64 || field.form == Form::Uint32 || field.form == Form::Uint64;
+    const bool wants_number =
+        field.form == Form::Int32 || field.form == Form::Int64 || field.form == Form::Uint32 || field.form == Form::Uint64;
     if (found.is_number() && wants_number && (element || field.is_single())) what += " " + to_json(found);
     const std::string type = go_type(field, element);
     if (owner.empty()) return Error(Reason::BadRequest, fmt::format("json: cannot unmarshal {} into Go value of type {}", what, type));
-    return Error(Reason::BadRequest, fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", what, owner, path, type));
+    return Error(Reason::BadRequest,
+                 fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}", what, owner, path, type));
 }
 
 Value scalar_to_value(Form form, const void* memory) {
     switch (form) {
-        case Form::Bool: return load<bool>(memory);
+        case Form::Bool:
+            return load<bool>(memory);
         case Form::Int32:
-        case Form::Enum: return load<std::int32_t>(memory);
-        case Form::Int64: return load<std::int64_t>(memory);
-        case Form::Uint32: return load<std::uint32_t>(memory);
-        case Form::Uint64: return static_cast<std::int64_t>(load<std::uint64_t>(memory));
-        case Form::Double: return load<double>(memory);
-        case Form::String: return as<std::string>(memory);
-        case Form::Bytes: return encode_base64(as<std::string>(memory));
-        case Form::Quantity: return as<Quantity>(memory).to_string();
+        case Form::Enum:
+            return load<std::int32_t>(memory);
+        case Form::Int64:
+            return load<std::int64_t>(memory);
+        case Form::Uint32:
+            return load<std::uint32_t>(memory);
+        case Form::Uint64:
+            return static_cast<std::int64_t>(load<std::uint64_t>(memory));
+        case Form::Double:
+            return load<double>(memory);
+        case Form::String:
+            return as<std::string>(memory);
+        case Form::Bytes:
+            return encode_base64(as<std::string>(memory));
+        case Form::Quantity:
+            return as<Quantity>(memory).to_string();
         case Form::IntOrString: {
             const auto& value = as<IntOrString>(memory);
             return value.is_string() ? Value(value.as_string()) : Value(value.as_int());
         }
-        case Form::Time: return time_to_value<Timestamp>(memory);
-        case Form::MicroTime: return time_to_value<MicroTimestamp>(memory);
-        case Form::Duration: return format_duration(as<std::chrono::nanoseconds>(memory));
+        case Form::Time:
+            return time_to_value<Timestamp>(memory);
+        case Form::MicroTime:
+            return time_to_value<MicroTimestamp>(memory);
+        case Form::Duration:
+            return format_duration(as<std::chrono::nanoseconds>(memory));
         case Form::Raw:
         case Form::Json:
-        case Form::FieldsV1: return as<Value>(memory);
+        case Form::FieldsV1:
+            return as<Value>(memory);
         case Form::Struct:
-        case Form::Nested: break;
+        case Form::Nested:
+            break;
     }
     CHECK(!"a struct is no scalar");
     return {};
@@ -118,10 +152,14 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
             store<bool>(memory, value.as_bool());
             return {};
         case Form::Int32:
-        case Form::Enum: return integer(std::int32_t());
-        case Form::Int64: return integer(std::int64_t());
-        case Form::Uint32: return integer(std::uint32_t());
-        case Form::Uint64: return integer(std::uint64_t());
+        case Form::Enum:
+            return integer(std::int32_t());
+        case Form::Int64:
+            return integer(std::int64_t());
+        case Form::Uint32:
+            return integer(std::uint32_t());
+        case Form::Uint64:
+            return integer(std::uint64_t());
         case Form::Double:
             if (!value.is_number()) return mismatch();
             store<double>(memory, value.as_double());
@@ -174,9 +212,12 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
         }
         case Form::Raw:
         case Form::Json:
-        case Form::FieldsV1: as<Value>(memory) = value; return {};
+        case Form::FieldsV1:
+            as<Value>(memory) = value;
+            return {};
         case Form::Struct:
-        case Form::Nested: break;
+        case Form::Nested:
+            break;
     }
     CHECK(!"a struct is no scalar");
     return {};
@@ -184,32 +225,44 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
 
 bool scalar_is_zero(Form form, const void* memory) {
     switch (form) {
-        case Form::Bool: return !load<bool>(memory);
+        case Form::Bool:
+            return !load<bool>(memory);
         case Form::Int32:
         case Form::Uint32:
-        case Form::Enum: return load<std::int32_t>(memory) == 0;
+        case Form::Enum:
+            return load<std::int32_t>(memory) == 0;
         case Form::Int64:
-        case Form::Uint64: return load<std::int64_t>(memory) == 0;
-        case Form::Double: return load<double>(memory) == 0;
+        case Form::Uint64:
+            return load<std::int64_t>(memory) == 0;
+        case Form::Double:
+            return load<double>(memory) == 0;
         case Form::String:
-        case Form::Bytes: return as<std::string>(memory).empty();
-        case Form::Quantity: return as<Quantity>(memory).is_zero();
-        case Form::IntOrString: return as<IntOrString>(memory).is_zero();
-        case Form::Time: return as<Timestamp>(memory).is_zero();
-        case Form::MicroTime: return as<MicroTimestamp>(memory).is_zero();
-        case Form::Duration: return as<std::chrono::nanoseconds>(memory).count() == 0;
+        case Form::Bytes:
+            return as<std::string>(memory).empty();
+        case Form::Quantity:
+            return as<Quantity>(memory).is_zero();
+        case Form::IntOrString:
+            return as<IntOrString>(memory).is_zero();
+        case Form::Time:
+            return as<Timestamp>(memory).is_zero();
+        case Form::MicroTime:
+            return as<MicroTimestamp>(memory).is_zero();
+        case Form::Duration:
+            return as<std::chrono::nanoseconds>(memory).count() == 0;
         case Form::Raw:
         case Form::Json:
-        case Form::FieldsV1: return as<Value>(memory).is_null();
+        case Form::FieldsV1:
+            return as<Value>(memory).is_null();
         case Form::Struct:
-        case Form::Nested: return false;
+        case Form::Nested:
+            return false;
     }
     return false;
 }
 
 bool scalar_is_empty(Form form, const void* memory) {
-    const bool go_struct = form == Form::Quantity || form == Form::IntOrString || form == Form::Time || form == Form::MicroTime ||
-                           form == Form::Duration;
+    const bool go_struct =
+        form == Form::Quantity || form == Form::IntOrString || form == Form::Time || form == Form::MicroTime || form == Form::Duration;
     return !go_struct && scalar_is_zero(form, memory);
 }
 

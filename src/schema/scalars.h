@@ -11,7 +11,8 @@ namespace porthole::schema {
 /// One value of a scalar field in JSON's shape. Requires: not Struct, not Nested.
 Value scalar_to_value(Form form, const void* memory);
 /// The way back; `owner`, `path` and `field` are for the message. Requires: `value` is not null unless the form is opaque.
-Result<void> scalar_from_value(Form form, void* memory, const Value& value, std::string_view owner, std::string_view path, const Field& field);
+Result<void> scalar_from_value(Form form, void* memory, const Value& value, std::string_view owner, std::string_view path,
+                               const Field& field);
 /// Whether Go's `omitempty` leaves it out: structs such as Time and Quantity are never left out.
 bool scalar_is_empty(Form form, const void* memory);
 bool scalar_is_zero(Form form, const void* memory);

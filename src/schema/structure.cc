@@ -17,24 +17,32 @@ std::string_view openapi_type(const Field& field, bool element) {
     if (!element && field.is_list()) return "array";
     if (!element && field.is_map()) return "object";
     switch (field.form) {
-        case Form::Bool: return "boolean";
+        case Form::Bool:
+            return "boolean";
         case Form::Int32:
         case Form::Int64:
         case Form::Uint32:
         case Form::Uint64:
-        case Form::Enum: return "integer";
-        case Form::Double: return "number";
+        case Form::Enum:
+            return "integer";
+        case Form::Double:
+            return "number";
         case Form::Struct:
         case Form::Raw:
-        case Form::FieldsV1: return "object";
-        case Form::Nested: return openapi_type(*field.element, false);
-        default: return "string";
+        case Form::FieldsV1:
+            return "object";
+        case Form::Nested:
+            return openapi_type(*field.element, false);
+        default:
+            return "string";
     }
 }
 
 bool has_type(const Value& value, std::string_view type) {
     if (type == "boolean") return value.is_bool();
-    if (type == "integer") return value.is_int() || (value.is_double() && value.as_double() == static_cast<double>(static_cast<std::int64_t>(value.as_double())));
+    if (type == "integer")
+        return value.is_int() ||
+               (value.is_double() && value.as_double() == static_cast<double>(static_cast<std::int64_t>(value.as_double())));
     if (type == "number") return value.is_number();
     if (type == "array") return value.is_array();
     if (type == "object") return value.is_object();
@@ -165,7 +173,8 @@ private:
         if (value.is_number()) {
             const double number = value.as_double();
             if (limits.minimum && limits.maximum && (number < *limits.minimum || number > *limits.maximum)) {
-                return errors_.invalid(path.text(), value, fmt::format("must be between {} and {}, inclusive", plain(*limits.minimum), plain(*limits.maximum)));
+                return errors_.invalid(path.text(), value,
+                                       fmt::format("must be between {} and {}, inclusive", plain(*limits.minimum), plain(*limits.maximum)));
             }
             if (limits.minimum && number < *limits.minimum)
                 return errors_.invalid(path.text(), value, fmt::format("must be greater than or equal to {}", plain(*limits.minimum)));
@@ -179,7 +188,8 @@ private:
         const std::size_t length = characters(value.as_string());
         if (length > limits.max_length) return errors_.too_long_characters(path.text(), limits.max_length);
         if (length < limits.min_length) {
-            return errors_.invalid(path.text(), value, fmt::format("{} in body should be at least {} chars long", path.text(), limits.min_length));
+            return errors_.invalid(path.text(), value,
+                                   fmt::format("{} in body should be at least {} chars long", path.text(), limits.min_length));
         }
         if (!limits.pattern.empty() && !matches(value.as_string(), limits.pattern)) {
             errors_.invalid(path.text(), value, fmt::format("{} in body should match '{}'", path.text(), limits.pattern));

@@ -16,18 +16,25 @@ enum class Shape : std::uint8_t { Single, List, Map };
 
 /// What one value of a field is.
 enum class Form : std::uint8_t {
-    Bool, Int32, Int64, Uint32, Uint64, Double,
-    Enum,         ///< proto3 only: a number
+    Bool,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Double,
+    Enum,  ///< proto3 only: a number
     String,
-    Bytes,        ///< base64 in JSON and in trees, raw in structs
-    Quantity, IntOrString,
-    Time, MicroTime,
-    Duration,     ///< nanoseconds; text such as "1h30m" in JSON
-    Raw,          ///< RawExtension: any object
-    Json,         ///< any JSON value
-    FieldsV1,     ///< the field set of server-side apply, an object
-    Struct,       ///< `Field::type` says which
-    Nested,       ///< a list or map again, described by `Field::element`
+    Bytes,  ///< base64 in JSON and in trees, raw in structs
+    Quantity,
+    IntOrString,
+    Time,
+    MicroTime,
+    Duration,  ///< nanoseconds; text such as "1h30m" in JSON
+    Raw,       ///< RawExtension: any object
+    Json,      ///< any JSON value
+    FieldsV1,  ///< the field set of server-side apply, an object
+    Struct,    ///< `Field::type` says which
+    Nested,    ///< a list or map again, described by `Field::element`
 };
 /// Raw, Json and FieldsV1: a tree that the schema does not look into.
 constexpr bool is_opaque(Form form) { return form == Form::Raw || form == Form::Json || form == Form::FieldsV1; }
@@ -46,56 +53,56 @@ struct Enumeration {
 struct Limits {
     const double* minimum = nullptr;
     const double* maximum = nullptr;
-    std::uint32_t min_length = 0, max_length = UINT32_MAX;    ///< bytes or characters of a string
-    std::uint32_t min_items = 0, max_items = UINT32_MAX;      ///< of a list, or members of a map
-    std::string_view pattern;                                 ///< ECMA 262; "" for none
-    std::string_view format;                                  ///< OpenAPI's word, for example "int32"; "" for the form's own
+    std::uint32_t min_length = 0, max_length = UINT32_MAX;  ///< bytes or characters of a string
+    std::uint32_t min_items = 0, max_items = UINT32_MAX;    ///< of a list, or members of a map
+    std::string_view pattern;                               ///< ECMA 262; "" for none
+    std::string_view format;                                ///< OpenAPI's word, for example "int32"; "" for the form's own
 };
 
 /// The facts that few fields have, kept apart so that a Field stays small.
 struct FieldNotes {
     std::string_view description;
-    std::string_view default_json;                    ///< JSON text; "" for none
+    std::string_view default_json;  ///< JSON text; "" for none
     const Enumeration* enumeration = nullptr;
     const Limits* limits = nullptr;
-    std::span<const std::string_view> list_keys;      ///< of a ListType::Map
-    std::string_view merge_key;                       ///< of strategic merge patch
-    std::string_view gate;                            ///< the feature gate that upstream ties the field to
-    std::string_view type_name;                       ///< a named scalar or map, as "ResourceList"; "" where it has none
+    std::span<const std::string_view> list_keys;  ///< of a ListType::Map
+    std::string_view merge_key;                   ///< of strategic merge patch
+    std::string_view gate;                        ///< the feature gate that upstream ties the field to
+    std::string_view type_name;                   ///< a named scalar or map, as "ResourceList"; "" where it has none
 };
 
 /// One field of a Type.
 struct Field {
     enum Flag : std::uint32_t {
-        Required = 1 << 0,        ///< must be there in a valid object
-        OmitEmpty = 1 << 1,       ///< left out of JSON when zero or empty (but an empty struct is written)
-        OmitZero = 1 << 2,        ///< left out of JSON when zero, a struct too
-        Pointer = 1 << 3,         ///< set-to-zero differs from not-set
-        Immutable = 1 << 4,       ///< may not change after creation
+        Required = 1 << 0,   ///< must be there in a valid object
+        OmitEmpty = 1 << 1,  ///< left out of JSON when zero or empty (but an empty struct is written)
+        OmitZero = 1 << 2,   ///< left out of JSON when zero, a struct too
+        Pointer = 1 << 3,    ///< set-to-zero differs from not-set
+        Immutable = 1 << 4,  ///< may not change after creation
         Deprecated = 1 << 5,
-        PatchMerge = 1 << 6,      ///< strategic merge patch merges the list (by `merge_key`, or as a set)
-        PatchRetainKeys = 1 << 7, ///< strategic merge patch drops members that the patch does not name
-        AtomicMap = 1 << 8,       ///< server-side apply owns the map or struct as a whole
-        Inlined = 1 << 9,         ///< comes from an inlined struct: its protobuf number counts inside that struct's message
-        WrappedList = 1 << 10,    ///< protobuf wraps the list into a message {repeated items = 1}
-        Nullable = 1 << 11,       ///< custom resources: null is a value
-        Secret = 1 << 12,         ///< never to be logged
-        Packed = 1 << 13,         ///< proto3 repeated scalars
-        PreserveUnknown = 1 << 14,///< custom resources: nothing below is pruned
-        MayBeEmpty = 1 << 15      ///< required, and yet nothing is a valid value
+        PatchMerge = 1 << 6,        ///< strategic merge patch merges the list (by `merge_key`, or as a set)
+        PatchRetainKeys = 1 << 7,   ///< strategic merge patch drops members that the patch does not name
+        AtomicMap = 1 << 8,         ///< server-side apply owns the map or struct as a whole
+        Inlined = 1 << 9,           ///< comes from an inlined struct: its protobuf number counts inside that struct's message
+        WrappedList = 1 << 10,      ///< protobuf wraps the list into a message {repeated items = 1}
+        Nullable = 1 << 11,         ///< custom resources: null is a value
+        Secret = 1 << 12,           ///< never to be logged
+        Packed = 1 << 13,           ///< proto3 repeated scalars
+        PreserveUnknown = 1 << 14,  ///< custom resources: nothing below is pruned
+        MayBeEmpty = 1 << 15        ///< required, and yet nothing is a valid value
     };
 
-    std::string_view name;             ///< JSON name
-    std::uint32_t number = 0;          ///< protobuf field number; 0 where protobuf does not carry it
+    std::string_view name;     ///< JSON name
+    std::uint32_t number = 0;  ///< protobuf field number; 0 where protobuf does not carry it
     std::uint32_t flags = 0;
     Shape shape = Shape::Single;
     Form form = Form::String;
     ListType list_type = ListType::Atomic;
-    std::uint32_t offset = 0;          ///< of the member in the struct
-    const Type* type = nullptr;        ///< Form::Struct
-    const Field* element = nullptr;    ///< Form::Nested
-    const Access* access = nullptr;    ///< how to reach into the member; nullptr for a plain one and in run-time types
-    const FieldNotes* notes = nullptr; ///< nullptr where there are none: use the functions below
+    std::uint32_t offset = 0;           ///< of the member in the struct
+    const Type* type = nullptr;         ///< Form::Struct
+    const Field* element = nullptr;     ///< Form::Nested
+    const Access* access = nullptr;     ///< how to reach into the member; nullptr for a plain one and in run-time types
+    const FieldNotes* notes = nullptr;  ///< nullptr where there are none: use the functions below
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
     bool is_list() const { return shape == Shape::List; }
@@ -128,27 +135,27 @@ struct InlinedType {
 /// A struct of the API: its fields in the order in which they are written.
 struct Type {
     enum Flag : std::uint32_t {
-        Atomic = 1 << 0,             ///< server-side apply owns it as a whole
-        PreserveUnknown = 1 << 1,    ///< custom resources: unknown members are kept
-        EmbeddedResource = 1 << 2,   ///< custom resources: carries apiVersion, kind and metadata
-        Union = 1 << 3,              ///< at most one of its fields is meant to be set
+        Atomic = 1 << 0,            ///< server-side apply owns it as a whole
+        PreserveUnknown = 1 << 1,   ///< custom resources: unknown members are kept
+        EmbeddedResource = 1 << 2,  ///< custom resources: carries apiVersion, kind and metadata
+        Union = 1 << 3,             ///< at most one of its fields is meant to be set
         Proto3 = 1 << 4,
-        Alternatives = 1 << 5,       ///< JSON shows the bare value of whichever field is set: a struct, a list or a bool
+        Alternatives = 1 << 5,  ///< JSON shows the bare value of whichever field is set: a struct, a list or a bool
     };
 
-    std::string_view name;                     ///< "PodSpec"
+    std::string_view name;  ///< "PodSpec"
     const Package* package = nullptr;
     std::string_view description;
     std::uint32_t flags = 0;
-    std::span<const Field> fields;             ///< JSON's view: inlined structs are flattened into it
-    std::span<const std::uint16_t> by_name;    ///< indices of `fields`, sorted by name
+    std::span<const Field> fields;           ///< JSON's view: inlined structs are flattened into it
+    std::span<const std::uint16_t> by_name;  ///< indices of `fields`, sorted by name
     std::span<const InlinedType> inlined;
-    void* (*create)() = nullptr;               ///< a new struct; nullptr in run-time types, which have none (see instance.h)
+    void* (*create)() = nullptr;  ///< a new struct; nullptr in run-time types, which have none (see instance.h)
     void (*destroy)(void*) = nullptr;
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
     const Field* find_field(std::string_view name) const;
-    std::string openapi_name() const;          ///< "io.k8s.api.core.v1.PodSpec"
+    std::string openapi_name() const;  ///< "io.k8s.api.core.v1.PodSpec"
 };
 
 enum class Stage : std::uint8_t { Stable, Beta, Alpha };
@@ -160,16 +167,16 @@ struct Lifecycle {
 };
 
 struct Subresource {
-    std::string_view name;                      ///< "scale"
-    std::string_view group, version, kind;      ///< of the body: autoscaling, v1, Scale
+    std::string_view name;                  ///< "scale"
+    std::string_view group, version, kind;  ///< of the body: autoscaling, v1, Scale
     std::span<const std::string_view> verbs;
 };
 
 /// A column of `kubectl get`.
 struct Column {
-    std::string_view name, type, format;        ///< type: string, integer, number, boolean or date; format "name" or ""
+    std::string_view name, type, format;  ///< type: string, integer, number, boolean or date; format "name" or ""
     std::string_view description;
-    bool wide = false;                          ///< only with `-o wide` (priority 1)
+    bool wide = false;  ///< only with `-o wide` (priority 1)
     /// What the cell shows: a path ".spec.replicas", with "| text" what stands for nothing; or the name of a function
     /// of the printer with its paths, "age(.metadata.creationTimestamp)".
     std::string_view cell;
@@ -179,9 +186,9 @@ struct Column {
 struct Kind {
     enum Flag : std::uint32_t {
         Namespaced = 1 << 0,
-        Resource = 1 << 1,       ///< served under `plural`; others are lists, options and replies
-        List = 1 << 2,           ///< has `items`
-        HasStatus = 1 << 3,      ///< has the subresource status
+        Resource = 1 << 1,   ///< served under `plural`; others are lists, options and replies
+        List = 1 << 2,       ///< has `items`
+        HasStatus = 1 << 3,  ///< has the subresource status
     };
 
     std::string_view group, version, kind, list_kind;
@@ -197,13 +204,15 @@ struct Kind {
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
     bool namespaced() const { return is(Namespaced); }
-    std::string api_version() const;                  ///< "apps/v1", "v1"
+    std::string api_version() const;  ///< "apps/v1", "v1"
     const Subresource* find_subresource(std::string_view name) const;
     bool has_verb(std::string_view verb) const;
 };
 
 /// The table of a struct of the API.
 template <class T>
-const Type& type_of() { return T::schema_type(); }
+const Type& type_of() {
+    return T::schema_type();
+}
 
 }  // namespace porthole::schema

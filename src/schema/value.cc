@@ -144,9 +144,7 @@ const Value* Value::at_path(std::initializer_list<std::string_view> path) const 
     return here;
 }
 
-Value* Value::at_path(std::initializer_list<std::string_view> path) {
-    return const_cast<Value*>(std::as_const(*this).at_path(path));
-}
+Value* Value::at_path(std::initializer_list<std::string_view> path) { return const_cast<Value*>(std::as_const(*this).at_path(path)); }
 
 Value& Value::ensure_path(std::initializer_list<std::string_view> path) {
     Value* here = this;

@@ -40,7 +40,8 @@ TEST(Value, ReachesBelow) {
 }
 
 TEST(Json, RefusesWhatIsNoJson) {
-    for (const char* text : {"", "{", "[1,]", "{\"a\":1,}", "nul", "01", "\"\x01\"", "\"\\x\"", "{\"a\" 1}", "1 2", "\"\xff\"", "// x\n1", "NaN", "1e999"})
+    for (const char* text :
+         {"", "{", "[1,]", "{\"a\":1,}", "nul", "01", "\"\x01\"", "\"\\x\"", "{\"a\" 1}", "1 2", "\"\xff\"", "// x\n1", "NaN", "1e999"})
         EXPECT_FALSE(parse_json(text)) << text;
     EXPECT_FALSE(parse_json(std::string(1000, '[') + std::string(1000, ']')));
     EXPECT_TRUE(parse_json(std::string(500, '[') + std::string(500, ']')));
@@ -48,9 +49,21 @@ TEST(Json, RefusesWhatIsNoJson) {
 }
 
 TEST(Json, KeepsNumbersAndText) {
-    struct { const char* in; const char* out; } const rows[] = {
-        {"9223372036854775807", "9223372036854775807"}, {"-9223372036854775808", "-9223372036854775808"}, {"18446744073709551615", "18446744073709551616"},
-        {"1.5", "1.5"}, {"1e2", "100"}, {"1e30", "1e+30"}, {"0.1", "0.1"}, {"1e-999", "0"}, {"2075509572970253412112", "2.0755095729702534e+21"}, {R"("\u00e4\ud83d\udc0b\/\n")", "\"\xC3\xA4\xF0\x9F\x90\x8B/\\n\""}, {" [ ] ", "[]"},
+    struct {
+        const char* in;
+        const char* out;
+    } const rows[] = {
+        {"9223372036854775807", "9223372036854775807"},
+        {"-9223372036854775808", "-9223372036854775808"},
+        {"18446744073709551615", "18446744073709551616"},
+        {"1.5", "1.5"},
+        {"1e2", "100"},
+        {"1e30", "1e+30"},
+        {"0.1", "0.1"},
+        {"1e-999", "0"},
+        {"2075509572970253412112", "2.0755095729702534e+21"},
+        {R"("\u00e4\ud83d\udc0b\/\n")", "\"\xC3\xA4\xF0\x9F\x90\x8B/\\n\""},
+        {" [ ] ", "[]"},
     };
     for (const auto& row : rows) {
         const auto value = parse_json(row.in);

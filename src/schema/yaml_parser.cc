@@ -98,7 +98,8 @@ private:
         if (depth > limits_.depth) return yaml_error("exceeded max depth");
         TRY_VOID(count(1));
         switch (event_.type()) {
-            case YAML_ALIAS_EVENT: return alias();
+            case YAML_ALIAS_EVENT:
+                return alias();
             case YAML_SCALAR_EVENT: {
                 const std::string anchor(view(event_->data.scalar.anchor));
                 TRY(Value value, scalar());
@@ -116,7 +117,8 @@ private:
                 TRY(Value value, mapping(depth));
                 return anchored(anchor, std::move(value), nodes_ - before + 1);
             }
-            default: return yaml_error("unexpected event");
+            default:
+                return yaml_error("unexpected event");
         }
     }
 
@@ -146,9 +148,9 @@ private:
         const bool plain = data.style == YAML_PLAIN_SCALAR_STYLE;
         if (!plain && tag.empty()) return Value(text);
         Value value = resolve_yaml_scalar(text);
-        const bool wanted = tag.empty() || tag == "!" || !tag.starts_with("tag:yaml.org,2002:") || (tag == YAML_NULL_TAG && value.is_null()) ||
-                            (tag == YAML_BOOL_TAG && value.is_bool()) || (tag == YAML_INT_TAG && value.is_int()) ||
-                            (tag == YAML_FLOAT_TAG && value.is_number());
+        const bool wanted = tag.empty() || tag == "!" || !tag.starts_with("tag:yaml.org,2002:") ||
+                            (tag == YAML_NULL_TAG && value.is_null()) || (tag == YAML_BOOL_TAG && value.is_bool()) ||
+                            (tag == YAML_INT_TAG && value.is_int()) || (tag == YAML_FLOAT_TAG && value.is_number());
         if (!wanted) return yaml_error(fmt::format("cannot decode `{}` as a !!{}", text, tag.substr(tag.rfind(':') + 1)));
         return value;
     }

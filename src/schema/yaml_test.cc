@@ -14,14 +14,35 @@ std::string json_of(std::string_view yaml) {
 }
 
 TEST(Yaml, ReadsScalarsAsKubernetesDoes) {
-    struct { const char* yaml; const char* json; } const rows[] = {
-        {"a: yes", R"({"a":true})"},       {"a: 'yes'", R"({"a":"yes"})"},       {"a: off", R"({"a":false})"},       {"a: \"1\"", R"({"a":"1"})"},
-        {"a: 0755", R"({"a":493})"},       {"a: 0x1F", R"({"a":31})"},           {"a: 1_000", R"({"a":1000})"},      {"a: 1e3", R"({"a":1000})"},
-        {"a: 1.5", R"({"a":1.5})"},        {"a: 089", R"({"a":89})"},            {"a: ~", R"({"a":null})"},          {"a:", R"({"a":null})"},
-        {"a: 1.2.3", R"({"a":"1.2.3"})"},  {"a: 100m", R"({"a":"100m"})"},       {"a: -5", R"({"a":-5})"},           {"a: 12:30", R"({"a":"12:30"})"},
-        {"a: 2024-01-02T03:04:05Z", R"({"a":"2024-01-02T03:04:05Z"})"},          {"8080: x", R"({"8080":"x"})"},     {"true: x", R"({"true":"x"})"},
-        {"a: !!str 5", R"({"a":"5"})"},    {"a: !!binary aGk=", R"({"a":"hi"})"}, {"a: <none>", R"({"a":"<none>"})"}, {"a: \"x\\ty\"", R"({"a":"x\ty"})"},
-        {"a: |\n  l1\n  l2\n", R"({"a":"l1\nl2\n"})"},                           {"a: >-\n  l1\n  l2\n", R"({"a":"l1 l2"})"},
+    struct {
+        const char* yaml;
+        const char* json;
+    } const rows[] = {
+        {"a: yes", R"({"a":true})"},
+        {"a: 'yes'", R"({"a":"yes"})"},
+        {"a: off", R"({"a":false})"},
+        {"a: \"1\"", R"({"a":"1"})"},
+        {"a: 0755", R"({"a":493})"},
+        {"a: 0x1F", R"({"a":31})"},
+        {"a: 1_000", R"({"a":1000})"},
+        {"a: 1e3", R"({"a":1000})"},
+        {"a: 1.5", R"({"a":1.5})"},
+        {"a: 089", R"({"a":89})"},
+        {"a: ~", R"({"a":null})"},
+        {"a:", R"({"a":null})"},
+        {"a: 1.2.3", R"({"a":"1.2.3"})"},
+        {"a: 100m", R"({"a":"100m"})"},
+        {"a: -5", R"({"a":-5})"},
+        {"a: 12:30", R"({"a":"12:30"})"},
+        {"a: 2024-01-02T03:04:05Z", R"({"a":"2024-01-02T03:04:05Z"})"},
+        {"8080: x", R"({"8080":"x"})"},
+        {"true: x", R"({"true":"x"})"},
+        {"a: !!str 5", R"({"a":"5"})"},
+        {"a: !!binary aGk=", R"({"a":"hi"})"},
+        {"a: <none>", R"({"a":"<none>"})"},
+        {"a: \"x\\ty\"", R"({"a":"x\ty"})"},
+        {"a: |\n  l1\n  l2\n", R"({"a":"l1\nl2\n"})"},
+        {"a: >-\n  l1\n  l2\n", R"({"a":"l1 l2"})"},
     };
     for (const auto& row : rows) EXPECT_EQ(json_of(row.yaml), row.json) << row.yaml;
 }
@@ -65,7 +86,8 @@ TEST(Yaml, ReadsSeveralDocumentsAndSkipsEmptyOnes) {
 }
 
 TEST(Yaml, WritesWhatItReadsBack) {
-    const Value value = *parse_json(R"({"a":"yes","b":"0755","c":["x",{"d":1,"e":[]},[1,2]],"f":{},"g":"l1\nl2\n","h":"no end\nhere","i":"a: b","j":"- x",
+    const Value value =
+        *parse_json(R"({"a":"yes","b":"0755","c":["x",{"d":1,"e":[]},[1,2]],"f":{},"g":"l1\nl2\n","h":"no end\nhere","i":"a: b","j":"- x",
         "k":"","l":null,"m":1.5,"n":"2024-01-02T03:04:05Z","o":"#x","p":"tab\there","q":"~","r":"1e3","s":"l1\n\n","t":" lead\nx","u":"100m","v":"true",
         "w":"=","x":"12:30","y":"\u00e4","z":"%a","nested":{"list":[{"name":"c","args":["-v","--x=1"]}],"text":"a\nb"}})");
     const std::string text = to_yaml(value);

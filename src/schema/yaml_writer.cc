@@ -13,9 +13,11 @@ bool is_plain(std::string_view text) {
     if (text.back() == ' ' || text.back() == ':') return false;
     if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos) return false;
     // Looks of a time or a number may mean more to other readers than to ours.
-    const bool wordy = std::any_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80); });
+    const bool wordy =
+        std::any_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80); });
     const bool control = std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-    return !control && (wordy || !(text[0] >= '0' && text[0] <= '9')) && text[0] != '+' && !(text[0] >= '0' && text[0] <= '9' && text.find(':') != std::string_view::npos);
+    return !control && (wordy || !(text[0] >= '0' && text[0] <= '9')) && text[0] != '+' &&
+           !(text[0] >= '0' && text[0] <= '9' && text.find(':') != std::string_view::npos);
 }
 
 /// Several lines that a literal block (`|`) can carry unchanged.
@@ -28,8 +30,10 @@ bool is_block(std::string_view text) {
 class YamlWriter {
 public:
     std::string write(const Value& value) {
-        if (is_container(value)) block(value, 0, false);
-        else scalar(value, 0);
+        if (is_container(value))
+            block(value, 0, false);
+        else
+            scalar(value, 0);
         if (out_.empty() || out_.back() != '\n') out_ += '\n';
         return std::move(out_);
     }
@@ -96,8 +100,10 @@ private:
     }
 
     void text(const std::string& value, int) {
-        if (is_plain(value)) out_ += value;
-        else append_json_string(value, out_);  // JSON's strings are YAML's
+        if (is_plain(value))
+            out_ += value;
+        else
+            append_json_string(value, out_);  // JSON's strings are YAML's
     }
 
     std::string out_;

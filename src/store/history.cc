@@ -42,13 +42,11 @@ std::size_t extra_bytes(const Event& event) {
 }  // namespace
 
 Error expired_error(Revision wanted, Revision compacted) {
-    return Error(Reason::Expired,
-                 "too old resource version: " + to_string(wanted) + " (" + to_string(compacted) + ")");
+    return Error(Reason::Expired, "too old resource version: " + to_string(wanted) + " (" + to_string(compacted) + ")");
 }
 
 Error too_large_error(Revision wanted, Revision current) {
-    return Error(Reason::Timeout,
-                 "Too large resource version: " + to_string(wanted) + ", current: " + to_string(current));
+    return Error(Reason::Timeout, "Too large resource version: " + to_string(wanted) + ", current: " + to_string(current));
 }
 
 void History::begin_load(std::vector<Row> rows, Revision compacted, std::vector<Row>& superseded) {

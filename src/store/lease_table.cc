@@ -78,9 +78,7 @@ void LeaseTable::postpone(LeaseId lease, Duration delay) {
     if (found != leases_.end()) set_deadline(lease, found->second, clock_.now() + delay);
 }
 
-MonotonicTime LeaseTable::next_deadline() const {
-    return deadlines_.empty() ? MonotonicTime::max() : deadlines_.begin()->first;
-}
+MonotonicTime LeaseTable::next_deadline() const { return deadlines_.empty() ? MonotonicTime::max() : deadlines_.begin()->first; }
 
 std::vector<LeaseId> LeaseTable::due() const {
     std::vector<LeaseId> due;

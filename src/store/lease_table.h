@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "store/record.h"
 #include "runtime/event_loop.h"
+#include "store/record.h"
 
 namespace porthole::store {
 

@@ -36,8 +36,15 @@ using PendingPtr = std::shared_ptr<Pending>;
 
 struct Store::Impl {
     Impl(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options)
-        : loop(seams.loop), pool(seams.pool), log(std::move(seams.log)), engine(std::move(engine)), options(options),
-          history(std::move(attributes_of)), hub(history, WatcherQueue), leases(seams.loop), scope(seams.loop) {}
+        : loop(seams.loop),
+          pool(seams.pool),
+          log(std::move(seams.log)),
+          engine(std::move(engine)),
+          options(options),
+          history(std::move(attributes_of)),
+          hub(history, WatcherQueue),
+          leases(seams.loop),
+          scope(seams.loop) {}
 
     Result<void> load();
     void start();
@@ -78,7 +85,7 @@ struct Store::Impl {
     bool write_failed = false;
     bool checkpointing = false;
 
-    std::vector<Row> superseded;  // rows that the engine may forget
+    std::vector<Row> superseded;                           // rows that the engine may forget
     std::deque<std::pair<MonotonicTime, Revision>> marks;  // when which revision was current
     porthole::Event history_full;
 
@@ -100,8 +107,7 @@ struct Store::Impl {
 
 // Start
 
-Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of,
-                                           Options options) {
+Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options) {
     auto impl = std::make_unique<Impl>(std::move(seams), std::move(engine), std::move(attributes_of), options);
     TRY_VOID(impl->load());
     impl->start();
@@ -201,8 +207,7 @@ void Store::Impl::publish(WriteGroup& group, const std::vector<PendingPtr>& memb
     }
     revision_waiters.wake_all({});
     arm_lease_timer();
-    if (history.log_end() - history.log_begin() > options.keep_events ||
-        history.superseded_bytes() > options.keep_bytes) {
+    if (history.log_end() - history.log_begin() > options.keep_events || history.superseded_bytes() > options.keep_bytes) {
         history_full.set();
     }
 }
@@ -329,8 +334,7 @@ Task<> Store::Impl::revoke(LeaseId lease) {
         const bool last = transaction.operations.empty();
         if (last) transaction.operations.push_back(Delete{lease_key(lease)});
         const Result<Committed> committed = co_await commit(std::move(transaction));
-        const bool changed = !committed && (committed.error().reason == Reason::Conflict ||
-                                            committed.error().reason == Reason::NotFound);
+        const bool changed = !committed && (committed.error().reason == Reason::Conflict || committed.error().reason == Reason::NotFound);
         if (!committed && !changed) co_return committed.error();
         if (last) co_return {};
     }
@@ -366,9 +370,7 @@ Task<LeaseId> Store::Impl::grant_shared(Duration ttl) {
 Revision Store::revision() const { return impl_->history.revision(); }
 Revision Store::compacted() const { return impl_->history.compacted(); }
 RecordPtr Store::get(std::string_view key) const { return impl_->history.get(key); }
-Result<RecordPtr> Store::get_at(std::string_view key, Revision revision) const {
-    return impl_->history.get_at(key, revision);
-}
+Result<RecordPtr> Store::get_at(std::string_view key, Revision revision) const { return impl_->history.get_at(key, revision); }
 Result<Range> Store::range(const RangeRequest& request) const { return impl_->history.range(request); }
 std::size_t Store::count(std::string_view prefix) const { return impl_->history.count(prefix); }
 Task<Committed> Store::commit(Transaction transaction) { return impl_->commit(std::move(transaction)); }

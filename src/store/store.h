@@ -16,8 +16,8 @@ struct RangeRequest {
     std::string prefix;  ///< every key that starts with it
     /// Where to go on: the first key that may be returned; "" from the beginning. A page's `next_key`.
     std::string start_key;
-    std::size_t limit = 0;                             ///< records in the answer; 0 for all
-    Revision revision;                                 ///< as of then; 0 for now
+    std::size_t limit = 0;                            ///< records in the answer; 0 for all
+    Revision revision;                                ///< as of then; 0 for now
     std::function<bool(const Record&)> matches = {};  ///< if set, only these are returned and counted for `limit`
 };
 
@@ -47,8 +47,7 @@ public:
     };
 
     /// Loads everything, on the calling thread. `attributes_of` may be empty.
-    static Result<std::unique_ptr<Store>> open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of,
-                                               Options options);
+    static Result<std::unique_ptr<Store>> open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options);
     ~Store();
 
     /// The newest revision readers can see.

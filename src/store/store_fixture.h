@@ -27,9 +27,7 @@ protected:
     }
 
     void open() {
-        const AttributesOf attributes_of = [](std::string_view, std::string_view value) {
-            return std::make_shared<TestAttributes>(value);
-        };
+        const AttributesOf attributes_of = [](std::string_view, std::string_view value) { return std::make_shared<TestAttributes>(value); };
         Store::Seams seams{loop_, pool_, Logger(make_null_sink(), "store")};
         auto opened = Store::open(std::move(seams), std::make_unique<MemoryEngine>(disk_), attributes_of, options_);
         ASSERT_TRUE(opened) << opened.error().message;

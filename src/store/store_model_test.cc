@@ -174,12 +174,24 @@ TEST_P(ModelTest, TheStoreIsItsModel) {
     for (int step = 0; step < 400 && !HasFatalFailure(); ++step) {
         SCOPED_TRACE("seed " + std::to_string(GetParam()) + " step " + std::to_string(step));
         switch (random_.below(12)) {
-            case 0: watch(); break;
-            case 1: if (!readers_.empty()) drain(readers_[random_.below(readers_.size())]); break;
-            case 2: loop_.advance(std::chrono::seconds(random_.below(90))); break;
-            case 3: if (random_.below(8) == 0) restart(random_.below(2) == 0); break;
-            case 4: if (random_.below(3) == 0) disk_.fail_next(MemoryDisk::Fault::Full, 1 + random_.below(2)); break;
-            default: write(); break;
+            case 0:
+                watch();
+                break;
+            case 1:
+                if (!readers_.empty()) drain(readers_[random_.below(readers_.size())]);
+                break;
+            case 2:
+                loop_.advance(std::chrono::seconds(random_.below(90)));
+                break;
+            case 3:
+                if (random_.below(8) == 0) restart(random_.below(2) == 0);
+                break;
+            case 4:
+                if (random_.below(3) == 0) disk_.fail_next(MemoryDisk::Fault::Full, 1 + random_.below(2));
+                break;
+            default:
+                write();
+                break;
         }
         read();
     }

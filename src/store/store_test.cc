@@ -133,8 +133,7 @@ TEST_F(StoreBasics, ReadsTheStateOfOldRevisions) {
 TEST_F(StoreBasics, WaitsForARevisionThatIsOnItsWay) {
     std::optional<bool> seen;
     TaskContext context(loop_);
-    start_task(store_->wait_for_revision(Revision(1), 3s), context,
-               [&](Result<void> result) { seen = result.has_value(); });
+    start_task(store_->wait_for_revision(Revision(1), 3s), context, [&](Result<void> result) { seen = result.has_value(); });
     loop_.advance(1s);
     EXPECT_FALSE(seen);
     ASSERT_TRUE(put("/a", "1"));

@@ -149,8 +149,6 @@ Watch::~Watch() {
 
 Task<std::vector<EventPtr>> Watch::next(std::size_t limit) { return WatchHub::take(watcher_, limit); }
 
-Revision Watch::revision() const {
-    return watcher_->hub ? watcher_->hub->delivered(*watcher_) : watcher_->delivered;
-}
+Revision Watch::revision() const { return watcher_->hub ? watcher_->hub->delivered(*watcher_) : watcher_->delivered; }
 
 }  // namespace porthole::store

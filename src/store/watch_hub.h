@@ -19,10 +19,10 @@ struct Watcher {
     WatchRequest request;
     WatchHub* hub = nullptr;  ///< null once the hub has closed
     WaitList<void> waiting;
-    std::deque<Queued> queue;      ///< live
+    std::deque<Queued> queue;  ///< live
     bool behind = true;
-    std::uint64_t cursor = 0;      ///< behind: the next event of the log to look at
-    Revision delivered;            ///< everything up to here has been taken, as far as known
+    std::uint64_t cursor = 0;  ///< behind: the next event of the log to look at
+    Revision delivered;        ///< everything up to here has been taken, as far as known
 };
 
 /// Fans committed events out to watchers, in revision order. Lives on the store's loop.

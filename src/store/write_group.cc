@@ -44,8 +44,8 @@ Result<bool> WriteGroup::check(const Guard& guard) const {
     if (holds || !state.visible) return holds;
     if (guard.kind == Guard::Kind::Absent) return Error(Reason::AlreadyExists, quoted(guard.key) + " already exists");
     if (!state.exists) return Error(Reason::NotFound, quoted(guard.key) + " not found");
-    return Error(Reason::Conflict, quoted(guard.key) + " was changed at revision " + to_string(state.modified) +
-                                       ", after revision " + to_string(guard.modified));
+    return Error(Reason::Conflict, quoted(guard.key) + " was changed at revision " + to_string(state.modified) + ", after revision " +
+                                       to_string(guard.modified));
 }
 
 Result<WriteGroup::Admission> WriteGroup::admit(Transaction& transaction) {

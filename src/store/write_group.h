@@ -26,8 +26,8 @@ public:
     /// Of the last transaction admitted: how many rows it has, and for each operation its row or NoRow.
     static constexpr std::size_t NoRow = SIZE_MAX;
     struct Member {
-        std::size_t commit = NoRow;           ///< index into commits(); NoRow when nothing changes
-        std::vector<std::size_t> rows;        ///< per operation: index into that commit's rows, or NoRow
+        std::size_t commit = NoRow;                                 ///< index into commits(); NoRow when nothing changes
+        std::vector<std::size_t> rows;                              ///< per operation: index into that commit's rows, or NoRow
         std::vector<std::shared_ptr<const Attributes>> attributes;  ///< per operation, as the caller gave them
     };
     std::vector<Member>& members() { return members_; }

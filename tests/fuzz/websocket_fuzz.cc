@@ -12,8 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto [ours, theirs] = make_memory_stream_pair();
     const char* protocol = Protocols[size > 0 ? data[0] & 1 : 0];
     {
-        const auto channels = ChannelSocket::start(
-            loop, WebSocket::over(loop, std::move(theirs), WebSocket::Role::Server, protocol), WebSocket::Role::Server);
+        const auto channels = ChannelSocket::start(loop, WebSocket::over(loop, std::move(theirs), WebSocket::Role::Server, protocol),
+                                                   WebSocket::Role::Server);
         const auto in = channels->channel(0, true), resize = channels->channel(4, true);
         channels->discard_others();
         scope.spawn(read_everything(*in));

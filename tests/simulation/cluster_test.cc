@@ -96,11 +96,20 @@ TEST_P(WholeCluster, ADeploymentEndsAsWantedAndNoAcknowledgedWriteIsLost) {
     for (int round = 0; round < Rounds; ++round) {
         cluster.loop().advance(std::chrono::milliseconds(1000 + cluster.random().below(15'000)));
         switch (cluster.random().below(5)) {
-            case 0: cluster.crash_server(); break;
-            case 1: cluster.restart_kubelet(static_cast<int>(cluster.random().below(Nodes))); break;
-            case 2: cluster.kill_some_container(); break;
-            case 3: replicas = 30 + static_cast<std::int32_t>(cluster.random().below(50)); break;
-            default: image = image == "app:1" ? "app:2" : "app:1";
+            case 0:
+                cluster.crash_server();
+                break;
+            case 1:
+                cluster.restart_kubelet(static_cast<int>(cluster.random().below(Nodes)));
+                break;
+            case 2:
+                cluster.kill_some_container();
+                break;
+            case 3:
+                replicas = 30 + static_cast<std::int32_t>(cluster.random().below(50));
+                break;
+            default:
+                image = image == "app:1" ? "app:2" : "app:1";
         }
         ASSERT_TRUE(sim::run(cluster.loop(), ensure_deployment(cluster, replicas, image)));
     }

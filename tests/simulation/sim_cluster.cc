@@ -51,8 +51,9 @@ struct SimCluster::Server {
                              .cluster_cidr = "10.244.0.0/16"};
         options.service_cidrs = {"10.96.0.0/16"};
         options.service_account_key_pem = cluster.account_key_;
-        api = must(apiserver::ApiServer::open({.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = quiet("apiserver")},
-                                              std::make_unique<store::MemoryEngine>(*cluster.disk_), std::move(options)));
+        api = must(
+            apiserver::ApiServer::open({.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = quiet("apiserver")},
+                                       std::make_unique<store::MemoryEngine>(*cluster.disk_), std::move(options)));
         must(sim::run(cluster.loop_, api->start()));
         own = api->transport(apiserver::loopback_user(), "components");
         outside = api->transport(apiserver::loopback_user(), "nodes");
@@ -63,7 +64,8 @@ struct SimCluster::Server {
         controllers = must(controllers::ControllerManager::create({cluster.loop_, *client, cluster.random_, quiet("controllers")},
                                                                   api->registry(), std::move(settings)));
         controllers->start();
-        informers = std::make_unique<client::Informers>(client::InformerContext{cluster.loop_, *client, cluster.random_, quiet("scheduler")});
+        informers =
+            std::make_unique<client::Informers>(client::InformerContext{cluster.loop_, *client, cluster.random_, quiet("scheduler")});
         events = std::make_unique<client::EventRecorder>(cluster.loop_, *client, quiet("scheduler"), "default-scheduler");
         scheduler = std::make_unique<scheduler::Scheduler>(
             scheduler::SchedulerContext{cluster.loop_, *client, *informers, *events, cluster.random_, quiet("scheduler")});

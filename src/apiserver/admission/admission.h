@@ -15,12 +15,12 @@ enum class AdmissionOperation { Create, Update, Delete, Connect };
 /// A write that is about to happen. References outlive the admission of one request.
 struct AdmissionAttributes {
     AdmissionOperation operation = AdmissionOperation::Create;
-    const schema::Kind& kind;          ///< of the resource that is addressed, in the version that is stored
-    std::string subresource;           ///< "" for the object itself
-    std::string namespace_, name;      ///< name is "" when it is still to be generated
+    const schema::Kind& kind;      ///< of the resource that is addressed, in the version that is stored
+    std::string subresource;       ///< "" for the object itself
+    std::string namespace_, name;  ///< name is "" when it is still to be generated
     const User& user;
     bool dry_run = false;
-    ApiObject* object = nullptr;       ///< what will be stored; null for Delete and Connect. For pods/binding and the like, their body
+    ApiObject* object = nullptr;            ///< what will be stored; null for Delete and Connect. For pods/binding and the like, their body
     const ApiObject* old_object = nullptr;  ///< what is stored; null for Create and Connect, and for a deletecollection
     std::vector<std::string>& warnings;     ///< sent to the client as Warning headers
     std::map<std::string, std::string>& audit_annotations;

@@ -34,9 +34,16 @@ protected:
                      const schema::Kind& kind, ApiObject* object, const ApiObject* old, std::string subresource = "") {
         std::vector<std::string> warnings;
         std::map<std::string, std::string> audit;
-        AdmissionAttributes attributes{.operation = operation, .kind = kind, .subresource = std::move(subresource),
-                                       .namespace_ = metadata.namespace_, .name = metadata.name, .user = user_, .object = object,
-                                       .old_object = old, .warnings = warnings, .audit_annotations = audit};
+        AdmissionAttributes attributes{.operation = operation,
+                                       .kind = kind,
+                                       .subresource = std::move(subresource),
+                                       .namespace_ = metadata.namespace_,
+                                       .name = metadata.name,
+                                       .user = user_,
+                                       .object = object,
+                                       .old_object = old,
+                                       .warnings = warnings,
+                                       .audit_annotations = audit};
         auto outcome = run(plugin.admit(attributes));
         if (outcome) outcome = run(plugin.validate(attributes));
         error_ = outcome ? Error() : outcome.error();

@@ -122,7 +122,8 @@ TEST_F(Admission, OnlyOnePriorityClassIsTheDefault) {
     PriorityClass second = first;
     second.metadata.name = "second";
     EXPECT_EQ(create(*plugin, second),
-              "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as default. Only one default can exist");
+              "priorityclasses.scheduling.k8s.io \"second\" is forbidden: PriorityClass first is already marked as default. Only one "
+              "default can exist");
     EXPECT_EQ(update(*plugin, first, first), "");
     Pod plain = pod();
     ASSERT_EQ(create(*plugin, plain), "");
@@ -133,7 +134,8 @@ TEST_F(Admission, OnlyOnePriorityClassIsTheDefault) {
 TEST_F(Admission, PodsOutliveTheLossOfTheirNodeByFiveMinutes) {
     auto plugin = default_toleration_seconds();
     Pod admitted = pod();
-    admitted.spec.tolerations = {{.key = "node.kubernetes.io/not-ready", .operator_ = "Exists", .effect = "NoExecute", .toleration_seconds = 5}};
+    admitted.spec.tolerations = {
+        {.key = "node.kubernetes.io/not-ready", .operator_ = "Exists", .effect = "NoExecute", .toleration_seconds = 5}};
     ASSERT_EQ(create(*plugin, admitted), "");
     ASSERT_EQ(admitted.spec.tolerations.size(), 2u);
     EXPECT_EQ(admitted.spec.tolerations[0].toleration_seconds, 5);
@@ -161,7 +163,8 @@ TEST_F(Admission, LimitRangesFillAndBoundContainers) {
     Pod greedy = pod();
     greedy.spec.containers[0].resources.limits = {{"cpu", amount("2")}};
     EXPECT_EQ(create(*plugin, greedy),
-              "pods \"web\" is forbidden: [maximum cpu usage per Container is 1, but limit is 2, maximum cpu usage per Container is 1, but request is 2]");
+              "pods \"web\" is forbidden: [maximum cpu usage per Container is 1, but limit is 2, maximum cpu usage per Container is 1, but "
+              "request is 2]");
 }
 
 TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {

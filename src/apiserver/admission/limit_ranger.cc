@@ -82,7 +82,7 @@ void add(Resources& sum, const Resources& more) {
 }
 
 /// A pod's total: the containers' sum, or the largest init container where that is more.
-Resources total(const PodSpec& spec, Resources ResourceRequirements::*what) {
+Resources total(const PodSpec& spec, Resources ResourceRequirements::* what) {
     Resources sum;
     for (const Container& container : spec.containers) add(sum, container.resources.*what);
     for (const Container& container : spec.init_containers) {
@@ -129,8 +129,7 @@ public:
 
 private:
     static bool is_new_pod(const AdmissionAttributes& attributes) {
-        return attributes.is("", "pods") && attributes.subresource.empty() &&
-               attributes.operation == AdmissionOperation::Create;
+        return attributes.is("", "pods") && attributes.subresource.empty() && attributes.operation == AdmissionOperation::Create;
     }
     static void check(const ApiObject& object, const LimitRangeItem& item, std::vector<std::string>& broken) {
         if (object.is<PersistentVolumeClaim>()) {

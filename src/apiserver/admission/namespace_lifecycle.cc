@@ -30,10 +30,10 @@ public:
         CO_TRY(const auto found, reader_.find<Namespace>("", attributes.namespace_));
         if (!found) co_return not_found(Namespace::kind(), attributes.namespace_);
         if (!found->metadata.deletion_timestamp) co_return {};
-        Error error = admission_forbidden(attributes, "unable to create new content in namespace " + attributes.namespace_ +
-                                                          " because it is being terminated");
-        error.details.causes.push_back({"NamespaceTerminating", "namespace " + attributes.namespace_ + " is being terminated",
-                                        "metadata.namespace"});
+        Error error = admission_forbidden(
+            attributes, "unable to create new content in namespace " + attributes.namespace_ + " because it is being terminated");
+        error.details.causes.push_back(
+            {"NamespaceTerminating", "namespace " + attributes.namespace_ + " is being terminated", "metadata.namespace"});
         co_return error;
     }
 

@@ -17,10 +17,16 @@ constexpr const char* Mirror = "kubernetes.io/config.mirror";
 
 /// Labels in Kubernetes' own domains that a kubelet may set on its node.
 bool is_kubelet_label(std::string_view key) {
-    constexpr std::array<std::string_view, 10> Names = {
-        "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"};
+    constexpr std::array<std::string_view, 10> Names = {"kubernetes.io/hostname",
+                                                        "kubernetes.io/os",
+                                                        "kubernetes.io/arch",
+                                                        "beta.kubernetes.io/os",
+                                                        "beta.kubernetes.io/arch",
+                                                        "beta.kubernetes.io/instance-type",
+                                                        "topology.kubernetes.io/zone",
+                                                        "topology.kubernetes.io/region",
+                                                        "failure-domain.beta.kubernetes.io/zone",
+                                                        "failure-domain.beta.kubernetes.io/region"};
     if (std::ranges::find(Names, key) != Names.end()) return true;
     const std::string_view domain = key.substr(0, key.find('/'));
     const auto within = [&](std::string_view suffix) {
@@ -104,12 +110,14 @@ private:
 
     static std::string new_mirror_pod(const std::string& node, const Pod& pod) {
         const std::string can_only = "node \"" + node + "\" can only create pods ";
-        if (!pod.metadata.annotations.contains(Mirror)) return "pod does not have \"" + std::string(Mirror) + "\" annotation, " + can_only + "that are mirror pods";
+        if (!pod.metadata.annotations.contains(Mirror))
+            return "pod does not have \"" + std::string(Mirror) + "\" annotation, " + can_only + "that are mirror pods";
         if (pod.spec.node_name != node) return can_only + "with spec.nodeName set to itself";
         const auto& owners = pod.metadata.owner_references;
         if (owners.size() > 1) return can_only + "with a single owner reference set to itself";
         for (const auto& owner : owners) {
-            if (owner.api_version != "v1" || owner.kind != "Node" || owner.name != node) return can_only + "with an owner reference set to itself";
+            if (owner.api_version != "v1" || owner.kind != "Node" || owner.name != node)
+                return can_only + "with an owner reference set to itself";
         }
         if (!pod.spec.service_account_name.empty()) return "node \"" + node + "\" can not create pods that reference a service account";
         for (const Volume& volume : pod.spec.volumes) {
@@ -133,7 +141,8 @@ private:
         }
         if (!attributes.old_object) return std::string();
         if (before.spec.taints != after.spec.taints) return "node \"" + node + "\" is not allowed to modify taints";
-        if (before.metadata.owner_references != after.metadata.owner_references) return "node \"" + node + "\" is not allowed to update ownerReferences";
+        if (before.metadata.owner_references != after.metadata.owner_references)
+            return "node \"" + node + "\" is not allowed to update ownerReferences";
         return std::string();
     }
 
@@ -145,7 +154,8 @@ private:
         }
         if (bound->uid.empty()) return "node requested token with a pod binding without a uid";
         TRY(const auto pod, reader_.find<Pod>(attributes.namespace_, bound->name));
-        if (!pod || pod->metadata.uid != bound->uid) return "the UID in the bound object reference (" + bound->uid + ") does not match the UID in record";
+        if (!pod || pod->metadata.uid != bound->uid)
+            return "the UID in the bound object reference (" + bound->uid + ") does not match the UID in record";
         return pod->spec.node_name == node ? std::string() : "node requested token bound to a pod scheduled on a different node";
     }
 

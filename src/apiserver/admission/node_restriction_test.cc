@@ -37,7 +37,11 @@ TEST_F(NodeRestrictionTest, LeavesOtherUsersAlone) {
 
 TEST_F(NodeRestrictionTest, ANodeMakesOnlyItsOwnMirrorPods) {
     EXPECT_EQ(create(*plugin_, mirror_pod()), "");
-    const struct { const char* name; void (*change)(Pod&); const char* refusal; } rows[] = {
+    const struct {
+        const char* name;
+        void (*change)(Pod&);
+        const char* refusal;
+    } rows[] = {
         {"no mirror", [](Pod& pod) { pod.metadata.annotations.clear(); },
          "pod does not have \"kubernetes.io/config.mirror\" annotation, node \"n1\" can only create pods that are mirror pods"},
         {"elsewhere", [](Pod& pod) { pod.spec.node_name = "n2"; }, "node \"n1\" can only create pods with spec.nodeName set to itself"},
@@ -81,12 +85,20 @@ TEST_F(NodeRestrictionTest, ANodeChangesOnlyItself) {
 }
 
 TEST_F(NodeRestrictionTest, ANodeSetsOnlyLabelsOfKubelets) {
-    const struct { const char* label; bool allowed; } rows[] = {
-        {"kubernetes.io/hostname", true},          {"topology.kubernetes.io/zone", true},
-        {"node.kubernetes.io/instance-type", true}, {"a.kubelet.kubernetes.io/b", true},
-        {"example.com/mine", true},                {"plain", true},
-        {"node-role.kubernetes.io/master", false}, {"node-restriction.kubernetes.io/x", false},
-        {"a.node-restriction.kubernetes.io/x", false}, {"k8s.io/x", false},
+    const struct {
+        const char* label;
+        bool allowed;
+    } rows[] = {
+        {"kubernetes.io/hostname", true},
+        {"topology.kubernetes.io/zone", true},
+        {"node.kubernetes.io/instance-type", true},
+        {"a.kubelet.kubernetes.io/b", true},
+        {"example.com/mine", true},
+        {"plain", true},
+        {"node-role.kubernetes.io/master", false},
+        {"node-restriction.kubernetes.io/x", false},
+        {"a.node-restriction.kubernetes.io/x", false},
+        {"k8s.io/x", false},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.label);
@@ -106,7 +118,8 @@ TEST_F(NodeRestrictionTest, ANodeAsksTokensForItsPods) {
     put(pod_on("n1"));
     const auto ask = [&](const std::string& uid) {
         TokenRequest request = named<TokenRequest>("a", "robot");
-        if (!uid.empty()) request.spec.bound_object_ref = BoundObjectReference{.kind = "Pod", .api_version = "v1", .name = "web", .uid = uid};
+        if (!uid.empty())
+            request.spec.bound_object_ref = BoundObjectReference{.kind = "Pod", .api_version = "v1", .name = "web", .uid = uid};
         ApiObject body = ApiObject::of(request);
         return pass(*plugin_, AdmissionOperation::Create, request.metadata, ServiceAccount::kind(), &body, nullptr, "token");
     };

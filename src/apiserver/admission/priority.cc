@@ -21,7 +21,8 @@ public:
         }
         const std::string class_name = attributes.object->view<Pod>().spec.priority_class_name;
         CO_TRY(const auto found, class_name.empty() ? default_class() : reader_.find<PriorityClass>("", class_name));
-        if (!class_name.empty() && !found) co_return admission_forbidden(attributes, "no PriorityClass with name " + class_name + " was found");
+        if (!class_name.empty() && !found)
+            co_return admission_forbidden(attributes, "no PriorityClass with name " + class_name + " was found");
 
         auto& spec = attributes.object->edit<Pod>().spec;
         const std::int32_t priority = found ? found->value : 0;
@@ -48,7 +49,8 @@ public:
         if (!wanted.global_default) co_return {};
         CO_TRY(const auto other, default_class());
         if (other && other->metadata.name != wanted.metadata.name) {
-            co_return admission_forbidden(attributes, "PriorityClass " + other->metadata.name + " is already marked as default. Only one default can exist");
+            co_return admission_forbidden(
+                attributes, "PriorityClass " + other->metadata.name + " is already marked as default. Only one default can exist");
         }
         co_return {};
     }

@@ -17,7 +17,8 @@ public:
         const ApiObject& object = *attributes.object;
         if (object.is<Role>()) co_return co_await check(attributes, "escalate", attributes.name, object.view<Role>().rules);
         if (object.is<ClusterRole>()) co_return co_await check(attributes, "escalate", attributes.name, object.view<ClusterRole>().rules);
-        const RoleRef& reference = object.is<RoleBinding>() ? object.view<RoleBinding>().role_ref : object.view<ClusterRoleBinding>().role_ref;
+        const RoleRef& reference =
+            object.is<RoleBinding>() ? object.view<RoleBinding>().role_ref : object.view<ClusterRoleBinding>().role_ref;
         co_return co_await check(attributes, "bind", reference.name, rbac_.rules_of(reference, attributes.namespace_));
     }
 

@@ -16,7 +16,8 @@ constexpr std::int64_t TokenSeconds = 3607;
 ProjectedVolumeSource token_sources() {
     ProjectedVolumeSource projected;
     projected.default_mode = 0644;
-    projected.sources.emplace_back().service_account_token = ServiceAccountTokenProjection{.expiration_seconds = TokenSeconds, .path = "token"};
+    projected.sources.emplace_back().service_account_token =
+        ServiceAccountTokenProjection{.expiration_seconds = TokenSeconds, .path = "token"};
     ConfigMapProjection roots;
     roots.name = "kube-root-ca.crt";
     roots.items = {{.key = "ca.crt", .path = "ca.crt"}};

@@ -18,7 +18,8 @@ public:
             co_return {};
         }
         auto& taints = attributes.object->edit<Node>().spec.taints;
-        const bool present = std::ranges::any_of(taints, [](const Taint& taint) { return taint.key == NotReady && taint.effect == "NoSchedule"; });
+        const bool present =
+            std::ranges::any_of(taints, [](const Taint& taint) { return taint.key == NotReady && taint.effect == "NoSchedule"; });
         if (!present) taints.push_back({.key = NotReady, .effect = "NoSchedule"});
         co_return {};
     }

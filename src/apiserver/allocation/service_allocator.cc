@@ -181,8 +181,9 @@ void ServiceAllocator::allocate_ports(Service& service, const Service* old, cons
             port = pick_port(chosen);
             if (port == 0) errors.internal(path, "failed to allocate a nodePort: range is full");
         } else if (port < settings_.first_node_port || port > settings_.last_node_port) {
-            errors.invalid(path, port, "provided port is not in the valid range. The range of valid ports is " +
-                                           std::to_string(settings_.first_node_port) + "-" + std::to_string(settings_.last_node_port));
+            errors.invalid(path, port,
+                           "provided port is not in the valid range. The range of valid ports is " +
+                               std::to_string(settings_.first_node_port) + "-" + std::to_string(settings_.last_node_port));
         } else if (!chosen.contains(port) && !before.ports.contains(port) && !is_free(port)) {
             errors.invalid(path, port, "provided port is already allocated");
         }
@@ -212,7 +213,8 @@ store::Put ServiceAllocator::address_record(const std::string& address, const Se
     object.metadata.generation = 1;
     object.metadata.creation_timestamp = service.metadata.creation_timestamp;
     object.metadata.labels = {{ManagedBy, Manager}, {"ipaddress.kubernetes.io/ip-family", family_of(address)}};
-    object.spec.parent_ref = {.group = "", .resource = "services", .namespace_ = service.metadata.namespace_, .name = service.metadata.name};
+    object.spec.parent_ref = {
+        .group = "", .resource = "services", .namespace_ = service.metadata.namespace_, .name = service.metadata.name};
     ApiObject::GappedJson json = ApiObject::of(std::move(object)).to_gapped_json();
     return {.key = address_key(address), .value = std::move(json.text), .revision_at = json.gap};
 }
@@ -237,7 +239,8 @@ Result<void> ServiceAllocator::amend(Service* service, const Service* old, Trans
     for (const std::int32_t port : after.ports) {
         if (before.ports.contains(port)) continue;
         draft.guards.push_back(store::Guard::absent(port_key(port)));
-        draft.operations.emplace_back(store::Put{.key = port_key(port), .value = service->metadata.namespace_ + "/" + service->metadata.name});
+        draft.operations.emplace_back(
+            store::Put{.key = port_key(port), .value = service->metadata.namespace_ + "/" + service->metadata.name});
     }
     for (const std::string& address : before.addresses)
         if (!after.addresses.contains(address)) draft.operations.emplace_back(store::Delete{address_key(address)});
@@ -259,7 +262,8 @@ Result<std::vector<store::Operation>> ServiceAllocator::repairs() const {
         }
         for (const std::int32_t port : taken.ports) {
             if (wanted.insert(port_key(port)).second && !store_->get(port_key(port)))
-                operations.emplace_back(store::Put{.key = port_key(port), .value = service.metadata.namespace_ + "/" + service.metadata.name});
+                operations.emplace_back(
+                    store::Put{.key = port_key(port), .value = service.metadata.namespace_ + "/" + service.metadata.name});
         }
     }
     TRY(const store::Range addresses, store_->range({.prefix = kind_prefix(IPAddress::kind())}));

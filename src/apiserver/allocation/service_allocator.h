@@ -27,7 +27,8 @@ public:
     void attach(const store::Store& store) { store_ = &store; }
 
     /// For KindRules::amend.
-    Result<void> amend(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft, FieldErrors& errors) const;
+    Result<void> amend(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft,
+                       FieldErrors& errors) const;
     /// Reservations that services lack, and those whose service has gone: what brings the records back in line with the services.
     Result<std::vector<store::Operation>> repairs() const;
 

@@ -42,7 +42,8 @@ Task<std::optional<User>> BootstrapTokenAuthenticator::authenticate(const net::H
     if (!valid) co_return Error(Reason::Unauthorized, "invalid bearer token");
     if (const std::string expiration = datum(*secret, "expiration"); !expiration.empty()) {
         const auto until = Timestamp::parse(expiration);
-        if (!until || until->to_system_time() <= clock_.wall_now()) co_return Error(Reason::Unauthorized, "the bootstrap token has expired");
+        if (!until || until->to_system_time() <= clock_.wall_now())
+            co_return Error(Reason::Unauthorized, "the bootstrap token has expired");
     }
     User user{.name = "system:bootstrap:" + id, .groups = {"system:bootstrappers"}};
     std::istringstream groups(datum(*secret, "auth-extra-groups"));

@@ -48,13 +48,16 @@ bool is_gone(const api::meta::v1::ObjectMeta& metadata, std::string_view uid, st
 
 }  // namespace
 
-Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, const std::string& account,
-                                                 TokenRequest request) const {
+Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, const std::string& account, TokenRequest request) const {
     auto& spec = request.spec;
     if (spec.audiences.empty()) spec.audiences = {settings_.api_audiences.front()};
     const std::int64_t wanted = spec.expiration_seconds.value_or(DefaultSeconds);
-    if (wanted < MinimumSeconds) return invalid_request("spec.expirationSeconds", "Invalid value: " + std::to_string(wanted) + ": may not specify a duration less than 10 minutes");
-    if (wanted > MaximumSeconds) return invalid_request("spec.expirationSeconds", "Invalid value: " + std::to_string(wanted) + ": may not specify a duration larger than 2^32 seconds");
+    if (wanted < MinimumSeconds)
+        return invalid_request("spec.expirationSeconds",
+                               "Invalid value: " + std::to_string(wanted) + ": may not specify a duration less than 10 minutes");
+    if (wanted > MaximumSeconds)
+        return invalid_request("spec.expirationSeconds",
+                               "Invalid value: " + std::to_string(wanted) + ": may not specify a duration larger than 2^32 seconds");
     TRY(const auto found, reader_.find<ServiceAccount>(namespace_, account));
     if (!found) return not_found(ServiceAccount::kind(), account);
 
@@ -97,7 +100,8 @@ Result<void> ServiceAccountTokens::check_bound(const BoundObjectReference& bound
         TRY_VOID(check_uid(pod->metadata));
         const std::string account = claims.at_path({"serviceaccount", "name"})->as_string();
         if (pod->spec.service_account_name != account) {
-            return Error(Reason::BadRequest, "cannot bind token for serviceaccount \"" + account + "\" to pod running with different serviceaccount name.");
+            return Error(Reason::BadRequest,
+                         "cannot bind token for serviceaccount \"" + account + "\" to pod running with different serviceaccount name.");
         }
         claims["pod"] = reference(bound.name, pod->metadata.uid);
         if (pod->spec.node_name.empty()) return {};
@@ -134,11 +138,15 @@ Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token,
     const auto head = schema::parse_json(*header);
     if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return std::optional<User>();
 
-    if (head->string_at({"alg"}) != key_.algorithm || head->string_at({"kid"}) != key_.id || !key_.verify(token.substr(0, last), *signature)) {
+    if (head->string_at({"alg"}) != key_.algorithm || head->string_at({"kid"}) != key_.id ||
+        !key_.verify(token.substr(0, last), *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
     const std::int64_t now = seconds_now(clock_);
-    const auto seconds = [&](const char* name) { const Value* found = claims->find(name); return found ? found->int_or(0) : 0; };
+    const auto seconds = [&](const char* name) {
+        const Value* found = claims->find(name);
+        return found ? found->int_or(0) : 0;
+    };
     if (now >= seconds("exp")) return unauthorized("service account token has expired");
     if (now + LeewaySeconds < seconds("nbf")) return unauthorized("service account token is not valid yet");
     const Value* aud = claims->find("aud");
@@ -157,7 +165,8 @@ Result<User> ServiceAccountTokens::user_of(const Value& claims) const {
     const std::string account(kubernetes->string_at({"serviceaccount", "name"}));
     const std::string uid(kubernetes->string_at({"serviceaccount", "uid"}));
     TRY(const auto found, reader_.find<ServiceAccount>(namespace_, account));
-    if (!found || is_gone(found->metadata, uid, seconds_now(clock_))) return unauthorized("service account " + namespace_ + "/" + account + " has been deleted");
+    if (!found || is_gone(found->metadata, uid, seconds_now(clock_)))
+        return unauthorized("service account " + namespace_ + "/" + account + " has been deleted");
     User user{.name = "system:serviceaccount:" + namespace_ + ":" + account,
               .uid = uid,
               .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_},
@@ -168,7 +177,9 @@ Result<User> ServiceAccountTokens::user_of(const Value& claims) const {
 
 Result<void> ServiceAccountTokens::check_alive(const Value& kubernetes, const std::string& namespace_, User& user) const {
     const std::int64_t now = seconds_now(clock_);
-    const auto bound = [&](const char* kind) { return std::pair(kubernetes.string_at({kind, "name"}), kubernetes.string_at({kind, "uid"})); };
+    const auto bound = [&](const char* kind) {
+        return std::pair(kubernetes.string_at({kind, "name"}), kubernetes.string_at({kind, "uid"}));
+    };
     if (const auto [name, uid] = bound("pod"); !name.empty()) {
         TRY(const auto pod, reader_.find<Pod>(namespace_, name));
         if (!pod || is_gone(pod->metadata, uid, now)) return unauthorized("the pod this token is bound to has been deleted");

@@ -132,7 +132,8 @@ TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {
     TokenRequest brief;
     brief.spec.expiration_seconds = 599;
     EXPECT_EQ(issue_error(brief),
-              "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes");
+              "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration "
+              "less than 10 minutes");
     EXPECT_EQ(issue_error({}, "nobody"), "serviceaccounts \"nobody\" not found");
     EXPECT_EQ(tokens_.issue("a", "robot", bound_to_pod("uid-other")).error().reason, Reason::Conflict);
     put(named<ServiceAccount>("a", "other", "uid-other"));
@@ -149,7 +150,12 @@ TEST_F(ServiceAccountTokensTest, PublishesItsKey) {
 }
 
 TEST(BearerToken, IsReadFromTheHeaderOrTheSubprotocol) {
-    const struct { const char* name; const char* header; const char* value; const char* token; } rows[] = {
+    const struct {
+        const char* name;
+        const char* header;
+        const char* value;
+        const char* token;
+    } rows[] = {
         {"header", "authorization", "Bearer abc", "abc"},
         {"any case, blanks", "authorization", "bEaReR   abc", "abc"},
         {"another scheme", "authorization", "Basic abc", ""},

@@ -65,7 +65,8 @@ Error forbidden(const AuthorizationAttributes& attributes, const std::string& re
         error.message = "forbidden: " + user + attributes.verb + " path " + quoted(attributes.path);
     } else {
         const std::string plain = attributes.group.empty() ? attributes.resource : attributes.resource + "." + attributes.group;
-        const std::string resource = attributes.subresource.empty() ? attributes.resource : attributes.resource + "/" + attributes.subresource;
+        const std::string resource =
+            attributes.subresource.empty() ? attributes.resource : attributes.resource + "/" + attributes.subresource;
         error.message = plain + (attributes.name.empty() ? "" : " " + quoted(attributes.name)) + " is forbidden: " + user +
                         attributes.verb + " resource " + quoted(resource) + " in API group " + quoted(attributes.group) +
                         (attributes.namespace_.empty() ? " at the cluster scope" : " in the namespace " + quoted(attributes.namespace_));

@@ -50,7 +50,8 @@ Task<User> impersonated(Authorizer& authorizer, const net::HttpRequest& request,
     wanted.uid = request.headers.get("impersonate-uid");
     for (const std::string_view group : request.headers.all("impersonate-group")) wanted.groups.emplace_back(group);
     for (const auto& [name, value] : request.headers.fields())
-        if (name.starts_with(ExtraPrefix)) wanted.extra[net::percent_decode(std::string_view(name).substr(ExtraPrefix.size()))].push_back(value);
+        if (name.starts_with(ExtraPrefix))
+            wanted.extra[net::percent_decode(std::string_view(name).substr(ExtraPrefix.size()))].push_back(value);
     if (wanted.name.empty()) {
         if (wanted.groups.empty() && wanted.uid.empty() && wanted.extra.empty()) co_return user;
         co_return Error(Reason::BadRequest, "requested impersonation of groups, a uid or extra values without impersonating a user");

@@ -43,7 +43,7 @@ std::optional<std::string> node_of(const User& user) {
 
 Task<Decision> NodeAuthorizer::authorize(const Attributes& attributes) {
     const auto node = node_of(attributes.user);
-    co_return node && attributes.is_resource ? decide(*node, attributes) : Decision::no_opinion();
+    co_return node&& attributes.is_resource ? decide(*node, attributes) : Decision::no_opinion();
 }
 
 Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attributes) const {
@@ -55,8 +55,10 @@ Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attri
         return graph_.reaches(node, "serviceaccounts", attributes.namespace_, attributes.name) ? Decision::allow() : no_relationship(node);
     }
     if (is(attributes, "coordination.k8s.io", "leases")) {
-        if (attributes.namespace_ != "kube-node-lease") return Decision::no_opinion("node '" + node + "' may use leases in kube-node-lease only");
-        if (attributes.verb != "create" && name_of(attributes) != node) return Decision::no_opinion("node '" + node + "' may use its own lease only");
+        if (attributes.namespace_ != "kube-node-lease")
+            return Decision::no_opinion("node '" + node + "' may use leases in kube-node-lease only");
+        if (attributes.verb != "create" && name_of(attributes) != node)
+            return Decision::no_opinion("node '" + node + "' may use its own lease only");
         return by_role(attributes);
     }
     if (is(attributes, "storage.k8s.io", "csinodes")) {

@@ -34,7 +34,13 @@ protected:
     static AuthorizationAttributes ask(const std::string& node, const std::string& verb, const std::string& resource,
                                        const std::string& namespace_, const std::string& name, const std::string& group = "") {
         return {.user = {.name = "system:node:" + node, .groups = {"system:nodes"}},
-                .verb = verb, .is_resource = true, .group = group, .version = "v1", .resource = resource, .namespace_ = namespace_, .name = name};
+                .verb = verb,
+                .is_resource = true,
+                .group = group,
+                .version = "v1",
+                .resource = resource,
+                .namespace_ = namespace_,
+                .name = name};
     }
     bool allows(const AuthorizationAttributes& attributes) { return run(authorizer_.authorize(attributes))->allowed(); }
 
@@ -48,8 +54,10 @@ protected:
 };
 
 TEST_F(NodeAuthorizerTest, ReadsOnlyWhatItsPodsReferTo) {
-    const struct { const char* resource; const char* name; } things[] = {
-        {"secrets", "tls"}, {"configmaps", "settings"}, {"persistentvolumeclaims", "data"}, {"serviceaccounts", "robot"}};
+    const struct {
+        const char* resource;
+        const char* name;
+    } things[] = {{"secrets", "tls"}, {"configmaps", "settings"}, {"persistentvolumeclaims", "data"}, {"serviceaccounts", "robot"}};
     for (const auto& thing : things) {
         SCOPED_TRACE(thing.resource);
         EXPECT_TRUE(allows(ask("n1", "get", thing.resource, "a", thing.name)));

@@ -103,15 +103,14 @@ std::vector<PolicyRule> RbacAuthorizer::rules_of(const RoleRef& reference, std::
 
 void RbacAuthorizer::visit_rules(const User& user, std::string_view namespace_, const RuleVisitor& visit) const {
     const auto visit_binding = [&](const auto& binding, const char* kind, std::string_view binding_namespace) {
-        const auto subject = std::ranges::find_if(
-            binding.subjects, [&](const Subject& one) { return subject_is(one, user, binding_namespace); });
+        const auto subject =
+            std::ranges::find_if(binding.subjects, [&](const Subject& one) { return subject_is(one, user, binding_namespace); });
         if (subject == binding.subjects.end()) return true;
         const auto* rules = find_rules(binding.role_ref, binding_namespace);
         if (!rules) return true;
         const auto why = [&] {
-            const std::string name = binding_namespace.empty()
-                                         ? binding.metadata.name
-                                         : binding.metadata.name + "/" + std::string(binding_namespace);
+            const std::string name =
+                binding_namespace.empty() ? binding.metadata.name : binding.metadata.name + "/" + std::string(binding_namespace);
             return "RBAC: allowed by " + std::string(kind) + " \"" + name + "\" of " + binding.role_ref.kind + " \"" +
                    binding.role_ref.name + "\" to " + describe(*subject);
         };
@@ -122,8 +121,8 @@ void RbacAuthorizer::visit_rules(const User& user, std::string_view namespace_, 
     }
     if (namespace_.empty()) return;
     const std::string prefix = std::string(namespace_) + "/";
-    for (auto next = objects_.role_bindings.lower_bound(prefix);
-         next != objects_.role_bindings.end() && next->first.starts_with(prefix); ++next) {
+    for (auto next = objects_.role_bindings.lower_bound(prefix); next != objects_.role_bindings.end() && next->first.starts_with(prefix);
+         ++next) {
         if (!visit_binding(*next->second, "RoleBinding", namespace_)) return;
     }
 }

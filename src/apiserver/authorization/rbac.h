@@ -30,8 +30,7 @@ public:
     std::vector<api::rbac::v1::PolicyRule> rules_of(const api::rbac::v1::RoleRef& reference, std::string_view namespace_) const;
 
 private:
-    const std::vector<api::rbac::v1::PolicyRule>* find_rules(const api::rbac::v1::RoleRef& reference,
-                                                             std::string_view namespace_) const;
+    const std::vector<api::rbac::v1::PolicyRule>* find_rules(const api::rbac::v1::RoleRef& reference, std::string_view namespace_) const;
     RbacObjects objects_;
 };
 

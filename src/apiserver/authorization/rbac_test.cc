@@ -38,8 +38,14 @@ struct Cluster {
     }
     Task<Decision> decide_task(User user, std::string verb, std::string resource, std::string namespace_, std::string subresource,
                                std::string group) {
-        const AuthorizationAttributes attributes{.user = user, .verb = verb, .is_resource = true, .group = group, .version = "v1",
-                                                 .resource = resource, .subresource = subresource, .namespace_ = namespace_};
+        const AuthorizationAttributes attributes{.user = user,
+                                                 .verb = verb,
+                                                 .is_resource = true,
+                                                 .group = group,
+                                                 .version = "v1",
+                                                 .resource = resource,
+                                                 .subresource = subresource,
+                                                 .namespace_ = namespace_};
         co_return co_await rbac.authorize(attributes);
     }
 };
@@ -71,7 +77,8 @@ TEST(Rbac, ARoleBindingGrantsAClusterRoleInItsNamespaceOnly) {
 
 TEST(Rbac, MatchesSubresourcesByStar) {
     const PolicyRule rule{.verbs = {"get"}, .api_groups = {"*"}, .resources = {"*/scale"}};
-    AuthorizationAttributes attributes{.verb = "get", .is_resource = true, .group = "apps", .resource = "deployments", .subresource = "scale"};
+    AuthorizationAttributes attributes{
+        .verb = "get", .is_resource = true, .group = "apps", .resource = "deployments", .subresource = "scale"};
     EXPECT_TRUE(rule_allows(rule, attributes));
     attributes.subresource = "status";
     EXPECT_FALSE(rule_allows(rule, attributes));

@@ -72,7 +72,8 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     EndpointSubset& subset = endpoints.subsets.emplace_back();
     subset.addresses.emplace_back().ip = options.advertise_address;
     subset.ports.push_back({.name = "https", .port = options.port, .protocol = "TCP"});
-    CO_CHECK(co_await ensure_like(client, endpoints, [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
+    CO_CHECK(co_await ensure_like(client, endpoints,
+                                  [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
 
     EndpointSlice slice;
     slice.metadata.name = "kubernetes";
@@ -125,7 +126,8 @@ Task<> config_maps(client::Client& client, BootstrapOptions options) {
     info.metadata.namespace_ = "kube-public";
     info.data["kubeconfig"] = "apiVersion: v1\nkind: Config\nclusters:\n- name: \"\"\n  cluster:\n    certificate-authority-data: " +
                               encode_base64(options.ca_pem) + "\n    server: https://" + options.advertise_address + ":" +
-                              std::to_string(options.port) + "\ncontexts:\n- name: \"\"\n  context:\n    cluster: \"\"\n    user: \"\"\n"
+                              std::to_string(options.port) +
+                              "\ncontexts:\n- name: \"\"\n  context:\n    cluster: \"\"\n    user: \"\"\n"
                               "current-context: \"\"\nusers: []\n";
     info.data["clusterDns"] = options.cluster_dns;
     info.data["clusterDomain"] = options.cluster_domain;

@@ -32,9 +32,12 @@ Result<Value> parse_body(RequestContext& context, const schema::Registry& regist
     TRY(const Encoding encoding, encoding_of_content_type(context.request.headers.get("content-type")));
     const std::string& body = context.request.body;
     switch (encoding) {
-        case Encoding::Json: return schema::parse_json(body, duplicates);
-        case Encoding::Yaml: return schema::parse_yaml(body, &duplicates);
-        case Encoding::Protobuf: return schema::has_envelope(body) ? schema::decode_enveloped(registry, body) : schema::parse_json(body, duplicates);
+        case Encoding::Json:
+            return schema::parse_json(body, duplicates);
+        case Encoding::Yaml:
+            return schema::parse_yaml(body, &duplicates);
+        case Encoding::Protobuf:
+            return schema::has_envelope(body) ? schema::decode_enveloped(registry, body) : schema::parse_json(body, duplicates);
     }
     return Value();
 }
@@ -48,7 +51,8 @@ Result<ApiObject> conform(const schema::Kind& kind, Value tree, FieldValidation 
     return ApiObject(kind, std::move(decoded.value));
 }
 
-Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind, FieldValidation validation) {
+Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
+                              FieldValidation validation) {
     std::vector<std::string> duplicates;
     TRY(Value tree, parse_body(context, registry, duplicates));
     TRY_VOID(settle_type(kind, tree));

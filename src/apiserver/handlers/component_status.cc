@@ -11,7 +11,8 @@ using api::core::v1::ComponentStatus;
 
 }  // namespace
 
-ComponentStatuses::ComponentStatuses(const Clock& clock, std::vector<Component> components) : clock_(clock), components_(std::move(components)) {
+ComponentStatuses::ComponentStatuses(const Clock& clock, std::vector<Component> components)
+    : clock_(clock), components_(std::move(components)) {
     resource_.kind = resource_.stored = &ComponentStatus::kind();
 }
 
@@ -30,7 +31,8 @@ Task<> ComponentStatuses::handle(RequestContext& context) const {
     const Timestamp now(clock_.wall_now());
     if (context.info.verb == "get") {
         for (const Component& component : components_)
-            if (component.name == context.info.name) co_return co_await reply_object(context, resource_, 200, record_of(component)->value, now);
+            if (component.name == context.info.name)
+                co_return co_await reply_object(context, resource_, 200, record_of(component)->value, now);
         co_return not_found(*resource_.kind, context.info.name);
     }
     if (context.info.verb != "list") co_return method_not_allowed();

@@ -46,14 +46,15 @@ std::pair<std::string, std::string> major_minor(std::string_view version) {
     return {std::string(version.substr(0, dot)), std::string(rest.substr(0, rest.find('.')))};
 }
 
-bool names_etag(std::string_view if_none_match, const std::string& etag) {
-    return if_none_match == "*" || if_none_match.contains(etag);
-}
+bool names_etag(std::string_view if_none_match, const std::string& etag) { return if_none_match == "*" || if_none_match.contains(etag); }
 
 }  // namespace
 
 Documents::Documents(const schema::Registry& registry, Version version, std::string server_address)
-    : registry_(registry), version_(std::move(version)), server_address_(std::move(server_address)), openapi_(registry, version_.git_version) {}
+    : registry_(registry),
+      version_(std::move(version)),
+      server_address_(std::move(server_address)),
+      openapi_(registry, version_.git_version) {}
 
 bool Documents::owns(std::string_view path) const {
     if (path == "/" || path == "/version" || path == "/version/") return true;
@@ -67,7 +68,8 @@ Task<> Documents::handle(RequestContext& context) {
     if (is_under(path, "/openapi")) co_return co_await openapi(context);
     if (path != "/") co_return co_await discovery(context);
     Value paths = Value::array();
-    for (const std::string_view known : {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+    for (const std::string_view known :
+         {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
         paths.as_array().emplace_back(known);
     for (const std::string& group : registry_.groups()) {
         for (const std::string& group_version : registry_.versions(group))
@@ -97,7 +99,8 @@ Task<> Documents::discovery(RequestContext& context) {
         const auto wanted = aggregated(context.request.headers.get("accept"));
         if (!wanted) {
             // Beside a span of the server's address, the document never changes.
-            co_return co_await reply_tree(context, 200, core ? schema::discover_versions(server_address_) : schema::discover_groups(registry_));
+            co_return co_await reply_tree(context, 200,
+                                          core ? schema::discover_versions(server_address_) : schema::discover_groups(registry_));
         }
         const auto root = core ? schema::AggregatedRoot::Core : schema::AggregatedRoot::Groups;
         std::string body = schema::to_json(schema::discover_all(registry_, root, *wanted));
@@ -117,7 +120,8 @@ Task<> Documents::openapi(RequestContext& context) {
     if (path == "/openapi/v2") {
         const bool protobuf = context.request.headers.get("accept").contains("proto-openapi");
         if (protobuf) {
-            co_return co_await document(context, openapi_.v2_protobuf(), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", false);
+            co_return co_await document(context, openapi_.v2_protobuf(), "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                                        false);
         }
         co_return co_await document(context, openapi_.v2_json(), "application/json", false);
     }

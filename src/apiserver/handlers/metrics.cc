@@ -24,7 +24,9 @@ const char* scope(const RequestInfo& info) {
     return info.namespace_.empty() ? "cluster" : "namespace";
 }
 
-bool is_mutating(const RequestInfo& info) { return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head"; }
+bool is_mutating(const RequestInfo& info) {
+    return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head";
+}
 
 std::string number(double value) {
     char text[32];
@@ -42,8 +44,10 @@ std::string RequestMetrics::labels(const RequestInfo& info) {
 }
 
 void RequestMetrics::begin(const RequestInfo& info) {
-    if (info.long_running()) ++long_running_[labels(info)];
-    else ++in_flight_[is_mutating(info) ? 0 : 1];
+    if (info.long_running())
+        ++long_running_[labels(info)];
+    else
+        ++in_flight_[is_mutating(info) ? 0 : 1];
 }
 
 void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Duration taken) {
@@ -66,8 +70,9 @@ void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Durati
 void RequestMetrics::append(std::string& out) const {
     out += "# HELP apiserver_request_total Requests by verb, resource and HTTP code.\n# TYPE apiserver_request_total counter\n";
     for (const auto& [labels, count] : requests_) out += "apiserver_request_total{" + labels + "} " + std::to_string(count) + '\n';
-    out += "# HELP apiserver_request_duration_seconds Time to answer, without watches and streams.\n"
-           "# TYPE apiserver_request_duration_seconds histogram\n";
+    out +=
+        "# HELP apiserver_request_duration_seconds Time to answer, without watches and streams.\n"
+        "# TYPE apiserver_request_duration_seconds histogram\n";
     for (const auto& [labels, histogram] : durations_) {
         for (std::size_t i = 0; i < Buckets.size(); ++i) {
             out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"" + number(Buckets[i]) + "\"} " +
@@ -81,7 +86,8 @@ void RequestMetrics::append(std::string& out) const {
     out += "apiserver_current_inflight_requests{request_kind=\"mutating\"} " + std::to_string(in_flight_[0]) + '\n';
     out += "apiserver_current_inflight_requests{request_kind=\"readOnly\"} " + std::to_string(in_flight_[1]) + '\n';
     out += "# HELP apiserver_longrunning_requests Watches and streams under way.\n# TYPE apiserver_longrunning_requests gauge\n";
-    for (const auto& [labels, count] : long_running_) out += "apiserver_longrunning_requests{" + labels + "} " + std::to_string(count) + '\n';
+    for (const auto& [labels, count] : long_running_)
+        out += "apiserver_longrunning_requests{" + labels + "} " + std::to_string(count) + '\n';
 }
 
 }  // namespace porthole::apiserver

@@ -31,8 +31,8 @@ private:
     };
     static std::string labels(const RequestInfo& info);
 
-    std::map<std::string, std::uint64_t> requests_;   // by label text, with dry_run and code
-    std::map<std::string, Histogram> durations_;      // by label text
+    std::map<std::string, std::uint64_t> requests_;  // by label text, with dry_run and code
+    std::map<std::string, Histogram> durations_;     // by label text
     std::map<std::string, std::int64_t> long_running_;
     std::array<std::size_t, 2> in_flight_{};
     std::uint64_t total_ = 0;

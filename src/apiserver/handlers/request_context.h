@@ -17,9 +17,9 @@ struct RequestContext {
     RequestInfo info;
     User user;
     std::string audit_id;
-    std::vector<std::string> warnings;                       ///< become Warning headers
+    std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;
-    int code = 0;                                            ///< what was answered, once it was
+    int code = 0;  ///< what was answered, once it was
 };
 
 }  // namespace porthole::apiserver

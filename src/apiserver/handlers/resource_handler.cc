@@ -67,7 +67,8 @@ Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource
     CO_CHECK(check_served(*resource.kind, context.info));
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
-    if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces") co_return no_such_resource();
+    if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces")
+        co_return no_such_resource();
     if (verb == "get") co_return co_await get(context, resource);
     if (verb == "list") co_return co_await list(context, resource);
     if (verb == "watch") co_return co_await watch(context, resource);
@@ -115,7 +116,8 @@ Task<> ResourceHandler::create(RequestContext& context, const Resource& resource
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
     CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
     CO_CHECK(settle_names(context.info, *resource.kind, object));
-    CO_TRY(const Written written, co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object))));
+    CO_TRY(const Written written,
+           co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object))));
     co_return co_await reply_object(context, resource, 201, written.bytes, now());
 }
 
@@ -123,7 +125,8 @@ Task<> ResourceHandler::update(RequestContext& context, const Resource& resource
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));
     CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
     CO_CHECK(settle_names(context.info, *resource.kind, object));
-    CO_TRY(const Written written, co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
+    CO_TRY(const Written written,
+           co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
     co_return co_await reply_object(context, resource, written.created ? 201 : 200, written.bytes, now());
 }
 
@@ -144,8 +147,9 @@ Task<> ResourceHandler::remove_collection(RequestContext& context, const Resourc
     request.name.clear();
     CO_TRY(const std::vector<Removed> removed, co_await objects_.remove_collection(std::move(request), options, std::move(selection)));
     std::vector<store::Bytes> pieces;
-    pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource.kind->list_kind) + "\",\"apiVersion\":\"" + resource.kind->api_version() +
-                              "\",\"metadata\":{\"resourceVersion\":\"" + store::to_string(objects_.store().revision()) + "\"},\"items\":["));
+    pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource.kind->list_kind) + "\",\"apiVersion\":\"" +
+                              resource.kind->api_version() + "\",\"metadata\":{\"resourceVersion\":\"" +
+                              store::to_string(objects_.store().revision()) + "\"},\"items\":["));
     for (std::size_t i = 0; i < removed.size(); ++i) {
         if (i > 0) pieces.push_back(bytes_of(","));
         pieces.push_back(served_bytes(resource, removed[i].bytes));

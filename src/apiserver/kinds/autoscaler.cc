@@ -27,10 +27,12 @@ void set_defaults(HorizontalPodAutoscaler& object) {
     if (spec.metrics.empty()) {
         MetricSpec& cpu = spec.metrics.emplace_back();
         cpu.type = MetricSourceType::Resource;
-        cpu.resource = ResourceMetricSource{.name = "cpu", .target = {.type = MetricTargetType::Utilization, .average_utilization = DefaultUtilization}};
+        cpu.resource = ResourceMetricSource{.name = "cpu",
+                                            .target = {.type = MetricTargetType::Utilization, .average_utilization = DefaultUtilization}};
     }
     if (!spec.behavior) return;
-    const HPAScalingPolicy everything{.type = "Percent", .value = 100, .period_seconds = 15}, four{.type = "Pods", .value = 4, .period_seconds = 15};
+    const HPAScalingPolicy everything{.type = "Percent", .value = 100, .period_seconds = 15},
+        four{.type = "Pods", .value = 4, .period_seconds = 15};
     default_rules(spec.behavior->scale_up, {.stabilization_window_seconds = 0, .select_policy = "Max", .policies = {four, everything}});
     default_rules(spec.behavior->scale_down, {.select_policy = "Max", .policies = {everything}});
 }
@@ -49,7 +51,8 @@ void validate_identifier(const MetricIdentifier& metric, const FieldPath& path, 
 
 void validate_target(const MetricTarget& target, const FieldPath& path, FieldErrors& errors) {
     if (check_required(target.type, path / "type", errors)) {
-        const bool known = target.type == MetricTargetType::Utilization || target.type == MetricTargetType::Value || target.type == MetricTargetType::AverageValue;
+        const bool known = target.type == MetricTargetType::Utilization || target.type == MetricTargetType::Value ||
+                           target.type == MetricTargetType::AverageValue;
         check(known, target.type, "must be either Utilization, Value, or AverageValue", path / "type", errors);
     }
     const auto positive = [&](const std::optional<Quantity>& amount, const char* field) {
@@ -72,8 +75,10 @@ void validate_usage_target(const MetricTarget& target, const FieldPath& path, Fi
 
 void validate_external_target(const MetricTarget& target, const FieldPath& path, FieldErrors& errors) {
     validate_target(target, path, errors);
-    if (!target.value && !target.average_value) errors.required(path / "averageValue", "must set either a target value for metric or a per-pod target");
-    if (target.value && target.average_value) errors.forbidden(path / "value", "may not set both a target value for metric and a per-pod target");
+    if (!target.value && !target.average_value)
+        errors.required(path / "averageValue", "must set either a target value for metric or a per-pod target");
+    if (target.value && target.average_value)
+        errors.forbidden(path / "value", "may not set both a target value for metric and a per-pod target");
 }
 
 struct Source {
@@ -110,7 +115,8 @@ void validate_metric(const MetricSpec& metric, const FieldPath& path, FieldError
     if (metric.pods) {
         validate_identifier(metric.pods->metric, path / "pods" / "metric", errors);
         validate_target(metric.pods->target, path / "pods" / "target", errors);
-        if (!metric.pods->target.average_value) errors.required(path / "pods" / "target" / "averageValue", "must specify a positive target averageValue");
+        if (!metric.pods->target.average_value)
+            errors.required(path / "pods" / "target" / "averageValue", "must specify a positive target averageValue");
     }
     if (metric.resource) {
         check_required(metric.resource->name, path / "resource" / "name", errors);
@@ -141,14 +147,16 @@ void validate_scaling(const std::optional<HPAScalingRules>& rules, const FieldPa
         check_choice(policy.type, {"Percent", "Pods"}, at / "type", errors);
         check(policy.value > 0, policy.value, "must be greater than zero", at / "value", errors);
         check(policy.period_seconds > 0, policy.period_seconds, "must be greater than zero", at / "periodSeconds", errors);
-        check(policy.period_seconds <= LongestPeriod, policy.period_seconds, "must be less than or equal to 1800", at / "periodSeconds", errors);
+        check(policy.period_seconds <= LongestPeriod, policy.period_seconds, "must be less than or equal to 1800", at / "periodSeconds",
+              errors);
     }
 }
 
 void validate(const HorizontalPodAutoscaler& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     const HorizontalPodAutoscalerSpec& spec = object.spec;
-    if (spec.min_replicas) check(*spec.min_replicas >= 1, *spec.min_replicas, "must be greater than or equal to 1", path / "minReplicas", errors);
+    if (spec.min_replicas)
+        check(*spec.min_replicas >= 1, *spec.min_replicas, "must be greater than or equal to 1", path / "minReplicas", errors);
     check(spec.max_replicas >= 1, spec.max_replicas, "must be greater than 0", path / "maxReplicas", errors);
     if (spec.min_replicas && spec.max_replicas < *spec.min_replicas)
         errors.invalid(path / "maxReplicas", spec.max_replicas, "must be greater than or equal to `minReplicas`");
@@ -167,7 +175,8 @@ void validate_status_update(const HorizontalPodAutoscaler& object, const Horizon
 }  // namespace
 
 KindRules autoscaler_rules() {
-    return rules_for<HorizontalPodAutoscaler>({.set_defaults = set_defaults, .validate = validate, .validate_status_update = validate_status_update});
+    return rules_for<HorizontalPodAutoscaler>(
+        {.set_defaults = set_defaults, .validate = validate, .validate_status_update = validate_status_update});
 }
 
 }  // namespace porthole::apiserver

@@ -37,7 +37,8 @@ Value to_v2(Value object) {
     Value conditions = from_annotation(object, Conditions);
     if (Value* spec = object.find("spec")) {
         if (const Value* target = spec->find("targetCPUUtilizationPercentage")) {
-            Value cpu = Value::object({{"name", "cpu"}, {"target", Value::object({{"type", "Utilization"}, {"averageUtilization", *target}})}});
+            Value cpu =
+                Value::object({{"name", "cpu"}, {"target", Value::object({{"type", "Utilization"}, {"averageUtilization", *target}})}});
             metrics.as_array().insert(metrics.as_array().begin(), Value::object({{"type", "Resource"}, {"resource", std::move(cpu)}}));
             spec->erase("targetCPUUtilizationPercentage");
         }
@@ -58,8 +59,10 @@ Value to_v1(Value object) {
             Value target;
             for (const Value& metric : metrics->as_array()) {
                 const Value* utilization = metric.at_path({"resource", "target", "averageUtilization"});
-                if (target.is_null() && is_cpu_utilization(metric) && utilization) target = *utilization;
-                else others.as_array().push_back(metric);
+                if (target.is_null() && is_cpu_utilization(metric) && utilization)
+                    target = *utilization;
+                else
+                    others.as_array().push_back(metric);
             }
             spec->erase("metrics");
             if (!target.is_null()) (*spec)["targetCPUUtilizationPercentage"] = std::move(target);

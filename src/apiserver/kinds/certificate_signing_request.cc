@@ -17,10 +17,11 @@ constexpr std::int32_t ShortestSeconds = 600;
 constexpr std::size_t SignerNameLimit = 571;
 constexpr Choices Decisions = {"Approved", "Denied", "Failed"};
 
-constexpr Choices Usages = {"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
-                            "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
-                            "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
-                            "server auth", "signing", "timestamping"};
+constexpr Choices Usages = {
+    "any",           "cert sign",         "client auth",      "code signing",  "content commitment", "crl sign",     "data encipherment",
+    "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system",   "ipsec tunnel", "ipsec user",
+    "key agreement", "key encipherment",  "microsoft sgc",    "netscape sgc",  "ocsp signing",       "s/mime",       "server auth",
+    "signing",       "timestamping"};
 
 /// Who asks is known from the request, whatever the object says.
 void prepare_for_create(CertificateSigningRequest& object, const WriteContext& context) {
@@ -57,7 +58,8 @@ void prepare_for_status_update(CertificateSigningRequest& object, const Certific
     for (auto& condition : object.status.conditions) {
         if (condition.last_update_time.is_zero()) condition.last_update_time = context.now;
         const auto before = std::ranges::find(old.status.conditions, condition.type, &CertificateSigningRequestCondition::type);
-        if (before != old.status.conditions.end() && before->status == condition.status) condition.last_transition_time = before->last_transition_time;
+        if (before != old.status.conditions.end() && before->status == condition.status)
+            condition.last_transition_time = before->last_transition_time;
         if (condition.last_transition_time.is_zero()) condition.last_transition_time = context.now;
     }
 }
@@ -69,8 +71,10 @@ void check_signer_name(const std::string& name, const FieldPath& path, FieldErro
     const std::string domain = name.substr(0, slash);
     const bool formed = slash != name.npos && names::is_dns1123_subdomain(domain) && domain.contains('.') &&
                         names::is_dns1123_subdomain(name.substr(slash + 1));
-    if (!formed) errors.invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
-    else if (name == "kubernetes.io/legacy-unknown") errors.invalid(path, name, "the legacy signerName is not allowed via this API version");
+    if (!formed)
+        errors.invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'");
+    else if (name == "kubernetes.io/legacy-unknown")
+        errors.invalid(path, name, "the legacy signerName is not allowed via this API version");
 }
 
 void check_usages(const std::vector<std::string>& usages, const FieldPath& path, FieldErrors& errors) {
@@ -89,11 +93,15 @@ void validate_conditions(const Conditions& conditions, FieldErrors& errors) {
         const FieldPath path = FieldPath("status.conditions").index(i);
         const bool decision = std::ranges::find(Decisions, condition.type) != Decisions.end();
         check_required(condition.type, path / "type", errors);
-        if (condition.status.empty()) errors.required(path / "status");
-        else if (decision) check_choice(condition.status, {"True"}, path / "status", errors);
-        else check_choice(condition.status, {"True", "False", "Unknown"}, path / "status", errors);
+        if (condition.status.empty())
+            errors.required(path / "status");
+        else if (decision)
+            check_choice(condition.status, {"True"}, path / "status", errors);
+        else
+            check_choice(condition.status, {"True", "False", "Unknown"}, path / "status", errors);
         if (!seen.insert(condition.type).second) errors.duplicate(path / "type", condition.type);
-        const bool both = (condition.type == "Approved" && seen.contains("Denied")) || (condition.type == "Denied" && seen.contains("Approved"));
+        const bool both =
+            (condition.type == "Approved" && seen.contains("Denied")) || (condition.type == "Denied" && seen.contains("Approved"));
         if (both) errors.invalid(path / "type", condition.type, "Approved and Denied conditions are mutually exclusive");
     }
 }
@@ -109,7 +117,8 @@ void validate(const CertificateSigningRequest& object, FieldErrors& errors) {
     check_usages(object.spec.usages, path / "usages", errors);
     check_signer_name(object.spec.signer_name, path / "signerName", errors);
     if (const auto& seconds = object.spec.expiration_seconds)
-        check(*seconds >= ShortestSeconds, *seconds, "may not specify a duration less than 600 seconds (10 minutes)", path / "expirationSeconds", errors);
+        check(*seconds >= ShortestSeconds, *seconds, "may not specify a duration less than 600 seconds (10 minutes)",
+              path / "expirationSeconds", errors);
     validate_conditions(object.status.conditions, errors);
 }
 

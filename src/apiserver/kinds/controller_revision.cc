@@ -8,8 +8,10 @@ namespace {
 using api::apps::v1::ControllerRevision;
 
 void validate(const ControllerRevision& object, FieldErrors& errors) {
-    if (object.data.is_null()) errors.required("data", "data is mandatory");
-    else if (!object.data.is_object()) errors.required("data", "data must be a valid JSON object");
+    if (object.data.is_null())
+        errors.required("data", "data is mandatory");
+    else if (!object.data.is_object())
+        errors.required("data", "data must be a valid JSON object");
     check_not_negative(object.revision, "revision", errors);
 }
 

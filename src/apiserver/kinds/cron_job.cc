@@ -29,7 +29,8 @@ void set_defaults(CronJob& object) {
 
 void validate_schedule(const CronJobSpec& spec, const FieldPath& path, FieldErrors& errors) {
     if (spec.schedule.empty()) return errors.required(path);
-    if (spec.schedule.contains("TZ")) return errors.invalid(path, spec.schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    if (spec.schedule.contains("TZ"))
+        return errors.invalid(path, spec.schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     if (const auto parsed = CronSchedule::parse(spec.schedule); !parsed) errors.invalid(path, spec.schedule, parsed.error().message);
 }
 
@@ -39,7 +40,8 @@ bool is_zone_character(char c) {
 
 void validate_time_zone(const std::string& zone, const FieldPath& path, FieldErrors& errors) {
     if (zone.empty()) return errors.invalid(path, zone, "timeZone must be nil or non-empty string");
-    if (zone == "Local") return errors.invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+    if (zone == "Local")
+        return errors.invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
     const bool letter = (zone[0] >= 'A' && zone[0] <= 'Z') || (zone[0] >= 'a' && zone[0] <= 'z');
     if (!letter || !std::ranges::all_of(zone, is_zone_character)) errors.invalid(path, zone, "unknown time zone " + zone);
 }
@@ -52,7 +54,8 @@ void validate_spec(const CronJobSpec& spec, FieldErrors& errors) {
     check_required_choice(spec.concurrency_policy, {"Allow", "Forbid", "Replace"}, path / "concurrencyPolicy", errors);
     const FieldPath job = path / "jobTemplate" / "spec";
     validate_job_spec(spec.job_template.spec, job, errors);
-    if (const auto& selector = spec.job_template.spec.selector) errors.invalid(job / "selector", schema::to_value(*selector), "`selector` will be auto-generated");
+    if (const auto& selector = spec.job_template.spec.selector)
+        errors.invalid(job / "selector", schema::to_value(*selector), "`selector` will be auto-generated");
     if (spec.job_template.spec.manual_selector.value_or(false)) errors.not_supported(job / "manualSelector", true, {"nil", "false"});
     check_not_negative(spec.successful_jobs_history_limit, path / "successfulJobsHistoryLimit", errors);
     check_not_negative(spec.failed_jobs_history_limit, path / "failedJobsHistoryLimit", errors);

@@ -65,9 +65,11 @@ void validate_driver(const CSIDriver& object, FieldErrors& errors) {
     for (const std::string& mode : spec.volume_lifecycle_modes)
         check_choice(mode, {"Ephemeral", "Persistent"}, path / "volumeLifecycleModes", errors);
     if (const auto& period = spec.node_allocatable_update_period_seconds)
-        check(*period >= ShortestUpdatePeriod, *period, "must be greater than or equal to 10 seconds", path / "nodeAllocatableUpdatePeriodSeconds", errors);
+        check(*period >= ShortestUpdatePeriod, *period, "must be greater than or equal to 10 seconds",
+              path / "nodeAllocatableUpdatePeriodSeconds", errors);
     if (spec.service_account_token_in_secrets && spec.token_requests.empty())
-        errors.invalid(path / "serviceAccountTokenInSecrets", *spec.service_account_token_in_secrets, "must not be set when `tokenRequests` is empty");
+        errors.invalid(path / "serviceAccountTokenInSecrets", *spec.service_account_token_in_secrets,
+                       "must not be set when `tokenRequests` is empty");
 }
 
 void validate_driver_update(const CSIDriver& object, const CSIDriver& old, FieldErrors& errors) {
@@ -157,7 +159,8 @@ void validate_attachment(const VolumeAttachment& object, FieldErrors& errors) {
     } else if (source.persistent_volume_name && source.inline_volume_spec) {
         errors.forbidden(path / "source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
     } else if (source.persistent_volume_name) {
-        if (source.persistent_volume_name->empty()) errors.required(path / "source" / "persistentVolumeName", "must specify non empty persistentVolumeName");
+        if (source.persistent_volume_name->empty())
+            errors.required(path / "source" / "persistentVolumeName", "must specify non empty persistentVolumeName");
         check_object_name(*source.persistent_volume_name, path / "source" / "persistentVolumeName", errors);
     }
     invalid_all(errors, path / "nodeName", object.spec.node_name, names::check_dns1123_subdomain(object.spec.node_name));
@@ -179,7 +182,8 @@ void prepare_attachment_status(VolumeAttachment& object, const VolumeAttachment&
 }  // namespace
 
 KindRules csi_driver_rules() {
-    KindRules rules = rules_for<CSIDriver>({.set_defaults = default_driver, .validate = validate_driver, .validate_update = validate_driver_update});
+    KindRules rules =
+        rules_for<CSIDriver>({.set_defaults = default_driver, .validate = validate_driver, .validate_update = validate_driver_update});
     rules.generation = Generation::OnSpecChange;
     rules.unconditional_update = false;
     return rules;

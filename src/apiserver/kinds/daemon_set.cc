@@ -50,8 +50,7 @@ void validate_strategy(const DaemonSetUpdateStrategy& strategy, const FieldPath&
     check_at_most_whole(surge, rolling / "maxSurge", errors);
     if (number_in(unavailable) != 0 && number_in(surge) != 0)
         errors.invalid(rolling / "maxSurge", value_of(surge), "may not be set when maxUnavailable is non-zero");
-    if (number_in(unavailable) == 0 && number_in(surge) == 0)
-        errors.required(rolling / "maxUnavailable", "cannot be 0 when maxSurge is 0");
+    if (number_in(unavailable) == 0 && number_in(surge) == 0) errors.required(rolling / "maxUnavailable", "cannot be 0 when maxSurge is 0");
 }
 
 void validate(const DaemonSet& object, FieldErrors& errors) {

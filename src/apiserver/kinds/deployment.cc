@@ -64,7 +64,9 @@ void validate_update(const Deployment& object, const Deployment& old, FieldError
     check_selector_unchanged(object.spec.selector, old.spec.selector, errors);
 }
 
-void prepare_for_status_update(Deployment& object, const Deployment& old, const WriteContext&) { object.metadata.labels = old.metadata.labels; }
+void prepare_for_status_update(Deployment& object, const Deployment& old, const WriteContext&) {
+    object.metadata.labels = old.metadata.labels;
+}
 
 void validate_status_update(const Deployment& object, const Deployment& old, FieldErrors& errors) {
     const FieldPath path = "status";

@@ -33,7 +33,8 @@ void validate_endpoint(const Endpoint& endpoint, const std::string& type, const 
     if (endpoint.addresses.size() > AddressLimit) errors.too_many(path / "addresses", endpoint.addresses.size(), AddressLimit);
     for (std::size_t i = 0; i < endpoint.addresses.size(); ++i)
         validate_address(endpoint.addresses[i], type, (path / "addresses").index(i), errors);
-    if (endpoint.node_name) invalid_all(errors, path / "nodeName", *endpoint.node_name, names::check_dns1123_subdomain(*endpoint.node_name));
+    if (endpoint.node_name)
+        invalid_all(errors, path / "nodeName", *endpoint.node_name, names::check_dns1123_subdomain(*endpoint.node_name));
     if (endpoint.hostname) invalid_all(errors, path / "hostname", *endpoint.hostname, names::check_dns1123_label(*endpoint.hostname));
     if (endpoint.hints && endpoint.hints->for_zones.size() > ZoneLimit)
         errors.too_many(path / "hints" / "forZones", endpoint.hints->for_zones.size(), ZoneLimit);
@@ -43,7 +44,8 @@ void validate_port(const EndpointPort& port, std::set<std::string>& seen, const 
     const std::string name = port.name.value_or("");
     if (!name.empty()) invalid_all(errors, path / "name", name, names::check_dns1123_label(name));
     if (!seen.insert(name).second) errors.duplicate(path / "name", name);
-    if (!port.protocol) errors.required(path / "protocol");
+    if (!port.protocol)
+        errors.required(path / "protocol");
     else if (*port.protocol != "TCP" && *port.protocol != "UDP" && *port.protocol != "SCTP")
         errors.not_supported(path / "protocol", *port.protocol, {"SCTP", "TCP", "UDP"});
     if (port.app_protocol) invalid_all(errors, path / "appProtocol", *port.app_protocol, names::check_qualified_name(*port.app_protocol));
@@ -51,9 +53,12 @@ void validate_port(const EndpointPort& port, std::set<std::string>& seen, const 
 
 void validate(const EndpointSlice& object, FieldErrors& errors) {
     const std::string& type = object.address_type;
-    if (type.empty()) errors.required("addressType");
-    else if (type != "IPv4" && type != "IPv6" && type != "FQDN") errors.not_supported("addressType", type, {"FQDN", "IPv4", "IPv6"});
-    if (object.endpoints.size() > EndpointLimit) errors.too_many("endpoints", object.endpoints.size(), EndpointLimit);
+    if (type.empty())
+        errors.required("addressType");
+    else if (type != "IPv4" && type != "IPv6" && type != "FQDN")
+        errors.not_supported("addressType", type, {"FQDN", "IPv4", "IPv6"});
+    if (object.endpoints.size() > EndpointLimit)
+        errors.too_many("endpoints", object.endpoints.size(), EndpointLimit);
     else
         for (std::size_t i = 0; i < object.endpoints.size(); ++i)
             validate_endpoint(object.endpoints[i], type, FieldPath("endpoints").index(i), errors);

@@ -1,8 +1,8 @@
 #include <set>
 
 #include "api/core_v1.h"
-#include "apiserver/rules/addresses.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/rules/addresses.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -28,7 +28,8 @@ void validate_port(const EndpointPort& port, bool named, const FieldPath& path, 
     if (port.name.empty() && named) errors.required(path / "name");
     if (!port.name.empty()) invalid_all(errors, path / "name", port.name, names::check_dns1123_label(port.name));
     invalid_all(errors, path / "port", port.port, names::check_port_number(port.port));
-    if (port.protocol.empty()) errors.required(path / "protocol");
+    if (port.protocol.empty())
+        errors.required(path / "protocol");
     else if (port.protocol != "TCP" && port.protocol != "UDP" && port.protocol != "SCTP")
         errors.not_supported(path / "protocol", port.protocol, {"SCTP", "TCP", "UDP"});
     if (port.app_protocol) invalid_all(errors, path / "appProtocol", *port.app_protocol, names::check_qualified_name(*port.app_protocol));

@@ -17,16 +17,21 @@ bool is_ip(std::string_view text) { return names::check_ip(text).empty(); }
 void validate_host(const std::string& host, const FieldPath& path, FieldErrors& errors) {
     if (host.empty()) return;
     if (is_ip(host)) return errors.invalid(path, host, "must be a DNS name, not an IP address");
-    invalid_all(errors, path, host, host.contains('*') ? names::check_wildcard_dns1123_subdomain(host) : names::check_dns1123_subdomain(host));
+    invalid_all(errors, path, host,
+                host.contains('*') ? names::check_wildcard_dns1123_subdomain(host) : names::check_dns1123_subdomain(host));
 }
 
 void validate_service(const IngressServiceBackend& service, const FieldPath& path, FieldErrors& errors) {
     check_required_format(service.name, names::check_dns1035_label, path / "name", errors);
     const bool by_name = !service.port.name.empty(), by_number = service.port.number != 0;
-    if (by_name && by_number) errors.invalid(path, schema::to_value(service), "cannot set both port name & port number");
-    else if (by_name) invalid_all(errors, path / "port" / "name", service.port.name, names::check_port_name(service.port.name));
-    else if (by_number) invalid_all(errors, path / "port" / "number", service.port.number, names::check_port_number(service.port.number));
-    else errors.required(path, "port name or number is required");
+    if (by_name && by_number)
+        errors.invalid(path, schema::to_value(service), "cannot set both port name & port number");
+    else if (by_name)
+        invalid_all(errors, path / "port" / "name", service.port.name, names::check_port_name(service.port.name));
+    else if (by_number)
+        invalid_all(errors, path / "port" / "number", service.port.number, names::check_port_number(service.port.number));
+    else
+        errors.required(path, "port name or number is required");
 }
 
 void validate_resource(const TypedLocalObjectReference& resource, const FieldPath& path, FieldErrors& errors) {
@@ -83,7 +88,8 @@ void validate_tls(const IngressTLS& tls, const FieldPath& path, FieldErrors& err
 void validate_spec(const IngressSpec& spec, FieldErrors& errors) {
     const FieldPath path = "spec";
     if (spec.rules.empty() && !spec.default_backend)
-        errors.invalid(path, schema::to_value(spec.rules.empty() ? IngressSpec() : spec), "either `defaultBackend` or `rules` must be specified");
+        errors.invalid(path, schema::to_value(spec.rules.empty() ? IngressSpec() : spec),
+                       "either `defaultBackend` or `rules` must be specified");
     for (std::size_t i = 0; i < spec.tls.size(); ++i) validate_tls(spec.tls[i], (path / "tls").index(i), errors);
     for (std::size_t i = 0; i < spec.rules.size(); ++i) validate_rule(spec.rules[i], (path / "rules").index(i), errors);
     if (spec.default_backend) validate_backend(*spec.default_backend, path / "defaultBackend", errors);
@@ -94,8 +100,10 @@ void validate_spec(const IngressSpec& spec, FieldErrors& errors) {
 void validate(const Ingress& object, FieldErrors& errors) {
     validate_spec(object.spec, errors);
     const auto annotation = object.metadata.annotations.find(ClassAnnotation);
-    if (annotation != object.metadata.annotations.end() && object.spec.ingress_class_name && annotation->second != *object.spec.ingress_class_name) {
-        errors.invalid(FieldPath("annotations") / ClassAnnotation, annotation->second, "must match `ingressClassName` when both are specified");
+    if (annotation != object.metadata.annotations.end() && object.spec.ingress_class_name &&
+        annotation->second != *object.spec.ingress_class_name) {
+        errors.invalid(FieldPath("annotations") / ClassAnnotation, annotation->second,
+                       "must match `ingressClassName` when both are specified");
     }
 }
 
@@ -126,8 +134,10 @@ void validate_parameters(const IngressClassParametersReference& parameters, cons
     const std::string& scope = *parameters.scope;
     check_choice(scope, {"Cluster", "Namespace"}, path / "scope", errors);
     if (scope == "Namespace") {
-        if (!parameters.namespace_) errors.required(path / "namespace", "`parameters.scope` is set to 'Namespace'");
-        else invalid_all(errors, path / "namespace", *parameters.namespace_, names::check_dns1123_label(*parameters.namespace_));
+        if (!parameters.namespace_)
+            errors.required(path / "namespace", "`parameters.scope` is set to 'Namespace'");
+        else
+            invalid_all(errors, path / "namespace", *parameters.namespace_, names::check_dns1123_label(*parameters.namespace_));
     }
     if (scope == "Cluster" && parameters.namespace_) errors.forbidden(path / "namespace", "`parameters.scope` is set to 'Cluster'");
 }
@@ -154,7 +164,8 @@ KindRules ingress_rules() {
 }
 
 KindRules ingress_class_rules() {
-    KindRules rules = rules_for<IngressClass>({.set_defaults = default_class, .validate = validate_class, .validate_update = validate_class_update});
+    KindRules rules =
+        rules_for<IngressClass>({.set_defaults = default_class, .validate = validate_class, .validate_update = validate_class_update});
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

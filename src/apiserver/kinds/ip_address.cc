@@ -20,8 +20,10 @@ schema::Value list_of(const std::vector<std::string>& texts) {
 void validate_address(const IPAddress& object, FieldErrors& errors) {
     const std::string& name = object.metadata.name;
     const auto address = IpAddress::parse(name);
-    if (!address) errors.invalid("metadata.name", name, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-    else if (address->to_string() != name) errors.invalid("metadata.name", name, "must be in canonical form (\"" + address->to_string() + "\")");
+    if (!address)
+        errors.invalid("metadata.name", name, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    else if (address->to_string() != name)
+        errors.invalid("metadata.name", name, "must be in canonical form (\"" + address->to_string() + "\")");
     const FieldPath path = "spec.parentRef";
     if (!object.spec.parent_ref) return errors.required(path);
     const ParentReference& parent = *object.spec.parent_ref;
@@ -42,7 +44,8 @@ void validate_cidr(const std::string& text, const FieldPath& path, FieldErrors& 
     const auto prefix = IpPrefix::parse(text);
     const auto problems = names::check_cidr(text);
     if (!prefix || !problems.empty()) return invalid_all(errors, path, text, problems);
-    if (const std::string canonical = prefix->to_string(); canonical != text) errors.invalid(path, text, "must be in canonical form (\"" + canonical + "\")");
+    if (const std::string canonical = prefix->to_string(); canonical != text)
+        errors.invalid(path, text, "must be in canonical form (\"" + canonical + "\")");
 }
 
 void validate_range(const ServiceCIDR& object, FieldErrors& errors) {
@@ -74,7 +77,8 @@ KindRules ip_address_rules() {
     KindRules rules = rules_for<IPAddress>({.validate = validate_address, .validate_update = validate_address_update});
     rules.name_rule = names::NameRule::PathSegment;
     rules.generation = Generation::OnSpecChange;
-    rules.selectable_fields = {{"spec.parentRef.group"}, {"spec.parentRef.resource"}, {"spec.parentRef.namespace"}, {"spec.parentRef.name"}};
+    rules.selectable_fields = {
+        {"spec.parentRef.group"}, {"spec.parentRef.resource"}, {"spec.parentRef.namespace"}, {"spec.parentRef.name"}};
     return rules;
 }
 

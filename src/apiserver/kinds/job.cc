@@ -82,30 +82,40 @@ void validate_indexed(const JobSpec& spec, const FieldPath& path, FieldErrors& e
           "must be less than or equal to 100000 when completion mode is Indexed", path / "parallelism", errors);
     const FieldPath failed = path / "maxFailedIndexes";
     if (spec.max_failed_indexes) {
-        if (spec.completions) check(*spec.max_failed_indexes <= *spec.completions, *spec.max_failed_indexes, "must be less than or equal to completions", failed, errors);
+        if (spec.completions)
+            check(*spec.max_failed_indexes <= *spec.completions, *spec.max_failed_indexes, "must be less than or equal to completions",
+                  failed, errors);
         check(*spec.max_failed_indexes <= IndexedLimit, *spec.max_failed_indexes, "must be less than or equal to 100000", failed, errors);
         if (!spec.backoff_limit_per_index) errors.required(path / "backoffLimitPerIndex", "when maxFailedIndexes is specified");
     }
     if (spec.completions.value_or(0) <= IndexedLimit || !spec.backoff_limit_per_index) return;
-    if (!spec.max_failed_indexes) errors.required(failed, "must be specified when completions is above 100000");
-    else check(*spec.max_failed_indexes <= PerIndexLimit, *spec.max_failed_indexes, "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index", failed, errors);
+    if (!spec.max_failed_indexes)
+        errors.required(failed, "must be specified when completions is above 100000");
+    else
+        check(*spec.max_failed_indexes <= PerIndexLimit, *spec.max_failed_indexes,
+              "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index", failed,
+              errors);
     check(spec.parallelism.value_or(0) <= PerIndexLimit, spec.parallelism.value_or(0),
-          "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index", path / "parallelism", errors);
+          "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index",
+          path / "parallelism", errors);
 }
 
 void validate_mode(const JobSpec& spec, const FieldPath& path, FieldErrors& errors) {
     const std::string mode = spec.completion_mode.value_or("NonIndexed");
     if (mode == "Indexed") return validate_indexed(spec, path, errors);
     check_choice(mode, {"Indexed", "NonIndexed"}, path / "completionMode", errors);
-    if (spec.backoff_limit_per_index) errors.invalid(path / "backoffLimitPerIndex", *spec.backoff_limit_per_index, "requires indexed completion mode");
+    if (spec.backoff_limit_per_index)
+        errors.invalid(path / "backoffLimitPerIndex", *spec.backoff_limit_per_index, "requires indexed completion mode");
     if (spec.max_failed_indexes) errors.invalid(path / "maxFailedIndexes", *spec.max_failed_indexes, "requires indexed completion mode");
 }
 
 void validate_restart_policy(const JobSpec& spec, const FieldPath& path, FieldErrors& errors) {
     const std::string& restart = spec.template_.spec.restart_policy;
     // "Always" is what it becomes when nobody said anything.
-    if (restart.empty() || restart == "Always") errors.required(path, "valid values: \"OnFailure\", \"Never\"");
-    else if (restart != "OnFailure" && restart != "Never") errors.not_supported(path, restart, {"OnFailure", "Never"});
+    if (restart.empty() || restart == "Always")
+        errors.required(path, "valid values: \"OnFailure\", \"Never\"");
+    else if (restart != "OnFailure" && restart != "Never")
+        errors.not_supported(path, restart, {"OnFailure", "Never"});
     else if (spec.pod_failure_policy && restart != "Never")
         errors.invalid(path, restart, "only \"Never\" is supported when podFailurePolicy is specified");
 }
@@ -120,8 +130,10 @@ void validate_job_spec(const JobSpec& spec, const FieldPath& path, FieldErrors& 
     }
     validate_mode(spec, path, errors);
     validate_job_policies(spec, path, errors);
-    if (spec.pod_failure_policy) check_choice(spec.pod_replacement_policy, {"Failed"}, path / "podReplacementPolicy", errors);
-    else check_choice(spec.pod_replacement_policy, {"Failed", "TerminatingOrFailed"}, path / "podReplacementPolicy", errors);
+    if (spec.pod_failure_policy)
+        check_choice(spec.pod_replacement_policy, {"Failed"}, path / "podReplacementPolicy", errors);
+    else
+        check_choice(spec.pod_replacement_policy, {"Failed", "TerminatingOrFailed"}, path / "podReplacementPolicy", errors);
     validate_pod_template(spec.template_, path / "template", errors);
     validate_restart_policy(spec, path / "template" / "spec" / "restartPolicy", errors);
 }
@@ -132,13 +144,17 @@ namespace {
 void validate_generated_labels(const Job& object, FieldErrors& errors) {
     if (object.spec.manual_selector.value_or(false) || !object.spec.selector || object.metadata.uid.empty()) return;
     const auto& labels = object.spec.template_.metadata.labels;
-    const std::map<std::string, std::string> expected = {
-        {ControllerUid, object.metadata.uid}, {OldControllerUid, object.metadata.uid}, {JobName, object.metadata.name}, {OldJobName, object.metadata.name}};
+    const std::map<std::string, std::string> expected = {{ControllerUid, object.metadata.uid},
+                                                         {OldControllerUid, object.metadata.uid},
+                                                         {JobName, object.metadata.name},
+                                                         {OldJobName, object.metadata.name}};
     for (const auto& [key, value] : expected) {
         const FieldPath path = FieldPath("spec.template.metadata.labels").key(key);
         const auto found = labels.find(key);
-        if (found == labels.end()) errors.required(path, "must be '" + value + "'");
-        else if (found->second != value) errors.invalid(path, value_of(labels), "must be '" + value + "'");
+        if (found == labels.end())
+            errors.required(path, "must be '" + value + "'");
+        else if (found->second != value)
+            errors.invalid(path, value_of(labels), "must be '" + value + "'");
     }
     if (!LabelSelector::from(*object.spec.selector).matches(expected))
         errors.invalid("spec.selector", schema::to_value(*object.spec.selector), "`selector` not auto-generated");
@@ -156,7 +172,8 @@ void validate_selector(const JobSpec& spec, FieldErrors& errors) {
     const std::size_t before = errors.size();
     validate_label_selector(*spec.selector, Spec / "selector", errors);
     if (errors.size() == before && !LabelSelector::from(*spec.selector).matches(spec.template_.metadata.labels))
-        errors.invalid(Spec / "template" / "metadata" / "labels", value_of(spec.template_.metadata.labels), "`selector` does not match template `labels`");
+        errors.invalid(Spec / "template" / "metadata" / "labels", value_of(spec.template_.metadata.labels),
+                       "`selector` does not match template `labels`");
 }
 
 void validate(const Job& object, FieldErrors& errors) {
@@ -175,8 +192,10 @@ PodTemplateSpec adjustable(PodTemplateSpec now, const PodTemplateSpec& before) {
     now.spec.scheduling_gates = before.spec.scheduling_gates;
     std::optional<api::core::v1::NodeAffinity> node_affinity;
     if (before.spec.affinity) node_affinity = before.spec.affinity->node_affinity;
-    if (now.spec.affinity) now.spec.affinity->node_affinity = node_affinity;
-    else if (before.spec.affinity && node_affinity) now.spec.affinity = api::core::v1::Affinity{.node_affinity = node_affinity};
+    if (now.spec.affinity)
+        now.spec.affinity->node_affinity = node_affinity;
+    else if (before.spec.affinity && node_affinity)
+        now.spec.affinity = api::core::v1::Affinity{.node_affinity = node_affinity};
     if (now.spec.affinity == api::core::v1::Affinity() && !before.spec.affinity) now.spec.affinity.reset();
     return now;
 }
@@ -187,13 +206,17 @@ void validate_update(const Job& object, const Job& old, FieldErrors& errors) {
     validate_selector(now, errors);
     const schema::Value after = schema::to_value(now), was = schema::to_value(before);
     const auto immutable = [&](std::string_view member) {
-        if (!(schema::at(after, member) == schema::at(was, member))) errors.invalid(Spec / member, schema::at(after, member), FieldIsImmutable);
+        if (!(schema::at(after, member) == schema::at(was, member)))
+            errors.invalid(Spec / member, schema::at(after, member), FieldIsImmutable);
     };
     const bool elastic = now.completion_mode == "Indexed" && now.completions && before.completions;
-    if (!elastic) immutable("completions");
+    if (!elastic)
+        immutable("completions");
     else if (now.completions != before.completions && now.completions != now.parallelism)
         errors.invalid(Spec / "completions", *now.completions, "can only be modified in tandem with spec.parallelism");
-    for (const std::string_view member : {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "successPolicy", "managedBy"}) immutable(member);
+    for (const std::string_view member :
+         {"selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "successPolicy", "managedBy"})
+        immutable(member);
     const bool not_started = before.suspend.value_or(false) && !old.status.start_time;
     const PodTemplateSpec fixed = not_started ? adjustable(now.template_, before.template_) : now.template_;
     if (!(fixed == before.template_)) errors.invalid(Spec / "template", schema::at(after, "template"), FieldIsImmutable);
@@ -214,19 +237,25 @@ void validate_status_update(const Job& object, const Job& old, FieldErrors& erro
     check_not_negative(status.ready, path / "ready", errors);
     check_not_negative(status.terminating, path / "terminating", errors);
     const bool complete = is_true(status, "Complete"), failed = is_true(status, "Failed");
-    if (complete && failed) errors.invalid(path / "conditions", schema::at(schema::to_value(status), "conditions"), "cannot set Complete=True and Failed=true conditions");
+    if (complete && failed)
+        errors.invalid(path / "conditions", schema::at(schema::to_value(status), "conditions"),
+                       "cannot set Complete=True and Failed=true conditions");
     if (status.completion_time && !complete)
-        errors.invalid(path / "completionTime", status.completion_time->to_string(), "cannot set completionTime when there is no Complete=True condition");
+        errors.invalid(path / "completionTime", status.completion_time->to_string(),
+                       "cannot set completionTime when there is no Complete=True condition");
     if (complete && !status.completion_time) errors.required(path / "completionTime", "completionTime is required for Complete jobs");
     if (old.status.completion_time && status.completion_time != old.status.completion_time)
-        errors.invalid(path / "completionTime", status.completion_time ? schema::Value(status.completion_time->to_string()) : schema::Value(), "completionTime cannot be mutated");
+        errors.invalid(path / "completionTime",
+                       status.completion_time ? schema::Value(status.completion_time->to_string()) : schema::Value(),
+                       "completionTime cannot be mutated");
     if (status.start_time && status.completion_time && *status.completion_time < *status.start_time)
         errors.invalid(path / "completionTime", status.completion_time->to_string(), "completionTime cannot be set before startTime");
     if ((complete || failed) && status.active > 0 && !(is_true(old.status, "Complete") || is_true(old.status, "Failed")))
         errors.invalid(path / "active", status.active, "active>0 is invalid for finished job");
     for (const std::string_view type : {"Complete", "Failed"})
         if (is_true(old.status, type) && !is_true(status, type))
-            errors.invalid(path / "conditions", schema::at(schema::to_value(status), "conditions"), "cannot disable the terminal " + std::string(type) + "=True condition");
+            errors.invalid(path / "conditions", schema::at(schema::to_value(status), "conditions"),
+                           "cannot disable the terminal " + std::string(type) + "=True condition");
 }
 
 }  // namespace

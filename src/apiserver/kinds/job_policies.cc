@@ -16,7 +16,8 @@ constexpr std::size_t MaxRules = 20, MaxValues = 255, MaxIndexText = 64 * 1024;
 
 bool has_container(const JobSpec& spec, const std::string& name) {
     const auto is_named = [&](const auto& container) { return container.name == name; };
-    return std::ranges::any_of(spec.template_.spec.containers, is_named) || std::ranges::any_of(spec.template_.spec.init_containers, is_named);
+    return std::ranges::any_of(spec.template_.spec.containers, is_named) ||
+           std::ranges::any_of(spec.template_.spec.init_containers, is_named);
 }
 
 schema::Value list_of(const std::vector<std::int32_t>& numbers) {
@@ -25,10 +26,12 @@ schema::Value list_of(const std::vector<std::int32_t>& numbers) {
     return list;
 }
 
-void validate_exit_codes(const PodFailurePolicyOnExitCodesRequirement& codes, const JobSpec& spec, const FieldPath& path, FieldErrors& errors) {
+void validate_exit_codes(const PodFailurePolicyOnExitCodesRequirement& codes, const JobSpec& spec, const FieldPath& path,
+                         FieldErrors& errors) {
     check_required_choice(codes.operator_, {"In", "NotIn"}, path / "operator", errors);
     if (codes.container_name && !has_container(spec, *codes.container_name))
-        errors.invalid(path / "containerName", *codes.container_name, "must be one of the container or initContainer names in the pod template");
+        errors.invalid(path / "containerName", *codes.container_name,
+                       "must be one of the container or initContainer names in the pod template");
     const FieldPath values = path / "values";
     if (codes.values.empty()) return errors.invalid(values, list_of(codes.values), "at least one value is required");
     if (codes.values.size() > MaxValues) return errors.too_many(values, codes.values.size(), MaxValues);
@@ -58,8 +61,10 @@ void validate_failure_rule(const PodFailurePolicyRule& rule, const JobSpec& spec
         check_required_choice(pattern.status, {"False", "True", "Unknown"}, conditions.index(i) / "status", errors);
     }
     const bool by_code = rule.on_exit_codes.has_value(), by_condition = !rule.on_pod_conditions.empty();
-    if (by_code && by_condition) errors.invalid(path, schema::to_value(rule), "specifying both OnExitCodes and OnPodConditions is not supported");
-    if (!by_code && !by_condition) errors.invalid(path, schema::to_value(rule), "specifying one of OnExitCodes and OnPodConditions is required");
+    if (by_code && by_condition)
+        errors.invalid(path, schema::to_value(rule), "specifying both OnExitCodes and OnPodConditions is not supported");
+    if (!by_code && !by_condition)
+        errors.invalid(path, schema::to_value(rule), "specifying one of OnExitCodes and OnPodConditions is required");
 }
 
 /// How many indexes "1,3-5" names; Invalid unless they ascend below `completions`.
@@ -103,16 +108,21 @@ void validate_success_rule(const SuccessPolicyRule& rule, const JobSpec& spec, c
     std::optional<std::int64_t> named;
     if (rule.succeeded_indexes) {
         const FieldPath at = path / "succeededIndexes";
-        if (rule.succeeded_indexes->size() > MaxIndexText) errors.too_long(at, MaxIndexText);
-        else named = count_indexes(*rule.succeeded_indexes, completions, at, errors);
+        if (rule.succeeded_indexes->size() > MaxIndexText)
+            errors.too_long(at, MaxIndexText);
+        else
+            named = count_indexes(*rule.succeeded_indexes, completions, at, errors);
     }
     if (!rule.succeeded_count) return;
     const std::int32_t count = *rule.succeeded_count;
     check(count > 0, count, "must be greater than zero", path / "succeededCount", errors);
     if (count > completions)
-        errors.invalid(path / "succeededCount", count, "must be less than or equal to " + std::to_string(completions) + " (the number of specified completions)");
+        errors.invalid(path / "succeededCount", count,
+                       "must be less than or equal to " + std::to_string(completions) + " (the number of specified completions)");
     if (named && count > *named)
-        errors.invalid(path / "succeededCount", count, "must be less than or equal to " + std::to_string(*named) + " (the number of indexes in the specified succeededIndexes field)");
+        errors.invalid(
+            path / "succeededCount", count,
+            "must be less than or equal to " + std::to_string(*named) + " (the number of indexes in the specified succeededIndexes field)");
 }
 
 }  // namespace

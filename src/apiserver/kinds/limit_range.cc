@@ -37,7 +37,8 @@ void check_type(const std::string& type, const FieldPath& path, FieldErrors& err
 }
 
 /// "min value 2 is greater than max value 1" when the first is more than the second.
-void check_order(const char* less, const Quantity* low, const char* more, const Quantity* high, const FieldPath& path, FieldErrors& errors) {
+void check_order(const char* less, const Quantity* low, const char* more, const Quantity* high, const FieldPath& path,
+                 FieldErrors& errors) {
     if (!low || !high || *low <= *high) return;
     errors.invalid(path, low->to_string(),
                    std::string(less) + " value " + low->to_string() + " is greater than " + more + " value " + high->to_string());
@@ -68,8 +69,9 @@ void check_resource(const LimitRangeItem& item, const std::string& name, const F
     check_order("default", usual, "max", max, (path / "default").key(name), errors);
     check_ratio(item, name, path, errors);
     if (usual && request && *usual != *request && !may_be_overcommitted(name)) {
-        errors.invalid((path / "defaultRequest").key(name), request->to_string(),
-                       "default value " + usual->to_string() + " must equal to defaultRequest value " + request->to_string() + " in " + name);
+        errors.invalid(
+            (path / "defaultRequest").key(name), request->to_string(),
+            "default value " + usual->to_string() + " must equal to defaultRequest value " + request->to_string() + " in " + name);
     }
 }
 
@@ -83,9 +85,11 @@ void validate_item(const LimitRangeItem& item, const FieldPath& path, FieldError
     if (item.type == LimitType::PersistentVolumeClaim && !find(item.min, "storage") && !find(item.max, "storage"))
         errors.required(FieldPath("spec.limits"), "either minimum or maximum storage value is required, but neither was provided");
     std::set<std::string> names;
-    const std::pair<const Amounts*, const char*> lists[] = {
-        {&item.max, "max"}, {&item.min, "min"}, {&item.default_, "default"}, {&item.default_request, "defaultRequest"},
-        {&item.max_limit_request_ratio, "maxLimitRequestRatio"}};
+    const std::pair<const Amounts*, const char*> lists[] = {{&item.max, "max"},
+                                                            {&item.min, "min"},
+                                                            {&item.default_, "default"},
+                                                            {&item.default_request, "defaultRequest"},
+                                                            {&item.max_limit_request_ratio, "maxLimitRequestRatio"}};
     for (const auto& [amounts, field] : lists) {
         for (const auto& [name, amount] : *amounts) {
             names.insert(name);

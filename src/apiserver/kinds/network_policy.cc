@@ -77,7 +77,8 @@ void validate(const NetworkPolicy& object, FieldErrors& errors) {
     for (std::size_t i = 0; i < object.spec.egress.size(); ++i)
         validate_rule(object.spec.egress[i].ports, object.spec.egress[i].to, FieldPath("spec.egress").index(i), "to");
     const auto& types = object.spec.policy_types;
-    if (types.size() > 2) errors.invalid("spec.policyTypes", schema::to_value(object.spec)["policyTypes"], "may not specify more than two policyTypes");
+    if (types.size() > 2)
+        errors.invalid("spec.policyTypes", schema::to_value(object.spec)["policyTypes"], "may not specify more than two policyTypes");
     for (std::size_t i = 0; i < types.size(); ++i)
         if (types[i] != "Ingress" && types[i] != "Egress")
             errors.not_supported(FieldPath("spec.policyTypes").index(i), types[i], {"Egress", "Ingress"});

@@ -54,7 +54,8 @@ void validate(const Node& object, FieldErrors& errors) {
     validate_resources(object.status.capacity, "status.capacity", errors);
     validate_resources(object.status.allocatable, "status.allocatable", errors);
     const auto& cidrs = object.spec.pod_cidrs;
-    for (std::size_t i = 0; i < cidrs.size(); ++i) invalid_all(errors, FieldPath("spec.podCIDRs").index(i), cidrs[i], names::check_cidr(cidrs[i]));
+    for (std::size_t i = 0; i < cidrs.size(); ++i)
+        invalid_all(errors, FieldPath("spec.podCIDRs").index(i), cidrs[i], names::check_cidr(cidrs[i]));
     if (cidrs.size() > 2) errors.invalid("spec.podCIDRs", cidrs.size(), "may specify no more than one CIDR for each IP family");
     if (cidrs.size() == 2 && cidrs[0].contains(':') == cidrs[1].contains(':'))
         errors.invalid("spec.podCIDRs", schema::to_value(object.spec)["podCIDRs"], "may specify no more than one CIDR for each IP family");

@@ -67,19 +67,21 @@ void validate(const Pod& object, FieldErrors& errors) {
     validate_pod_spec(object.spec, spec, PodSpecIn::Pod, errors);
     const auto& annotations = object.metadata.annotations;
     if (const auto cost = annotations.find("controller.kubernetes.io/pod-deletion-cost"); cost != annotations.end()) {
-        const bool number = !cost->second.empty() && cost->second.size() <= 11 &&
-                            std::ranges::all_of(cost->second.substr(cost->second.starts_with('-')), [](char c) { return c >= '0' && c <= '9'; });
-        if (!number)
-            errors.invalid(FieldPath("metadata.annotations").key(cost->first), cost->second, "must be a 32bit integer");
+        const bool number =
+            !cost->second.empty() && cost->second.size() <= 11 &&
+            std::ranges::all_of(cost->second.substr(cost->second.starts_with('-')), [](char c) { return c >= '0' && c <= '9'; });
+        if (!number) errors.invalid(FieldPath("metadata.annotations").key(cost->first), cost->second, "must be a 32bit integer");
     }
     if (const auto mirror = annotations.find("kubernetes.io/config.mirror"); mirror != annotations.end() && object.spec.node_name.empty())
-        errors.invalid(FieldPath("metadata.annotations").key(mirror->first), mirror->second, "must set spec.nodeName if mirror pod annotation is set");
+        errors.invalid(FieldPath("metadata.annotations").key(mirror->first), mirror->second,
+                       "must set spec.nodeName if mirror pod annotation is set");
 }
 
 void warn(const Pod& object, const Pod* old, std::vector<std::string>& warnings) {
     if (!old && !names::check_dns1123_label(object.metadata.name).empty()) {
-        warnings.push_back("metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: " +
-                           names::check_dns1123_label(object.metadata.name).front());
+        warnings.push_back(
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: " +
+            names::check_dns1123_label(object.metadata.name).front());
     }
 }
 
@@ -96,9 +98,12 @@ void validate_ephemeral_containers(const ApiObject& object, const ApiObject& old
         return errors.forbidden("", "static pods do not support ephemeral containers");
     validate_containers(now.spec, "spec", PodSpecIn::Pod, errors);
     for (const EphemeralContainer& was : before.spec.ephemeral_containers) {
-        const auto same = std::ranges::find(now.spec.ephemeral_containers, was.name, [](const EphemeralContainer& one) -> const std::string& { return one.name; });
-        if (same == now.spec.ephemeral_containers.end()) errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be removed\n");
-        else if (!(*same == was)) errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be changed\n");
+        const auto same = std::ranges::find(now.spec.ephemeral_containers, was.name,
+                                            [](const EphemeralContainer& one) -> const std::string& { return one.name; });
+        if (same == now.spec.ephemeral_containers.end())
+            errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be removed\n");
+        else if (!(*same == was))
+            errors.forbidden(path, "existing ephemeral containers \"" + was.name + "\" may not be changed\n");
     }
 }
 
@@ -126,8 +131,9 @@ KindRules pod_rules() {
                                       .warn = warn});
     rules.generation = Generation::OnSpecChange;
     rules.grace_period = grace_period;
-    rules.selectable_fields = {{"spec.nodeName"},        {"spec.restartPolicy"},       {"spec.schedulerName"}, {"spec.serviceAccountName"},
-                               {"spec.hostNetwork", "false"}, {"status.phase"},        {"status.podIP"},       {"status.nominatedNodeName"}};
+    rules.selectable_fields = {
+        {"spec.nodeName"}, {"spec.restartPolicy"}, {"spec.schedulerName"},      {"spec.serviceAccountName"}, {"spec.hostNetwork", "false"},
+        {"status.phase"},  {"status.podIP"},       {"status.nominatedNodeName"}};
     rules.topic_field = "spec.nodeName";
     rules.subresources["ephemeralcontainers"] = {.prepare = prepare_ephemeral_containers, .validate = validate_ephemeral_containers};
     rules.subresources["binding"] = {.prepare = prepare_as_made};

@@ -18,9 +18,11 @@ void validate_expressions(const std::vector<NodeSelectorRequirement>& expression
         if (operation == "In" || operation == "NotIn") {
             if (expression.values.empty()) errors.required(at / "values", "must be specified when `operator` is 'In' or 'NotIn'");
         } else if (operation == "Exists" || operation == "DoesNotExist") {
-            if (!expression.values.empty()) errors.forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+            if (!expression.values.empty())
+                errors.forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         } else if (operation == "Gt" || operation == "Lt") {
-            if (expression.values.size() != 1) errors.required(at / "values", "must be specified single value when `operator` is 'Lt' or 'Gt'");
+            if (expression.values.size() != 1)
+                errors.required(at / "values", "must be specified single value when `operator` is 'Lt' or 'Gt'");
         } else {
             errors.invalid(at / "operator", operation, "not a valid selector operator");
         }
@@ -33,8 +35,10 @@ void validate_term(const NodeSelectorTerm& term, const FieldPath& path, FieldErr
     for (std::size_t i = 0; i < term.match_fields.size(); ++i) {
         const NodeSelectorRequirement& field = term.match_fields[i];
         const FieldPath at = (path / "matchFields").index(i);
-        if (field.operator_ != "In" && field.operator_ != "NotIn") errors.invalid(at / "operator", field.operator_, "not a valid selector operator");
-        else if (field.values.size() != 1) errors.required(at / "values", "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
+        if (field.operator_ != "In" && field.operator_ != "NotIn")
+            errors.invalid(at / "operator", field.operator_, "not a valid selector operator");
+        else if (field.values.size() != 1)
+            errors.required(at / "values", "must be only one value when `operator` is 'In' or 'NotIn' for node field selector");
         if (field.key != "metadata.name") errors.invalid(at / "key", field.key, "not a valid field selector key");
     }
 }
@@ -44,11 +48,12 @@ void check_weight(std::int32_t weight, const FieldPath& path, FieldErrors& error
 }
 
 /// matchLabelKeys and mismatchLabelKeys of a term with `selector`.
-void validate_match_keys(const std::vector<std::string>& keys, const std::vector<std::string>* mismatching, bool has_selector, const FieldPath& path,
-                         FieldErrors& errors) {
+void validate_match_keys(const std::vector<std::string>& keys, const std::vector<std::string>* mismatching, bool has_selector,
+                         const FieldPath& path, FieldErrors& errors) {
     const auto check = [&](const std::vector<std::string>& list, const char* member) {
         if (!list.empty() && !has_selector) errors.forbidden(path / member, "must not be specified when labelSelector is not set");
-        for (std::size_t i = 0; i < list.size(); ++i) invalid_all(errors, (path / member).index(i), list[i], names::check_qualified_name(list[i]));
+        for (std::size_t i = 0; i < list.size(); ++i)
+            invalid_all(errors, (path / member).index(i), list[i], names::check_qualified_name(list[i]));
     };
     check(keys, "matchLabelKeys");
     if (!mismatching) return;
@@ -64,8 +69,10 @@ void validate_pod_term(const PodAffinityTerm& term, const FieldPath& path, Field
     if (term.namespace_selector) validate_label_selector(*term.namespace_selector, path / "namespaceSelector", errors);
     for (const std::string& name : term.namespaces) invalid_all(errors, path / "namespace", name, names::check_dns1123_label(name));
     validate_match_keys(term.match_label_keys, &term.mismatch_label_keys, term.label_selector.has_value(), path, errors);
-    if (term.topology_key.empty()) errors.required(path / "topologyKey", "can not be empty");
-    else invalid_all(errors, path / "topologyKey", term.topology_key, names::check_qualified_name(term.topology_key));
+    if (term.topology_key.empty())
+        errors.required(path / "topologyKey", "can not be empty");
+    else
+        invalid_all(errors, path / "topologyKey", term.topology_key, names::check_qualified_name(term.topology_key));
 }
 
 template <class AnyAffinity>
@@ -130,7 +137,8 @@ void validate_spread(const std::vector<TopologySpreadConstraint>& constraints, c
 void validate_node_selector(const NodeSelector& selector, const FieldPath& path, FieldErrors& errors) {
     const FieldPath terms = path / "nodeSelectorTerms";
     if (selector.node_selector_terms.empty()) errors.required(terms, "must have at least one node selector term");
-    for (std::size_t i = 0; i < selector.node_selector_terms.size(); ++i) validate_term(selector.node_selector_terms[i], terms.index(i), errors);
+    for (std::size_t i = 0; i < selector.node_selector_terms.size(); ++i)
+        validate_term(selector.node_selector_terms[i], terms.index(i), errors);
 }
 
 void validate_tolerations(const std::vector<Toleration>& tolerations, const FieldPath& path, FieldErrors& errors) {

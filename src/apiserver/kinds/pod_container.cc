@@ -25,7 +25,8 @@ void validate_amounts(const std::map<std::string, Quantity>& amounts, const Fiel
     for (const auto& [name, amount] : amounts) {
         const FieldPath at = path.key(name);
         invalid_all(errors, at, name, names::check_qualified_name(name));
-        if (!name.contains('/') && !is_standard_container_resource(name)) errors.invalid(at, name, "must be a standard resource for containers");
+        if (!name.contains('/') && !is_standard_container_resource(name))
+            errors.invalid(at, name, "must be a standard resource for containers");
         if (amount.is_negative()) errors.invalid(at, amount.to_string(), "must be greater than or equal to 0");
         if (!is_native_resource(name) && !amount.is_whole()) errors.invalid(at, amount.to_string(), "must be an integer");
     }
@@ -34,7 +35,7 @@ void validate_amounts(const std::map<std::string, Quantity>& amounts, const Fiel
 // --- Environment ---
 
 const char* const EnvironmentFields[] = {"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
-                                         "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"};
+                                         "status.hostIP", "status.hostIPs",     "status.podIP", "status.podIPs"};
 
 bool is_subscripted(std::string_view path, std::string_view field) {
     return path.starts_with(field) && path.substr(field.size()).starts_with("['") && path.ends_with("']");
@@ -46,7 +47,8 @@ void validate_field_reference(const ObjectFieldSelector& reference, const FieldP
     const std::string& field = reference.field_path;
     if (is_subscripted(field, "metadata.annotations") || is_subscripted(field, "metadata.labels")) return;
     if (std::ranges::find(EnvironmentFields, field) != std::end(EnvironmentFields)) return;
-    const bool known = is_one_of(field, {"metadata.labels", "metadata.annotations", "status.phase", "spec.restartPolicy", "spec.schedulerName"});
+    const bool known =
+        is_one_of(field, {"metadata.labels", "metadata.annotations", "status.phase", "spec.restartPolicy", "spec.schedulerName"});
     if (!known) return errors.invalid(path / "fieldPath", field, "error converting fieldPath: field label not supported: " + field);
     errors.not_supported(path / "fieldPath", field,
                          {"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -60,24 +62,31 @@ void validate_resource_reference(const ResourceFieldSelector& reference, const F
     const std::string_view list = resource.substr(0, dot);
     const std::string_view name = dot == std::string_view::npos ? std::string_view() : resource.substr(dot + 1);
     if ((list != "limits" && list != "requests") || !(is_one_of(name, {"cpu", "memory", "ephemeral-storage"}) || is_huge_page(name))) {
-        errors.not_supported(path / "resource", reference.resource,
-                             {"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"});
+        errors.not_supported(
+            path / "resource", reference.resource,
+            {"limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory"});
     }
 }
 
 void validate_key_reference(const std::string& name, const std::string& key, const FieldPath& path, FieldErrors& errors) {
-    if (name.empty()) errors.required(path / "name");
-    else invalid_all(errors, path / "name", name, names::check_dns1123_subdomain(name));
-    if (key.empty()) errors.required(path / "key");
-    else invalid_all(errors, path / "key", key, names::check_config_key(key));
+    if (name.empty())
+        errors.required(path / "name");
+    else
+        invalid_all(errors, path / "name", name, names::check_dns1123_subdomain(name));
+    if (key.empty())
+        errors.required(path / "key");
+    else
+        invalid_all(errors, path / "key", key, names::check_config_key(key));
 }
 
 void validate_environment(const std::vector<EnvVar>& environment, const FieldPath& path, FieldErrors& errors) {
     for (std::size_t i = 0; i < environment.size(); ++i) {
         const EnvVar& variable = environment[i];
         const FieldPath at = path.index(i);
-        if (variable.name.empty()) errors.required(at / "name");
-        else invalid_all(errors, at / "name", variable.name, names::check_environment_name(variable.name));
+        if (variable.name.empty())
+            errors.required(at / "name");
+        else
+            invalid_all(errors, at / "name", variable.name, names::check_environment_name(variable.name));
         if (!variable.value_from) continue;
         const EnvVarSource& source = *variable.value_from;
         const FieldPath from = at / "valueFrom";
@@ -94,7 +103,8 @@ void validate_environment(const std::vector<EnvVar>& environment, const FieldPat
         if (source.resource_field_ref) validate_resource_reference(*source.resource_field_ref, from / "resourceFieldRef", errors);
         if (source.config_map_key_ref)
             validate_key_reference(source.config_map_key_ref->name, source.config_map_key_ref->key, from / "configMapKeyRef", errors);
-        if (source.secret_key_ref) validate_key_reference(source.secret_key_ref->name, source.secret_key_ref->key, from / "secretKeyRef", errors);
+        if (source.secret_key_ref)
+            validate_key_reference(source.secret_key_ref->name, source.secret_key_ref->key, from / "secretKeyRef", errors);
     }
 }
 
@@ -104,8 +114,10 @@ void validate_environment_sources(const std::vector<EnvFromSource>& sources, con
         const FieldPath at = path.index(i);
         if (!source.prefix.empty()) invalid_all(errors, at / "prefix", source.prefix, names::check_environment_name(source.prefix));
         const auto check_name = [&](const std::string& name, const char* member) {
-            if (name.empty()) errors.required(at / member / "name");
-            else invalid_all(errors, at / member / "name", name, names::check_dns1123_subdomain(name));
+            if (name.empty())
+                errors.required(at / member / "name");
+            else
+                invalid_all(errors, at / member / "name", name, names::check_dns1123_subdomain(name));
         };
         if (source.config_map_ref) check_name(source.config_map_ref->name, "configMapRef");
         if (source.secret_ref) check_name(source.secret_ref->name, "secretRef");
@@ -125,14 +137,18 @@ void validate_ports(const std::vector<ContainerPort>& ports, const ContainerScop
             invalid_all(errors, at / "name", port.name, names::check_port_name(port.name));
             if (!seen.insert(port.name).second) errors.duplicate(at / "name", port.name);
         }
-        if (port.container_port == 0) errors.required(at / "containerPort");
-        else invalid_all(errors, at / "containerPort", port.container_port, names::check_port_number(port.container_port));
+        if (port.container_port == 0)
+            errors.required(at / "containerPort");
+        else
+            invalid_all(errors, at / "containerPort", port.container_port, names::check_port_number(port.container_port));
         if (port.host_port != 0) invalid_all(errors, at / "hostPort", port.host_port, names::check_port_number(port.host_port));
         const bool must_match = scope.pod.host_network && port.host_port != port.container_port;
         if (must_match && (scope.in == PodSpecIn::Pod || port.host_port != 0))
             errors.invalid(at / "hostPort", port.host_port, "must match `containerPort` when `hostNetwork` is true");
-        if (port.protocol.empty()) errors.required(at / "protocol");
-        else if (!is_one_of(port.protocol, {"TCP", "UDP", "SCTP"})) errors.not_supported(at / "protocol", port.protocol, {"SCTP", "TCP", "UDP"});
+        if (port.protocol.empty())
+            errors.required(at / "protocol");
+        else if (!is_one_of(port.protocol, {"TCP", "UDP", "SCTP"}))
+            errors.not_supported(at / "protocol", port.protocol, {"SCTP", "TCP", "UDP"});
     }
 }
 
@@ -148,13 +164,18 @@ void validate_mounts(const AnyContainer& container, const ContainerScope& scope,
     for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
         const VolumeMount& mount = container.volume_mounts[i];
         const FieldPath at = mounts.index(i);
-        if (mount.name.empty()) errors.required(at / "name");
-        else if (!find_volume(scope.pod, mount.name)) errors.not_found(at / "name", mount.name);
-        if (mount.mount_path.empty()) errors.required(at / "mountPath");
-        else if (!mounted.insert(mount.mount_path).second) errors.invalid(at / "mountPath", mount.mount_path, "must be unique");
+        if (mount.name.empty())
+            errors.required(at / "name");
+        else if (!find_volume(scope.pod, mount.name))
+            errors.not_found(at / "name", mount.name);
+        if (mount.mount_path.empty())
+            errors.required(at / "mountPath");
+        else if (!mounted.insert(mount.mount_path).second)
+            errors.invalid(at / "mountPath", mount.mount_path, "must be unique");
         if (!mount.sub_path.empty()) check_relative_path(mount.sub_path, mounts / "subPath", errors);
         if (!mount.sub_path_expr.empty()) {
-            if (!mount.sub_path.empty()) errors.invalid(mounts / "subPathExpr", mount.sub_path_expr, "subPathExpr and subPath are mutually exclusive");
+            if (!mount.sub_path.empty())
+                errors.invalid(mounts / "subPathExpr", mount.sub_path_expr, "subPathExpr and subPath are mutually exclusive");
             check_relative_path(mount.sub_path_expr, mounts / "subPathExpr", errors);
         }
         if (mount.mount_propagation) {
@@ -180,14 +201,21 @@ void validate_mounts(const AnyContainer& container, const ContainerScope& scope,
         const VolumeDevice& device = container.volume_devices[i];
         const FieldPath at = (path / "volumeDevices").index(i);
         const Volume* volume = find_volume(scope.pod, device.name);
-        if (device.name.empty()) errors.required(at / "name");
-        else if (!device_names.insert(device.name).second) errors.invalid(at / "name", device.name, "must be unique");
-        else if (!volume) errors.not_found(at / "name", device.name);
+        if (device.name.empty())
+            errors.required(at / "name");
+        else if (!device_names.insert(device.name).second)
+            errors.invalid(at / "name", device.name, "must be unique");
+        else if (!volume)
+            errors.not_found(at / "name", device.name);
         else if (!volume->persistent_volume_claim && !volume->ephemeral)
-            errors.invalid(at / "name", device.name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
-        if (device.device_path.empty()) errors.required(at / "devicePath");
-        else if (!devices.insert(device.device_path).second) errors.invalid(at / "devicePath", device.device_path, "must be unique");
-        else if (device.device_path.contains("..")) errors.invalid(at / "devicePath", device.device_path, "can not contain backsteps ('..')");
+            errors.invalid(at / "name", device.name,
+                           "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode");
+        if (device.device_path.empty())
+            errors.required(at / "devicePath");
+        else if (!devices.insert(device.device_path).second)
+            errors.invalid(at / "devicePath", device.device_path, "must be unique");
+        else if (device.device_path.contains(".."))
+            errors.invalid(at / "devicePath", device.device_path, "can not contain backsteps ('..')");
         else if (mounted.contains(device.device_path))
             errors.invalid(at / "devicePath", device.device_path, "must not already exist as a path in volumeMounts");
     }
@@ -250,7 +278,8 @@ void validate_probe(const std::optional<Probe>& probe, ProbeSort sort, const Fie
     if (!probe) return;
     HandlerCheck check(path, errors);
     validate_common_handlers(*probe, check, path, errors);
-    if (check.take(probe->grpc.has_value(), "grpc")) invalid_all(errors, path / "grpc" / "port", probe->grpc->port, names::check_port_number(probe->grpc->port));
+    if (check.take(probe->grpc.has_value(), "grpc"))
+        invalid_all(errors, path / "grpc" / "port", probe->grpc->port, names::check_port_number(probe->grpc->port));
     check.finish();
     check_not_negative(probe->initial_delay_seconds, path / "initialDelaySeconds", errors);
     check_not_negative(probe->timeout_seconds, path / "timeoutSeconds", errors);
@@ -280,24 +309,30 @@ void validate_security(const SecurityContext& context, const FieldPath& path, Fi
     if (context.privileged.value_or(false))
         errors.invalid(path, schema::to_value(context), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     if (context.capabilities && std::ranges::find(context.capabilities->add, "CAP_SYS_ADMIN") != context.capabilities->add.end())
-        errors.invalid(path, schema::to_value(context), "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
+        errors.invalid(path, schema::to_value(context),
+                       "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
 }
 
 template <class AnyContainer>
 void validate_common(const AnyContainer& container, const ContainerScope& scope, const FieldPath& path, FieldErrors& errors) {
-    if (container.name.empty()) errors.required(path / "name");
-    else invalid_all(errors, path / "name", container.name, names::check_dns1123_label(container.name));
-    if (container.image.empty()) errors.required(path / "image");
+    if (container.name.empty())
+        errors.required(path / "name");
+    else
+        invalid_all(errors, path / "name", container.name, names::check_dns1123_label(container.name));
+    if (container.image.empty())
+        errors.required(path / "image");
     else if (scope.in == PodSpecIn::Pod && (container.image.front() == ' ' || container.image.back() == ' '))
         errors.invalid(path / "image", container.image, "must not have leading or trailing whitespace");
-    if (container.termination_message_policy.empty()) errors.required(path / "terminationMessagePolicy");
+    if (container.termination_message_policy.empty())
+        errors.required(path / "terminationMessagePolicy");
     else if (!is_one_of(container.termination_message_policy, {"File", "FallbackToLogsOnError"}))
         errors.not_supported(path / "terminationMessagePolicy", container.termination_message_policy, {"FallbackToLogsOnError", "File"});
     validate_ports(container.ports, scope, path / "ports", errors);
     validate_environment(container.env, path / "env", errors);
     validate_environment_sources(container.env_from, path / "envFrom", errors);
     validate_mounts(container, scope, path, errors);
-    if (container.image_pull_policy.empty()) errors.required(path / "imagePullPolicy");
+    if (container.image_pull_policy.empty())
+        errors.required(path / "imagePullPolicy");
     else if (!is_one_of(container.image_pull_policy, {"Always", "IfNotPresent", "Never"}))
         errors.not_supported(path / "imagePullPolicy", container.image_pull_policy, {"Always", "IfNotPresent", "Never"});
     validate_resources(container.resources, path / "resources", errors);
@@ -355,12 +390,14 @@ void validate_resources(const ResourceRequirements& resources, const FieldPath& 
             if (!may_overcommit(name)) errors.required(path / "limits", "Limit must be set for non overcommitable resources");
         } else if (may_overcommit(name) ? request > limit->second : request != limit->second) {
             errors.invalid(path / "requests", request.to_string(),
-                           std::string(may_overcommit(name) ? "must be less than or equal to " : "must be equal to ") + name + " limit of " +
-                               limit->second.to_string());
+                           std::string(may_overcommit(name) ? "must be less than or equal to " : "must be equal to ") + name +
+                               " limit of " + limit->second.to_string());
         }
     }
     const auto names_any = [&](auto predicate) {
-        const auto listed = [&](const auto& amounts) { return std::ranges::any_of(amounts, [&](const auto& one) { return predicate(one.first); }); };
+        const auto listed = [&](const auto& amounts) {
+            return std::ranges::any_of(amounts, [&](const auto& one) { return predicate(one.first); });
+        };
         return listed(resources.limits) || listed(resources.requests);
     };
     if (names_any(is_huge_page) && !names_any([](std::string_view name) { return name == "cpu" || name == "memory"; }))
@@ -401,7 +438,8 @@ void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn i
         if (container.startup_probe) errors.forbidden(at / "startupProbe", Why);
         if (!(container.resources == ResourceRequirements())) errors.forbidden(at / "resources", Why);
         const std::string& target = container.target_container_name;
-        const bool known = target.empty() || std::ranges::any_of(spec.containers, [&](const Container& one) { return one.name == target; }) ||
+        const bool known = target.empty() ||
+                           std::ranges::any_of(spec.containers, [&](const Container& one) { return one.name == target; }) ||
                            std::ranges::any_of(spec.init_containers, [&](const Container& one) { return one.name == target; });
         if (!known) errors.not_found(at / "targetContainerName", target);
     }

@@ -30,10 +30,12 @@ void validate_dns(const PodSpec& spec, const FieldPath& path, FieldErrors& error
     }
     if (!spec.dns_config) return;
     const auto& [nameservers, searches, options] = *spec.dns_config;
-    if (nameservers.size() > 3) errors.invalid(config / "nameservers", schema::to_value(*spec.dns_config)["nameservers"], "must not have more than 3 nameservers");
+    if (nameservers.size() > 3)
+        errors.invalid(config / "nameservers", schema::to_value(*spec.dns_config)["nameservers"], "must not have more than 3 nameservers");
     for (std::size_t i = 0; i < nameservers.size(); ++i)
         invalid_all(errors, (config / "nameservers").index(i), nameservers[i], names::check_ip(nameservers[i]));
-    if (searches.size() > 32) errors.invalid(config / "searches", schema::to_value(*spec.dns_config)["searches"], "must not have more than 32 search paths");
+    if (searches.size() > 32)
+        errors.invalid(config / "searches", schema::to_value(*spec.dns_config)["searches"], "must not have more than 32 search paths");
     for (std::size_t i = 0; i < searches.size(); ++i) {
         std::string search = searches[i];
         if (search == ".") continue;
@@ -62,8 +64,10 @@ void validate_security(const PodSpec& spec, const FieldPath& path, FieldErrors& 
     for (std::size_t i = 0; i < context.sysctls.size(); ++i) {
         const Sysctl& sysctl = context.sysctls[i];
         const FieldPath at = (path / "sysctls").index(i);
-        if (sysctl.name.empty()) errors.required(at / "name");
-        else if (!seen.insert(sysctl.name).second) errors.duplicate(at / "name", sysctl.name);
+        if (sysctl.name.empty())
+            errors.required(at / "name");
+        else if (!seen.insert(sysctl.name).second)
+            errors.duplicate(at / "name", sysctl.name);
         if (spec.host_network && sysctl.name.starts_with("net."))
             errors.invalid(at / "name", sysctl.name, "may not be specified when 'hostNetwork' is true");
         if (spec.host_ipc && (sysctl.name.starts_with("kernel.shm") || sysctl.name.starts_with("kernel.msg") ||
@@ -100,7 +104,8 @@ void validate_windows_container(const std::optional<SecurityContext>& context, c
 /// Calls `visit(container, path)` for every container of all three sorts.
 template <class Visit>
 void for_each_container(const PodSpec& spec, const FieldPath& path, Visit visit) {
-    for (std::size_t i = 0; i < spec.init_containers.size(); ++i) visit(spec.init_containers[i].security_context, (path / "initContainers").index(i));
+    for (std::size_t i = 0; i < spec.init_containers.size(); ++i)
+        visit(spec.init_containers[i].security_context, (path / "initContainers").index(i));
     for (std::size_t i = 0; i < spec.containers.size(); ++i) visit(spec.containers[i].security_context, (path / "containers").index(i));
     for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i)
         visit(spec.ephemeral_containers[i].security_context, (path / "ephemeralContainers").index(i));
@@ -109,7 +114,8 @@ void for_each_container(const PodSpec& spec, const FieldPath& path, Visit visit)
 void validate_os(const PodSpec& spec, const FieldPath& path, FieldErrors& errors) {
     if (!spec.os) return;
     if (spec.os->name.empty()) return errors.required(path / "os" / "name", "cannot be empty");
-    if (spec.os->name != "linux" && spec.os->name != "windows") return errors.not_supported(path / "os", spec.os->name, {"linux", "windows"});
+    if (spec.os->name != "linux" && spec.os->name != "windows")
+        return errors.not_supported(path / "os", spec.os->name, {"linux", "windows"});
     const PodSecurityContext none;
     const PodSecurityContext& context = spec.security_context ? *spec.security_context : none;
     if (spec.os->name == "linux") {
@@ -138,14 +144,14 @@ void validate_os(const PodSpec& spec, const FieldPath& path, FieldErrors& errors
             {spec.host_ipc, "hostIPC"},
             {spec.share_process_namespace.has_value(), "shareProcessNamespace"}},
            path, Why, errors);
-    for_each_container(spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath& at) {
-        validate_windows_container(one, at, errors);
-    });
+    for_each_container(
+        spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath& at) { validate_windows_container(one, at, errors); });
 }
 
 /// Either all containers are host processes or none is.
 void validate_host_process(const PodSpec& spec, const FieldPath& path, FieldErrors& errors) {
-    const bool by_pod = spec.security_context && spec.security_context->windows_options && spec.security_context->windows_options->host_process.value_or(false);
+    const bool by_pod = spec.security_context && spec.security_context->windows_options &&
+                        spec.security_context->windows_options->host_process.value_or(false);
     bool any = false, all = true;
     for_each_container(spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath&) {
         const auto own = one && one->windows_options ? one->windows_options->host_process : std::nullopt;
@@ -155,7 +161,8 @@ void validate_host_process(const PodSpec& spec, const FieldPath& path, FieldErro
     });
     if (!any) return;
     if (!all) errors.invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers");
-    if (!spec.host_network) errors.invalid(path / "hostNetwork", spec.host_network, "hostNetwork must be true if pod contains any hostProcess containers");
+    if (!spec.host_network)
+        errors.invalid(path / "hostNetwork", spec.host_network, "hostNetwork must be true if pod contains any hostProcess containers");
 }
 
 void check_subdomain(const std::string& text, const FieldPath& path, FieldErrors& errors) {
@@ -205,7 +212,9 @@ void validate_gates(const PodSpec& spec, const FieldPath& path, PodSpecIn in, Fi
 
 }  // namespace
 
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> allowed) { return std::ranges::find(allowed, text) != allowed.end(); }
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> allowed) {
+    return std::ranges::find(allowed, text) != allowed.end();
+}
 
 void check_relative_path(const std::string& text, const FieldPath& path, FieldErrors& errors) {
     if (text.starts_with('/')) errors.invalid(path, text, "must be a relative path");
@@ -223,14 +232,17 @@ void check_path_in_volume(const std::string& text, const FieldPath& path, FieldE
 }
 
 void check_port(const IntOrString& port, const FieldPath& path, FieldErrors& errors) {
-    if (port.is_int()) invalid_all(errors, path, port.as_int(), names::check_port_number(port.as_int()));
-    else invalid_all(errors, path, port.as_string(), names::check_port_name(port.as_string()));
+    if (port.is_int())
+        invalid_all(errors, path, port.as_int(), names::check_port_number(port.as_int()));
+    else
+        invalid_all(errors, path, port.as_string(), names::check_port_name(port.as_string()));
 }
 
 void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors) {
     validate_volumes(spec.volumes, path / "volumes", in, errors);
     validate_containers(spec, path, in, errors);
-    if (spec.restart_policy.empty()) errors.required(path / "restartPolicy");
+    if (spec.restart_policy.empty())
+        errors.required(path / "restartPolicy");
     else if (!is_one_of(spec.restart_policy, {"Always", "OnFailure", "Never"}))
         errors.not_supported(path / "restartPolicy", spec.restart_policy, {"Always", "OnFailure", "Never"});
     validate_dns(spec, path, errors);
@@ -241,13 +253,15 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     }
     validate_security(spec, path / "securityContext", errors);
     if (spec.host_users && !*spec.host_users) {
-        forbid({{spec.host_network, "hostNetwork"}, {spec.host_pid, "HostPID"}, {spec.host_ipc, "HostIPC"}}, path, "when `hostUsers` is false", errors);
+        forbid({{spec.host_network, "hostNetwork"}, {spec.host_pid, "HostPID"}, {spec.host_ipc, "HostIPC"}}, path,
+               "when `hostUsers` is false", errors);
     }
     validate_names(spec, path, errors);
     validate_placement(spec, path, errors);
     validate_gates(spec, path, in, errors);
     if (spec.active_deadline_seconds)
-        invalid_all(errors, path / "activeDeadlineSeconds", *spec.active_deadline_seconds, names::check_in_range(*spec.active_deadline_seconds, 1, LargestId));
+        invalid_all(errors, path / "activeDeadlineSeconds", *spec.active_deadline_seconds,
+                    names::check_in_range(*spec.active_deadline_seconds, 1, LargestId));
     if (spec.preemption_policy && !is_one_of(*spec.preemption_policy, {"PreemptLowerPriority", "Never"}))
         errors.not_supported(path / "preemptionPolicy", *spec.preemption_policy, {"Never", "PreemptLowerPriority"});
     for (const auto& [name, amount] : spec.overhead)

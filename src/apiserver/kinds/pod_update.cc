@@ -68,7 +68,8 @@ std::string difference(const PodSpec& now, const PodSpec& before) {
 void validate_images(const std::vector<Container>& containers, const FieldPath& path, FieldErrors& errors) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
         const std::string& image = containers[i].image;
-        if (image.empty()) errors.required(path.index(i) / "image");
+        if (image.empty())
+            errors.required(path.index(i) / "image");
         else if (image.front() == ' ' || image.back() == ' ')
             errors.invalid(path.index(i) / "image", image, "must not have leading or trailing whitespace");
     }
@@ -93,7 +94,8 @@ void validate_gated_placement(const PodSpec& now, const PodSpec& before, FieldEr
     if (!old) return;
     const FieldPath path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     if (!after || after->node_selector_terms.size() != old->node_selector_terms.size())
-        return errors.invalid(path, after ? schema::to_value(*after) : schema::Value(), "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
+        return errors.invalid(path, after ? schema::to_value(*after) : schema::Value(),
+                              "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
     for (std::size_t i = 0; i < old->node_selector_terms.size(); ++i) {
         const auto extends = [](const auto& longer, const auto& shorter) {
             return longer.size() >= shorter.size() && std::equal(shorter.begin(), shorter.end(), longer.begin());
@@ -130,8 +132,10 @@ void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors)
     if (!before.scheduling_gates.empty()) {
         validate_gated_placement(now, before, errors);
         allowed.node_selector = before.node_selector;
-        if (allowed.affinity && before.affinity && allowed.affinity->node_affinity) allowed.affinity->node_affinity = before.affinity->node_affinity;
-        else if (allowed.affinity && !before.affinity) allowed.affinity->node_affinity.reset();
+        if (allowed.affinity && before.affinity && allowed.affinity->node_affinity)
+            allowed.affinity->node_affinity = before.affinity->node_affinity;
+        else if (allowed.affinity && !before.affinity)
+            allowed.affinity->node_affinity.reset();
         if (allowed.affinity && !before.affinity && *allowed.affinity == Affinity()) allowed.affinity.reset();
     }
     if (!(allowed == before)) errors.forbidden("spec", std::string(SpecIsFixed) + difference(allowed, before));
@@ -148,8 +152,8 @@ void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& 
     if (object.spec.node_name != old.spec.node_name) errors.forbidden("status.nodeName", "may not be changed directly");
     if (!old.status.qos_class.empty() && object.status.qos_class != old.status.qos_class)
         errors.invalid("status.qosClass", object.status.qos_class, "field is immutable");
-    const auto check_states = [&](const std::vector<ContainerStatus>& now, const std::vector<ContainerStatus>& before, const FieldPath& path,
-                                  bool may_restart_failed) {
+    const auto check_states = [&](const std::vector<ContainerStatus>& now, const std::vector<ContainerStatus>& before,
+                                  const FieldPath& path, bool may_restart_failed) {
         for (std::size_t i = 0; i < now.size(); ++i) {
             const auto was = std::ranges::find(before, now[i].name, &ContainerStatus::name);
             if (was == before.end() || !was->state.terminated || now[i].state.terminated) continue;

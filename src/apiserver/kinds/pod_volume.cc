@@ -18,8 +18,10 @@ void validate_items(const std::vector<KeyToPath>& items, const FieldPath& path, 
     for (std::size_t i = 0; i < items.size(); ++i) {
         const FieldPath at = path.index(i);
         if (items[i].key.empty()) errors.required(at / "key");
-        if (items[i].path.empty()) errors.required(at / "path");
-        else check_path_in_volume(items[i].path, at / "path", errors);
+        if (items[i].path.empty())
+            errors.required(at / "path");
+        else
+            check_path_in_volume(items[i].path, at / "path", errors);
         check_mode(items[i].mode, at / "mode", errors);
     }
 }
@@ -28,16 +30,20 @@ void validate_downward_items(const std::vector<DownwardAPIVolumeFile>& items, co
     for (std::size_t i = 0; i < items.size(); ++i) {
         const DownwardAPIVolumeFile& item = items[i];
         const FieldPath at = path.index(i);
-        if (item.path.empty()) errors.required(path / "path");
-        else check_path_in_volume(item.path, path / "path", errors);
+        if (item.path.empty())
+            errors.required(path / "path");
+        else
+            check_path_in_volume(item.path, path / "path", errors);
         if (item.field_ref && item.resource_field_ref) {
             errors.invalid(at, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
         } else if (item.field_ref) {
             const std::string& field = item.field_ref->field_path;
             const FieldPath reference = at / "fieldRef";
             const bool subscripted = field.starts_with("metadata.labels['") || field.starts_with("metadata.annotations['");
-            if (field.empty()) errors.required(reference / "fieldPath");
-            else if (!subscripted && !is_one_of(field, {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}))
+            if (field.empty())
+                errors.required(reference / "fieldPath");
+            else if (!subscripted &&
+                     !is_one_of(field, {"metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"}))
                 errors.not_supported(reference / "fieldPath", field,
                                      {"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"});
         } else if (item.resource_field_ref) {
@@ -75,8 +81,10 @@ void validate_projection(const VolumeProjection& source, const FieldPath& path, 
             errors.invalid(at / "expirationSeconds", *token.expiration_seconds, "may not specify a duration less than 10 minutes");
         if (token.expiration_seconds && *token.expiration_seconds > (std::int64_t{1} << 32))
             errors.invalid(at / "expirationSeconds", *token.expiration_seconds, "may not specify a duration larger than 2^32 seconds");
-        if (token.path.empty()) errors.required(at / "path");
-        else check_path_in_volume(token.path, at / "path", errors);
+        if (token.path.empty())
+            errors.required(at / "path");
+        else
+            check_path_in_volume(token.path, at / "path", errors);
     }
     if (take(source.cluster_trust_bundle.has_value(), "clusterTrustBundle") && source.cluster_trust_bundle->path.empty())
         errors.required(path / "clusterTrustBundle" / "path");
@@ -86,7 +94,8 @@ void validate_projection(const VolumeProjection& source, const FieldPath& path, 
 void validate_host_path(const HostPathVolumeSource& source, const FieldPath& path, FieldErrors& errors) {
     if (source.path.empty()) return errors.required(path / "path");
     if (("/" + source.path + "/").find("/../") != std::string::npos) errors.invalid(path / "path", source.path, "must not contain '..'");
-    if (source.type && !is_one_of(*source.type, {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"})) {
+    if (source.type &&
+        !is_one_of(*source.type, {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"})) {
         errors.not_supported(path / "type", *source.type,
                              {"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"});
     }
@@ -147,7 +156,8 @@ void validate_source(const Volume& volume, const FieldPath& path, PodSpecIn in, 
     if (check.take(volume.csi.has_value(), "csi")) required(volume.csi->driver, path / "csi" / "driver");
     if (check.take(volume.ephemeral.has_value(), "ephemeral") && !volume.ephemeral->volume_claim_template)
         errors.required(path / "ephemeral" / "volumeClaimTemplate");
-    if (check.take(volume.image.has_value(), "image") && in == PodSpecIn::Pod) required(volume.image->reference, path / "image" / "reference");
+    if (check.take(volume.image.has_value(), "image") && in == PodSpecIn::Pod)
+        required(volume.image->reference, path / "image" / "reference");
     if (check.take(volume.git_repo.has_value(), "gitRepo")) {
         required(volume.git_repo->repository, path / "gitRepo" / "repository");
         check_relative_path(volume.git_repo->directory, path / "gitRepo" / "directory", errors);

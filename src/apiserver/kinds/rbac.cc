@@ -58,8 +58,10 @@ void validate_binding(const Binding& object, FieldErrors& errors) {
     const std::string& kind = object.role_ref.kind;
     if (Namespaced && kind != "Role" && kind != "ClusterRole") errors.not_supported(reference / "kind", kind, {"Role", "ClusterRole"});
     if (!Namespaced && kind != "ClusterRole") errors.not_supported(reference / "kind", kind, {"ClusterRole"});
-    if (object.role_ref.name.empty()) errors.required(reference / "name");
-    else invalid_all(errors, reference / "name", object.role_ref.name, names::check_path_segment(object.role_ref.name));
+    if (object.role_ref.name.empty())
+        errors.required(reference / "name");
+    else
+        invalid_all(errors, reference / "name", object.role_ref.name, names::check_path_segment(object.role_ref.name));
     for (std::size_t i = 0; i < object.subjects.size(); ++i)
         validate_subject(object.subjects[i], Namespaced, FieldPath("subjects").index(i), errors);
 }

@@ -5,7 +5,8 @@
 namespace porthole::apiserver {
 namespace {
 
-KindRules plain(std::string_view group, std::string_view kind, Generation generation, bool create_on_update = false, bool unconditional_update = true) {
+KindRules plain(std::string_view group, std::string_view kind, Generation generation, bool create_on_update = false,
+                bool unconditional_update = true) {
     KindRules rules{.group = group, .kind = kind};
     rules.generation = generation;
     rules.create_on_update = create_on_update;

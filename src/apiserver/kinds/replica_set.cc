@@ -40,7 +40,9 @@ void validate_replica_set_update(const ReplicaSet& object, const ReplicaSet& old
     check_selector_unchanged(object.spec.selector, old.spec.selector, errors);
 }
 
-void validate_replica_set_status(const ReplicaSet& object, const ReplicaSet&, FieldErrors& errors) { validate_counts(object.status, errors); }
+void validate_replica_set_status(const ReplicaSet& object, const ReplicaSet&, FieldErrors& errors) {
+    validate_counts(object.status, errors);
+}
 
 void default_controller(ReplicationController& object) {
     if (!object.spec.replicas) object.spec.replicas = 1;

@@ -10,13 +10,30 @@ namespace {
 
 constexpr std::string_view HugePages = "hugepages-";
 
-constexpr std::array<std::string_view, 10> ObjectCounts = {
-    "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas",
-    "secrets", "services", "services.loadbalancers", "services.nodeports", "endpoints"};
+constexpr std::array<std::string_view, 10> ObjectCounts = {"configmaps",
+                                                           "persistentvolumeclaims",
+                                                           "pods",
+                                                           "replicationcontrollers",
+                                                           "resourcequotas",
+                                                           "secrets",
+                                                           "services",
+                                                           "services.loadbalancers",
+                                                           "services.nodeports",
+                                                           "endpoints"};
 
-constexpr std::array<std::string_view, 13> Amounts = {
-    "cpu", "memory", "ephemeral-storage", "storage", "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
-    "limits.cpu", "limits.memory", "limits.ephemeral-storage", "requests.hugepages", "limits.hugepages"};
+constexpr std::array<std::string_view, 13> Amounts = {"cpu",
+                                                      "memory",
+                                                      "ephemeral-storage",
+                                                      "storage",
+                                                      "requests.cpu",
+                                                      "requests.memory",
+                                                      "requests.storage",
+                                                      "requests.ephemeral-storage",
+                                                      "limits.cpu",
+                                                      "limits.memory",
+                                                      "limits.ephemeral-storage",
+                                                      "requests.hugepages",
+                                                      "limits.hugepages"};
 
 bool is_among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -40,7 +57,8 @@ void check_quota_resource_name(const std::string& name, const FieldPath& path, F
     const auto problems = names::check_qualified_name(name);
     invalid_all(errors, path, name, problems);
     if (!problems.empty() || name.contains('/')) return;
-    const bool known = is_among(ObjectCounts, name) || is_among(Amounts, name) || name.starts_with(HugePages) || name.starts_with("requests.hugepages-");
+    const bool known =
+        is_among(ObjectCounts, name) || is_among(Amounts, name) || name.starts_with(HugePages) || name.starts_with("requests.hugepages-");
     check(known, name, "must be a standard resource for quota", path, errors);
 }
 

@@ -13,8 +13,8 @@ namespace {
 using namespace api::core::v1;
 using Scopes = std::set<std::string>;
 
-constexpr Choices KnownScopes = {"Terminating", "NotTerminating", "BestEffort", "NotBestEffort",
-                                 "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"};
+constexpr Choices KnownScopes = {
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"};
 constexpr Choices ExistsOnly = {"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"};
 
 bool is_in(Choices choices, std::string_view value) { return std::ranges::find(choices, value) != choices.end(); }
@@ -23,8 +23,8 @@ bool is_in(Choices choices, std::string_view value) { return std::ranges::find(c
 bool scope_fits(const std::string& scope, const std::string& resource) {
     if (scope == "BestEffort") return resource == "pods";
     if (scope == "VolumeAttributesClass") return resource == "persistentvolumeclaims" || resource.contains("storage");
-    return is_in({"cpu", "memory", "ephemeral-storage", "pods", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu",
-                  "limits.memory", "limits.ephemeral-storage"},
+    return is_in({"cpu", "memory", "ephemeral-storage", "pods", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
+                  "limits.cpu", "limits.memory", "limits.ephemeral-storage"},
                  resource);
 }
 
@@ -42,7 +42,8 @@ void check_scopes(const Scopes& scopes, const ResourceQuotaSpec& spec, const Fie
         }
         for (const auto& [resource, amount] : spec.hard) {
             const bool counts_objects = resource.starts_with("count/") || resource.contains('/');
-            if (!counts_objects && !scope_fits(scope, resource)) errors.invalid(path, list_of(scopes), "unsupported scope applied to resource");
+            if (!counts_objects && !scope_fits(scope, resource))
+                errors.invalid(path, list_of(scopes), "unsupported scope applied to resource");
         }
     }
     for (const auto& [one, other] : {std::pair("BestEffort", "NotBestEffort"), std::pair("Terminating", "NotTerminating")})
@@ -57,11 +58,13 @@ void validate_scope_selector(const ResourceQuotaSpec& spec, const FieldPath& pat
         scopes.insert(requirement.scope_name);
         const std::string& operation = requirement.operator_;
         if (is_in(ExistsOnly, requirement.scope_name) && operation != "Exists")
-            errors.invalid(at / "operator", operation, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-                                                       "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
-                                                       "ResourceQuotaScopeCrossNamespacePodAffinity");
+            errors.invalid(at / "operator", operation,
+                           "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+                           "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                           "ResourceQuotaScopeCrossNamespacePodAffinity");
         if (operation == "In" || operation == "NotIn") {
-            if (requirement.values.empty()) errors.required(at / "values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+            if (requirement.values.empty())
+                errors.required(at / "values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
         } else if (operation == "Exists" || operation == "DoesNotExist") {
             if (!requirement.values.empty())
                 errors.invalid(at / "values", schema::at(schema::to_value(requirement), "values"),
@@ -83,7 +86,8 @@ void check_amounts(const std::map<std::string, Quantity>& amounts, const FieldPa
 void validate(const ResourceQuota& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     check_amounts(object.spec.hard, path / "hard", errors);
-    if (!object.spec.scopes.empty()) check_scopes(Scopes(object.spec.scopes.begin(), object.spec.scopes.end()), object.spec, path / "scopes", errors);
+    if (!object.spec.scopes.empty())
+        check_scopes(Scopes(object.spec.scopes.begin(), object.spec.scopes.end()), object.spec, path / "scopes", errors);
     if (object.spec.scope_selector) validate_scope_selector(object.spec, path / "scopeSelector", errors);
 }
 
@@ -102,7 +106,8 @@ void validate_status_update(const ResourceQuota& object, const ResourceQuota&, F
 }  // namespace
 
 KindRules resource_quota_rules() {
-    return rules_for<ResourceQuota>({.validate = validate, .validate_update = validate_update, .validate_status_update = validate_status_update});
+    return rules_for<ResourceQuota>(
+        {.validate = validate, .validate_update = validate_update, .validate_status_update = validate_status_update});
 }
 
 }  // namespace porthole::apiserver

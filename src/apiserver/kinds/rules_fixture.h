@@ -41,8 +41,10 @@ public:
         ApiObject object = changed(old, change);
         if (rules_.prepare_for_update) rules_.prepare_for_update(object, old, context_);
         FieldErrors errors;
-        if (rules_.validate_update) rules_.validate_update(object, old, errors);
-        else if (rules_.validate) rules_.validate(object, errors);
+        if (rules_.validate_update)
+            rules_.validate_update(object, old, errors);
+        else if (rules_.validate)
+            rules_.validate(object, errors);
         return text(errors);
     }
     std::string update(const char* change) { return update("{}", change); }

@@ -13,7 +13,8 @@ namespace {
 using api::node::v1::RuntimeClass;
 
 void validate(const RuntimeClass& object, FieldErrors& errors) {
-    if (check_required(object.handler, "handler", errors)) invalid_all(errors, "handler", object.handler, names::check_dns1123_label(object.handler));
+    if (check_required(object.handler, "handler", errors))
+        invalid_all(errors, "handler", object.handler, names::check_dns1123_label(object.handler));
     if (object.overhead) {
         ResourceRequirements fixed;
         fixed.requests = object.overhead->pod_fixed;
@@ -24,7 +25,8 @@ void validate(const RuntimeClass& object, FieldErrors& errors) {
     const auto& tolerations = object.scheduling->tolerations;
     validate_tolerations(tolerations, "scheduling.tolerations", errors);
     for (std::size_t i = 1; i < tolerations.size(); ++i) {
-        if (std::find(tolerations.begin(), tolerations.begin() + static_cast<std::ptrdiff_t>(i), tolerations[i]) - tolerations.begin() != static_cast<std::ptrdiff_t>(i))
+        if (std::find(tolerations.begin(), tolerations.begin() + static_cast<std::ptrdiff_t>(i), tolerations[i]) - tolerations.begin() !=
+            static_cast<std::ptrdiff_t>(i))
             errors.duplicate(FieldPath("scheduling.tolerations").index(i), schema::to_value(tolerations[i]));
     }
 }

@@ -78,7 +78,8 @@ void drop_fields_of_old_type(ServiceSpec& spec, const ServiceSpec& old) {
         if (spec.allocate_load_balancer_node_ports == old.allocate_load_balancer_node_ports) spec.allocate_load_balancer_node_ports.reset();
         if (spec.load_balancer_class == old.load_balancer_class) spec.load_balancer_class.reset();
     }
-    if (!is_reachable_from_outside(spec) && spec.external_traffic_policy == old.external_traffic_policy) spec.external_traffic_policy.clear();
+    if (!is_reachable_from_outside(spec) && spec.external_traffic_policy == old.external_traffic_policy)
+        spec.external_traffic_policy.clear();
 }
 
 void prepare_for_update(Service& object, const Service& old, const WriteContext&) {
@@ -121,13 +122,17 @@ void validate_ports(const ServiceSpec& spec, FieldErrors& errors) {
             if (!names_seen.insert(port.name).second) errors.duplicate(at / "name", port.name);
         }
         invalid_all(errors, at / "port", port.port, names::check_port_number(port.port));
-        if (port.protocol.empty()) errors.required(at / "protocol");
+        if (port.protocol.empty())
+            errors.required(at / "protocol");
         else if (port.protocol != "TCP" && port.protocol != "UDP" && port.protocol != "SCTP")
             errors.not_supported(at / "protocol", port.protocol, {"SCTP", "TCP", "UDP"});
-        if (port.target_port.is_int()) invalid_all(errors, at / "targetPort", port.target_port.as_int(), names::check_port_number(port.target_port.as_int()));
-        else invalid_all(errors, at / "targetPort", port.target_port.as_string(), names::check_port_name(port.target_port.as_string()));
+        if (port.target_port.is_int())
+            invalid_all(errors, at / "targetPort", port.target_port.as_int(), names::check_port_number(port.target_port.as_int()));
+        else
+            invalid_all(errors, at / "targetPort", port.target_port.as_string(), names::check_port_name(port.target_port.as_string()));
         if (port.app_protocol) invalid_all(errors, at / "appProtocol", *port.app_protocol, names::check_qualified_name(*port.app_protocol));
-        if (spec.type == "ClusterIP" && port.node_port != 0) errors.forbidden(at / "nodePort", "may not be used when `type` is 'ClusterIP'");
+        if (spec.type == "ClusterIP" && port.node_port != 0)
+            errors.forbidden(at / "nodePort", "may not be used when `type` is 'ClusterIP'");
         if (port.node_port != 0 && !node_ports_seen.emplace(port.protocol, port.node_port).second)
             errors.duplicate(at / "nodePort", port.node_port);
         if (!ports_seen.emplace(port.protocol, port.port).second) errors.duplicate(at, schema::to_value(port));
@@ -150,7 +155,8 @@ void validate_addresses(const ServiceSpec& spec, FieldErrors& errors) {
     } else if (ips.front() != spec.cluster_ip) {
         errors.invalid(path, list_of(ips), "first value must match `clusterIP`");
     }
-    if (ips.size() > 1 && std::ranges::find(ips, None) != ips.end()) errors.invalid(path, list_of(ips), "'None' must be the first and only value");
+    if (ips.size() > 1 && std::ranges::find(ips, None) != ips.end())
+        errors.invalid(path, list_of(ips), "'None' must be the first and only value");
     if (ips.size() > 2) errors.invalid(path, list_of(ips), "may only hold up to 2 values");
     for (std::size_t i = 0; i < ips.size(); ++i)
         if (ips[i] != None && !ips[i].empty()) invalid_all(errors, path.index(i), ips[i], names::check_ip(ips[i]));
@@ -161,10 +167,13 @@ void validate_addresses(const ServiceSpec& spec, FieldErrors& errors) {
     for (std::size_t i = 0; i < spec.ip_families.size(); ++i) {
         const std::string& family = spec.ip_families[i];
         const FieldPath at = (Spec / "ipFamilies").index(i);
-        if (family != "IPv4" && family != "IPv6") errors.not_supported(at, family, {"IPv4", "IPv6"});
-        else if (!families.insert(family).second) errors.duplicate(at, family);
+        if (family != "IPv4" && family != "IPv6")
+            errors.not_supported(at, family, {"IPv4", "IPv6"});
+        else if (!families.insert(family).second)
+            errors.duplicate(at, family);
         if (i < ips.size() && ips[i] != None && !ips[i].empty() && (family == "IPv6") != ips[i].contains(':'))
-            errors.invalid(path.index(i), ips[i], "expected an " + family + " value as indicated by `ipFamilies[" + std::to_string(i) + "]`");
+            errors.invalid(path.index(i), ips[i],
+                           "expected an " + family + " value as indicated by `ipFamilies[" + std::to_string(i) + "]`");
     }
     if (spec.ip_family_policy) {
         const std::string& policy = *spec.ip_family_policy;
@@ -188,7 +197,8 @@ void validate_affinity(const ServiceSpec& spec, FieldErrors& errors) {
         if (spec.session_affinity_config) errors.forbidden(config, "must not be set when session affinity is None");
         return;
     }
-    if (!spec.session_affinity_config || !spec.session_affinity_config->client_ip || !spec.session_affinity_config->client_ip->timeout_seconds)
+    if (!spec.session_affinity_config || !spec.session_affinity_config->client_ip ||
+        !spec.session_affinity_config->client_ip->timeout_seconds)
         return errors.required(config, "when session affinity type is ClientIP");
     const std::int32_t seconds = *spec.session_affinity_config->client_ip->timeout_seconds;
     if (seconds <= 0 || seconds > 86400)
@@ -208,8 +218,11 @@ void validate_outside(const ServiceSpec& spec, FieldErrors& errors) {
     if (spec.allocate_load_balancer_node_ports && !balanced)
         errors.forbidden(Spec / "allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'");
     if (spec.load_balancer_class) {
-        if (!balanced) errors.forbidden(Spec / "loadBalancerClass", "may only be used when `type` is 'LoadBalancer'");
-        else invalid_all(errors, Spec / "loadBalancerClass", *spec.load_balancer_class, names::check_qualified_name(*spec.load_balancer_class));
+        if (!balanced)
+            errors.forbidden(Spec / "loadBalancerClass", "may only be used when `type` is 'LoadBalancer'");
+        else
+            invalid_all(errors, Spec / "loadBalancerClass", *spec.load_balancer_class,
+                        names::check_qualified_name(*spec.load_balancer_class));
     }
     const FieldPath policy = Spec / "externalTrafficPolicy";
     if (!is_reachable_from_outside(spec)) {
@@ -229,7 +242,8 @@ void validate_outside(const ServiceSpec& spec, FieldErrors& errors) {
 void validate(const Service& object, FieldErrors& errors) {
     const ServiceSpec& spec = object.spec;
     validate_ports(spec, errors);
-    if (spec.type.empty()) errors.required(Spec / "type");
+    if (spec.type.empty())
+        errors.required(Spec / "type");
     else if (spec.type != "ClusterIP" && spec.type != "NodePort" && spec.type != "LoadBalancer" && spec.type != "ExternalName")
         errors.not_supported(Spec / "type", spec.type, {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"});
     if (is_headless(spec) && (spec.type == "NodePort" || spec.type == "LoadBalancer"))
@@ -237,8 +251,10 @@ void validate(const Service& object, FieldErrors& errors) {
     if (is_external_name(spec)) {
         std::string name = spec.external_name;
         if (name.ends_with('.')) name.pop_back();
-        if (name.empty()) errors.required(Spec / "externalName");
-        else invalid_all(errors, Spec / "externalName", spec.external_name, names::check_dns1123_subdomain(name));
+        if (name.empty())
+            errors.required(Spec / "externalName");
+        else
+            invalid_all(errors, Spec / "externalName", spec.external_name, names::check_dns1123_subdomain(name));
     }
     for (const auto& [key, value] : spec.selector) {
         invalid_all(errors, Spec / "selector", key, names::check_qualified_name(key));
@@ -248,7 +264,8 @@ void validate(const Service& object, FieldErrors& errors) {
     validate_affinity(spec, errors);
     validate_outside(spec, errors);
     if (!is_external_name(spec)) {
-        if (!spec.internal_traffic_policy) errors.required(Spec / "internalTrafficPolicy");
+        if (!spec.internal_traffic_policy)
+            errors.required(Spec / "internalTrafficPolicy");
         else if (*spec.internal_traffic_policy != "Cluster" && *spec.internal_traffic_policy != "Local")
             errors.not_supported(Spec / "internalTrafficPolicy", *spec.internal_traffic_policy, {"Cluster", "Local"});
     }
@@ -264,20 +281,25 @@ void validate_update(const Service& object, const Service& old, FieldErrors& err
     const FieldPath path = Spec / "clusterIPs";
     const bool kept = !is_external_name(now) && !is_external_name(before) && !(is_headless(now) && is_headless(before));
     if (kept && !before.cluster_ips.empty()) {
-        if (now.cluster_ips.empty()) errors.invalid(path.index(0), list_of(now.cluster_ips), "primary clusterIP can not be unset");
-        else if (now.cluster_ips[0] != before.cluster_ips[0]) errors.invalid(path.index(0), list_of(now.cluster_ips), "may not change once set");
-        const bool second_changes = now.cluster_ips.size() > 1 && before.cluster_ips.size() > 1 && now.cluster_ips[1] != before.cluster_ips[1];
+        if (now.cluster_ips.empty())
+            errors.invalid(path.index(0), list_of(now.cluster_ips), "primary clusterIP can not be unset");
+        else if (now.cluster_ips[0] != before.cluster_ips[0])
+            errors.invalid(path.index(0), list_of(now.cluster_ips), "may not change once set");
+        const bool second_changes =
+            now.cluster_ips.size() > 1 && before.cluster_ips.size() > 1 && now.cluster_ips[1] != before.cluster_ips[1];
         if (second_changes) errors.invalid(path.index(1), list_of(now.cluster_ips), "may not change once set");
         const bool second_goes = now.cluster_ips.size() == 1 && before.cluster_ips.size() > 1;
         if (second_goes && now.ip_family_policy && *now.ip_family_policy != "SingleStack")
-            errors.invalid(Spec / "ipFamilyPolicy", *now.ip_family_policy, "must be set to 'SingleStack' when releasing the secondary clusterIP");
+            errors.invalid(Spec / "ipFamilyPolicy", *now.ip_family_policy,
+                           "must be set to 'SingleStack' when releasing the secondary clusterIP");
         if (!now.ip_families.empty() && !before.ip_families.empty() && now.ip_families[0] != before.ip_families[0])
             errors.invalid((Spec / "ipFamilies").index(0), list_of(now.ip_families), "may not change once set");
     }
     if (needs_health_port(now) && needs_health_port(before) && now.health_check_node_port != before.health_check_node_port)
         errors.forbidden(Spec / "healthCheckNodePort", "field is immutable");
     if (now.type == "LoadBalancer" && before.type == "LoadBalancer" && now.load_balancer_class != before.load_balancer_class)
-        errors.invalid(Spec / "loadBalancerClass", now.load_balancer_class ? Value(*now.load_balancer_class) : Value(), "may not change once set");
+        errors.invalid(Spec / "loadBalancerClass", now.load_balancer_class ? Value(*now.load_balancer_class) : Value(),
+                       "may not change once set");
     validate(object, errors);
 }
 

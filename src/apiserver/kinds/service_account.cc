@@ -17,7 +17,8 @@ void validate(const ServiceAccount&, FieldErrors&) {}
 }  // namespace
 
 KindRules service_account_rules() {
-    return rules_for<ServiceAccount>({.prepare_for_create = prepare_for_create, .prepare_for_update = prepare_for_update, .validate = validate});
+    return rules_for<ServiceAccount>(
+        {.prepare_for_create = prepare_for_create, .prepare_for_update = prepare_for_update, .validate = validate});
 }
 
 }  // namespace porthole::apiserver

@@ -21,7 +21,8 @@ void set_defaults(StatefulSet& object) {
         spec.update_strategy.type = "RollingUpdate";
         if (!spec.update_strategy.rolling_update) spec.update_strategy.rolling_update.emplace();
     }
-    if (spec.update_strategy.type == "RollingUpdate" && spec.update_strategy.rolling_update && !spec.update_strategy.rolling_update->partition)
+    if (spec.update_strategy.type == "RollingUpdate" && spec.update_strategy.rolling_update &&
+        !spec.update_strategy.rolling_update->partition)
         spec.update_strategy.rolling_update->partition = 0;
     if (!spec.persistent_volume_claim_retention_policy) spec.persistent_volume_claim_retention_policy.emplace();
     auto& retention = *spec.persistent_volume_claim_retention_policy;
@@ -39,15 +40,19 @@ void set_defaults(StatefulSet& object) {
 void validate(const StatefulSet& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     const StatefulSetSpec& spec = object.spec;
-    if (spec.pod_management_policy.empty()) errors.required(path / "podManagementPolicy");
+    if (spec.pod_management_policy.empty())
+        errors.required(path / "podManagementPolicy");
     else if (!is_one_of(spec.pod_management_policy, {"OrderedReady", "Parallel"}))
         errors.invalid(path / "podManagementPolicy", spec.pod_management_policy, "must be 'OrderedReady' or 'Parallel'");
     const auto& strategy = spec.update_strategy;
     const FieldPath update = path / "updateStrategy";
-    if (strategy.type.empty()) errors.required(update);
-    else if (!is_one_of(strategy.type, {"RollingUpdate", "OnDelete"})) errors.invalid(update, schema::to_value(strategy), "must be 'RollingUpdate' or 'OnDelete'");
+    if (strategy.type.empty())
+        errors.required(update);
+    else if (!is_one_of(strategy.type, {"RollingUpdate", "OnDelete"}))
+        errors.invalid(update, schema::to_value(strategy), "must be 'RollingUpdate' or 'OnDelete'");
     if (strategy.type == "OnDelete" && strategy.rolling_update)
-        errors.invalid(update / "rollingUpdate", schema::to_value(*strategy.rolling_update), "only allowed for updateStrategy 'RollingUpdate'");
+        errors.invalid(update / "rollingUpdate", schema::to_value(*strategy.rolling_update),
+                       "only allowed for updateStrategy 'RollingUpdate'");
     if (strategy.rolling_update) {
         check_not_negative(strategy.rolling_update->partition.value_or(0), update / "rollingUpdate" / "partition", errors);
         if (const auto& unavailable = strategy.rolling_update->max_unavailable) {
@@ -59,8 +64,10 @@ void validate(const StatefulSet& object, FieldErrors& errors) {
     }
     if (const auto& retention = spec.persistent_volume_claim_retention_policy) {
         const FieldPath at = path / "persistentVolumeClaimRetentionPolicy";
-        if (!is_one_of(retention->when_deleted, {"Retain", "Delete"})) errors.not_supported(at / "whenDeleted", retention->when_deleted, {"Delete", "Retain"});
-        if (!is_one_of(retention->when_scaled, {"Retain", "Delete"})) errors.not_supported(at / "whenScaled", retention->when_scaled, {"Delete", "Retain"});
+        if (!is_one_of(retention->when_deleted, {"Retain", "Delete"}))
+            errors.not_supported(at / "whenDeleted", retention->when_deleted, {"Delete", "Retain"});
+        if (!is_one_of(retention->when_scaled, {"Retain", "Delete"}))
+            errors.not_supported(at / "whenScaled", retention->when_scaled, {"Delete", "Retain"});
     }
     check_not_negative(spec.replicas.value_or(0), path / "replicas", errors);
     check_not_negative(spec.min_ready_seconds, path / "minReadySeconds", errors);

@@ -20,7 +20,8 @@ std::string lower(std::string text) {
 }
 
 void validate_provisioner(const std::string& provisioner, const FieldPath& path, FieldErrors& errors) {
-    if (check_required(provisioner, path, errors)) invalid_all(errors, path, lower(provisioner), names::check_qualified_name(lower(provisioner)));
+    if (check_required(provisioner, path, errors))
+        invalid_all(errors, path, lower(provisioner), names::check_qualified_name(lower(provisioner)));
 }
 
 void validate_parameters(const Parameters& parameters, FieldErrors& errors) {
@@ -63,8 +64,10 @@ void validate(const StorageClass& object, FieldErrors& errors) {
     validate_provisioner(object.provisioner, "provisioner", errors);
     validate_parameters(object.parameters, errors);
     check_choice(object.reclaim_policy, {"Delete", "Retain"}, "reclaimPolicy", errors);
-    if (!object.volume_binding_mode) errors.required("volumeBindingMode");
-    else check_choice(*object.volume_binding_mode, {"Immediate", "WaitForFirstConsumer"}, "volumeBindingMode", errors);
+    if (!object.volume_binding_mode)
+        errors.required("volumeBindingMode");
+    else
+        check_choice(*object.volume_binding_mode, {"Immediate", "WaitForFirstConsumer"}, "volumeBindingMode", errors);
     validate_topologies(object, errors);
 }
 
@@ -73,15 +76,18 @@ void validate_update(const StorageClass& object, const StorageClass& old, FieldE
     if (object.parameters != old.parameters) errors.forbidden("parameters", "updates to parameters are forbidden.");
     if (object.provisioner != old.provisioner) errors.forbidden("provisioner", "updates to provisioner are forbidden.");
     if (object.reclaim_policy != old.reclaim_policy) errors.forbidden("reclaimPolicy", "updates to reclaimPolicy are forbidden.");
-    check(object.volume_binding_mode == old.volume_binding_mode, object.volume_binding_mode.value_or(""), FieldIsImmutable, "volumeBindingMode", errors);
+    check(object.volume_binding_mode == old.volume_binding_mode, object.volume_binding_mode.value_or(""), FieldIsImmutable,
+          "volumeBindingMode", errors);
 }
 
 // --- VolumeAttributesClass ---
 
 void validate_attributes(const VolumeAttributesClass& object, FieldErrors& errors) {
     validate_provisioner(object.driver_name, "driverName", errors);
-    if (object.parameters.empty()) errors.required("parameters", "must contain at least one key/value pair");
-    else validate_parameters(object.parameters, errors);
+    if (object.parameters.empty())
+        errors.required("parameters", "must contain at least one key/value pair");
+    else
+        validate_parameters(object.parameters, errors);
 }
 
 void validate_attributes_update(const VolumeAttributesClass& object, const VolumeAttributesClass& old, FieldErrors& errors) {

@@ -11,7 +11,8 @@ namespace {
 using api::core::v1::PersistentVolume;
 using api::core::v1::PersistentVolumeClaim;
 
-void validate_access_modes(const std::vector<std::string>& modes, const FieldPath& path, std::string_view when_missing, FieldErrors& errors) {
+void validate_access_modes(const std::vector<std::string>& modes, const FieldPath& path, std::string_view when_missing,
+                           FieldErrors& errors) {
     if (modes.empty()) errors.required(path, when_missing);
     bool alone = false;
     for (const std::string& mode : modes) {
@@ -80,13 +81,16 @@ void validate_claim(const PersistentVolumeClaim& object, FieldErrors& errors) {
     if (spec.selector) validate_label_selector(*spec.selector, path / "selector", errors);
     const FieldPath storage = (path / "resources").key("storage");
     const auto request = spec.resources.requests.find("storage");
-    if (request == spec.resources.requests.end()) errors.required(storage);
-    else if (request->second.sign() <= 0) errors.invalid(storage, request->second.to_string(), "must be greater than zero");
+    if (request == spec.resources.requests.end())
+        errors.required(storage);
+    else if (request->second.sign() <= 0)
+        errors.invalid(storage, request->second.to_string(), "must be greater than zero");
     if (spec.storage_class_name && !spec.storage_class_name->empty())
         invalid_all(errors, path / "storageClassName", *spec.storage_class_name, names::check_dns1123_subdomain(*spec.storage_class_name));
     check_volume_mode(spec.volume_mode, path / "volumeMode", errors);
     validate_data_sources(spec, path, errors);
-    if (spec.volume_attributes_class_name) check_object_name(*spec.volume_attributes_class_name, path / "volumeAttributesClassName", errors);
+    if (spec.volume_attributes_class_name)
+        check_object_name(*spec.volume_attributes_class_name, path / "volumeAttributesClassName", errors);
 }
 
 void validate_claim_update(const PersistentVolumeClaim& object, const PersistentVolumeClaim& old, FieldErrors& errors) {
@@ -102,7 +106,8 @@ void validate_claim_update(const PersistentVolumeClaim& object, const Persistent
     if (!(allowed == old.spec)) {
         errors.forbidden(path, "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims");
     }
-    if (object.spec.volume_mode != old.spec.volume_mode) errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
+    if (object.spec.volume_mode != old.spec.volume_mode)
+        errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
     const auto now = object.spec.resources.requests.find("storage");
     const auto before = old.spec.resources.requests.find("storage");
     if (now == object.spec.resources.requests.end() || before == old.spec.resources.requests.end() || now->second >= before->second) return;
@@ -150,18 +155,24 @@ void validate_volume(const PersistentVolume& object, FieldErrors& errors) {
     const auto& spec = object.spec;
     validate_access_modes(spec.access_modes, path / "accessModes", "", errors);
     const auto storage = spec.capacity.find("storage");
-    if (spec.capacity.empty()) errors.required(path / "capacity");
-    else if (storage == spec.capacity.end() || spec.capacity.size() > 1) errors.not_supported(path / "capacity", schema::to_value(spec)["capacity"], {"storage"});
-    else if (storage->second.sign() <= 0) errors.invalid((path / "capacity").key("storage"), storage->second.to_string(), "must be greater than zero");
+    if (spec.capacity.empty())
+        errors.required(path / "capacity");
+    else if (storage == spec.capacity.end() || spec.capacity.size() > 1)
+        errors.not_supported(path / "capacity", schema::to_value(spec)["capacity"], {"storage"});
+    else if (storage->second.sign() <= 0)
+        errors.invalid((path / "capacity").key("storage"), storage->second.to_string(), "must be greater than zero");
     if (!is_one_of(spec.persistent_volume_reclaim_policy, {"Delete", "Recycle", "Retain"}))
-        errors.not_supported(path / "persistentVolumeReclaimPolicy", spec.persistent_volume_reclaim_policy, {"Delete", "Recycle", "Retain"});
+        errors.not_supported(path / "persistentVolumeReclaimPolicy", spec.persistent_volume_reclaim_policy,
+                             {"Delete", "Recycle", "Retain"});
     if (spec.host_path && spec.host_path->path == "/" && spec.persistent_volume_reclaim_policy == "Recycle")
         errors.forbidden(path / "persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'");
     validate_source(spec, path, errors);
     if (spec.local && !spec.node_affinity) errors.required(path / "nodeAffinity", "Local volume requires node affinity");
     if (spec.node_affinity) {
-        if (!spec.node_affinity->required) errors.required(path / "nodeAffinity" / "required", "must specify required node constraints");
-        else validate_node_selector(*spec.node_affinity->required, path / "nodeAffinity" / "required", errors);
+        if (!spec.node_affinity->required)
+            errors.required(path / "nodeAffinity" / "required", "must specify required node constraints");
+        else
+            validate_node_selector(*spec.node_affinity->required, path / "nodeAffinity" / "required", errors);
     }
     if (!spec.storage_class_name.empty())
         invalid_all(errors, path / "storageClassName", spec.storage_class_name, names::check_dns1123_subdomain(spec.storage_class_name));
@@ -172,7 +183,8 @@ void validate_volume_update(const PersistentVolume& object, const PersistentVolu
     validate_volume(object, errors);
     const api::core::v1::PersistentVolumeSource &now = object.spec, &before = old.spec;
     if (!(now == before)) errors.forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation");
-    if (object.spec.volume_mode != old.spec.volume_mode) errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
+    if (object.spec.volume_mode != old.spec.volume_mode)
+        errors.invalid("volumeMode", object.spec.volume_mode.value_or(""), "field is immutable");
     if (old.spec.node_affinity && !(object.spec.node_affinity == old.spec.node_affinity)) {
         errors.invalid("nodeAffinity", object.spec.node_affinity ? schema::to_value(*object.spec.node_affinity) : schema::Value(),
                        "field is immutable, except for updating from beta label to GA");

@@ -67,8 +67,10 @@ void validate_resources(const Strings& resources, const FieldPath& path, FieldEr
     for (std::size_t i = 0; i < resources.size(); ++i) {
         if (resources[i].empty()) errors.required(path.index(i));
         const std::size_t slash = resources[i].find('/');
-        if (slash == std::string::npos) whole.insert(resources[i]);
-        else if (resources[i].substr(slash) == "/*") all_of.insert(resources[i].substr(0, slash));
+        if (slash == std::string::npos)
+            whole.insert(resources[i]);
+        else if (resources[i].substr(slash) == "/*")
+            all_of.insert(resources[i].substr(0, slash));
     }
     if (resources.size() > 1 && holds(resources, "*/*"))
         errors.invalid(path, list_of(resources), "if '*/*' is present, must not specify other resources");
@@ -78,7 +80,8 @@ void validate_resources(const Strings& resources, const FieldPath& path, FieldEr
             if (resources[i] != "*" && whole.contains("*"))
                 errors.invalid(path, list_of(resources), "if '*' is present, must not specify other resources without subresources");
         } else if (resources[i].substr(slash) != "/*" && all_of.contains(resources[i].substr(0, slash))) {
-            errors.invalid(path.index(i), resources[i], "if '" + resources[i].substr(0, slash) + "/*' is present, must not specify " + resources[i]);
+            errors.invalid(path.index(i), resources[i],
+                           "if '" + resources[i].substr(0, slash) + "/*' is present, must not specify " + resources[i]);
         }
     }
 }
@@ -100,7 +103,8 @@ void validate_rule(const RuleWithOperations& rule, const FieldPath& path, FieldE
 
 void validate_url(const std::string& url, const FieldPath& path, FieldErrors& errors) {
     constexpr std::string_view Scheme = "https://";
-    if (!url.starts_with(Scheme)) return errors.invalid(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
+    if (!url.starts_with(Scheme))
+        return errors.invalid(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
     const std::string_view rest = std::string_view(url).substr(Scheme.size());
     const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
     check(!host.empty() && host != "@", url, "host must be specified; desired format: https://host[/path]", path, errors);

@@ -35,14 +35,16 @@ void validate_lasting_template(const PodTemplateSpec& pod_template, const FieldP
         errors.forbidden(path / "spec" / "activeDeadlineSeconds", "activeDeadlineSeconds in " + std::string(kind) + " is not Supported");
 }
 
-void check_selector_unchanged(const std::optional<api::meta::v1::LabelSelector>& now, const std::optional<api::meta::v1::LabelSelector>& before,
-                              FieldErrors& errors) {
+void check_selector_unchanged(const std::optional<api::meta::v1::LabelSelector>& now,
+                              const std::optional<api::meta::v1::LabelSelector>& before, FieldErrors& errors) {
     if (!(now == before)) errors.invalid("spec.selector", now ? schema::to_value(*now) : schema::Value(), "field is immutable");
 }
 
 void check_amount(const IntOrString& amount, const FieldPath& path, FieldErrors& errors) {
-    if (amount.is_int()) check_not_negative(amount.as_int(), path, errors);
-    else invalid_all(errors, path, amount.as_string(), names::check_percent(amount.as_string()));
+    if (amount.is_int())
+        check_not_negative(amount.as_int(), path, errors);
+    else
+        invalid_all(errors, path, amount.as_string(), names::check_percent(amount.as_string()));
 }
 
 std::int32_t number_in(const IntOrString& amount) {

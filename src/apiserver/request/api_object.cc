@@ -1,7 +1,7 @@
 #include "apiserver/request/api_object.h"
 
-#include "schema/convert.h"
 #include "schema/compare.h"
+#include "schema/convert.h"
 #include "schema/json.h"
 #include "schema/scalar.h"
 
@@ -79,8 +79,10 @@ void ApiObject::end_metadata_change() {
 
 void ApiObject::copy_field(std::string_view field, const ApiObject& from) {
     const schema::Value* value = from.tree().find(field);
-    if (value) edit_tree()[field] = *value;
-    else edit_tree().erase(field);
+    if (value)
+        edit_tree()[field] = *value;
+    else
+        edit_tree().erase(field);
 }
 
 bool ApiObject::same_field(std::string_view field, const ApiObject& other) const {

@@ -37,7 +37,9 @@ public:
     const schema::Kind& kind() const { return *kind_; }
     /// Whether T is this kind's struct.
     template <class T>
-    bool is() const { return kind_->type == &schema::type_of<T>(); }
+    bool is() const {
+        return kind_->type == &schema::type_of<T>();
+    }
     /// Whether there is a struct at all: not for custom resources.
     bool is_built_in() const { return kind_->type->create != nullptr; }
 

@@ -182,12 +182,18 @@ bool LabelSelector::holds(const Requirement& requirement, const std::string* val
         return *actual <=> *bound;
     };
     switch (requirement.operation) {
-        case Operator::In: return value && listed();
-        case Operator::NotIn: return !value || !listed();
-        case Operator::Exists: return value != nullptr;
-        case Operator::DoesNotExist: return value == nullptr;
-        case Operator::GreaterThan: return value && ordering() == std::strong_ordering::greater;
-        case Operator::LessThan: return value && ordering() == std::strong_ordering::less;
+        case Operator::In:
+            return value && listed();
+        case Operator::NotIn:
+            return !value || !listed();
+        case Operator::Exists:
+            return value != nullptr;
+        case Operator::DoesNotExist:
+            return value == nullptr;
+        case Operator::GreaterThan:
+            return value && ordering() == std::strong_ordering::greater;
+        case Operator::LessThan:
+            return value && ordering() == std::strong_ordering::less;
     }
     return false;
 }
@@ -202,12 +208,24 @@ std::string to_string(const LabelSelector& selector) {
         for (const std::string& value : requirement.values) values += (values.empty() ? "" : ",") + value;
         const bool single = requirement.values.size() == 1;
         switch (requirement.operation) {
-            case Operator::In: text += requirement.key + (single ? "=" + values : " in (" + values + ")"); break;
-            case Operator::NotIn: text += requirement.key + (single ? "!=" + values : " notin (" + values + ")"); break;
-            case Operator::Exists: text += requirement.key; break;
-            case Operator::DoesNotExist: text += "!" + requirement.key; break;
-            case Operator::GreaterThan: text += requirement.key + ">" + values; break;
-            case Operator::LessThan: text += requirement.key + "<" + values; break;
+            case Operator::In:
+                text += requirement.key + (single ? "=" + values : " in (" + values + ")");
+                break;
+            case Operator::NotIn:
+                text += requirement.key + (single ? "!=" + values : " notin (" + values + ")");
+                break;
+            case Operator::Exists:
+                text += requirement.key;
+                break;
+            case Operator::DoesNotExist:
+                text += "!" + requirement.key;
+                break;
+            case Operator::GreaterThan:
+                text += requirement.key + ">" + values;
+                break;
+            case Operator::LessThan:
+                text += requirement.key + "<" + values;
+                break;
         }
     }
     return text;

@@ -187,8 +187,10 @@ Problems check_config_key(std::string_view text) {
     if (text.empty() || !made_of(text, [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; }))
         problems.emplace_back(ConfigKeyText);
     if (text == ".") problems.emplace_back("must not be '.'");
-    if (text == "..") problems.emplace_back("must not be '..'");
-    else if (text.starts_with("..")) problems.emplace_back("must not start with '..'");
+    if (text == "..")
+        problems.emplace_back("must not be '..'");
+    else if (text.starts_with(".."))
+        problems.emplace_back("must not start with '..'");
     return problems;
 }
 
@@ -251,10 +253,14 @@ Problems check_name(NameRule rule, std::string_view text, bool prefix) {
         text = masked;
     }
     switch (rule) {
-        case NameRule::Subdomain: return check_dns1123_subdomain(text);
-        case NameRule::Dns1123Label: return check_dns1123_label(text);
-        case NameRule::Dns1035Label: return check_dns1035_label(text);
-        case NameRule::PathSegment: return check_path_segment(text);
+        case NameRule::Subdomain:
+            return check_dns1123_subdomain(text);
+        case NameRule::Dns1123Label:
+            return check_dns1123_label(text);
+        case NameRule::Dns1035Label:
+            return check_dns1035_label(text);
+        case NameRule::PathSegment:
+            return check_path_segment(text);
     }
     return {};
 }

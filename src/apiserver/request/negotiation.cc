@@ -69,9 +69,12 @@ std::optional<OutputForm> form_of(const MediaType& clause, bool transforms_allow
 
 std::string OutputForm::content_type(bool stream) const {
     switch (encoding) {
-        case Encoding::Json: return std::string(Json);
-        case Encoding::Yaml: return std::string(Yaml);
-        case Encoding::Protobuf: return std::string(Protobuf) + (stream ? ";stream=watch" : "");
+        case Encoding::Json:
+            return std::string(Json);
+        case Encoding::Yaml:
+            return std::string(Yaml);
+        case Encoding::Protobuf:
+            return std::string(Protobuf) + (stream ? ";stream=watch" : "");
     }
     return std::string(Json);
 }
@@ -120,16 +123,15 @@ Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_all
         if (clause.quality <= 0) continue;
         const auto form = form_of(clause, transforms_allowed, stream);
         if (!form) continue;
-        const bool better = !best || (best->encoding == Encoding::Protobuf && form->encoding == Encoding::Json &&
-                                      form->transform == best->transform);
+        const bool better =
+            !best || (best->encoding == Encoding::Protobuf && form->encoding == Encoding::Json && form->transform == best->transform);
         if (better) best = form;
     }
     if (best) return *best;
-    return Error(Reason::NotAcceptable,
-                 stream ? "only the following media types are accepted: application/json;stream=watch, "
-                          "application/vnd.kubernetes.protobuf;stream=watch"
-                        : "only the following media types are accepted: application/json, application/yaml, "
-                          "application/vnd.kubernetes.protobuf");
+    return Error(Reason::NotAcceptable, stream ? "only the following media types are accepted: application/json;stream=watch, "
+                                                 "application/vnd.kubernetes.protobuf;stream=watch"
+                                               : "only the following media types are accepted: application/json, application/yaml, "
+                                                 "application/vnd.kubernetes.protobuf");
 }
 
 Result<Encoding> encoding_of_content_type(std::string_view content_type) {

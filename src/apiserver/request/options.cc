@@ -12,9 +12,7 @@ class OptionErrors {
 public:
     OptionErrors(std::string_view kind, std::string_view group) : kind_(kind), group_(group) {}
 
-    void add(const char* type, std::string field, std::string message) {
-        causes_.push_back({type, std::move(message), std::move(field)});
-    }
+    void add(const char* type, std::string field, std::string message) { causes_.push_back({type, std::move(message), std::move(field)}); }
     void not_supported(std::string field, std::string_view value, std::string_view supported) {
         add("FieldValueNotSupported", std::move(field),
             "Unsupported value: \"" + std::string(value) + "\": supported values: " + std::string(supported));

@@ -85,9 +85,7 @@ bool RequestInfo::long_running() const {
            subresource == "proxy";
 }
 
-RequestInfo parse_request_info(const net::HttpRequest& request) {
-    return parse_request_info(request.method, request.path, request.query);
-}
+RequestInfo parse_request_info(const net::HttpRequest& request) { return parse_request_info(request.method, request.path, request.query); }
 
 RequestInfo parse_request_info(std::string_view method, std::string_view path, std::string_view query) {
     RequestInfo info;

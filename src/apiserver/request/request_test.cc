@@ -27,7 +27,8 @@ TEST(RequestInfo, ReadsPaths) {
         {"PUT", "/api/v1/namespaces/a/finalize", "", "update", "", "v1", "a", "namespaces", "a", "finalize"},
         {"GET", "/api/v1/nodes/n/proxy/stats/summary", "", "get", "", "v1", "", "nodes", "n", "proxy"},
         {"GET", "/api/v1/pods", "fieldSelector=metadata.name%3Dp", "list", "", "v1", "", "pods", "p", ""},
-        {"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "get", "rbac.authorization.k8s.io", "v1", "", "clusterroles", "system:node", ""},
+        {"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "get", "rbac.authorization.k8s.io", "v1", "",
+         "clusterroles", "system:node", ""},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(std::string(row.method) + " " + row.path + "?" + row.query);
@@ -46,7 +47,11 @@ TEST(RequestInfo, ReadsPaths) {
 }
 
 TEST(Negotiation, ChoosesWhatTheClientTakes) {
-    const struct { const char* accept; Encoding encoding; Transform transform; } rows[] = {
+    const struct {
+        const char* accept;
+        Encoding encoding;
+        Transform transform;
+    } rows[] = {
         {"", Encoding::Json, Transform::None},
         {"*/*", Encoding::Json, Transform::None},
         {"application/yaml", Encoding::Yaml, Transform::None},
@@ -72,7 +77,11 @@ TEST(Negotiation, ChoosesWhatTheClientTakes) {
 
 TEST(LabelSelector, MatchesAndPrints) {
     const Labels labels{{"app", "web"}, {"tier", "5"}};
-    const struct { const char* selector; bool matches; const char* text; } rows[] = {
+    const struct {
+        const char* selector;
+        bool matches;
+        const char* text;
+    } rows[] = {
         {"", true, ""},
         {"app=web", true, "app=web"},
         {"app==web,tier!=5", false, "app=web,tier!=5"},
@@ -93,7 +102,8 @@ TEST(LabelSelector, MatchesAndPrints) {
         EXPECT_EQ(selector->matches(labels), row.matches);
         EXPECT_EQ(to_string(*selector), row.text);
     }
-    for (const char* bad : {"a=b=c", "a in b", "a in (b", "=a", "a,,b", "a,", "-bad=x", "a>x"}) EXPECT_FALSE(LabelSelector::parse(bad)) << bad;
+    for (const char* bad : {"a=b=c", "a in b", "a in (b", "=a", "a,,b", "a,", "-bad=x", "a>x"})
+        EXPECT_FALSE(LabelSelector::parse(bad)) << bad;
 }
 
 TEST(FieldSelector, SplitsTermsAndEscapes) {

@@ -60,11 +60,8 @@ Value success_status(const schema::Kind& kind, std::string_view name, std::strin
     if (!kind.group.empty()) details["group"] = kind.group;
     details["kind"] = kind.plural;
     if (!uid.empty()) details["uid"] = uid;
-    return Value::object({{"kind", "Status"},
-                          {"apiVersion", "v1"},
-                          {"metadata", Value::object()},
-                          {"status", "Success"},
-                          {"details", std::move(details)}});
+    return Value::object(
+        {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Success"}, {"details", std::move(details)}});
 }
 
 std::string qualified_resource(const schema::Kind& kind) {
@@ -92,9 +89,7 @@ Error bad_request(std::string message) { return Error(Reason::BadRequest, std::m
 
 Error no_such_resource() { return Error(Reason::NotFound, "the server could not find the requested resource"); }
 
-Error method_not_allowed() {
-    return Error(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource");
-}
+Error method_not_allowed() { return Error(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource"); }
 
 Error verb_not_supported(const schema::Kind& kind, std::string_view verb) {
     return about(kind, "", Reason::MethodNotAllowed,

@@ -22,8 +22,6 @@ inline constexpr std::string_view GroupAuthenticated = "system:authenticated";
 inline constexpr std::string_view GroupUnauthenticated = "system:unauthenticated";
 
 /// The server's own components in its process: may do everything.
-inline User loopback_user() {
-    return {.name = "system:apiserver", .groups = {std::string(GroupMasters), std::string(GroupAuthenticated)}};
-}
+inline User loopback_user() { return {.name = "system:apiserver", .groups = {std::string(GroupMasters), std::string(GroupAuthenticated)}}; }
 
 }  // namespace porthole::apiserver

@@ -29,8 +29,7 @@ std::string text_of(const SelectableField& field, const schema::Value& object) {
 
 Error unselectable(const KindRules& rules, const std::string& field) {
     if (rules.selectable_fields.empty()) {
-        return Error(Reason::BadRequest,
-                     '"' + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+        return Error(Reason::BadRequest, '"' + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
     }
     return Error(Reason::BadRequest, "field label not supported: " + field);
 }

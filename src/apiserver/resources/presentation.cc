@@ -18,9 +18,8 @@ const store::Bytes& comma() {
 }
 
 Value partial_metadata(const Value& object, const std::string& version) {
-    return Value::object({{"kind", "PartialObjectMetadata"},
-                          {"apiVersion", "meta.k8s.io/" + version},
-                          {"metadata", schema::at(object, "metadata")}});
+    return Value::object(
+        {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}, {"metadata", schema::at(object, "metadata")}});
 }
 
 Value list_meta(const Page& page) {
@@ -70,14 +69,16 @@ std::string Presenter::encoded(const Value& tree) const {
 
 Value Presenter::row(const Value& object) const {
     Value row = Value::object({{"cells", schema::table_cells(*resource_.kind, object, now_)}});
-    if (schema::Array conditions = schema::row_conditions(*resource_.kind, object); !conditions.empty()) row["conditions"] = std::move(conditions);
+    if (schema::Array conditions = schema::row_conditions(*resource_.kind, object); !conditions.empty())
+        row["conditions"] = std::move(conditions);
     if (include_ == IncludeObject::Metadata) row["object"] = partial_metadata(object, form_.transform_version);
     if (include_ == IncludeObject::Object) row["object"] = object;
     return row;
 }
 
 Value Presenter::table(schema::Array rows, Value meta) const {
-    Value table = Value::object({{"kind", "Table"}, {"apiVersion", "meta.k8s.io/" + form_.transform_version}, {"metadata", std::move(meta)}});
+    Value table =
+        Value::object({{"kind", "Table"}, {"apiVersion", "meta.k8s.io/" + form_.transform_version}, {"metadata", std::move(meta)}});
     table["columnDefinitions"] = columns_sent_ ? Value(schema::Array()) : schema::column_definitions(*resource_.kind);
     table["rows"] = std::move(rows);
     return table;
@@ -87,9 +88,11 @@ Result<Value> Presenter::transformed(const std::string& stored) const {
     TRY(Value tree, schema::parse_json(stored));
     if (!resource_.sends_stored_bytes()) tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
     switch (form_.transform) {
-        case Transform::None: return tree;
+        case Transform::None:
+            return tree;
         case Transform::PartialObjectMetadata:
-        case Transform::PartialObjectMetadataList: return partial_metadata(tree, form_.transform_version);
+        case Transform::PartialObjectMetadataList:
+            return partial_metadata(tree, form_.transform_version);
         case Transform::Table: {
             Value meta = Value::object({{"resourceVersion", tree.string_at({"metadata", "resourceVersion"})}});
             schema::Array rows;
@@ -123,10 +126,14 @@ Result<std::vector<store::Bytes>> Presenter::list(const Page& page) const {
     items.reserve(page.records.size());
     for (const store::RecordPtr& record : page.records) {
         TRY(Value tree, schema::parse_json(*record->value));
-        if (!resource_.sends_stored_bytes()) tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
-        if (form_.transform == Transform::Table) items.push_back(row(tree));
-        else if (form_.transform != Transform::None) items.push_back(partial_metadata(tree, form_.transform_version));
-        else items.push_back(std::move(tree));
+        if (!resource_.sends_stored_bytes())
+            tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
+        if (form_.transform == Transform::Table)
+            items.push_back(row(tree));
+        else if (form_.transform != Transform::None)
+            items.push_back(partial_metadata(tree, form_.transform_version));
+        else
+            items.push_back(std::move(tree));
     }
     Value list;
     if (form_.transform == Transform::Table) {

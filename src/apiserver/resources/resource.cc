@@ -25,7 +25,8 @@ ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindR
     std::map<std::string, const KindRules*> rules_of;
     for (KindRules& one : rules) {
         rules_.push_back(std::make_unique<KindRules>(std::move(one)));
-        const bool first = rules_of.emplace(std::string(rules_.back()->group) + '/' + std::string(rules_.back()->kind), rules_.back().get()).second;
+        const bool first =
+            rules_of.emplace(std::string(rules_.back()->group) + '/' + std::string(rules_.back()->kind), rules_.back().get()).second;
         CHECK(first);
     }
     for (const schema::Kind* kind : registry.kinds()) {
@@ -61,7 +62,8 @@ const Resource* ResourceTable::find(std::string_view group, std::string_view ver
 }
 
 const Resource& ResourceTable::stored(std::string_view group, std::string_view plural) const {
-    const auto found = std::ranges::find_if(stored_, [&](const Resource* one) { return one->kind->group == group && one->kind->plural == plural; });
+    const auto found =
+        std::ranges::find_if(stored_, [&](const Resource* one) { return one->kind->group == group && one->kind->plural == plural; });
     CHECK(found != stored_.end());
     return **found;
 }

@@ -37,7 +37,9 @@ public:
     /// The resource of a kind in its stored version; Requires that there is one.
     const Resource& stored(std::string_view group, std::string_view plural) const;
     template <class T>
-    const Resource& of() const { return stored(T::kind().group, T::kind().plural); }
+    const Resource& of() const {
+        return stored(T::kind().group, T::kind().plural);
+    }
     /// The stored resource under whose prefix `key` lies; nullptr for keys of another sort.
     const Resource* find_by_key(std::string_view key) const;
     /// Those in their stored version, in the order of the registry.

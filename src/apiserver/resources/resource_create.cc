@@ -1,9 +1,9 @@
 #include "api/core_v1.h"
 #include "apiserver/cache/keys.h"
-#include "apiserver/rules/object_meta.h"
 #include "apiserver/request/name_generation.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/rules/object_meta.h"
 #include "schema/fields.h"
 
 namespace porthole::apiserver {
@@ -11,7 +11,9 @@ namespace {
 
 constexpr int NameAttempts = 8;
 
-store::Guard namespace_guard(const std::string& namespace_) { return store::Guard::present(object_key(api::core::v1::Namespace::kind(), "", namespace_)); }
+store::Guard namespace_guard(const std::string& namespace_) {
+    return store::Guard::present(object_key(api::core::v1::Namespace::kind(), "", namespace_));
+}
 
 Error missing_namespace(const std::string& namespace_) {
     Error error(Reason::NotFound, "namespaces \"" + namespace_ + "\" not found");
@@ -28,7 +30,8 @@ void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
 }
 
 WriteContext ResourceStore::write_context(const WriteRequest& request) const {
-    return {.user = request.user, .now = Timestamp(seams_.clock.wall_now()), .dry_run = request.dry_run, .subresource = request.subresource};
+    return {
+        .user = request.user, .now = Timestamp(seams_.clock.wall_now()), .dry_run = request.dry_run, .subresource = request.subresource};
 }
 
 AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& request, AdmissionOperation operation) const {
@@ -86,8 +89,10 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
 
     FieldErrors errors;
     validate_metadata(object.metadata(), *resource.stored, rules, errors);
-    if (rules.validate) rules.validate(object, errors);
-    else schema::validate_structure(object.tree(), *resource.stored, errors);
+    if (rules.validate)
+        rules.validate(object, errors);
+    else
+        schema::validate_structure(object.tree(), *resource.stored, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (rules.warn) rules.warn(object, nullptr, request.warnings);
     CO_CHECK(co_await seams_.admission.validate(attributes));

@@ -10,7 +10,9 @@ constexpr std::string_view OrphanFinalizer = "orphan";
 constexpr std::string_view ForegroundFinalizer = "foregroundDeletion";
 constexpr int ConflictRetries = 5;
 
-bool has(const std::vector<std::string>& finalizers, std::string_view one) { return std::ranges::find(finalizers, one) != finalizers.end(); }
+bool has(const std::vector<std::string>& finalizers, std::string_view one) {
+    return std::ranges::find(finalizers, one) != finalizers.end();
+}
 
 /// The finalizers that the garbage collector answers for, as the request's policy (or the kind's) wants them.
 std::vector<std::string> finalizers_for_policy(const KindRules& rules, const ObjectMeta& metadata, const DeleteOptions& options) {
@@ -33,7 +35,8 @@ std::vector<std::string> finalizers_for_policy(const KindRules& rules, const Obj
     return finalizers;
 }
 
-Result<void> check_preconditions(const Resource& resource, const std::string& name, const ObjectMeta& metadata, const DeleteOptions& options) {
+Result<void> check_preconditions(const Resource& resource, const std::string& name, const ObjectMeta& metadata,
+                                 const DeleteOptions& options) {
     if (options.uid && *options.uid != metadata.uid) {
         return conflict(*resource.kind, name,
                         "the UID in the precondition (" + *options.uid + ") does not match the UID in record (" + metadata.uid +
@@ -155,8 +158,10 @@ Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request
         }
         one.name = rest;
         auto removed = co_await remove(std::move(one), options);
-        if (removed) all.push_back(std::move(*removed));
-        else if (removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        if (removed)
+            all.push_back(std::move(*removed));
+        else if (removed.error().reason != Reason::NotFound)
+            co_return std::move(removed).error();
     }
     co_return all;
 }

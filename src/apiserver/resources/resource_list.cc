@@ -18,12 +18,14 @@ Error annotated_too_large(Error error) {
 }
 
 Error expired_token() {
-    return Error(Reason::Expired, "The provided continue parameter is too old to display a consistent list result. Start a new list without it.");
+    return Error(Reason::Expired,
+                 "The provided continue parameter is too old to display a consistent list result. Start a new list without it.");
 }
 
 }  // namespace
 
-Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version) {
+Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string namespace_, std::string name,
+                                          std::string resource_version) {
     if (!resource_version.empty()) {
         CO_TRY(const std::uint64_t wanted, parse_resource_version(resource_version));
         if (auto seen = co_await seams_.store.wait_for_revision(store::Revision(wanted), FreshnessLimit); !seen)

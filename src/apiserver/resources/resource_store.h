@@ -32,8 +32,8 @@ struct Written {
 };
 
 struct Removed {
-    bool gone = false;    ///< else the object stays, marked as being deleted
-    store::Bytes bytes;   ///< its last form
+    bool gone = false;   ///< else the object stays, marked as being deleted
+    store::Bytes bytes;  ///< its last form
     std::string name, uid;
 };
 

@@ -1,6 +1,6 @@
-#include "apiserver/rules/object_meta.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/rules/object_meta.h"
 #include "schema/fields.h"
 
 namespace porthole::apiserver {
@@ -31,11 +31,14 @@ bool changed_outside_metadata(const ApiObject& object, const ApiObject& old) {
 bool counts_up(Generation generation, const ApiObject& object, const ApiObject& old) {
     switch (generation) {
         case Generation::None:
-        case Generation::Constant: return false;
-        case Generation::OnSpecChange: return !object.same_field("spec", old);
+        case Generation::Constant:
+            return false;
+        case Generation::OnSpecChange:
+            return !object.same_field("spec", old);
         case Generation::OnSpecOrAnnotationChange:
             return !object.same_field("spec", old) || object.metadata().annotations != old.metadata().annotations;
-        case Generation::OnChangeOutsideMetadata: return changed_outside_metadata(object, old);
+        case Generation::OnChangeOutsideMetadata:
+            return changed_outside_metadata(object, old);
     }
     return false;
 }
@@ -100,7 +103,8 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
 Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object) {
     const Resource& resource = request.resource;
     const std::string wanted_version = object.metadata().resource_version;
-    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.rules->create_on_update && request.subresource.empty()) {
+    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.rules->create_on_update &&
+        request.subresource.empty()) {
         if (!wanted_version.empty() && wanted_version != "0") co_return modified_meanwhile(*resource.kind, request.name);
         object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version.clear(); });
         co_return co_await create(std::move(request), std::move(object));

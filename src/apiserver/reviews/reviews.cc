@@ -25,8 +25,9 @@ template <class Spec>
 Result<AuthorizationAttributes> question(const schema::Kind& kind, const Spec& spec, User user) {
     if (spec.resource_attributes.has_value() == spec.non_resource_attributes.has_value()) {
         return invalid(kind, "FieldValueInvalid", "spec.resourceAttributes",
-                       spec.resource_attributes ? "Invalid value: cannot be specified in combination with nonResourceAttributes"
-                                                : "Invalid value: exactly one of nonResourceAttributes or resourceAttributes must be specified");
+                       spec.resource_attributes
+                           ? "Invalid value: cannot be specified in combination with nonResourceAttributes"
+                           : "Invalid value: exactly one of nonResourceAttributes or resourceAttributes must be specified");
     }
     AuthorizationAttributes attributes{.user = std::move(user)};
     if (spec.non_resource_attributes) {
@@ -113,7 +114,8 @@ UserInfo info(const User& user) { return {.username = user.name, .uid = user.uid
 Task<ApiObject> token_review(const AuthenticatorChain& authenticators, ApiObject object) {
     auto& review = object.edit<TokenReview>();
     if (review.spec.token.empty()) {
-        co_return invalid(TokenReview::kind(), "FieldValueRequired", "spec.token", "Required value: token is required for TokenReview in authentication");
+        co_return invalid(TokenReview::kind(), "FieldValueRequired", "spec.token",
+                          "Required value: token is required for TokenReview in authentication");
     }
     net::HttpRequest request;
     request.headers.add("authorization", "Bearer " + review.spec.token);

@@ -26,7 +26,8 @@ void check_endpoint_address(const std::string& ip, const FieldPath& path, FieldE
     invalid_all(errors, path, ip, problems);
     const auto address = IpAddress::parse(ip);
     if (!problems.empty() || !address) return;
-    if (address->to_string() == "0.0.0.0" || address->to_string() == "::") return errors.invalid(path, ip, "may not be unspecified (" + ip + ")");
+    if (address->to_string() == "0.0.0.0" || address->to_string() == "::")
+        return errors.invalid(path, ip, "may not be unspecified (" + ip + ")");
     for (const SpecialRange& range : SpecialRanges) {
         const auto prefix = IpPrefix::parse(range.prefix);
         if (prefix && prefix->contains(*address)) errors.invalid(path, ip, range.problem);

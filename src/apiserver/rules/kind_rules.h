@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "apiserver/request/api_object.h"
+#include "apiserver/request/field_errors.h"
 #include "apiserver/request/names.h"
 #include "apiserver/request/user.h"
 #include "base/time.h"
 #include "runtime/event_loop.h"
-#include "apiserver/request/field_errors.h"
 #include "store/store.h"
 
 namespace porthole::apiserver {
 
 /// When metadata.generation counts up.
 enum class Generation : std::uint8_t {
-    None,                ///< the field stays absent
+    None,  ///< the field stays absent
     OnSpecChange,
     OnSpecOrAnnotationChange,
     OnChangeOutsideMetadata,
-    Constant,            ///< 1 from the start
+    Constant,  ///< 1 from the start
 };
 
 /// What a rule may know beside the objects.
@@ -60,11 +60,11 @@ struct KindRules {
     std::string_view group, kind;
     names::NameRule name_rule = names::NameRule::Subdomain;
     Generation generation = Generation::None;
-    bool create_on_update = false;       ///< PUT of a missing name creates it
-    bool unconditional_update = true;    ///< PUT may leave metadata.resourceVersion out
-    bool keeps_created_status = false;   ///< status sent with a create is stored
-    bool orphans_by_default = false;     ///< DELETE without a policy leaves dependents alone
-    Duration time_to_live{};             ///< 0: for ever
+    bool create_on_update = false;      ///< PUT of a missing name creates it
+    bool unconditional_update = true;   ///< PUT may leave metadata.resourceVersion out
+    bool keeps_created_status = false;  ///< status sent with a create is stored
+    bool orphans_by_default = false;    ///< DELETE without a policy leaves dependents alone
+    Duration time_to_live{};            ///< 0: for ever
     /// Beside metadata.name and metadata.namespace.
     std::vector<SelectableField> selectable_fields;
     /// The one of them by which watchers are indexed; "" for none.
@@ -113,14 +113,10 @@ KindRules rules_for(TypedRules<T> typed = {}) {
     KindRules rules{.group = T::kind().group, .kind = T::kind().kind};
     if (typed.set_defaults) rules.set_defaults = [f = typed.set_defaults](ApiObject& object) { f(object.edit<T>()); };
     const auto prepare = [](auto f) {
-        return [f](ApiObject& object, const ApiObject& old, const WriteContext& context) {
-            f(object.edit<T>(), old.view<T>(), context);
-        };
+        return [f](ApiObject& object, const ApiObject& old, const WriteContext& context) { f(object.edit<T>(), old.view<T>(), context); };
     };
     const auto compare = [](auto f) {
-        return [f](const ApiObject& object, const ApiObject& old, FieldErrors& errors) {
-            f(object.view<T>(), old.view<T>(), errors);
-        };
+        return [f](const ApiObject& object, const ApiObject& old, FieldErrors& errors) { f(object.view<T>(), old.view<T>(), errors); };
     };
     if (typed.prepare_for_create) {
         rules.prepare_for_create = [f = typed.prepare_for_create](ApiObject& object, const WriteContext& context) {

@@ -24,7 +24,8 @@ void validate_owners(const std::vector<OwnerReference>& owners, FieldErrors& err
     const FieldPath path = Metadata / "ownerReferences";
     const OwnerReference* controller = nullptr;
     for (const OwnerReference& owner : owners) {
-        if (owner.api_version.empty() || owner.api_version.ends_with('/')) errors.invalid(path / "apiVersion", owner.api_version, "version must not be empty");
+        if (owner.api_version.empty() || owner.api_version.ends_with('/'))
+            errors.invalid(path / "apiVersion", owner.api_version, "version must not be empty");
         if (owner.kind.empty()) errors.invalid(path / "kind", owner.kind, "must not be empty");
         if (owner.name.empty()) errors.invalid(path / "name", owner.name, "must not be empty");
         if (owner.uid.empty()) errors.invalid(path / "uid", owner.uid, "must not be empty");
@@ -125,7 +126,8 @@ void validate_label_selector(const api::meta::v1::LabelSelector& selector, const
 
 void validate_metadata(const ObjectMeta& metadata, const schema::Kind& kind, const KindRules& rules, FieldErrors& errors) {
     if (!metadata.generate_name.empty())
-        invalid_all(errors, Metadata / "generateName", metadata.generate_name, names::check_name(rules.name_rule, metadata.generate_name, true));
+        invalid_all(errors, Metadata / "generateName", metadata.generate_name,
+                    names::check_name(rules.name_rule, metadata.generate_name, true));
     if (metadata.name.empty()) {
         errors.required(Metadata / "name", "name or generateName is required");
     } else {
@@ -135,8 +137,10 @@ void validate_metadata(const ObjectMeta& metadata, const schema::Kind& kind, con
             errors.invalid(Metadata / "name", metadata.name, "may not contain '%'");
     }
     if (kind.namespaced()) {
-        if (metadata.namespace_.empty()) errors.required(Metadata / "namespace");
-        else invalid_all(errors, Metadata / "namespace", metadata.namespace_, names::check_dns1123_label(metadata.namespace_));
+        if (metadata.namespace_.empty())
+            errors.required(Metadata / "namespace");
+        else
+            invalid_all(errors, Metadata / "namespace", metadata.namespace_, names::check_dns1123_label(metadata.namespace_));
     } else if (!metadata.namespace_.empty()) {
         errors.forbidden(Metadata / "namespace", "not allowed on this type");
     }

@@ -42,9 +42,11 @@ Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timest
     const Pod& pod = current.view<Pod>();
     const std::string& name = pod.metadata.name;
     if (!binding.metadata.uid.empty() && binding.metadata.uid != pod.metadata.uid)
-        return not_bindable(name, "Precondition failed: UID in precondition: " + binding.metadata.uid + ", UID in object meta: " + pod.metadata.uid);
+        return not_bindable(
+            name, "Precondition failed: UID in precondition: " + binding.metadata.uid + ", UID in object meta: " + pod.metadata.uid);
     if (pod.metadata.deletion_timestamp) return not_bindable(name, "pod " + name + " is being deleted, cannot be assigned to a host");
-    if (!pod.spec.node_name.empty()) return not_bindable(name, "pod " + name + " is already assigned to node \"" + pod.spec.node_name + "\"");
+    if (!pod.spec.node_name.empty())
+        return not_bindable(name, "pod " + name + " is already assigned to node \"" + pod.spec.node_name + "\"");
     if (!pod.spec.scheduling_gates.empty()) return not_bindable(name, "pod " + name + " has non-empty .spec.schedulingGates");
     ApiObject object(current);
     Pod& placed = object.edit<Pod>();
@@ -68,12 +70,10 @@ Task<> handle_binding(ResourceHandler& handler, RequestContext& context) {
     request.subresource = "binding";
     const Timestamp now = handler.now();
     CO_CHECK(co_await handler.objects().mutate(std::move(request), [&](const ApiObject& current) { return bound(current, binding, now); }));
-    co_return co_await reply_tree(context, 201,
-                                  schema::Value::object({{"kind", "Status"},
-                                                         {"apiVersion", "v1"},
-                                                         {"metadata", schema::Value::object()},
-                                                         {"status", "Success"},
-                                                         {"code", 201}}));
+    co_return co_await reply_tree(
+        context, 201,
+        schema::Value::object(
+            {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", schema::Value::object()}, {"status", "Success"}, {"code", 201}}));
 }
 
 }  // namespace porthole::apiserver

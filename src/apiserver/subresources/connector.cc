@@ -7,7 +7,8 @@ namespace {
 
 class HttpConnector final : public Connector {
 public:
-    HttpConnector(AsioLoop& loop, std::shared_ptr<const net::TlsClientContext> kubelet_tls, std::shared_ptr<const net::TlsClientContext> any_tls)
+    HttpConnector(AsioLoop& loop, std::shared_ptr<const net::TlsClientContext> kubelet_tls,
+                  std::shared_ptr<const net::TlsClientContext> any_tls)
         : loop_(loop), kubelet_tls_(std::move(kubelet_tls)), any_tls_(std::move(any_tls)) {}
 
     Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) override {
@@ -31,9 +32,12 @@ private:
     }
     std::shared_ptr<const net::TlsClientContext> tls_of(ConnectTarget::Security security) const {
         switch (security) {
-            case ConnectTarget::Security::Kubelet: return kubelet_tls_;
-            case ConnectTarget::Security::AnyTls: return any_tls_;
-            case ConnectTarget::Security::Plain: return nullptr;
+            case ConnectTarget::Security::Kubelet:
+                return kubelet_tls_;
+            case ConnectTarget::Security::AnyTls:
+                return any_tls_;
+            case ConnectTarget::Security::Plain:
+                return nullptr;
         }
         return nullptr;
     }

@@ -9,9 +9,9 @@ namespace porthole::apiserver {
 /// Something that a request is passed on to: a kubelet, a pod, an endpoint of a service.
 struct ConnectTarget {
     enum class Security {
-        Kubelet,   ///< TLS with this server's client certificate
+        Kubelet,  ///< TLS with this server's client certificate
         Plain,
-        AnyTls,    ///< TLS whose certificate nobody can check
+        AnyTls,  ///< TLS whose certificate nobody can check
     };
     std::string host;
     std::uint16_t port = 0;

@@ -50,7 +50,8 @@ Result<std::vector<PodDisruptionBudget>> budgets_of(ResourceHandler& handler, co
     std::vector<PodDisruptionBudget> budgets;
     for (const store::RecordPtr& record : range.records) {
         TRY(PodDisruptionBudget budget, schema::decode_json<PodDisruptionBudget>(*record->value));
-        if (budget.spec.selector && LabelSelector::from(*budget.spec.selector).matches(pod.metadata.labels)) budgets.push_back(std::move(budget));
+        if (budget.spec.selector && LabelSelector::from(*budget.spec.selector).matches(pod.metadata.labels))
+            budgets.push_back(std::move(budget));
     }
     return budgets;
 }
@@ -76,10 +77,13 @@ Result<ApiObject> charged(const ApiObject& current, const std::string& pod, Time
     if (status.disruptions_allowed < 0)
         return forbidden_object(current.kind(), budget.metadata.name, "pdb disruptions allowed is negative");
     if (status.disrupted_pods.size() > DisruptedPodsLimit)
-        return forbidden_object(current.kind(), budget.metadata.name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+        return forbidden_object(current.kind(), budget.metadata.name,
+                                "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
     if (status.disruptions_allowed == 0) {
-        return refused(budget, "needs " + std::to_string(status.desired_healthy) + " healthy pods and has " +
-                                   std::to_string(status.current_healthy) + " currently", 0);
+        return refused(budget,
+                       "needs " + std::to_string(status.desired_healthy) + " healthy pods and has " +
+                           std::to_string(status.current_healthy) + " currently",
+                       0);
     }
     ApiObject object(current);
     auto& edited = object.edit<PodDisruptionBudget>();
@@ -93,7 +97,11 @@ Result<ApiObject> marked_as_disrupted(const ApiObject& current, Timestamp now) {
     Pod& pod = object.edit<Pod>();
     auto found = std::ranges::find(pod.status.conditions, "DisruptionTarget", &PodCondition::type);
     if (found == pod.status.conditions.end()) found = pod.status.conditions.insert(found, {.type = "DisruptionTarget"});
-    *found = {.type = "DisruptionTarget", .status = "True", .last_transition_time = now, .reason = "EvictionByEvictionAPI", .message = "Eviction API: evicting"};
+    *found = {.type = "DisruptionTarget",
+              .status = "True",
+              .last_transition_time = now,
+              .reason = "EvictionByEvictionAPI",
+              .message = "Eviction API: evicting"};
     return object;
 }
 
@@ -109,7 +117,8 @@ Task<> charge_budget(ResourceHandler& handler, RequestContext& context, const Po
     request.name = budgets.front().metadata.name;
     request.subresource = "status";
     const Timestamp now = handler.now();
-    CO_CHECK(co_await handler.objects().mutate(std::move(request), [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
+    CO_CHECK(co_await handler.objects().mutate(std::move(request),
+                                               [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
     co_return {};
 }
 
@@ -130,15 +139,14 @@ Task<> handle_eviction(ResourceHandler& handler, RequestContext& context) {
 
     WriteRequest request = handler.write_request(context, pods, options);
     const Timestamp now = handler.now();
-    if (!needs_no_budget(pod)) CO_CHECK(co_await handler.objects().mutate(request, [&](const ApiObject& current) { return marked_as_disrupted(current, now); }));
+    if (!needs_no_budget(pod))
+        CO_CHECK(co_await handler.objects().mutate(request, [&](const ApiObject& current) { return marked_as_disrupted(current, now); }));
     request.subresource.clear();
     CO_CHECK(co_await handler.objects().remove(std::move(request), deletion));
-    co_return co_await reply_tree(context, 201,
-                                  schema::Value::object({{"kind", "Status"},
-                                                         {"apiVersion", "v1"},
-                                                         {"metadata", schema::Value::object()},
-                                                         {"status", "Success"},
-                                                         {"code", 201}}));
+    co_return co_await reply_tree(
+        context, 201,
+        schema::Value::object(
+            {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", schema::Value::object()}, {"status", "Success"}, {"code", 201}}));
 }
 
 }  // namespace porthole::apiserver

@@ -11,11 +11,14 @@ namespace {
 
 constexpr std::size_t ErrorTextLimit = 64 << 10;
 
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) { return std::ranges::find(names, name) != names.end(); }
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, name) != names.end();
+}
 
 /// Who the user is ends here, and connections are each hop's own.
 bool is_passed_on(std::string_view name, bool upgrade) {
-    if (is_one_of(name, {"host", "authorization", "content-length", "transfer-encoding", "keep-alive", "te", "trailer", "proxy-connection", "accept-encoding"}))
+    if (is_one_of(name, {"host", "authorization", "content-length", "transfer-encoding", "keep-alive", "te", "trailer", "proxy-connection",
+                         "accept-encoding"}))
         return false;
     if (name.starts_with("impersonate-") || name.starts_with("x-remote-")) return false;
     return upgrade || !is_one_of(name, {"connection", "upgrade"});
@@ -55,8 +58,10 @@ Error unreachable(const ConnectTarget& target, Error error) {
 Error kubelet_error(int code, std::string text) {
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     // A node that speaks Status says it best itself.
-    if (const auto status = schema::parse_json(text); status && status->string_at({"kind"}) == "Status") text = status->string_at({"message"});
-    return Error(code >= 500 ? Reason::InternalError : reason_of_http_code(code), text.empty() ? "the node refused with code " + std::to_string(code) : text);
+    if (const auto status = schema::parse_json(text); status && status->string_at({"kind"}) == "Status")
+        text = status->string_at({"message"});
+    return Error(code >= 500 ? Reason::InternalError : reason_of_http_code(code),
+                 text.empty() ? "the node refused with code " + std::to_string(code) : text);
 }
 
 Task<> stream_body(RequestContext& context, net::HttpBody& body) {
@@ -69,11 +74,13 @@ Task<> stream_body(RequestContext& context, net::HttpBody& body) {
     }
 }
 
-Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop, bool from_kubelet) {
+Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop,
+                     bool from_kubelet) {
     auto answered = co_await connector.upgrade(target, std::move(request));
     if (!answered) co_return unreachable(target, std::move(answered).error());
     if (!answered->stream) {
-        if (from_kubelet && answered->response.code >= 400) co_return kubelet_error(answered->response.code, std::move(answered->response.body));
+        if (from_kubelet && answered->response.code >= 400)
+            co_return kubelet_error(answered->response.code, std::move(answered->response.body));
         context.code = answered->response.code;
         std::vector<store::Bytes> body;
         body.push_back(bytes_of(std::move(answered->response.body)));
@@ -112,11 +119,13 @@ bool wants_upgrade(const net::HttpRequest& request) {
     return connection.contains("upgrade") && request.headers.has("upgrade");
 }
 
-Task<> relay_request(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop) {
+Task<> relay_request(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
+                     EventLoop& loop) {
     return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, false);
 }
 
-Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop) {
+Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
+                        EventLoop& loop) {
     return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, true);
 }
 

@@ -60,8 +60,9 @@ Result<void> check(const Scale& scale) {
 Result<ApiObject> scaled(const ApiObject& current, const Scale& scale) {
     TRY_VOID(check(scale));
     if (!scale.metadata.uid.empty() && scale.metadata.uid != current.metadata().uid) {
-        return conflict(current.kind(), current.name(),
-                        "Precondition failed: UID in precondition: " + scale.metadata.uid + ", UID in object meta: " + current.metadata().uid);
+        return conflict(
+            current.kind(), current.name(),
+            "Precondition failed: UID in precondition: " + scale.metadata.uid + ", UID in object meta: " + current.metadata().uid);
     }
     ApiObject object(current);
     object.edit_tree().ensure_path({"spec"})["replicas"] = scale.spec.replicas;
@@ -94,11 +95,13 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
         CO_TRY(ApiObject body, decode_body(context, handler.registry(), Scale::kind(), options.field_validation));
         CO_CHECK(settle_names(context.info, *resource.kind, body));
         const Scale scale = body.view<Scale>();
-        co_return co_await change(handler, context, resource, options, [scale](const ApiObject& current) { return scaled(current, scale); });
+        co_return co_await change(handler, context, resource, options,
+                                  [scale](const ApiObject& current) { return scaled(current, scale); });
     }
     if (verb != "patch") co_return method_not_allowed();
     const auto type = schema::parse_patch_type(parse_media_type(context.request.headers.get("content-type")).type);
-    if (!type || *type == schema::PatchType::Apply) co_return Error(Reason::UnsupportedMediaType, "a Scale can be changed by JSON, merge and strategic merge patches");
+    if (!type || *type == schema::PatchType::Apply)
+        co_return Error(Reason::UnsupportedMediaType, "a Scale can be changed by JSON, merge and strategic merge patches");
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", false));
     CO_TRY(const Value patch, schema::parse_json(context.request.body));
     co_return co_await change(handler, context, resource, options, [&, patch](const ApiObject& current) -> Result<ApiObject> {

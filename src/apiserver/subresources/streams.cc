@@ -65,7 +65,8 @@ Result<std::string> container_of(const Pod& pod, std::string_view asked) {
         return std::string(asked);
     }
     if (pod.spec.containers.size() == 1) return pod.spec.containers.front().name;
-    std::string message = "a container name must be specified for pod " + pod.metadata.name + ", choose one of: " + names_of(pod.spec.containers);
+    std::string message =
+        "a container name must be specified for pod " + pod.metadata.name + ", choose one of: " + names_of(pod.spec.containers);
     if (!pod.spec.init_containers.empty()) message += " or one of the init containers: " + names_of(pod.spec.init_containers);
     return bad_request(std::move(message));
 }
@@ -83,8 +84,10 @@ Result<std::string> log_query(const RequestContext& context) {
         std::int64_t value = 0;
         const std::string_view text = info.parameter(name);
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size()) errors.invalid(name, text, "must be a number");
-        else if (value < least) errors.invalid(name, value, why);
+        if (error != std::errc() || end != text.data() + text.size())
+            errors.invalid(name, text, "must be a number");
+        else if (value < least)
+            errors.invalid(name, value, why);
     };
     number("tailLines", 0, "must be greater than or equal to 0");
     number("limitBytes", 1, "must be greater than 0");
@@ -107,7 +110,9 @@ ProxyName split_proxy_name(std::string_view text) {
     ProxyName parts;
     const std::size_t first = text.find(':'), last = text.rfind(':');
     if (first == std::string_view::npos) return {"", std::string(text), ""};
-    if (first != last) return {std::string(text.substr(0, first)), std::string(text.substr(first + 1, last - first - 1)), std::string(text.substr(last + 1))};
+    if (first != last)
+        return {std::string(text.substr(0, first)), std::string(text.substr(first + 1, last - first - 1)),
+                std::string(text.substr(last + 1))};
     return {"", std::string(text.substr(0, first)), std::string(text.substr(first + 1))};
 }
 
@@ -148,7 +153,8 @@ Task<> Streams::run_in_container(RequestContext& context, std::string root) {
     CO_TRY(const std::string container, container_of(pod, context.info.parameter("container")));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
     std::string query;
-    for (const auto& [ours, theirs] : {std::pair("stdin", "input"), std::pair("stdout", "output"), std::pair("stderr", "error"), std::pair("tty", "tty")})
+    for (const auto& [ours, theirs] :
+         {std::pair("stdin", "input"), std::pair("stdout", "output"), std::pair("stderr", "error"), std::pair("tty", "tty")})
         if (context.info.flag(ours)) append_parameter(query, theirs, "1");
     if (query.empty()) co_return bad_request("you must specify at least 1 of stdin, stdout, stderr");
     for (const auto& [key, value] : context.info.query)
@@ -207,7 +213,8 @@ Task<> Streams::proxy_service(RequestContext& context) {
         CO_TRY(const EndpointSlice slice, schema::decode_json<EndpointSlice>(*record->value));
         const auto owner = slice.metadata.labels.find("kubernetes.io/service-name");
         if (owner == slice.metadata.labels.end() || owner->second != name.name) continue;
-        const auto port = std::ranges::find_if(slice.ports, [&](const auto& one) { return one.name.value_or("") == wanted->name && one.port; });
+        const auto port =
+            std::ranges::find_if(slice.ports, [&](const auto& one) { return one.name.value_or("") == wanted->name && one.port; });
         if (port == slice.ports.end()) continue;
         for (const auto& endpoint : slice.endpoints) {
             if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;

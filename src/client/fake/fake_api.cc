@@ -85,8 +85,12 @@ Value wish(Value object) {
 }
 
 Value status_of(const Error& error) {
-    Value status = Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"status", "Failure"}, {"message", error.message},
-                                  {"reason", to_string(error.reason)}, {"code", http_code(error.reason)}});
+    Value status = Value::object({{"kind", "Status"},
+                                  {"apiVersion", "v1"},
+                                  {"status", "Failure"},
+                                  {"message", error.message},
+                                  {"reason", to_string(error.reason)},
+                                  {"code", http_code(error.reason)}});
     Value causes = Value::array();
     for (const Cause& cause : error.details.causes)
         causes.as_array().push_back(Value::object({{"reason", cause.type}, {"message", cause.message}, {"field", cause.field}}));
@@ -144,13 +148,13 @@ public:
         } else if (std::string_view(type) == "MODIFIED" && !was_there && query_.contains("elector")) {
             type = "ADDED";
         }
-        if (std::string_view(type) == "DELETED") shown_.erase(name);
-        else shown_.insert(name);
+        if (std::string_view(type) == "DELETED")
+            shown_.erase(name);
+        else
+            shown_.insert(name);
         send(type, object);
     }
-    void send(const char* type, const Value& object) {
-        events_.push(encode(Value::object({{"type", type}, {"object", object}})));
-    }
+    void send(const char* type, const Value& object) { events_.push(encode(Value::object({{"type", type}, {"object", object}}))); }
     void break_off() {
         broken_ = true;
         events_.close();
@@ -205,9 +209,11 @@ std::optional<Value> FakeApi::answer_discovery(const std::string& path) const {
         for (const std::string& group : registry_.groups()) {
             if (group.empty()) continue;
             Value versions = Value::array();
-            for (const std::string& version : registry_.versions(group)) versions.as_array().push_back(Value::object({{"version", version}}));
+            for (const std::string& version : registry_.versions(group))
+                versions.as_array().push_back(Value::object({{"version", version}}));
             Value preferred = versions.as_array().empty() ? Value() : versions.as_array()[0];
-            groups.as_array().push_back(Value::object({{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", std::move(preferred)}}));
+            groups.as_array().push_back(
+                Value::object({{"name", group}, {"versions", std::move(versions)}, {"preferredVersion", std::move(preferred)}}));
         }
         return Value::object({{"kind", "APIGroupList"}, {"groups", std::move(groups)}});
     }
@@ -220,8 +226,8 @@ std::optional<Value> FakeApi::answer_discovery(const std::string& path) const {
     for (const Kind* kind : registry_.resources(group, version)) {
         Value verbs = Value::array();
         for (const std::string_view verb : kind->verbs) verbs.as_array().push_back(verb);
-        resources.as_array().push_back(Value::object(
-            {{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced()}, {"verbs", std::move(verbs)}}));
+        resources.as_array().push_back(
+            Value::object({{"name", kind->plural}, {"kind", kind->kind}, {"namespaced", kind->namespaced()}, {"verbs", std::move(verbs)}}));
     }
     return Value::object({{"kind", "APIResourceList"}, {"resources", std::move(resources)}});
 }
@@ -267,7 +273,8 @@ Result<Value> FakeApi::answer(const ApiRequest& request) {
         std::vector<NamespacedName> keys;
         for (const Value* object : list_values(*target.kind, target.key.namespace_))
             if (matches_query(*object, request.query))
-                keys.push_back({std::string(object->string_at({"metadata", "namespace"})), std::string(object->string_at({"metadata", "name"}))});
+                keys.push_back(
+                    {std::string(object->string_at({"metadata", "namespace"})), std::string(object->string_at({"metadata", "name"}))});
         for (const NamespacedName& key : keys) (void)delete_object(*target.kind, key, parse_delete_options(request.body));
         return Value::object({{"kind", "Status"}, {"status", "Success"}});
     }
@@ -301,7 +308,8 @@ Result<Value> FakeApi::create_object(const Target& target, Value object) {
     Value& metadata = object.ensure_path({"metadata"});
     if (metadata.string_at({"name"}).empty()) metadata["name"] = fmt::format("{}{:05}", metadata.string_at({"generateName"}), ++names_);
     NamespacedName key{target.key.namespace_, std::string(metadata.string_at({"name"}))};
-    if (find_value(*target.kind, key)) return Error(Reason::AlreadyExists, fmt::format("{} \"{}\" already exists", target.kind->plural, key.name));
+    if (find_value(*target.kind, key))
+        return Error(Reason::AlreadyExists, fmt::format("{} \"{}\" already exists", target.kind->plural, key.name));
     if (!key.namespace_.empty()) metadata["namespace"] = key.namespace_;
     if (target.kind->is(Kind::HasStatus) && target.kind->kind != "Pod") object.erase("status");
     return put_value(*target.kind, std::move(object));
@@ -313,7 +321,8 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
     const Value old = *found;
     const std::string_view version = object.string_at({"metadata", "resourceVersion"});
     if (!version.empty() && version != old.string_at({"metadata", "resourceVersion"}))
-        return Error(Reason::Conflict, fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified", target.kind->plural, target.key.name));
+        return Error(Reason::Conflict, fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified",
+                                                   target.kind->plural, target.key.name));
     Value next = old;
     if (target.subresource == "status") {
         next["status"] = at(object, "status");
@@ -327,8 +336,7 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
     }
     if (at(next, "status").is_null()) next.erase("status");
     if (next == old) return old;
-    if (!(wish(next) == wish(old)))
-        next.ensure_path({"metadata", "generation"}) = at(at(old, "metadata"), "generation").int_or(0) + 1;
+    if (!(wish(next) == wish(old))) next.ensure_path({"metadata", "generation"}) = at(at(old, "metadata"), "generation").int_or(0) + 1;
     commit(*target.kind, target.key, next);
     const Value* stored = find_value(*target.kind, target.key);
     return stored ? *stored : next;
@@ -374,8 +382,10 @@ Value FakeApi::put_value(const Kind& kind, Value object) {
     const Value* old = find_value(kind, key);
     if (metadata.string_at({"uid"}).empty()) metadata["uid"] = fmt::format("uid-{}", ++names_);
     if (metadata.string_at({"creationTimestamp"}).empty()) metadata["creationTimestamp"] = Timestamp(loop_.wall_now()).to_string();
-    if (!old) metadata["generation"] = 1;
-    else if (!(wish(*old) == wish(object))) metadata["generation"] = at(at(*old, "metadata"), "generation").int_or(0) + 1;
+    if (!old)
+        metadata["generation"] = 1;
+    else if (!(wish(*old) == wish(object)))
+        metadata["generation"] = at(at(*old, "metadata"), "generation").int_or(0) + 1;
     if (kind.kind == "Namespace" && !old) {
         object.ensure_path({"spec", "finalizers"}) = Value::array({"kubernetes"});
         object.ensure_path({"status", "phase"}) = "Active";

@@ -53,10 +53,14 @@ public:
     }
     /// Gone at once, finalizers or not.
     template <class T>
-    void erase(const NamespacedName& key) { erase_value(T::kind(), key); }
+    void erase(const NamespacedName& key) {
+        erase_value(T::kind(), key);
+    }
     /// As a user deletes it.
     template <class T>
-    void remove(const NamespacedName& key, const DeleteOptions& options = {}) { (void)delete_object(T::kind(), key, options); }
+    void remove(const NamespacedName& key, const DeleteOptions& options = {}) {
+        (void)delete_object(T::kind(), key, options);
+    }
 
     // Faults.
     /// Asked before every request; what it yields is the answer.

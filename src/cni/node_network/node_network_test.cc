@@ -42,7 +42,9 @@ public:
     std::string text() const {
         std::vector<std::string> lines;
         for (const net::Route& route : routes) {
-            const char* kind = route.kind == net::Route::Kind::Local ? "local " : route.kind == net::Route::Kind::Unreachable ? "unreachable " : "";
+            const char* kind = route.kind == net::Route::Kind::Local         ? "local "
+                               : route.kind == net::Route::Kind::Unreachable ? "unreachable "
+                                                                             : "";
             lines.push_back(kind + route.destination.to_string() + (route.gateway ? " via " + route.gateway->to_string() : ""));
         }
         std::ranges::sort(lines);

@@ -51,10 +51,9 @@ std::string cni_configuration(const NodeNetworkOptions& options, const std::vect
                                         {"hairpinMode", true},
                                         {"mtu", mtu},
                                         {"ipam", ipam}});
-    const Value portmap =
-        Value::object({{"type", "portmap"}, {"capabilities", Value::object({{"portMappings", true}})}, {"snat", true}});
-    return schema::to_pretty_json(Value::object(
-               {{"cniVersion", "0.4.0"}, {"name", "porthole"}, {"plugins", Value::array({bridge, portmap})}})) +
+    const Value portmap = Value::object({{"type", "portmap"}, {"capabilities", Value::object({{"portMappings", true}})}, {"snat", true}});
+    return schema::to_pretty_json(
+               Value::object({{"cniVersion", "0.4.0"}, {"name", "porthole"}, {"plugins", Value::array({bridge, portmap})}})) +
            "\n";
 }
 
@@ -64,8 +63,9 @@ std::string masquerade_rules(const NodeNetworkOptions& options, const std::vecto
     if (!options.masquerade || pod_prefixes.empty()) return text;
     std::vector<IpPrefix> inside = options.cluster_prefixes;
     inside.insert(inside.end(), options.service_prefixes.begin(), options.service_prefixes.end());
-    return text + "table ip " + table + " {\n\tset pods {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\telements = { " + joined(pod_prefixes) +
-           " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " + joined(inside) +
+    return text + "table ip " + table + " {\n\tset pods {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\telements = { " +
+           joined(pod_prefixes) + " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " +
+           joined(inside) +
            " }\n\t}\n\tchain postrouting {\n\t\ttype nat hook postrouting priority 100; policy accept;\n"
            "\t\tip saddr @pods ip daddr != @inside fib daddr type != multicast masquerade fully-random\n\t}\n}\n";
 }

@@ -12,21 +12,21 @@ namespace porthole::cni {
 
 /// What a Node object says that matters to routing; IPv4.
 struct NodeRanges {
-    std::optional<IpAddress> address;   ///< InternalIP
+    std::optional<IpAddress> address;  ///< InternalIP
     std::vector<IpPrefix> pod_prefixes;
     bool operator==(const NodeRanges&) const = default;
 };
 
 struct NodeNetworkOptions {
     std::string node_name;
-    IpAddress node_address;                   ///< by which other nodes reach this one
-    std::vector<IpPrefix> cluster_prefixes;   ///< of all pods
+    IpAddress node_address;                  ///< by which other nodes reach this one
+    std::vector<IpPrefix> cluster_prefixes;  ///< of all pods
     std::vector<IpPrefix> service_prefixes;
-    std::string cni_conf_dir;                 ///< where containerd looks, for example "/etc/cni/net.d"
-    std::string ipam_dir;                     ///< where host-local keeps its leases
+    std::string cni_conf_dir;  ///< where containerd looks, for example "/etc/cni/net.d"
+    std::string ipam_dir;      ///< where host-local keeps its leases
     std::string bridge = "cni0";
-    int mtu = 0;                              ///< 0: the uplink's
-    bool masquerade = true;                   ///< what pods send out of the cluster
+    int mtu = 0;             ///< 0: the uplink's
+    bool masquerade = true;  ///< what pods send out of the cluster
     std::string nft_table = "porthole-network";
 };
 

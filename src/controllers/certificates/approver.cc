@@ -16,7 +16,8 @@ CertificateApprover::CertificateApprover(Context& context)
 
 Task<client::Requeue> CertificateApprover::reconcile(client::NamespacedName key) {
     const auto request = requests_.find(key);
-    const bool open = request && request->status.certificate.empty() && !has_condition(*request, "Approved") && !has_condition(*request, "Denied");
+    const bool open =
+        request && request->status.certificate.empty() && !has_condition(*request, "Approved") && !has_condition(*request, "Denied");
     if (!open || request->spec.signer_name != KubeletClientSigner) co_return client::Requeue::never();
     const auto parsed = net::parse_certificate_request(request->spec.request);
     if (!parsed || !refuse_kubelet_client(*request, parsed->subject).empty()) co_return client::Requeue::never();
@@ -33,7 +34,10 @@ Task<client::Requeue> CertificateApprover::reconcile(client::NamespacedName key)
     }
     if (message.empty()) co_return client::Requeue::never();
     Request approved = *request;
-    approved.status.conditions.push_back({.type = "Approved", .status = "True", .reason = "AutoApproved", .message = message,
+    approved.status.conditions.push_back({.type = "Approved",
+                                          .status = "True",
+                                          .reason = "AutoApproved",
+                                          .message = message,
                                           .last_update_time = Timestamp(loop().wall_now())});
     CO_CHECK(co_await client_.put_raw(client::Client::path(Request::kind(), key, "approval"), schema::encode_json(approved)));
     co_return client::Requeue::never();

@@ -32,11 +32,17 @@ protected:
 
 TEST_F(CertificatesWorld, OnlyNodesMayHaveNodeCertificates) {
     EXPECT_EQ(refuse_kubelet_client(request(node_), node_), "");
-    struct { const char* name; net::CertificateSubject subject; std::vector<std::string> usages; } const rows[] = {
+    struct {
+        const char* name;
+        net::CertificateSubject subject;
+        std::vector<std::string> usages;
+    } const rows[] = {
         {"wrong group", {.common_name = "system:node:a", .organizations = {"system:masters"}}, {"digital signature", "client auth"}},
         {"two groups", {.common_name = "system:node:a", .organizations = {"system:nodes", "x"}}, {"digital signature", "client auth"}},
         {"no node", {.common_name = "system:node:", .organizations = {"system:nodes"}}, {"digital signature", "client auth"}},
-        {"names", {.common_name = "system:node:a", .organizations = {"system:nodes"}, .dns_names = {"a"}}, {"digital signature", "client auth"}},
+        {"names",
+         {.common_name = "system:node:a", .organizations = {"system:nodes"}, .dns_names = {"a"}},
+         {"digital signature", "client auth"}},
         {"server", node_, {"digital signature", "server auth"}},
     };
     for (const auto& row : rows) {

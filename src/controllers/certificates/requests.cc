@@ -20,7 +20,8 @@ std::string refuse_kubelet_serving(const SigningRequest& request, const net::Cer
     if (subject.dns_names.empty() && subject.ip_addresses.empty()) return "at least one DNS or IP subjectAltName is required";
     if (!is_node_name(subject.common_name)) return "subject common name does not begin with system:node:";
     const Usages usages = usages_of(request);
-    const bool fit = usages == Usages{"digital signature", "server auth"} || usages == Usages{"digital signature", "key encipherment", "server auth"};
+    const bool fit =
+        usages == Usages{"digital signature", "server auth"} || usages == Usages{"digital signature", "key encipherment", "server auth"};
     return fit ? "" : "usages did not match [digital signature key encipherment server auth]";
 }
 
@@ -36,7 +37,8 @@ std::string refuse_kubelet_client(const SigningRequest& request, const net::Cert
     if (!subject.ip_addresses.empty()) return "IP subjectAltNames are not allowed";
     if (!is_node_name(subject.common_name)) return "subject common name does not begin with system:node:";
     const Usages usages = usages_of(request);
-    const bool fit = usages == Usages{"digital signature", "client auth"} || usages == Usages{"digital signature", "key encipherment", "client auth"};
+    const bool fit =
+        usages == Usages{"digital signature", "client auth"} || usages == Usages{"digital signature", "key encipherment", "client auth"};
     return fit ? "" : "usages did not match [digital signature client auth]";
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr auto LongestLife = 24h * 365;
 constexpr auto ShortestLife = 10min;
-constexpr auto Backdate = 5min;         ///< for peers whose clock is behind
-constexpr auto BackdatedFrom = 8h;      ///< shorter lives begin now
+constexpr auto Backdate = 5min;     ///< for peers whose clock is behind
+constexpr auto BackdatedFrom = 8h;  ///< shorter lives begin now
 
 bool is_ours(const std::string& signer) {
     return signer == KubeletClientSigner || signer == KubeletServingSigner || signer == ApiClientSigner || signer == LegacySigner;
@@ -36,7 +36,8 @@ CertificateSigner::CertificateSigner(Context& context, net::CertificateAuthority
 Result<std::string> CertificateSigner::sign(const Request& request) const {
     TRY(const auto parsed, net::parse_certificate_request(request.spec.request));
     if (const std::string why = refuse_by_signer(request, parsed.subject); !why.empty()) return Error(Reason::Invalid, why);
-    const Duration asked = request.spec.expiration_seconds ? Duration(std::chrono::seconds(*request.spec.expiration_seconds)) : Duration(LongestLife);
+    const Duration asked =
+        request.spec.expiration_seconds ? Duration(std::chrono::seconds(*request.spec.expiration_seconds)) : Duration(LongestLife);
     const Duration life = std::clamp<Duration>(asked, ShortestLife, LongestLife);
     const SystemTime now = loop().wall_now();
     return authority_.issue(parsed.public_der, parsed.subject,
@@ -48,16 +49,19 @@ Result<std::string> CertificateSigner::sign(const Request& request) const {
 
 Task<client::Requeue> CertificateSigner::reconcile(client::NamespacedName key) {
     const auto request = requests_.find(key);
-    const bool due = request && is_ours(request->spec.signer_name) && request->status.certificate.empty() && has_condition(*request, "Approved") &&
-                     !has_condition(*request, "Denied") && !has_condition(*request, "Failed");
+    const bool due = request && is_ours(request->spec.signer_name) && request->status.certificate.empty() &&
+                     has_condition(*request, "Approved") && !has_condition(*request, "Denied") && !has_condition(*request, "Failed");
     if (!due) co_return client::Requeue::never();
     Request signed_request = *request;
     auto certificate = sign(*request);
     if (certificate) {
         signed_request.status.certificate = std::move(*certificate);
     } else {
-        signed_request.status.conditions.push_back({.type = "Failed", .status = "True", .reason = "SignerValidationFailure",
-                                                    .message = certificate.error().message, .last_update_time = Timestamp(loop().wall_now())});
+        signed_request.status.conditions.push_back({.type = "Failed",
+                                                    .status = "True",
+                                                    .reason = "SignerValidationFailure",
+                                                    .message = certificate.error().message,
+                                                    .last_update_time = Timestamp(loop().wall_now())});
     }
     CO_CHECK(co_await client_.update_status(std::move(signed_request)));
     co_return client::Requeue::never();

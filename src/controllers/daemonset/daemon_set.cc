@@ -38,7 +38,9 @@ std::string hash_of(const ControllerRevision& revision) {
 /// Bound pods first, then the oldest.
 void sort_by_seniority(std::vector<PodPointer>& pods) {
     std::ranges::sort(pods, [](const PodPointer& a, const PodPointer& b) {
-        const auto rank = [](const Pod& pod) { return std::tuple(pod.spec.node_name.empty(), pod.metadata.creation_timestamp, pod.metadata.name); };
+        const auto rank = [](const Pod& pod) {
+            return std::tuple(pod.spec.node_name.empty(), pod.metadata.creation_timestamp, pod.metadata.name);
+        };
         return rank(*a) < rank(*b);
     });
 }
@@ -62,24 +64,30 @@ DaemonSetController::DaemonSetController(Context& context)
     reconcile_each(sets_);
     depends_on(context.informers.get<ControllerRevision>());
     depends_on(nodes_).subscribe({.added = [this](const auto&) { node_changed(); },
-                                  .updated = [this](const auto& old, const auto& now) {
-                                      if (looks_different(*old, *now)) node_changed();
-                                  },
+                                  .updated =
+                                      [this](const auto& old, const auto& now) {
+                                          if (looks_different(*old, *now)) node_changed();
+                                      },
                                   .deleted = [this](const auto&) { node_changed(); }});
-    depends_on(context.informers.get<Pod>()).subscribe({
-        .added = [this](const auto& pod) {
-            if (const auto set = owner_of_pod(*pod)) expectations_.creation_observed(client::key_of(*set));
-            pod_changed(*pod);
-        },
-        .updated = [this](const auto&, const auto& pod) {
-            const auto set = owner_of_pod(*pod);
-            if (set && client::is_terminating(*pod)) expectations_.deletion_observed(client::key_of(*set), pod->metadata.uid);
-            pod_changed(*pod);
-        },
-        .deleted = [this](const auto& pod) {
-            if (const auto set = owner_of_pod(*pod)) expectations_.deletion_observed(client::key_of(*set), pod->metadata.uid);
-            pod_changed(*pod);
-        }});
+    depends_on(context.informers.get<Pod>())
+        .subscribe({.added =
+                        [this](const auto& pod) {
+                            if (const auto set = owner_of_pod(*pod)) expectations_.creation_observed(client::key_of(*set));
+                            pod_changed(*pod);
+                        },
+                    .updated =
+                        [this](const auto&, const auto& pod) {
+                            const auto set = owner_of_pod(*pod);
+                            if (set && client::is_terminating(*pod))
+                                expectations_.deletion_observed(client::key_of(*set), pod->metadata.uid);
+                            pod_changed(*pod);
+                        },
+                    .deleted =
+                        [this](const auto& pod) {
+                            if (const auto set = owner_of_pod(*pod))
+                                expectations_.deletion_observed(client::key_of(*set), pod->metadata.uid);
+                            pod_changed(*pod);
+                        }});
 }
 
 std::shared_ptr<const DaemonSet> DaemonSetController::owner_of_pod(const Pod& pod) const {
@@ -122,7 +130,8 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
         // An update goes on only when every node has its pod: one that is about to get one lacks it still.
         Changes changes = placement(*set, spec, pods, hash);
         const bool placed = changes.create_on.empty() && changes.remove.empty();
-        if (placed && set->spec.update_strategy.type != "OnDelete") changes = rolling_step(*set, pods, hash, count_desired(spec), loop().wall_now());
+        if (placed && set->spec.update_strategy.type != "OnDelete")
+            changes = rolling_step(*set, pods, hash, count_desired(spec), loop().wall_now());
         Result<void> applied = co_await apply(*set, spec, std::move(changes), hash);
         if (!applied) failure = std::move(applied).error();
         if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
@@ -161,7 +170,8 @@ Task<> DaemonSetController::clean_history(const DaemonSet& set, std::string curr
     std::set<std::string> live{current_hash};
     for (const auto& [node, on_node] : pods)
         for (const PodPointer& pod : on_node)
-            if (const auto found = pod->metadata.labels.find(RevisionHashLabel); found != pod->metadata.labels.end()) live.insert(found->second);
+            if (const auto found = pod->metadata.labels.find(RevisionHashLabel); found != pod->metadata.labels.end())
+                live.insert(found->second);
     std::vector<ControllerRevision> revisions;
     for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) revisions.push_back(*revision);
     RevisionHistory history(context_.client, owner_of(set), std::move(revisions));
@@ -228,8 +238,9 @@ void DaemonSetController::tidy_node(const DaemonSet& set, const std::vector<PodP
 bool DaemonSetController::give_up_failed(const DaemonSet& set, const Pod& pod) {
     const std::string key = set.metadata.uid + "/" + node_of(pod.spec);
     if (pod.status.phase == "Succeeded") {
-        events_.normal(set, "SucceededDaemonPod",
-                       fmt::format("Found succeeded daemon pod {} on node {}, will try to delete it", client::key_of(pod).text(), pod.spec.node_name));
+        events_.normal(
+            set, "SucceededDaemonPod",
+            fmt::format("Found succeeded daemon pod {} on node {}, will try to delete it", client::key_of(pod).text(), pod.spec.node_name));
         return true;
     }
     FailedPod& failed = failed_[key];
@@ -240,8 +251,9 @@ bool DaemonSetController::give_up_failed(const DaemonSet& set, const Pod& pod) {
     const bool calm = loop().now() - failed.not_before > 2 * LongestFailedWait;
     failed.wait = failed.wait == Duration::zero() || calm ? FirstFailedWait : std::min(2 * failed.wait, LongestFailedWait);
     failed.not_before = loop().now() + failed.wait;
-    events_.warning(set, "FailedDaemonPod",
-                    fmt::format("Found failed daemon pod {} on node {}, will try to kill it", client::key_of(pod).text(), pod.spec.node_name));
+    events_.warning(
+        set, "FailedDaemonPod",
+        fmt::format("Found failed daemon pod {} on node {}, will try to kill it", client::key_of(pod).text(), pod.spec.node_name));
     return true;
 }
 
@@ -253,8 +265,8 @@ Task<> DaemonSetController::apply(const DaemonSet& set, const PodSpec& spec, Cha
     if (count > 0) expectations_.expect_creations(key, count);
     for (const PodPointer& pod : changes.remove) expectations_.expect_deletion(key, pod->metadata.uid);
 
-    Result<SlowStart> created = co_await slow_start(
-        count, 1, [&](int i) { return create_on(set, spec, changes.create_on[static_cast<std::size_t>(i)], hash); });
+    Result<SlowStart> created =
+        co_await slow_start(count, 1, [&](int i) { return create_on(set, spec, changes.create_on[static_cast<std::size_t>(i)], hash); });
     for (int i = created ? created->succeeded : 0; i < count; ++i) expectations_.creation_observed(key);
     std::vector<Task<>> removals;
     for (const PodPointer& pod : changes.remove) removals.push_back(remove(set, pod));

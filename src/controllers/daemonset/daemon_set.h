@@ -1,7 +1,7 @@
 #pragma once
 #include <map>
-#include <set>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,7 +40,8 @@ private:
     Task<> clean_history(const DaemonSet& set, std::string current_hash, const daemon::PodsByNode& pods);
     Task<daemon::PodsByNode> claim_pods(const DaemonSet& set);
     /// Where pods are missing or too many, whatever their template.
-    daemon::Changes placement(const DaemonSet& set, const api::core::v1::PodSpec& spec, const daemon::PodsByNode& pods, const std::string& hash);
+    daemon::Changes placement(const DaemonSet& set, const api::core::v1::PodSpec& spec, const daemon::PodsByNode& pods,
+                              const std::string& hash);
     void tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, daemon::Changes& changes);
     bool give_up_failed(const DaemonSet& set, const Pod& pod);
     Task<> apply(const DaemonSet& set, const api::core::v1::PodSpec& spec, daemon::Changes changes, std::string hash);

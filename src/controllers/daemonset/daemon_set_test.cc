@@ -141,7 +141,8 @@ TEST_F(DaemonSetTest, UpdatesOneNodeAfterTheOther) {
     int least = 3;
     for (int i = 0; i < 30; ++i) {
         const auto all = pods();
-        least = std::min<int>(least, static_cast<int>(std::ranges::count_if(all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); })));
+        least = std::min<int>(least, static_cast<int>(std::ranges::count_if(
+                                         all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); })));
         step();
     }
     EXPECT_EQ(least, 2);

@@ -68,9 +68,12 @@ Changes rolling_step(const DaemonSet& set, const PodsByNode& pods, const std::st
             ++surging;
         } else if (surge > 0) {
             if (!pair.old_pod) continue;
-            if (!pair.new_pod) (available(pair.old_pod) ? surge_candidates : changes.create_on).push_back(node);
-            else if (available(pair.new_pod) || !client::is_ready(*pair.old_pod)) changes.remove.push_back(pair.old_pod);
-            else ++surging;
+            if (!pair.new_pod)
+                (available(pair.old_pod) ? surge_candidates : changes.create_on).push_back(node);
+            else if (available(pair.new_pod) || !client::is_ready(*pair.old_pod))
+                changes.remove.push_back(pair.old_pod);
+            else
+                ++surging;
         } else if (!pair.old_pod == !pair.new_pod) {
             ++unavailable;  // none or both: creating and tidying up come first
         } else if (pair.new_pod) {

@@ -113,7 +113,8 @@ Fit fit(const PodSpec& spec, const Node& node) {
     if (!matches_affinity(spec, node)) return {};
     bool endures_scheduling = true, endures_execution = true;
     for (const Taint& taint : node.spec.taints) {
-        const bool tolerated = std::ranges::any_of(spec.tolerations, [&](const Toleration& toleration) { return tolerates(toleration, taint); });
+        const bool tolerated =
+            std::ranges::any_of(spec.tolerations, [&](const Toleration& toleration) { return tolerates(toleration, taint); });
         if (tolerated) continue;
         if (taint.effect == "NoSchedule") endures_scheduling = false;
         if (taint.effect == "NoExecute") endures_execution = false;

@@ -35,12 +35,15 @@ DeploymentController::DeploymentController(Context& context)
       pods_by_owner_(context.pods_by_owner()) {
     reconcile_each(deployments_);
     depends_on(sets_).subscribe({.added = [this](const auto& set) { set_changed(*set); },
-                                 .updated = [this](const auto& old, const auto& now) {
-                                     if (client::find_controller(old->metadata)) set_changed(*old);
-                                     set_changed(*now);
-                                 },
+                                 .updated =
+                                     [this](const auto& old, const auto& now) {
+                                         if (client::find_controller(old->metadata)) set_changed(*old);
+                                         set_changed(*now);
+                                     },
                                  .deleted = [this](const auto& set) { set_changed(*set); }});
-    depends_on(context.informers.get<Pod>()).subscribe({.added = {}, .updated = {}, .deleted = [this](const auto& pod) { pod_deleted(*pod); }});
+    depends_on(context.informers.get<Pod>()).subscribe({.added = {}, .updated = {}, .deleted = [this](const auto& pod) {
+                                                            pod_deleted(*pod);
+                                                        }});
 }
 
 std::shared_ptr<const DeploymentController::Deployment> DeploymentController::owner_of_set(const ReplicaSet& set) const {
@@ -110,8 +113,9 @@ Task<> DeploymentController::note_pause(Deployment& deployment) {
     if (deployment.spec.paused == noted) co_return {};
     DeploymentStatus status = deployment.status;
     const SystemTime now = loop().wall_now();
-    set_condition(status, deployment.spec.paused ? make_condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", now)
-                                                 : make_condition("Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed", now));
+    set_condition(status, deployment.spec.paused
+                              ? make_condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", now)
+                              : make_condition("Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed", now));
     co_return co_await write_status(deployment, std::move(status));
 }
 
@@ -240,7 +244,8 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
     if (created) {
         rollout.new_set = std::move(*created);
         if (size > 0)
-            events_.normal(deployment, "ScalingReplicaSet", fmt::format("Scaled up replica set {} from 0 to {}", wanted.metadata.name, size));
+            events_.normal(deployment, "ScalingReplicaSet",
+                           fmt::format("Scaled up replica set {} from 0 to {}", wanted.metadata.name, size));
         co_return co_await note_new_set(rollout, "NewReplicaSetCreated", "Created new replica set");
     }
     const Error error = created.error();
@@ -268,7 +273,8 @@ Task<> DeploymentController::resolve_collision(Rollout& rollout, ReplicaSet want
     DeploymentStatus status = deployment.status;
     status.collision_count = status.collision_count.value_or(0) + 1;
     CO_CHECK(co_await write_status(deployment, std::move(status)));
-    co_return Error(Reason::AlreadyExists, "replica set " + wanted.metadata.name + " exists with another template; the next name will differ");
+    co_return Error(Reason::AlreadyExists,
+                    "replica set " + wanted.metadata.name + " exists with another template; the next name will differ");
 }
 
 /// Copies the set's revision to the deployment and notes that there is a set to make progress with.
@@ -281,7 +287,8 @@ Task<> DeploymentController::note_new_set(Rollout& rollout, const char* reason, 
         schema::Value patch;
         patch.ensure_path({"metadata", "resourceVersion"}) = deployment.metadata.resource_version;
         patch.ensure_path({"metadata", "annotations", RevisionAnnotation}) = found->second;
-        CO_TRY(deployment, co_await context_.client.patch<Deployment>(client::key_of(deployment), client::PatchType::Merge, schema::to_json(patch)));
+        CO_TRY(deployment,
+               co_await context_.client.patch<Deployment>(client::key_of(deployment), client::PatchType::Merge, schema::to_json(patch)));
     }
     const bool created = std::string_view(reason) == "NewReplicaSetCreated";
     const DeploymentCondition* progress = find_condition(deployment.status, "Progressing");

@@ -69,7 +69,8 @@ struct DeploymentTest : SimWorld {
     }
     int running() {
         const auto all = pods();
-        return static_cast<int>(std::ranges::count_if(all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); }));
+        return static_cast<int>(
+            std::ranges::count_if(all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); }));
     }
 };
 
@@ -92,7 +93,8 @@ TEST_F(DeploymentTest, MakesAReplicaSetAndReportsCompletion) {
     EXPECT_EQ(done.status.updated_replicas, 3);
     EXPECT_EQ(done.status.unavailable_replicas, 0);
     EXPECT_EQ(condition("Available"), "True MinimumReplicasAvailable: Deployment has minimum availability.");
-    EXPECT_EQ(condition("Progressing"), "True NewReplicaSetAvailable: ReplicaSet \"" + set.metadata.name + "\" has successfully progressed.");
+    EXPECT_EQ(condition("Progressing"),
+              "True NewReplicaSetAvailable: ReplicaSet \"" + set.metadata.name + "\" has successfully progressed.");
     EXPECT_TRUE(has_event("ScalingReplicaSet: Scaled up replica set " + set.metadata.name + " from 0 to 3"));
 }
 

@@ -15,9 +15,12 @@ namespace {
 constexpr const char* HistoryAnnotation = "deployment.kubernetes.io/revision-history";
 constexpr const char* DesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
 constexpr const char* MaxAnnotation = "deployment.kubernetes.io/max-replicas";
-constexpr std::array<std::string_view, 6> NotCopied = {
-    RevisionAnnotation, HistoryAnnotation, DesiredAnnotation, MaxAnnotation, "kubectl.kubernetes.io/last-applied-configuration",
-    "deprecated.deployment.rollback.to"};
+constexpr std::array<std::string_view, 6> NotCopied = {RevisionAnnotation,
+                                                       HistoryAnnotation,
+                                                       DesiredAnnotation,
+                                                       MaxAnnotation,
+                                                       "kubectl.kubernetes.io/last-applied-configuration",
+                                                       "deprecated.deployment.rollback.to"};
 constexpr std::size_t LongestHistory = 2000;
 constexpr std::size_t LongestName = 253;
 
@@ -53,7 +56,9 @@ void append_history(ReplicaSet& set, const std::string& revision) {
 }  // namespace
 
 std::int64_t revision(const ReplicaSet& set) { return number_annotation<std::int64_t>(set, RevisionAnnotation).value_or(0); }
-std::optional<std::int32_t> desired_replicas_annotation(const ReplicaSet& set) { return number_annotation<std::int32_t>(set, DesiredAnnotation); }
+std::optional<std::int32_t> desired_replicas_annotation(const ReplicaSet& set) {
+    return number_annotation<std::int32_t>(set, DesiredAnnotation);
+}
 std::optional<std::int32_t> max_replicas_annotation(const ReplicaSet& set) { return number_annotation<std::int32_t>(set, MaxAnnotation); }
 
 bool set_replicas_annotations(ReplicaSet& set, std::int32_t desired, std::int32_t max) {

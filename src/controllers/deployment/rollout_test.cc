@@ -25,13 +25,15 @@ ReplicaSet set(std::int32_t replicas, std::int32_t available, std::int32_t annot
 }
 
 TEST(Leeway, RoundsSurgeUpAndUnavailableDownAndNeverStandsStill) {
-    const struct { const char* name; std::int32_t replicas; IntOrString surge, unavailable; std::int32_t surge_is, unavailable_is; } rows[] = {
-        {"percentages", 10, "25%", "25%", 3, 2},
-        {"numbers", 10, 1, 0, 1, 0},
-        {"both nothing", 10, 0, 0, 0, 1},
-        {"both nothing after rounding", 2, 0, "25%", 0, 1},
-        {"more than there are", 3, 0, 10, 0, 3},
-        {"no replicas", 0, "25%", "25%", 0, 0},
+    const struct {
+        const char* name;
+        std::int32_t replicas;
+        IntOrString surge, unavailable;
+        std::int32_t surge_is, unavailable_is;
+    } rows[] = {
+        {"percentages", 10, "25%", "25%", 3, 2}, {"numbers", 10, 1, 0, 1, 0},
+        {"both nothing", 10, 0, 0, 0, 1},        {"both nothing after rounding", 2, 0, "25%", 0, 1},
+        {"more than there are", 3, 0, 10, 0, 3}, {"no replicas", 0, "25%", "25%", 0, 0},
     };
     for (const auto& row : rows) {
         const Leeway result = leeway(deployment(row.replicas, row.surge, row.unavailable));
@@ -50,7 +52,13 @@ TEST(NewSetSize, GrowsAsFarAsTheSurgeAllows) {
 }
 
 TEST(ShrunkSizes, KeepEnoughAvailable) {
-    const struct { const char* name; Deployment wanted; std::vector<ReplicaSet> old; ReplicaSet fresh; std::vector<std::int32_t> sizes; } rows[] = {
+    const struct {
+        const char* name;
+        Deployment wanted;
+        std::vector<ReplicaSet> old;
+        ReplicaSet fresh;
+        std::vector<std::int32_t> sizes;
+    } rows[] = {
         {"may lack two", deployment(10, 0, 2), {set(10, 10)}, set(0, 0), {8}},
         {"new ones not up yet", deployment(10, 2, 0), {set(10, 10)}, set(2, 0), {10}},
         {"new ones up", deployment(10, 2, 0), {set(10, 10)}, set(2, 2), {8}},
@@ -62,7 +70,12 @@ TEST(ShrunkSizes, KeepEnoughAvailable) {
 }
 
 TEST(ProportionalSizes, EachSetKeepsItsShare) {
-    const struct { const char* name; Deployment wanted; std::vector<ReplicaSet> active; std::vector<std::int32_t> sizes; } rows[] = {
+    const struct {
+        const char* name;
+        Deployment wanted;
+        std::vector<ReplicaSet> active;
+        std::vector<std::int32_t> sizes;
+    } rows[] = {
         {"grows with the larger first", deployment(20, 0, 1), {set(7, 7, 10), set(3, 3, 10)}, {14, 6}},
         {"shrinks", deployment(5, 0, 1), {set(6, 6, 10), set(4, 4, 10)}, {3, 2}},
         {"left-overs go to the first", deployment(11, 0, 1), {set(5, 5, 10), set(5, 5, 10)}, {6, 5}},
@@ -99,8 +112,9 @@ TEST(Revisions, AReusedSetRemembersItsPast) {
     EXPECT_FALSE(set_revision_annotations(wanted, one, 1));
     EXPECT_TRUE(set_revision_annotations(wanted, one, 3));
     EXPECT_TRUE(set_revision_annotations(wanted, one, 5));
-    EXPECT_EQ(one.metadata.annotations, (std::map<std::string, std::string>{
-        {"note", "x"}, {"deployment.kubernetes.io/revision", "5"}, {"deployment.kubernetes.io/revision-history", "1,3"}}));
+    EXPECT_EQ(one.metadata.annotations,
+              (std::map<std::string, std::string>{
+                  {"note", "x"}, {"deployment.kubernetes.io/revision", "5"}, {"deployment.kubernetes.io/revision-history", "1,3"}}));
 }
 
 }  // namespace

@@ -27,8 +27,8 @@ void follow_progress(const Deployment& deployment, DeploymentStatus& status, con
     const DeploymentCondition* current = find_condition(deployment.status, "Progressing");
     const bool was_complete = status.replicas == status.updated_replicas && current && current->reason == CompleteReason;
     if (!has_progress_deadline(deployment) || was_complete) return;
-    const std::string subject = new_set ? fmt::format("ReplicaSet \"{}\"", new_set->metadata.name)
-                                        : fmt::format("Deployment \"{}\"", deployment.metadata.name);
+    const std::string subject =
+        new_set ? fmt::format("ReplicaSet \"{}\"", new_set->metadata.name) : fmt::format("Deployment \"{}\"", deployment.metadata.name);
     if (is_complete(deployment, status)) {
         set_condition(status, make_condition("Progressing", "True", CompleteReason, subject + " has successfully progressed.", now));
     } else if (has_progressed(deployment.status, status)) {
@@ -111,13 +111,15 @@ DeploymentStatus count_status(const Deployment& deployment, const std::vector<Re
     status.updated_replicas = new_set ? new_set->status.replicas : 0;
     status.unavailable_replicas = std::max(0, total_replicas(all) - status.available_replicas);
     const bool enough = status.available_replicas >= replicas(deployment) - leeway(deployment).unavailable;
-    set_condition(status, enough ? make_condition("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now)
-                                 : make_condition("Available", "False", "MinimumReplicasUnavailable",
-                                                  "Deployment does not have minimum availability.", now));
+    set_condition(
+        status,
+        enough ? make_condition("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now)
+               : make_condition("Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now));
     return status;
 }
 
-DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set, SystemTime now) {
+DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set,
+                                SystemTime now) {
     DeploymentStatus status = count_status(deployment, all, new_set, now);
     if (!has_progress_deadline(deployment)) remove_condition(status, "Progressing");
     follow_progress(deployment, status, new_set, now);
@@ -133,8 +135,10 @@ DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<
 
 std::optional<Duration> until_deadline(const Deployment& deployment, const DeploymentStatus& status, SystemTime now) {
     const DeploymentCondition* progress = find_condition(status, "Progressing");
-    if (!has_progress_deadline(deployment) || !progress || is_complete(deployment, status) || progress->reason == TimedOutReason) return std::nullopt;
-    const SystemTime deadline = progress->last_update_time.to_system_time() + std::chrono::seconds(*deployment.spec.progress_deadline_seconds);
+    if (!has_progress_deadline(deployment) || !progress || is_complete(deployment, status) || progress->reason == TimedOutReason)
+        return std::nullopt;
+    const SystemTime deadline =
+        progress->last_update_time.to_system_time() + std::chrono::seconds(*deployment.spec.progress_deadline_seconds);
     return std::max<Duration>(deadline - now, Duration::zero()) + std::chrono::seconds(1);
 }
 

@@ -28,7 +28,8 @@ bool is_complete(const Deployment& deployment, const DeploymentStatus& status);
 /// Counts and the conditions that follow from them, but for progress.
 DeploymentStatus count_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set, SystemTime now);
 /// The same with how the rollout gets on: the condition Progressing, its deadline, and failures of replica sets.
-DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set, SystemTime now);
+DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set,
+                                SystemTime now);
 
 /// When the deadline of a rollout that gets no further has to be looked at again.
 std::optional<Duration> until_deadline(const Deployment& deployment, const DeploymentStatus& status, SystemTime now);

@@ -134,8 +134,10 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     const bool same = current && current->subsets == wanted.subsets && current->metadata.labels == wanted.metadata.labels &&
                       current->metadata.annotations == wanted.metadata.annotations;
     if (same) co_return Requeue::never();
-    if (trigger.is_zero()) wanted.metadata.annotations.erase(TriggerTimeAnnotation);
-    else wanted.metadata.annotations[TriggerTimeAnnotation] = trigger.to_string();
+    if (trigger.is_zero())
+        wanted.metadata.annotations.erase(TriggerTimeAnnotation);
+    else
+        wanted.metadata.annotations[TriggerTimeAnnotation] = trigger.to_string();
     CO_CHECK(co_await write(*service, std::move(wanted), current != nullptr));
     co_return Requeue::never();
 }
@@ -150,8 +152,10 @@ EndpointsController::Endpoints EndpointsController::desired(const Service& servi
     if (is_headless(service)) wanted.metadata.labels[HeadlessLabel] = "";
     wanted.metadata.labels[ManagedByLabel] = "endpoint-controller";
     wanted.subsets = make_subsets(service, service_pods_.pods_of(service));
-    if (truncate(wanted.subsets, AddressLimit)) wanted.metadata.annotations[OverCapacityAnnotation] = "truncated";
-    else wanted.metadata.annotations.erase(OverCapacityAnnotation);
+    if (truncate(wanted.subsets, AddressLimit))
+        wanted.metadata.annotations[OverCapacityAnnotation] = "truncated";
+    else
+        wanted.metadata.annotations.erase(OverCapacityAnnotation);
     return wanted;
 }
 
@@ -165,7 +169,8 @@ Task<> EndpointsController::write(const Service& service, Endpoints wanted, bool
     if (is_namespace_terminating(error)) co_return {};
     if (!ordinary)
         events_.warning(service, exists ? "FailedToUpdateEndpoint" : "FailedToCreateEndpoint",
-                        fmt::format("Failed to {} endpoint for service {}: {}", exists ? "update" : "create", client::key_of(service).text(), error.message));
+                        fmt::format("Failed to {} endpoint for service {}: {}", exists ? "update" : "create",
+                                    client::key_of(service).text(), error.message));
     co_return error;
 }
 

@@ -32,8 +32,9 @@ std::vector<std::string> selector_key(const Service& service) {
 bool differs(const Pod& old, const Pod& now) {
     return old.metadata.labels != now.metadata.labels || client::is_terminating(old) != client::is_terminating(now) ||
            client::is_ready(old) != client::is_ready(now) || can_be_endpoint(old) != can_be_endpoint(now) ||
-           !(old.status.pod_ips == now.status.pod_ips) || old.status.pod_ip != now.status.pod_ip || old.spec.node_name != now.spec.node_name ||
-           old.spec.hostname != now.spec.hostname || old.spec.subdomain != now.spec.subdomain || old.metadata.uid != now.metadata.uid;
+           !(old.status.pod_ips == now.status.pod_ips) || old.status.pod_ip != now.status.pod_ip ||
+           old.spec.node_name != now.spec.node_name || old.spec.hostname != now.spec.hostname || old.spec.subdomain != now.spec.subdomain ||
+           old.metadata.uid != now.metadata.uid;
 }
 
 template <class Containers>
@@ -69,11 +70,12 @@ void ServicePods::visit_services(const Pod& pod, const std::function<void(const 
 
 void ServicePods::follow_pods(std::function<void(const NamespacedName&)> affected) {
     pods_.subscribe({.added = [this, affected](const auto& pod) { visit_services(*pod, affected); },
-                     .updated = [this, affected](const auto& old, const auto& now) {
-                         if (!differs(*old, *now)) return;
-                         if (old->metadata.labels != now->metadata.labels) visit_services(*old, affected);
-                         visit_services(*now, affected);
-                     },
+                     .updated =
+                         [this, affected](const auto& old, const auto& now) {
+                             if (!differs(*old, *now)) return;
+                             if (old->metadata.labels != now->metadata.labels) visit_services(*old, affected);
+                             visit_services(*now, affected);
+                         },
                      .deleted = [this, affected](const auto& pod) { visit_services(*pod, affected); }});
 }
 

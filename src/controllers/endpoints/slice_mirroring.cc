@@ -116,18 +116,23 @@ std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints&
         std::vector<Endpoint> made;
         const auto add = [&](const std::vector<api::core::v1::EndpointAddress>& addresses, bool ready) {
             for (const auto& address : addresses) {
-                if (!is_address(address.ip)) events_.warning(endpoints, "InvalidIPAddress", "Skipped invalid IP address: " + address.ip);
-                else if (is_ipv6(address.ip) == ipv6 && made.size() < MostInSubset) made.push_back(mirror_address(address, ready));
+                if (!is_address(address.ip))
+                    events_.warning(endpoints, "InvalidIPAddress", "Skipped invalid IP address: " + address.ip);
+                else if (is_ipv6(address.ip) == ipv6 && made.size() < MostInSubset)
+                    made.push_back(mirror_address(address, ready));
             }
         };
         add(subset.addresses, true);
         add(subset.not_ready_addresses, false);
         if (subset.addresses.size() + subset.not_ready_addresses.size() > MostInSubset)
-            events_.warning(endpoints, "TooManyAddressesToMirror", "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset.");
+            events_.warning(endpoints, "TooManyAddressesToMirror",
+                            "A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset.");
         if (made.empty()) continue;
         const auto group = std::ranges::find(groups, ports, &PortGroup::ports);
-        if (group == groups.end()) groups.push_back({std::move(ports), std::move(made)});
-        else std::ranges::move(made, std::back_inserter(group->endpoints));
+        if (group == groups.end())
+            groups.push_back({std::move(ports), std::move(made)});
+        else
+            std::ranges::move(made, std::back_inserter(group->endpoints));
     }
     return groups;
 }

@@ -105,7 +105,8 @@ SliceChanges pack_slices(std::vector<PortGroup> groups, std::vector<EndpointSlic
     std::erase_if(groups, [](const PortGroup& group) { return group.endpoints.empty(); });
     if (groups.empty()) {
         const auto kept = std::ranges::find_if(existing, is_placeholder);
-        if (kept == existing.end()) changes.create.push_back(fresh);
+        if (kept == existing.end())
+            changes.create.push_back(fresh);
         else if (kept->metadata.labels != fresh.metadata.labels) {
             kept->metadata.labels = fresh.metadata.labels;
             changes.update.push_back(*kept);

@@ -51,7 +51,12 @@ std::string text(const SliceChanges& changes) {
 }
 
 TEST(SlicePacking, ChangesAsFewSlicesAsPossible) {
-    const struct { const char* name; std::string wanted; std::vector<EndpointSlice> existing; std::string changes; } rows[] = {
+    const struct {
+        const char* name;
+        std::string wanted;
+        std::vector<EndpointSlice> existing;
+        std::string changes;
+    } rows[] = {
         {"first slice", "ab", {}, "create{ab}"},
         {"nothing changed", "abc", {slice("x", "abc")}, ""},
         {"one more fits", "abd", {slice("x", "ab")}, "update:x{abd}"},
@@ -67,7 +72,8 @@ TEST(SlicePacking, ChangesAsFewSlicesAsPossible) {
         {"the placeholder stays", "", {slice("x", "")}, ""},
         {"other ports", "a", {slice("x", "a", 81)}, "update:x{a}"},
     };
-    for (const auto& row : rows) EXPECT_EQ(text(pack_slices({{port(80), all(row.wanted)}}, row.existing, EndpointSlice(), 3)), row.changes) << row.name;
+    for (const auto& row : rows)
+        EXPECT_EQ(text(pack_slices({{port(80), all(row.wanted)}}, row.existing, EndpointSlice(), 3)), row.changes) << row.name;
 }
 
 TEST(SlicePacking, WritesAnEndpointWhoseStateHasChanged) {

@@ -43,13 +43,20 @@ Task<std::vector<std::shared_ptr<const T>>> claim(client::Client& client, Owner 
     std::vector<std::shared_ptr<const T>> claimed;
     for (const auto& candidate : candidates) {
         switch (decide_claim(owner.metadata, candidate->metadata, selects(*candidate))) {
-            case ClaimAction::Ignore: break;
-            case ClaimAction::Keep: claimed.push_back(candidate); break;
-            case ClaimAction::Release: CO_CHECK(co_await claimer.release(T::kind(), candidate->metadata)); break;
+            case ClaimAction::Ignore:
+                break;
+            case ClaimAction::Keep:
+                claimed.push_back(candidate);
+                break;
+            case ClaimAction::Release:
+                CO_CHECK(co_await claimer.release(T::kind(), candidate->metadata));
+                break;
             case ClaimAction::Adopt: {
                 Result<void> adopted = co_await claimer.adopt(T::kind(), candidate->metadata);
-                if (adopted) claimed.push_back(candidate);
-                else if (adopted.error().reason != Reason::NotFound) co_return std::move(adopted).error();
+                if (adopted)
+                    claimed.push_back(candidate);
+                else if (adopted.error().reason != Reason::NotFound)
+                    co_return std::move(adopted).error();
                 break;
             }
         }

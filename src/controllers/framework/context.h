@@ -15,16 +15,16 @@ namespace porthole::controllers {
 
 /// What an operator chooses. The defaults are Kubernetes'.
 struct Settings {
-    std::vector<std::string> cluster_cidrs;         ///< pods' addresses, one for each family; empty: no allocation to nodes
-    std::vector<std::string> service_cidrs;         ///< kept free of pods' addresses
+    std::vector<std::string> cluster_cidrs;  ///< pods' addresses, one for each family; empty: no allocation to nodes
+    std::vector<std::string> service_cidrs;  ///< kept free of pods' addresses
     int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
-    std::string root_ca_pem;                        ///< published to every namespace; "" for none
+    std::string root_ca_pem;                             ///< published to every namespace; "" for none
     std::string signer_certificate_pem, signer_key_pem;  ///< signs certificate requests; "" for none
     Duration node_monitor_grace = std::chrono::seconds(40);
     Duration node_startup_grace = std::chrono::seconds(60);
     Duration node_monitor_period = std::chrono::seconds(5);
     double node_eviction_rate = 0.1, secondary_node_eviction_rate = 0.01;  ///< nodes a second and zone
-    std::size_t large_zone = 50;                    ///< nodes; a disrupted zone that is not larger is left alone
+    std::size_t large_zone = 50;                                           ///< nodes; a disrupted zone that is not larger is left alone
     double unhealthy_zone_threshold = 0.55;
     std::size_t terminated_pods_kept = 12500;
 };
@@ -32,7 +32,8 @@ struct Settings {
 /// Event recorders by component name, all running.
 class EventRecorders {
 public:
-    EventRecorders(EventLoop& loop, client::Client& client, Logger log) : loop_(loop), client_(client), log_(std::move(log)), scope_(loop) {}
+    EventRecorders(EventLoop& loop, client::Client& client, Logger log)
+        : loop_(loop), client_(client), log_(std::move(log)), scope_(loop) {}
     client::EventRecorder& get(const std::string& component) {
         auto& recorder = recorders_[component];
         if (!recorder) {

@@ -40,7 +40,13 @@ TEST(Claim, DecidesByControllerSelectorAndDeletion) {
     own.owner_references[0].controller = foreign.owner_references[0].controller = true;
     ObjectMeta dying_owner = owner, dying_orphan = orphan;
     dying_owner.deletion_timestamp = dying_orphan.deletion_timestamp = Timestamp::from_seconds(1);
-    const struct { const char* name; const ObjectMeta& owner; const ObjectMeta& dependent; bool selected; ClaimAction action; } rows[] = {
+    const struct {
+        const char* name;
+        const ObjectMeta& owner;
+        const ObjectMeta& dependent;
+        bool selected;
+        ClaimAction action;
+    } rows[] = {
         {"own and matching", owner, own, true, ClaimAction::Keep},
         {"own, no longer matching", owner, own, false, ClaimAction::Release},
         {"own, owner going", dying_owner, own, false, ClaimAction::Ignore},
@@ -86,7 +92,8 @@ TEST(PodRanking, TakesThePodThatHurtsLeast) {
     pods.push_back(ranked("8 old"));
     pods.push_back(ranked("7 young", [](Pod& pod) { pod.metadata.creation_timestamp = Timestamp::from_seconds(1'900'000); }));
     pods.push_back(ranked("6 restarted", [](Pod& pod) { pod.status.container_statuses.emplace_back().restart_count = 3; }));
-    pods.push_back(ranked("5 just ready", [](Pod& pod) { pod.status.conditions[0].last_transition_time = Timestamp::from_seconds(1'900'000); }));
+    pods.push_back(
+        ranked("5 just ready", [](Pod& pod) { pod.status.conditions[0].last_transition_time = Timestamp::from_seconds(1'900'000); }));
     pods.push_back(ranked("4 crowded", {}, 2));
     pods.push_back(ranked("3 cheap", [](Pod& pod) { pod.metadata.annotations["controller.kubernetes.io/pod-deletion-cost"] = "-5"; }));
     pods.push_back(ranked("2 not ready", [](Pod& pod) { pod.status.conditions[0].status = "False"; }));

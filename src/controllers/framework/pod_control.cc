@@ -56,8 +56,10 @@ Task<SlowStart> slow_start(int count, int first, std::function<Task<>(int)> step
         for (int i = 0; i < size; ++i) tasks.push_back(step(done + i));
         CO_TRY(const auto results, co_await when_all(std::move(tasks)));
         for (const Result<void>& result : results) {
-            if (result) ++outcome.succeeded;
-            else if (!outcome.error) outcome.error = result.error();
+            if (result)
+                ++outcome.succeeded;
+            else if (!outcome.error)
+                outcome.error = result.error();
         }
         if (outcome.error) break;
         done += size;

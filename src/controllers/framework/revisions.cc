@@ -28,7 +28,8 @@ Result<PodTemplateSpec> template_of(const ControllerRevision& revision) {
 RevisionHistory::RevisionHistory(client::Client& client, Owner owner, std::vector<ControllerRevision> revisions)
     : client_(client), owner_(owner), revisions_(std::move(revisions)) {
     std::ranges::sort(revisions_, [](const ControllerRevision& a, const ControllerRevision& b) {
-        return std::tie(a.revision, a.metadata.creation_timestamp, a.metadata.name) < std::tie(b.revision, b.metadata.creation_timestamp, b.metadata.name);
+        return std::tie(a.revision, a.metadata.creation_timestamp, a.metadata.name) <
+               std::tie(b.revision, b.metadata.creation_timestamp, b.metadata.name);
     });
 }
 
@@ -40,7 +41,8 @@ const ControllerRevision* RevisionHistory::find(const std::string& name) const {
 
 Task<ControllerRevision> RevisionHistory::ensure(ControllerRevision wanted) {
     const std::int64_t newest = revisions_.empty() ? 0 : revisions_.back().revision;
-    const auto same = std::find_if(revisions_.rbegin(), revisions_.rend(), [&](const ControllerRevision& revision) { return revision.data == wanted.data; });
+    const auto same = std::find_if(revisions_.rbegin(), revisions_.rend(),
+                                   [&](const ControllerRevision& revision) { return revision.data == wanted.data; });
     if (same != revisions_.rend()) {
         if (same->revision == newest) co_return *same;
         ControllerRevision raised = *same;

@@ -71,11 +71,12 @@ public:
             graph_.observed({api_version_, resource_->kind, {metadata.namespace_, metadata.name}}, metadata);
         };
         core_.subscribe({.added = observe,
-                         .updated = [this, observe](const auto& old, const auto& now) {
-                             // A relist can show a namesake in place of an object that has been deleted in between.
-                             if (metadata_of(old).uid != metadata_of(now).uid) graph_.removed(metadata_of(old).uid);
-                             observe(now);
-                         },
+                         .updated =
+                             [this, observe](const auto& old, const auto& now) {
+                                 // A relist can show a namesake in place of an object that has been deleted in between.
+                                 if (metadata_of(old).uid != metadata_of(now).uid) graph_.removed(metadata_of(old).uid);
+                                 observe(now);
+                             },
                          .deleted = [this](const auto& object) { graph_.removed(metadata_of(object).uid); }});
         scope_.spawn(core_.run());
     }
@@ -193,8 +194,10 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     const Node* node = graph_.find(uid);
     if (!node) co_return {};
     std::string policy = "Background";
-    if (client::has_finalizer(live, OrphanFinalizer)) policy = "Orphan";
-    else if (client::has_finalizer(live, ForegroundFinalizer)) policy = "Foreground";
+    if (client::has_finalizer(live, OrphanFinalizer))
+        policy = "Orphan";
+    else if (client::has_finalizer(live, ForegroundFinalizer))
+        policy = "Foreground";
     if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
         // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
         policy = "Foreground";
@@ -214,9 +217,12 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
     Owners owners;
     for (const OwnerReference& reference : references) {
         CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference));
-        if (!owner) owners.dangling.push_back(reference);
-        else if (owner->deletion_timestamp && client::has_finalizer(*owner, ForegroundFinalizer)) owners.waiting.push_back(reference);
-        else owners.solid.push_back(reference);
+        if (!owner)
+            owners.dangling.push_back(reference);
+        else if (owner->deletion_timestamp && client::has_finalizer(*owner, ForegroundFinalizer))
+            owners.waiting.push_back(reference);
+        else
+            owners.solid.push_back(reference);
     }
     co_return std::move(owners);
 }
@@ -224,7 +230,8 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
 /// nullopt when there is no such owner: the name is taken by another object, or the reference leads to another namespace.
 Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, OwnerReference owner) {
     constexpr Duration Remembered = std::chrono::minutes(10);
-    if (absent_.size() > AbsentRemembered) std::erase_if(absent_, [&](const auto& entry) { return loop().now() - entry.second > Remembered; });
+    if (absent_.size() > AbsentRemembered)
+        std::erase_if(absent_, [&](const auto& entry) { return loop().now() - entry.second > Remembered; });
     if (absent_.size() > AbsentRemembered) absent_.clear();
     const client::DiscoveredResource* resource = find_resource(owner.api_version, owner.kind);
     if (!resource) co_return Error(Reason::NotFound, "no kind " + owner.kind + " in " + owner.api_version);

@@ -53,8 +53,8 @@ private:
     Context& context_;
     client::EventRecorder& events_;
     garbage::Graph graph_;
-    std::map<std::string, std::unique_ptr<Watcher>> watchers_;  ///< by resource name
-    std::vector<client::DiscoveredResourcePtr> resources_;      ///< also those that cannot be watched
+    std::map<std::string, std::unique_ptr<Watcher>> watchers_;                    ///< by resource name
+    std::vector<client::DiscoveredResourcePtr> resources_;                        ///< also those that cannot be watched
     std::map<std::pair<garbage::Identity, garbage::Uid>, MonotonicTime> absent_;  ///< owners found not to exist, and when
     Event ready_;
 };

@@ -87,8 +87,8 @@ void Graph::link(const Node& dependent, const OwnerReference& reference) {
         events_.check(owner.uid);
         return;
     }
-    const bool elsewhere = !owner.is_virtual && !owner.identity.key.namespace_.empty() &&
-                           owner.identity.key.namespace_ != dependent.identity.key.namespace_;
+    const bool elsewhere =
+        !owner.is_virtual && !owner.identity.key.namespace_.empty() && owner.identity.key.namespace_ != dependent.identity.key.namespace_;
     if (!points_at(reference, owner.identity) || elsewhere || owner.deleting_dependents) events_.check(dependent.uid);
 }
 

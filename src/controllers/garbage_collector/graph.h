@@ -27,7 +27,7 @@ struct Node {
     Identity identity;
     Uid uid;
     std::vector<api::meta::v1::OwnerReference> owners;
-    bool is_virtual = false;           ///< known only from references to it
+    bool is_virtual = false;  ///< known only from references to it
     bool deleting = false;
     bool deleting_dependents = false;  ///< foreground deletion waits for its dependents
     bool orphaning = false;            ///< waits until its dependents have let go of it

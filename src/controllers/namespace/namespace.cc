@@ -66,28 +66,30 @@ Result<void> count_items(const client::DiscoveredResource& resource, std::string
 
 bool set_deletion_conditions(NamespaceStatus& status, const client::Discovery& discovery, const NamespaceRemains& remains, SystemTime now) {
     bool changed = false;
-    const std::string undiscovered = fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(),
-                                                 fmt::join(discovery.failures, ", "));
+    const std::string undiscovered =
+        fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(), fmt::join(discovery.failures, ", "));
     changed |= discovery.failures.empty()
-                   ? set_condition(status, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered", now)
+                   ? set_condition(status, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+                                   "All resources successfully discovered", now)
                    : set_condition(status, "NamespaceDeletionDiscoveryFailure", true, "DiscoveryFailed", undiscovered, now);
     changed |= set_condition(status, "NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
                              "All legacy kube types successfully parsed", now);
-    changed |= remains.failures.empty()
-                   ? set_condition(status, "NamespaceDeletionContentFailure", false, "ContentDeleted",
-                                   "All content successfully deleted, may be waiting on finalization", now)
-                   : set_condition(status, "NamespaceDeletionContentFailure", true, "ContentDeletionFailed",
-                                   fmt::format("Failed to delete all resource types, {} remaining: {}", remains.failures.size(),
-                                               fmt::join(remains.failures, ", ")), now);
+    changed |= remains.failures.empty() ? set_condition(status, "NamespaceDeletionContentFailure", false, "ContentDeleted",
+                                                        "All content successfully deleted, may be waiting on finalization", now)
+                                        : set_condition(status, "NamespaceDeletionContentFailure", true, "ContentDeletionFailed",
+                                                        fmt::format("Failed to delete all resource types, {} remaining: {}",
+                                                                    remains.failures.size(), fmt::join(remains.failures, ", ")),
+                                                        now);
     changed |= remains.objects.empty()
                    ? set_condition(status, "NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed", now)
                    : set_condition(status, "NamespaceContentRemaining", true, "SomeResourcesRemain",
                                    "Some resources are remaining: " + joined(remains.objects, "{} has {} resource instances"), now);
-    changed |= remains.finalizers.empty()
-                   ? set_condition(status, "NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
-                                   "All content-preserving finalizers finished", now)
-                   : set_condition(status, "NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
-                                   "Some content in the namespace has finalizers remaining: " + joined(remains.finalizers, "{} in {} resource instances"), now);
+    changed |= remains.finalizers.empty() ? set_condition(status, "NamespaceFinalizersRemaining", false, "ContentHasNoFinalizers",
+                                                          "All content-preserving finalizers finished", now)
+                                          : set_condition(status, "NamespaceFinalizersRemaining", true, "SomeFinalizersRemain",
+                                                          "Some content in the namespace has finalizers remaining: " +
+                                                              joined(remains.finalizers, "{} in {} resource instances"),
+                                                          now);
     return changed;
 }
 
@@ -98,9 +100,10 @@ NamespaceController::NamespaceController(Context& context)
     const auto queue_if_deleting = [this](const Namespace& space) {
         if (space.metadata.deletion_timestamp) queue().add_after(client::key_of(space), SettleTime);
     };
-    depends_on(namespaces_).subscribe({.added = [=](const auto& space) { queue_if_deleting(*space); },
-                                       .updated = [=](const auto&, const auto& space) { queue_if_deleting(*space); },
-                                       .deleted = {}});
+    depends_on(namespaces_)
+        .subscribe({.added = [=](const auto& space) { queue_if_deleting(*space); },
+                    .updated = [=](const auto&, const auto& space) { queue_if_deleting(*space); },
+                    .deleted = {}});
 }
 
 Task<Requeue> NamespaceController::reconcile(NamespacedName key) {
@@ -114,7 +117,8 @@ Task<Requeue> NamespaceController::reconcile(NamespacedName key) {
     CO_TRY(const client::Discovery discovery, co_await client::discover(client_));
     CO_TRY(const NamespaceRemains remains, co_await delete_content(key.name, discovery));
     CO_CHECK(co_await report(space, discovery, remains));
-    if (!remains.failures.empty()) co_return Error(Reason::InternalError, "deleting content of namespace " + key.name + ": " + remains.failures.front());
+    if (!remains.failures.empty())
+        co_return Error(Reason::InternalError, "deleting content of namespace " + key.name + ": " + remains.failures.front());
     if (!discovery.failures.empty()) co_return Error(Reason::ServiceUnavailable, "discovery failed for " + discovery.failures.front());
     if (!remains.empty()) {
         if (remains.objects.contains("pods.")) co_return Requeue::in(std::chrono::seconds(1));
@@ -156,8 +160,10 @@ Task<> NamespaceController::delete_resource(std::string name, client::Discovered
     bool collectively = resource->has_verb("deletecollection");
     if (collectively) {
         Result<void> removed = co_await client_.remove_raw(collection, {.propagation_policy = "Background"});
-        if (!removed && removed.error().reason == Reason::MethodNotAllowed) collectively = false;
-        else if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        if (!removed && removed.error().reason == Reason::MethodNotAllowed)
+            collectively = false;
+        else if (!removed && removed.error().reason != Reason::NotFound)
+            co_return removed;
     }
     if (!collectively) {
         for (const std::string_view item : slices.items) {

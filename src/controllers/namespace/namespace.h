@@ -12,10 +12,10 @@ namespace porthole::controllers {
 
 /// What is left of a namespace's content, and what went wrong with it.
 struct NamespaceRemains {
-    std::map<std::string, int> objects;      ///< by resource, "pods.", "deployments.apps"
-    std::map<std::string, int> finalizers;   ///< how many objects each holds
+    std::map<std::string, int> objects;     ///< by resource, "pods.", "deployments.apps"
+    std::map<std::string, int> finalizers;  ///< how many objects each holds
     std::vector<std::string> failures;
-    std::chrono::seconds longest_grace{};    ///< after which more should be gone
+    std::chrono::seconds longest_grace{};  ///< after which more should be gone
 
     bool empty() const { return objects.empty() && failures.empty(); }
 };

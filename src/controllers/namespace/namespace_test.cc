@@ -68,7 +68,8 @@ TEST_F(NamespaceTest, LetsPodsEndBeforeItTakesWhatTheyNeed) {
     begin();
     EXPECT_TRUE(api.find<Pod>({"ns", "web"})->metadata.deletion_timestamp);
     EXPECT_EQ(api.list<ConfigMap>("ns").size(), 1u);
-    EXPECT_EQ(condition("NamespaceContentRemaining"), "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances");
+    EXPECT_EQ(condition("NamespaceContentRemaining"),
+              "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances");
     kubelet();
     pass(2s);
     EXPECT_EQ(condition("NamespaceContentRemaining"), "gone");
@@ -77,9 +78,11 @@ TEST_F(NamespaceTest, LetsPodsEndBeforeItTakesWhatTheyNeed) {
 TEST_F(NamespaceTest, SaysWhichFinalizersHoldIt) {
     put<ConfigMap>("ns", "held", {"example.com/hold"});
     begin();
-    EXPECT_EQ(condition("NamespaceFinalizersRemaining"),
-              "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances");
-    EXPECT_EQ(condition("NamespaceContentRemaining"), "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances");
+    EXPECT_EQ(
+        condition("NamespaceFinalizersRemaining"),
+        "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances");
+    EXPECT_EQ(condition("NamespaceContentRemaining"),
+              "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances");
     EXPECT_EQ(condition("NamespaceDeletionDiscoveryFailure"), "False ResourcesDiscovered: All resources successfully discovered");
     api.change<ConfigMap>({"ns", "held"}, [](ConfigMap& object) { object.metadata.finalizers.clear(); });
     pass(1min);

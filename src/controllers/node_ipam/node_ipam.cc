@@ -12,7 +12,8 @@ Result<std::unique_ptr<NodeIpamController>> NodeIpamController::create(Context& 
     std::vector<CidrPool> pools;
     for (const std::string& text : context.settings.cluster_cidrs) {
         TRY(const IpPrefix range, IpPrefix::parse(text));
-        TRY(CidrPool pool, CidrPool::create(range, range.base().is_v4() ? context.settings.node_mask_ipv4 : context.settings.node_mask_ipv6));
+        TRY(CidrPool pool,
+            CidrPool::create(range, range.base().is_v4() ? context.settings.node_mask_ipv4 : context.settings.node_mask_ipv6));
         for (const std::string& service_text : context.settings.service_cidrs) {
             TRY(const IpPrefix service, IpPrefix::parse(service_text));
             pool.occupy(service);

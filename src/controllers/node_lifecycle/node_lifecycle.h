@@ -21,7 +21,7 @@ private:
     using Node = api::core::v1::Node;
     using Pod = api::core::v1::Pod;
     struct Watched {
-        std::string ready;            ///< status when last looked at
+        std::string ready;  ///< status when last looked at
         bool has_pods_to_mark = false;
         std::string zone;
     };
@@ -55,8 +55,8 @@ private:
     client::Informer<api::coordination::v1::Lease>& leases_;
     PodIndex pods_by_node_;
     Heartbeats heartbeats_;
-    std::map<std::string, Watched> watched_;      ///< by node
-    std::map<std::string, EvictionQueue> queues_; ///< by zone
+    std::map<std::string, Watched> watched_;       ///< by node
+    std::map<std::string, EvictionQueue> queues_;  ///< by zone
     bool all_disrupted_ = false;
 };
 

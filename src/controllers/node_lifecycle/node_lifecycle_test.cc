@@ -109,7 +109,8 @@ TEST_F(NodeLifecycleWorld, TaintsFollowConditionsAndCordonsAndLeaveOthersAlone) 
 TEST_F(NodeLifecycleWorld, OldLabelsFollowTheNewOnes) {
     run<NodeLifecycleController>();
     add_node("a", "True");
-    api.change<Node>({"", "a"}, [](Node& node) { node.metadata.labels = {{"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}}; });
+    api.change<Node>({"", "a"},
+                     [](Node& node) { node.metadata.labels = {{"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}}; });
     pass(1s);
     auto labels = api.find<Node>({"", "a"})->metadata.labels;
     EXPECT_EQ(labels["beta.kubernetes.io/os"], "linux");

@@ -20,7 +20,8 @@ constexpr auto Quarantine = 40s;
 bool is_out_of_service(const Node& node) {
     const auto& conditions = node.status.conditions;
     const bool ready = std::ranges::any_of(conditions, [](const auto& one) { return one.type == "Ready" && one.status == "True"; });
-    return !ready && std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
+    return !ready &&
+           std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
 }
 
 bool is_evicted(const api::core::v1::Pod& pod) { return pod.status.reason == "Evicted"; }
@@ -105,7 +106,8 @@ Task<> PodGcController::force_remove(Pod pod, std::string message) {
         auto changed = *pod;
         changed.status.phase = "Failed";
         if (!message.empty()) {
-            client::set_condition(changed.status, {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
+            client::set_condition(changed.status,
+                                  {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
                                   loop().wall_now());
         }
         const auto updated = co_await client_.update_status(std::move(changed));

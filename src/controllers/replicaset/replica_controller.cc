@@ -71,8 +71,10 @@ void ReplicaController::pod_updated(const Pod& old, const Pod& now) {
         queue().add(client::key_of(*after));
         const bool became_ready = !client::is_ready(old) && client::is_ready(now);
         // One more second, because the condition's time is cut to seconds.
-        if (became_ready && after->spec.min_ready_seconds > 0) queue().add_after(client::key_of(*after), min_ready(*after) + std::chrono::seconds(1));
-    } else if (!client::find_controller(now.metadata) && (old.metadata.labels != now.metadata.labels || client::find_controller(old.metadata))) {
+        if (became_ready && after->spec.min_ready_seconds > 0)
+            queue().add_after(client::key_of(*after), min_ready(*after) + std::chrono::seconds(1));
+    } else if (!client::find_controller(now.metadata) &&
+               (old.metadata.labels != now.metadata.labels || client::find_controller(old.metadata))) {
         queue_matching(now);
     }
 }
@@ -111,8 +113,10 @@ Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& s
     std::vector<PodPointer> candidates;
     for (const std::string& owner : {set.metadata.uid, orphans_of(set.metadata.namespace_)}) {
         for (PodPointer& pod : pods_by_owner_.find(owner)) {
-            if (client::is_active(*pod)) candidates.push_back(std::move(pod));
-            else if (client::is_terminating(*pod) && !client::is_terminal(*pod) && owner == set.metadata.uid) ++observed.terminating;
+            if (client::is_active(*pod))
+                candidates.push_back(std::move(pod));
+            else if (client::is_terminating(*pod) && !client::is_terminal(*pod) && owner == set.metadata.uid)
+                ++observed.terminating;
         }
     }
     const auto selects = [&](const Pod& pod) { return client::matches(set.spec.selector, pod.metadata.labels); };

@@ -21,7 +21,8 @@ ReplicaSet to_replica_set(const ReplicationController& controller) {
     set.status.available_replicas = controller.status.available_replicas;
     set.status.observed_generation = controller.status.observed_generation;
     for (const auto& condition : controller.status.conditions)
-        set.status.conditions.push_back({condition.type, condition.status, condition.last_transition_time, condition.reason, condition.message});
+        set.status.conditions.push_back(
+            {condition.type, condition.status, condition.last_transition_time, condition.reason, condition.message});
     return set;
 }
 
@@ -34,7 +35,8 @@ void take_status(ReplicationController& controller, const ReplicaSet& set) {
     controller.status.observed_generation = set.status.observed_generation;
     controller.status.conditions.clear();
     for (const auto& condition : set.status.conditions)
-        controller.status.conditions.push_back({condition.type, condition.status, condition.last_transition_time, condition.reason, condition.message});
+        controller.status.conditions.push_back(
+            {condition.type, condition.status, condition.last_transition_time, condition.reason, condition.message});
 }
 
 }  // namespace
@@ -53,7 +55,8 @@ std::shared_ptr<const ReplicaSet> ReplicationControllerController::find(const cl
 
 std::vector<std::shared_ptr<const ReplicaSet>> ReplicationControllerController::list(const std::string& namespace_) const {
     std::vector<std::shared_ptr<const ReplicaSet>> sets;
-    for (const auto& controller : controllers_.list(namespace_)) sets.push_back(std::make_shared<const ReplicaSet>(to_replica_set(*controller)));
+    for (const auto& controller : controllers_.list(namespace_))
+        sets.push_back(std::make_shared<const ReplicaSet>(to_replica_set(*controller)));
     return sets;
 }
 

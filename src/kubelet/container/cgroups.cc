@@ -37,8 +37,7 @@ Result<void> CgroupFiles::create(const std::string& cgroup) {
     return {};
 }
 
-Result<void> CgroupFiles::set(const std::string& hierarchy, const std::string& cgroup, const char* file,
-                              const std::string& value) {
+Result<void> CgroupFiles::set(const std::string& hierarchy, const std::string& cgroup, const char* file, const std::string& value) {
     const std::string directory = v2_ ? mount_ + cgroup : join_path(mount_, hierarchy) + cgroup;
     // A controller that this machine does not have is no reason to refuse the pod.
     if (!files_.exists(directory + "/" + file)) return {};
@@ -50,8 +49,7 @@ Result<void> CgroupFiles::ensure_tiers(const std::string& root) {
     TRY_VOID(create(root + "/kubepods/burstable"));
     TRY_VOID(create(root + "/kubepods/besteffort"));
     // Pods that asked for nothing get what is left over.
-    return v2_ ? set("", root + "/kubepods/besteffort", "cpu.weight", "1")
-               : set("cpu", root + "/kubepods/besteffort", "cpu.shares", "2");
+    return v2_ ? set("", root + "/kubepods/besteffort", "cpu.weight", "1") : set("cpu", root + "/kubepods/besteffort", "cpu.shares", "2");
 }
 
 Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits) {
@@ -61,8 +59,7 @@ Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxCont
     if (v2_) {
         TRY_VOID(set("", cgroup, "cpu.weight", std::to_string(cpu_weight_of(limits.cpu_shares))));
         TRY_VOID(set("", cgroup, "cpu.max", quota + " " + period));
-        if (limits.memory_limit_in_bytes > 0)
-            TRY_VOID(set("", cgroup, "memory.max", std::to_string(limits.memory_limit_in_bytes)));
+        if (limits.memory_limit_in_bytes > 0) TRY_VOID(set("", cgroup, "memory.max", std::to_string(limits.memory_limit_in_bytes)));
         return {};
     }
     TRY_VOID(set("cpu", cgroup, "cpu.shares", std::to_string(limits.cpu_shares)));

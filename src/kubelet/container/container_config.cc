@@ -20,8 +20,7 @@ std::map<std::string, std::string> identity_labels(const core::Pod& pod) {
     return {{PodNameLabel, pod.metadata.name}, {PodNamespaceLabel, pod.metadata.namespace_}, {PodUidLabel, pod.metadata.uid}};
 }
 
-std::map<std::string, std::string> container_annotations(const core::Pod& pod, const core::Container& container,
-                                                         std::int32_t attempt) {
+std::map<std::string, std::string> container_annotations(const core::Pod& pod, const core::Container& container, std::int32_t attempt) {
     std::map<std::string, std::string> annotations{
         {ContainerHashAnnotation, container_hash(container)},
         {RestartCountAnnotation, std::to_string(attempt)},
@@ -120,8 +119,7 @@ cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
     config.metadata->attempt = in.attempt;
     const bool fqdn = in.pod.spec.set_hostname_as_fqdn.value_or(false) && !in.hostname.domain.empty();
     // On the host's network the pod has the host's name.
-    if (!in.pod.spec.host_network)
-        config.hostname = fqdn ? in.hostname.hostname + "." + in.hostname.domain : in.hostname.hostname;
+    if (!in.pod.spec.host_network) config.hostname = fqdn ? in.hostname.hostname + "." + in.hostname.domain : in.hostname.hostname;
     config.log_directory = std::move(in.log_directory);
     config.dns_config = std::move(in.dns);
     config.port_mappings = port_mappings(in.pod);
@@ -153,11 +151,11 @@ cri::LinuxContainerResources linux_resources(const ResourceList& requests, const
 }
 
 cri::Signal signal_named(const std::string& name) {
-    static constexpr const char* Names[] = {
-        "",        "SIGABRT",  "SIGALRM", "SIGBUS",    "SIGCHLD", "SIGCLD",  "SIGCONT", "SIGFPE",  "SIGHUP",
-        "SIGILL",  "SIGINT",   "SIGIO",   "SIGIOT",    "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR",
-        "SIGQUIT", "SIGSEGV",  "SIGSTKFLT", "SIGSTOP", "SIGSYS",  "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN",
-        "SIGTTOU", "SIGURG",   "SIGUSR1", "SIGUSR2",   "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"};
+    static constexpr const char* Names[] = {"",        "SIGABRT", "SIGALRM", "SIGBUS",    "SIGCHLD",  "SIGCLD",  "SIGCONT",
+                                            "SIGFPE",  "SIGHUP",  "SIGILL",  "SIGINT",    "SIGIO",    "SIGIOT",  "SIGKILL",
+                                            "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR",    "SIGQUIT",  "SIGSEGV", "SIGSTKFLT",
+                                            "SIGSTOP", "SIGSYS",  "SIGTERM", "SIGTRAP",   "SIGTSTP",  "SIGTTIN", "SIGTTOU",
+                                            "SIGURG",  "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"};
     const auto found = std::find(std::begin(Names) + 1, std::end(Names), name);
     if (found != std::end(Names)) return static_cast<cri::Signal>(found - std::begin(Names));
     // SIGRTMIN, SIGRTMIN+1 … +15, SIGRTMAX-14 … -1, SIGRTMAX follow in this order.

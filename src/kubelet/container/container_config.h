@@ -13,15 +13,15 @@ struct ImageUser {
 struct ContainerInputs {
     const core::Pod& pod;
     const ContainerSpec& spec;
-    std::int32_t attempt = 0;             ///< the restart count
+    std::int32_t attempt = 0;  ///< the restart count
     Environment environment;
     std::vector<cri::Mount> mounts;
-    std::string image_ref;                ///< what the image service called the image
+    std::string image_ref;  ///< what the image service called the image
     ImageUser image_user;
-    std::vector<std::int64_t> extra_groups;   ///< that volumes ask for
-    std::int64_t memory_capacity = 0;     ///< the node's, bytes
-    std::string target_container_id;      ///< whose processes an ephemeral container sees
-    std::string seccomp_root;             ///< where localhost profiles are
+    std::vector<std::int64_t> extra_groups;  ///< that volumes ask for
+    std::int64_t memory_capacity = 0;        ///< the node's, bytes
+    std::string target_container_id;         ///< whose processes an ephemeral container sees
+    std::string seccomp_root;                ///< where localhost profiles are
     bool cgroup_v2 = false;
 };
 

@@ -18,10 +18,14 @@ using testing::HasSubstr;
 core::Pod pod_of(const char* json) { return schema::decode_json<core::Pod>(json).value(); }
 
 TEST(Expansion, FollowsTheRulesOfKubernetes) {
-    struct { const char* text; const char* expected; } const rows[] = {
-        {"$(A)", "1"},          {"x$(A)y$(A)", "x1y1"}, {"$(MISSING)", "$(MISSING)"}, {"$$(A)", "$(A)"}, {"$$$(A)", "$1"},
-        {"$", "$"},             {"$A", "$A"},           {"$(A", "$(A"},               {"a$$b", "a$b"},   {"$()", "$()"},
-        {"$$$$$(A)", "$$1"},
+    struct {
+        const char* text;
+        const char* expected;
+    } const rows[] = {
+        {"$(A)", "1"},     {"x$(A)y$(A)", "x1y1"}, {"$(MISSING)", "$(MISSING)"},
+        {"$$(A)", "$(A)"}, {"$$$(A)", "$1"},       {"$", "$"},
+        {"$A", "$A"},      {"$(A", "$(A"},         {"a$$b", "a$b"},
+        {"$()", "$()"},    {"$$$$$(A)", "$$1"},
     };
     const auto lookup = [](std::string_view name) { return name == "A" ? std::optional<std::string>("1") : std::nullopt; };
     for (const auto& row : rows) EXPECT_EQ(expand(row.text, lookup), row.expected) << row.text;
@@ -47,7 +51,8 @@ struct EnvironmentTest : testing::Test {
         pod.spec.containers = {schema::decode_json<core::Container>(container_json).value()};
         pod.spec.node_name = "n1";
         pod.metadata.labels["app"] = "web";
-        const DownwardContext context{.host_addresses = {"192.0.2.1"}, .pod_addresses = {"10.1.0.1", "fd00::1"},
+        const DownwardContext context{.host_addresses = {"192.0.2.1"},
+                                      .pod_addresses = {"10.1.0.1", "fd00::1"},
                                       .node_allocatable = {{"memory", Quantity::parse("4Gi").value()}}};
         return sim::run(loop, make_environment(pod, pod.spec.containers[0], context, std::move(services), objects));
     }
@@ -86,15 +91,18 @@ TEST_F(EnvironmentTest, DownwardApi) {
 TEST_F(EnvironmentTest, MissingReferencesAreErrorsUnlessOptional) {
     EXPECT_EQ(environment(R"j({"name":"c","envFrom":[{"configMapRef":{"name":"none"}}]})j").error().message,
               "configmap \"none\" not found");
-    EXPECT_THAT(environment(R"j({"name":"c","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"hidden","key":"x"}}}]})j").error().message,
-                HasSubstr("couldn't find key x in Secret"));
+    EXPECT_THAT(
+        environment(R"j({"name":"c","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"hidden","key":"x"}}}]})j").error().message,
+        HasSubstr("couldn't find key x in Secret"));
     EXPECT_TRUE(environment(R"j({"name":"c","envFrom":[{"configMapRef":{"name":"none","optional":true}}]})j"));
     EXPECT_TRUE(environment(R"j({"name":"c","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"x","key":"x","optional":true}}}]})j"));
 }
 
 TEST(ServiceEnvironment, NamesEveryPort) {
-    auto service = std::make_shared<core::Service>(schema::decode_json<core::Service>(
-        R"j({"metadata":{"name":"my-db","namespace":"ns"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"main","port":5432,"protocol":"TCP"}]}})j").value());
+    auto service = std::make_shared<core::Service>(
+        schema::decode_json<core::Service>(
+            R"j({"metadata":{"name":"my-db","namespace":"ns"},"spec":{"clusterIP":"10.0.0.9","ports":[{"name":"main","port":5432,"protocol":"TCP"}]}})j")
+            .value());
     EXPECT_THAT(service_environment({service}),
                 ElementsAre(testing::Pair("MY_DB_SERVICE_HOST", "10.0.0.9"), testing::Pair("MY_DB_SERVICE_PORT", "5432"),
                             testing::Pair("MY_DB_SERVICE_PORT_MAIN", "5432"), testing::Pair("MY_DB_PORT", "tcp://10.0.0.9:5432"),
@@ -120,8 +128,12 @@ TEST(NetworkFiles, HostnameAndHosts) {
 }
 
 TEST(NetworkFiles, DnsByPolicy) {
-    const ClusterDns cluster{{"10.96.0.10"}, "cluster.local", parse_resolv_conf("# c\nsearch old\nsearch corp.example svc.cluster.local\nnameserver 9.9.9.9\noptions timeout:1\n")};
-    core::Pod pod = pod_of(R"j({"metadata":{"name":"p","namespace":"ns"},"spec":{"dnsConfig":{"options":[{"name":"ndots","value":"2"}]}}})j");
+    const ClusterDns cluster{
+        {"10.96.0.10"},
+        "cluster.local",
+        parse_resolv_conf("# c\nsearch old\nsearch corp.example svc.cluster.local\nnameserver 9.9.9.9\noptions timeout:1\n")};
+    core::Pod pod =
+        pod_of(R"j({"metadata":{"name":"p","namespace":"ns"},"spec":{"dnsConfig":{"options":[{"name":"ndots","value":"2"}]}}})j");
     const cri::DNSConfig first = pod_dns(pod, cluster).config;
     EXPECT_THAT(first.servers, ElementsAre("10.96.0.10"));
     EXPECT_THAT(first.searches, ElementsAre("ns.svc.cluster.local", "svc.cluster.local", "cluster.local", "corp.example"));
@@ -146,8 +158,8 @@ TEST(ContainerConfig, CarriesIdentityCommandsAndSecurity) {
               "resources":{"requests":{"cpu":"250m"},"limits":{"cpu":"500m","memory":"64Mi"}},
               "lifecycle":{"stopSignal":"SIGUSR1"}}]}})j");
     const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
-    const auto config = make_container_config({.pod = pod, .spec = spec, .attempt = 3, .environment = {{"SHELL", "sh"}},
-                                               .image_ref = "sha256:9", .memory_capacity = 1 << 30});
+    const auto config = make_container_config(
+        {.pod = pod, .spec = spec, .attempt = 3, .environment = {{"SHELL", "sh"}}, .image_ref = "sha256:9", .memory_capacity = 1 << 30});
     ASSERT_TRUE(config);
     EXPECT_THAT(config->command, ElementsAre("sh"));
     EXPECT_THAT(config->args, ElementsAre("-c", "$(NO)"));
@@ -168,7 +180,8 @@ TEST(ContainerConfig, CarriesIdentityCommandsAndSecurity) {
 }
 
 TEST(ContainerConfig, RunAsNonRootLooksAtTheImage) {
-    core::Pod pod = pod_of(R"j({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})j");
+    core::Pod pod = pod_of(
+        R"j({"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})j");
     const core::Container& container = pod.spec.containers[0];
     EXPECT_TRUE(verify_non_root(pod, container, {.uid = 7}));
     EXPECT_EQ(verify_non_root(pod, container, {.uid = 0}).error().message,

@@ -18,8 +18,7 @@ void set(Environment& environment, const std::string& name, std::string value) {
 
 /// Since 1.34 any printable ASCII but '=' may be in a variable's name.
 bool is_valid_name(const std::string& name) {
-    return !name.empty() &&
-           std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '='; });
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '='; });
 }
 
 std::string upper(std::string_view name) {
@@ -87,8 +86,7 @@ private:
 
     Task<std::optional<std::string>> referenced(const core::EnvVarSource& from) {
         if (from.field_ref) co_return optional_of(field_value(pod_, from.field_ref->field_path, context_));
-        if (from.resource_field_ref)
-            co_return optional_of(resource_value(pod_, *from.resource_field_ref, container_.name, context_));
+        if (from.resource_field_ref) co_return optional_of(resource_value(pod_, *from.resource_field_ref, container_.name, context_));
         if (from.config_map_key_ref) {
             const core::ConfigMapKeySelector& ref = *from.config_map_key_ref;
             auto found = co_await objects_.config_map(pod_.metadata.namespace_, ref.name);

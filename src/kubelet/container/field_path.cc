@@ -24,12 +24,23 @@ std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char c : text) {
         switch (c) {
-            case '"': out += "\\\""; break;
-            case '\\': out += "\\\\"; break;
-            case '\n': out += "\\n"; break;
-            case '\r': out += "\\r"; break;
-            case '\t': out += "\\t"; break;
-            default: out += c;
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            default:
+                out += c;
         }
     }
     return out + "\"";
@@ -68,8 +79,8 @@ Result<std::string> field_value(const core::Pod& pod, const std::string& path, c
     return Error(Reason::BadRequest, "unsupported fieldPath: " + path);
 }
 
-Result<std::string> resource_value(const core::Pod& pod, const core::ResourceFieldSelector& selector,
-                                   const std::string& own_container, const DownwardContext& context) {
+Result<std::string> resource_value(const core::Pod& pod, const core::ResourceFieldSelector& selector, const std::string& own_container,
+                                   const DownwardContext& context) {
     const std::string wanted = selector.container_name.empty() ? own_container : selector.container_name;
     const std::optional<ContainerSpec> spec = find_container(pod, wanted);
     if (!spec) return Error(Reason::BadRequest, "container " + wanted + " not found");

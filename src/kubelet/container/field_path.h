@@ -13,8 +13,8 @@ struct DownwardContext {
 Result<std::string> field_value(const core::Pod& pod, const std::string& path, const DownwardContext& context);
 
 /// The value of a resourceFieldRef such as "limits.cpu", in units of its divisor, rounded up.
-Result<std::string> resource_value(const core::Pod& pod, const core::ResourceFieldSelector& selector,
-                                   const std::string& own_container, const DownwardContext& context);
+Result<std::string> resource_value(const core::Pod& pod, const core::ResourceFieldSelector& selector, const std::string& own_container,
+                                   const DownwardContext& context);
 
 /// Maps as files show them: a line `key="escaped value"` for each, sorted.
 std::string format_map(const std::map<std::string, std::string>& map);

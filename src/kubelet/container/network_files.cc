@@ -84,8 +84,7 @@ Result<PodHostname> pod_hostname(const core::Pod& pod, const std::string& cluste
     if (pod.spec.hostname_override) return PodHostname{*pod.spec.hostname_override, ""};
     PodHostname name;
     name.hostname = pod.spec.hostname.empty() ? cut_to_label(pod.metadata.name) : pod.spec.hostname;
-    if (!pod.spec.subdomain.empty())
-        name.domain = pod.spec.subdomain + "." + pod.metadata.namespace_ + ".svc." + cluster_domain;
+    if (!pod.spec.subdomain.empty()) name.domain = pod.spec.subdomain + "." + pod.metadata.namespace_ + ".svc." + cluster_domain;
     if (pod.spec.set_hostname_as_fqdn.value_or(false) && !name.domain.empty()) {
         const std::string fqdn = name.hostname + "." + name.domain;
         if (fqdn.size() > FqdnLimit)
@@ -177,8 +176,8 @@ DnsOutcome pod_dns(const core::Pod& pod, const ClusterDns& cluster) {
     }
     if (cut_searches(config)) {
         outcome.warning_reason = "DNSConfigForming";
-        outcome.warning = "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " +
-                          joined(config.searches);
+        outcome.warning =
+            "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " + joined(config.searches);
     }
     return outcome;
 }

@@ -12,8 +12,7 @@ struct PodHostname {
 Result<PodHostname> pod_hostname(const core::Pod& pod, const std::string& cluster_domain);
 
 /// The /etc/hosts of a pod with its own network.
-std::string hosts_file(const std::vector<std::string>& pod_addresses, const PodHostname& name,
-                       const std::vector<core::HostAlias>& aliases);
+std::string hosts_file(const std::vector<std::string>& pod_addresses, const PodHostname& name, const std::vector<core::HostAlias>& aliases);
 /// The /etc/hosts of a pod on the host's network: the host's own, then the aliases.
 std::string host_network_hosts_file(std::string_view host_file, const std::vector<core::HostAlias>& aliases);
 
@@ -27,7 +26,7 @@ struct ClusterDns {
 };
 struct DnsOutcome {
     cri::DNSConfig config;
-    std::string warning;       ///< for an event: what was cut (DNSConfigForming) or is missing (MissingClusterDNS)
+    std::string warning;  ///< for an event: what was cut (DNSConfigForming) or is missing (MissingClusterDNS)
     std::string warning_reason;
 };
 /// What a pod's resolv.conf says, by dnsPolicy and dnsConfig: at most 3 servers, 32 search domains and 2048 characters of them.

@@ -6,9 +6,8 @@ namespace porthole::kubelet {
 namespace {
 
 const std::vector<std::string> MaskedPaths = {
-    "/proc/asound",      "/proc/acpi",        "/proc/kcore",       "/proc/keys",     "/proc/latency_stats",
-    "/proc/timer_list",  "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",     "/sys/firmware",
-    "/sys/devices/virtual/powercap",
+    "/proc/asound",      "/proc/acpi",        "/proc/kcore", "/proc/keys",    "/proc/latency_stats",           "/proc/timer_list",
+    "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",  "/sys/firmware", "/sys/devices/virtual/powercap",
 };
 const std::vector<std::string> ReadonlyPaths = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
 
@@ -59,7 +58,9 @@ std::optional<cri::SecurityProfile> apparmor(const std::optional<core::AppArmorP
     if (!wanted) return std::nullopt;
     using Type = cri::SecurityProfileProfileType;
     cri::SecurityProfile profile;
-    profile.profile_type = wanted->type == "Localhost" ? Type::Localhost : wanted->type == "Unconfined" ? Type::Unconfined : Type::RuntimeDefault;
+    profile.profile_type = wanted->type == "Localhost"    ? Type::Localhost
+                           : wanted->type == "Unconfined" ? Type::Unconfined
+                                                          : Type::RuntimeDefault;
     profile.localhost_ref = wanted->localhost_profile.value_or("");
     return profile;
 }

@@ -29,8 +29,7 @@ public:
     virtual Task<cri::RemoveContainerResponse> remove_container(cri::RemoveContainerRequest request) = 0;
     virtual Task<cri::ListContainersResponse> list_containers(cri::ListContainersRequest request) = 0;
     virtual Task<cri::ContainerStatusResponse> container_status(cri::ContainerStatusRequest request) = 0;
-    virtual Task<cri::UpdateContainerResourcesResponse> update_container_resources(
-        cri::UpdateContainerResourcesRequest request) = 0;
+    virtual Task<cri::UpdateContainerResourcesResponse> update_container_resources(cri::UpdateContainerResourcesRequest request) = 0;
     virtual Task<cri::ReopenContainerLogResponse> reopen_container_log(cri::ReopenContainerLogRequest request) = 0;
 
     virtual Task<cri::ExecSyncResponse> exec_sync(cri::ExecSyncRequest request) = 0;

@@ -31,12 +31,8 @@ public:
     using Caller::Caller;
     using Methods = cri::RuntimeService;
 
-    Task<cri::VersionResponse> version(cri::VersionRequest request) override {
-        return call(Methods::Version, std::move(request));
-    }
-    Task<cri::StatusResponse> status(cri::StatusRequest request) override {
-        return call(Methods::Status, std::move(request));
-    }
+    Task<cri::VersionResponse> version(cri::VersionRequest request) override { return call(Methods::Version, std::move(request)); }
+    Task<cri::StatusResponse> status(cri::StatusRequest request) override { return call(Methods::Status, std::move(request)); }
     Task<cri::RunPodSandboxResponse> run_pod_sandbox(cri::RunPodSandboxRequest request) override {
         return call(Methods::RunPodSandbox, std::move(request), 4min);
     }
@@ -81,12 +77,8 @@ public:
         const Duration limit = Usual + std::chrono::seconds(std::max<std::int64_t>(request.timeout, 0));
         return call(Methods::ExecSync, std::move(request), limit);
     }
-    Task<cri::ExecResponse> exec(cri::ExecRequest request) override {
-        return call(Methods::Exec, std::move(request));
-    }
-    Task<cri::AttachResponse> attach(cri::AttachRequest request) override {
-        return call(Methods::Attach, std::move(request));
-    }
+    Task<cri::ExecResponse> exec(cri::ExecRequest request) override { return call(Methods::Exec, std::move(request)); }
+    Task<cri::AttachResponse> attach(cri::AttachRequest request) override { return call(Methods::Attach, std::move(request)); }
     Task<cri::PortForwardResponse> port_forward(cri::PortForwardRequest request) override {
         return call(Methods::PortForward, std::move(request));
     }

@@ -45,8 +45,7 @@ schema::Value registries_of(const core::Secret& secret) {
 
 }  // namespace
 
-std::vector<cri::AuthConfig> registry_credentials(const ImageName& image,
-                                                  const std::vector<std::shared_ptr<const core::Secret>>& secrets) {
+std::vector<cri::AuthConfig> registry_credentials(const ImageName& image, const std::vector<std::shared_ptr<const core::Secret>>& secrets) {
     std::multimap<std::size_t, cri::AuthConfig, std::greater<>> found;  // by length of the path
     for (const auto& secret : secrets) {
         const schema::Value registries = registries_of(*secret);

@@ -8,7 +8,11 @@ namespace porthole::kubelet {
 namespace {
 
 TEST(ImageName, DefaultsAndRegistries) {
-    struct { const char* text; const char* full; const char* registry; } const rows[] = {
+    struct {
+        const char* text;
+        const char* full;
+        const char* registry;
+    } const rows[] = {
         {"nginx", "nginx:latest", "docker.io"},
         {"team/app:1.0", "team/app:1.0", "docker.io"},
         {"registry:5000/app", "registry:5000/app:latest", "registry:5000"},

@@ -53,8 +53,7 @@ Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const Contain
     const std::string text = spec.container.image;
     const Result<ImageName> name = parse_image_name(text);
     if (!name) {
-        events_.warning(reference, "InspectFailed",
-                        "Failed to apply default image tag \"" + text + "\": " + name.error().message);
+        events_.warning(reference, "InspectFailed", "Failed to apply default image tag \"" + text + "\": " + name.error().message);
         co_return failed("InvalidImageName", "Failed to apply default image tag \"" + text + "\": " + name.error().message);
     }
     const std::string full = name->full();
@@ -76,8 +75,7 @@ Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const Contain
         co_return failed("ErrImageNeverPull", message);
     }
     const std::string key = pod.metadata.uid + "_" + full;
-    if (const auto before = failures_.find(key);
-        before != failures_.end() && backoff_.is_waiting(key, before->second.since, loop_.now())) {
+    if (const auto before = failures_.find(key); before != failures_.end() && backoff_.is_waiting(key, before->second.since, loop_.now())) {
         const std::string message = "Back-off pulling image \"" + text + "\"";
         events_.normal(reference, "BackOff", message);
         co_return failed("ImagePullBackOff", message + ": " + before->second.error);

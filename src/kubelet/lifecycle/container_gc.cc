@@ -20,7 +20,8 @@ Task<> ContainerGc::collect(std::function<bool(const std::string& uid)> wanted, 
     for (cri::Container& container : listed.containers) {
         const std::string uid = label(container.labels, PodUidLabel);
         if (uid.empty()) continue;
-        const bool done = container.state == cri::ContainerState::ContainerExited || container.state == cri::ContainerState::ContainerUnknown;
+        const bool done =
+            container.state == cri::ContainerState::ContainerExited || container.state == cri::ContainerState::ContainerUnknown;
         if (done) {
             ended[{uid, label(container.labels, ContainerNameLabel)}].push_back(std::move(container));
         } else {

@@ -10,13 +10,18 @@ namespace porthole::kubelet {
 class ContainerGc {
 public:
     struct Policy {
-        Duration min_age = Duration::zero();      ///< of an ended container
+        Duration min_age = Duration::zero();  ///< of an ended container
         std::size_t kept_per_container = 1;
     };
     ContainerGc(EventLoop& loop, RuntimeService& runtime, FileSystem& files, Logger log, std::string log_root, std::string link_directory,
                 Policy policy)
-        : loop_(loop), runtime_(runtime), files_(files), log_(std::move(log)), log_root_(std::move(log_root)),
-          link_directory_(std::move(link_directory)), policy_(policy) {}
+        : loop_(loop),
+          runtime_(runtime),
+          files_(files),
+          log_(std::move(log)),
+          log_root_(std::move(log_root)),
+          link_directory_(std::move(link_directory)),
+          policy_(policy) {}
 
     /// `wanted` says whether a pod's remains may still be asked for. `sources_ready` must hold before anything of an unknown pod goes.
     Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);

@@ -40,8 +40,7 @@ Duration grace_period(const core::Pod& pod, std::optional<Duration> override_) {
     return std::max<Duration>(grace, 1s);
 }
 
-Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message,
-                             Duration grace) {
+Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace) {
     const ContainerSpec spec = spec_of(*pod, container);
     if (message.empty()) message = "Stopping container " + spec.container.name;
     services_.events.normal(reference_to(*pod, &spec), "Killing", message);
@@ -55,15 +54,13 @@ Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::Containe
 }
 
 /// Yields what the hook has left of the grace period.
-Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container,
-                                             Duration grace) {
+Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container, Duration grace) {
     const ContainerSpec spec = spec_of(*pod, container);
     if (!spec.container.lifecycle || !spec.container.lifecycle->pre_stop) co_return grace;
     const MonotonicTime began = services_.loop.now();
-    auto hooked = co_await with_timeout(
-        run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->pre_stop, spec.container,
-                 container.id, pod->status.pod_ip, grace),
-        grace, "preStop hook");
+    auto hooked = co_await with_timeout(run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->pre_stop,
+                                                 spec.container, container.id, pod->status.pod_ip, grace),
+                                        grace, "preStop hook");
     if (!hooked && hooked.error().reason == Reason::Cancelled) co_return std::move(hooked).error();
     if (!hooked && hooked.error().reason != Reason::Timeout) {
         services_.log.warn("preStop hook failed",
@@ -73,9 +70,8 @@ Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> po
     co_return std::max(grace - (services_.loop.now() - began), ShortestGrace);
 }
 
-Task<> ContainerKiller::kill_in_turn(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, Duration grace,
-                                     std::size_t turn, std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns,
-                                     MonotonicTime began) {
+Task<> ContainerKiller::kill_in_turn(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, Duration grace, std::size_t turn,
+                                     std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns, MonotonicTime began) {
     // The sidecars that started later, and all regular containers, end first; the grace period is one for all.
     for (std::size_t earlier = 0; earlier < turn; ++earlier) CO_CHECK(co_await (*turns)[earlier]->wait());
     const Duration left = std::max<Duration>(grace - (services_.loop.now() - began), 1s);

@@ -86,8 +86,8 @@ std::optional<WaitingReason> ContainerStarter::hold_back(const PodStartContext& 
     }
     services_.events.warning(reference_to(pod, &spec), "BackOff",
                              "Back-off restarting failed container " + spec.container.name + " in pod " + pod_full_text(pod));
-    return WaitingReason{"CrashLoopBackOff", "back-off " + seconds_text(restarts_.delay(key)) + " restarting failed container=" +
-                                                 spec.container.name + " pod=" + pod_full_text(pod)};
+    return WaitingReason{"CrashLoopBackOff", "back-off " + seconds_text(restarts_.delay(key)) +
+                                                 " restarting failed container=" + spec.container.name + " pod=" + pod_full_text(pod)};
 }
 
 std::optional<Duration> ContainerStarter::restart_delay(const core::Pod& pod, const PodRuntimeState& state,
@@ -100,8 +100,7 @@ std::optional<Duration> ContainerStarter::restart_delay(const core::Pod& pod, co
     return ended + restarts_.delay(key) - services_.loop.now();
 }
 
-Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& context, const ContainerSpec& spec,
-                                                     const ImageOutcome& image) {
+Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image) {
     const core::Container& container = spec.container;
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
@@ -135,11 +134,9 @@ Result<void> ContainerStarter::add_own_mounts(const PodStartContext& context, co
     const std::string directory = services_.volumes.pod_directory(context.pod->metadata.uid);
     FileSystem& files = services_.files;
     const core::PodSpec& spec = context.pod->spec;
-    if (config_.managed_hosts_file && !mounts_at(container, HostsPath) &&
-        (spec.host_network || !context.downward.pod_addresses.empty())) {
-        const std::string text = spec.host_network
-                                     ? host_network_hosts_file(files.read(HostsPath).value_or(""), spec.host_aliases)
-                                     : hosts_file(context.downward.pod_addresses, context.hostname, spec.host_aliases);
+    if (config_.managed_hosts_file && !mounts_at(container, HostsPath) && (spec.host_network || !context.downward.pod_addresses.empty())) {
+        const std::string text = spec.host_network ? host_network_hosts_file(files.read(HostsPath).value_or(""), spec.host_aliases)
+                                                   : hosts_file(context.downward.pod_addresses, context.hostname, spec.host_aliases);
         TRY_VOID(files.create_directories(directory, 0750));
         TRY_VOID(files.write(directory + "/etc-hosts", text, 0644));
         cri::Mount& mount = mounts.emplace_back();
@@ -172,8 +169,7 @@ std::int32_t ContainerStarter::next_restart_count(const PodStartContext& context
     return next;
 }
 
-Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodStartContext& context, ContainerSpec spec,
-                                                                    std::string id) {
+Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodStartContext& context, ContainerSpec spec, std::string id) {
     const std::string address = context.downward.pod_addresses.empty() ? "" : context.downward.pod_addresses.front();
     auto hooked = co_await run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->post_start,
                                     spec.container, id, address, HookLimit);
@@ -195,8 +191,8 @@ Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodSta
 void ContainerStarter::link_log(const PodStartContext& context, const core::Container& container, const std::string& id,
                                 std::int32_t attempt) {
     if (config_.log_link_directory.empty()) return;
-    const std::string link = config_.log_link_directory + "/" + context.pod->metadata.name + "_" + context.pod->metadata.namespace_ +
-                             "_" + container.name + "-" + id + ".log";
+    const std::string link = config_.log_link_directory + "/" + context.pod->metadata.name + "_" + context.pod->metadata.namespace_ + "_" +
+                             container.name + "-" + id + ".log";
     const std::string log = context.sandbox.log_directory + "/" + container.name + "/" + std::to_string(attempt) + ".log";
     (void)services_.files.create_directories(config_.log_link_directory, 0755);
     (void)services_.files.remove(link);

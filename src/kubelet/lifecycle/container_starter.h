@@ -9,8 +9,8 @@ namespace porthole::kubelet {
 
 /// What all starts of the node have in common.
 struct StarterConfig {
-    std::string root_directory;    ///< "/var/lib/kubelet"
-    std::string log_root;          ///< "/var/log/pods"
+    std::string root_directory;      ///< "/var/lib/kubelet"
+    std::string log_root;            ///< "/var/log/pods"
     std::string log_link_directory;  ///< "/var/log/containers"; "" for no links
     std::int64_t memory_capacity = 0;
     bool cgroup_v2 = false;

@@ -19,8 +19,8 @@ Task<> run_exec(RuntimeService& runtime, const core::ExecAction& action, std::st
 
 }  // namespace
 
-Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network, core::LifecycleHandler handler,
-                core::Container container, std::string container_id, std::string pod_address, Duration limit) {
+Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network, core::LifecycleHandler handler, core::Container container,
+                std::string container_id, std::string pod_address, Duration limit) {
     if (handler.exec) co_return co_await run_exec(runtime, *handler.exec, std::move(container_id), limit);
     if (handler.http_get) {
         CO_TRY(HttpTarget target, http_target(*handler.http_get, container, pod_address));

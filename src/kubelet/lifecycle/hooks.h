@@ -5,7 +5,7 @@
 namespace porthole::kubelet {
 
 /// Runs postStart and preStop handlers. Error: the text of the hook's failure.
-Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network, core::LifecycleHandler handler,
-                core::Container container, std::string container_id, std::string pod_address, Duration limit);
+Task<> run_hook(EventLoop& loop, RuntimeService& runtime, NetworkProber& network, core::LifecycleHandler handler, core::Container container,
+                std::string container_id, std::string pod_address, Duration limit);
 
 }  // namespace porthole::kubelet

@@ -85,8 +85,8 @@ void StateReader::add_termination_message(cri::ContainerStatus& container) {
         if (path.empty() || mount.container_path != path) continue;
         message = files_.read_at(mount.host_path, 0, TerminationMessageLimit).value_or("");
     }
-    const bool fall_back = value_of(container.annotations, TerminationMessagePolicyAnnotation) ==
-                           core::TerminationMessagePolicy::FallbackToLogsOnError;
+    const bool fall_back =
+        value_of(container.annotations, TerminationMessagePolicyAnnotation) == core::TerminationMessagePolicy::FallbackToLogsOnError;
     if (message.empty() && fall_back && container.exit_code != 0) message = log_tail(container);
     if (message.empty()) return;
     container.message = container.message.empty() ? message : container.message + ": " + message;

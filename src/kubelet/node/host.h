@@ -19,7 +19,7 @@ struct HostFacts {
 };
 
 struct HostUsage {
-    std::int64_t cpu_nanoseconds = 0;  ///< used since boot, all processors
+    std::int64_t cpu_nanoseconds = 0;                                                            ///< used since boot, all processors
     std::int64_t memory_available = 0, memory_used = 0, memory_working_set = 0, memory_rss = 0;  ///< bytes
     std::int64_t page_faults = 0, major_page_faults = 0;
     std::int64_t boot_time = 0;  ///< seconds since 1970

@@ -58,9 +58,8 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
         Value value = member.value;
         if (member.key == "addresses") value.as_array().push_back(Value::object({{"$patch", "replace"}}));
         if (member.key == "capacity" || member.key == "allocatable") {
-            for (const schema::Member& resource : schema::at(old_tree, member.key).is_object()
-                                                      ? schema::at(old_tree, member.key).as_object()
-                                                      : schema::Object())
+            for (const schema::Member& resource :
+                 schema::at(old_tree, member.key).is_object() ? schema::at(old_tree, member.key).as_object() : schema::Object())
                 if (!value.find(resource.key)) value[resource.key] = nullptr;
         }
         status[member.key] = std::move(value);
@@ -196,16 +195,18 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
 
     using Type = core::NodeConditionType;
     set_condition(status,
-                  health.memory_pressure ? condition(Type::MemoryPressure, true, "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")
-                                         : condition(Type::MemoryPressure, false, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+                  health.memory_pressure
+                      ? condition(Type::MemoryPressure, true, "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")
+                      : condition(Type::MemoryPressure, false, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
                   health.memory_pressure ? "NodeHasInsufficientMemory" : "NodeHasSufficientMemory");
     set_condition(status,
                   health.disk_pressure ? condition(Type::DiskPressure, true, "KubeletHasDiskPressure", "kubelet has disk pressure")
                                        : condition(Type::DiskPressure, false, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
                   health.disk_pressure ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure");
     set_condition(status,
-                  health.pid_pressure ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
-                                      : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+                  health.pid_pressure
+                      ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
+                      : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
                   health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
     const bool ready = health.problems.empty();
     set_condition(status,

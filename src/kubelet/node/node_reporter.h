@@ -13,25 +13,25 @@ namespace porthole::kubelet {
 /// What the node says of itself that does not come from the machine.
 struct NodeIdentity {
     std::string name;
-    std::string hostname;                         ///< "" for the name
-    std::vector<std::string> addresses;           ///< the main one first
-    std::map<std::string, std::string> labels;    ///< beside the well-known ones
-    std::vector<core::Taint> taints;              ///< at registration
+    std::string hostname;                       ///< "" for the name
+    std::vector<std::string> addresses;         ///< the main one first
+    std::map<std::string, std::string> labels;  ///< beside the well-known ones
+    std::vector<core::Taint> taints;            ///< at registration
     std::string provider_id;
-    std::string version;                          ///< of the kubelet, "v1.36.2"
+    std::string version;  ///< of the kubelet, "v1.36.2"
     std::int32_t port = 10250;
     std::int64_t max_pods = 110;
-    ResourceList reserved;                        ///< for the system and the kubelet: cpu, memory, ephemeral-storage
-    std::int64_t eviction_memory = 100ll << 20;   ///< bytes kept free
-    double eviction_storage = 0.10;               ///< share of the disk kept free
-    std::string root_directory;                   ///< whose disk is ephemeral-storage
+    ResourceList reserved;                       ///< for the system and the kubelet: cpu, memory, ephemeral-storage
+    std::int64_t eviction_memory = 100ll << 20;  ///< bytes kept free
+    double eviction_storage = 0.10;              ///< share of the disk kept free
+    std::string root_directory;                  ///< whose disk is ephemeral-storage
 };
 
 /// Conditions that others find out.
 struct NodeHealth {
     std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
     bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
-    std::string runtime_version;        ///< "containerd://1.6.20"
+    std::string runtime_version;  ///< "containerd://1.6.20"
 };
 
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files);

@@ -35,8 +35,7 @@ bool had_any_container(const core::Pod& pod, const PodRuntimeState& state) {
 
 class Planner {
 public:
-    Planner(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes)
-        : pod_(pod), state_(state), probes_(probes) {}
+    Planner(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes) : pod_(pod), state_(state), probes_(probes) {}
 
     PodActions plan() {
         const SandboxNeed need = sandbox_need(pod_, state_);
@@ -54,8 +53,7 @@ private:
         actions_.kill_pod = !state_.sandboxes.empty();
         actions_.attempt = need.attempt;
         // A pod that does not restart its containers gets no second sandbox once it has run.
-        if (need.attempt > 0 && pod_.spec.restart_policy == Policy::Never && had_any_container(pod_, state_) &&
-            !any_restart_rules()) {
+        if (need.attempt > 0 && pod_.spec.restart_policy == Policy::Never && had_any_container(pod_, state_) && !any_restart_rules()) {
             actions_.kill_pod = state_.ready_sandbox() != nullptr || state_.has_running_container();
             return;
         }
@@ -118,8 +116,8 @@ private:
                 continue;
             }
             if (!sidecar && is_exited(*status) && status->exit_code == 0) continue;
-            if (!is_deleted(pod_) && (status->state == cri::ContainerState::ContainerCreated ||
-                                      policy_wants_restart(pod_, container, status->exit_code))) {
+            if (!is_deleted(pod_) &&
+                (status->state == cri::ContainerState::ContainerCreated || policy_wants_restart(pod_, container, status->exit_code))) {
                 start(ContainerKind::Init, container);
             } else if (!sidecar) {
                 // A failed init container ends the pod.
@@ -170,9 +168,7 @@ private:
         return false;
     }
 
-    void start(ContainerKind kind, const core::Container& container) {
-        actions_.containers_to_start.push_back({kind, container, ""});
-    }
+    void start(ContainerKind kind, const core::Container& container) { actions_.containers_to_start.push_back({kind, container, ""}); }
 
     const cri::ContainerStatus* newest_in_sandbox(const core::Container& container) const {
         const cri::ContainerStatus* status = state_.find_newest(container.name);
@@ -192,9 +188,8 @@ private:
     }
 
     bool any_restart_rules() const {
-        return std::any_of(pod_.spec.containers.begin(), pod_.spec.containers.end(), [](const core::Container& c) {
-            return c.restart_policy.has_value() || !c.restart_policy_rules.empty();
-        });
+        return std::any_of(pod_.spec.containers.begin(), pod_.spec.containers.end(),
+                           [](const core::Container& c) { return c.restart_policy.has_value() || !c.restart_policy_rules.empty(); });
     }
 
     const core::Pod& pod_;
@@ -220,8 +215,7 @@ std::string effective_restart_policy(const core::Pod& pod, const core::Container
 bool should_restart(const core::Pod& pod, const core::Container& container, const PodRuntimeState& state) {
     if (is_deleted(pod)) return false;
     const cri::ContainerStatus* status = state.find_newest(container.name);
-    if (!status || status->state == cri::ContainerState::ContainerCreated ||
-        status->state == cri::ContainerState::ContainerUnknown)
+    if (!status || status->state == cri::ContainerState::ContainerCreated || status->state == cri::ContainerState::ContainerUnknown)
         return true;
     if (is_running(*status)) return false;
     return policy_wants_restart(pod, container, status->exit_code);

@@ -14,25 +14,23 @@ struct ProbeVerdicts {
 
 struct ContainerToKill {
     std::string id, name;
-    std::string message;           ///< the event's text
-    bool failed_startup = false;   ///< its grace period is that probe's
+    std::string message;          ///< the event's text
+    bool failed_startup = false;  ///< its grace period is that probe's
     bool failed_liveness = false;
-    bool restart = true;           ///< counts as a failure that is followed by a new start
+    bool restart = true;  ///< counts as a failure that is followed by a new start
 };
 
 /// One step that brings the runtime's state nearer to the spec's.
 struct PodActions {
-    bool kill_pod = false;        ///< stop the sandbox and everything in it first
+    bool kill_pod = false;  ///< stop the sandbox and everything in it first
     bool create_sandbox = false;
-    bool sandbox_changed = false; ///< there was one before: worth an event
-    std::string sandbox_id;       ///< the one to use, or the one to replace
-    std::uint32_t attempt = 0;    ///< of a new sandbox
+    bool sandbox_changed = false;  ///< there was one before: worth an event
+    std::string sandbox_id;        ///< the one to use, or the one to replace
+    std::uint32_t attempt = 0;     ///< of a new sandbox
     std::vector<ContainerToKill> containers_to_kill;
     std::vector<ContainerSpec> containers_to_start;  ///< in order; each waits for the one before
 
-    bool empty() const {
-        return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_start.empty();
-    }
+    bool empty() const { return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_start.empty(); }
 };
 
 /// The next step for a pod that is wanted. Pure; safe to repeat.

@@ -96,9 +96,7 @@ TEST(PodActions, ANewPodGetsASandboxAndAllItsContainersInOrder) {
     EXPECT_THAT(starts(actions), ElementsAre("b", "a"));
 }
 
-TEST(PodActions, ARunningPodNeedsNothing) {
-    EXPECT_TRUE(Scene().regular("a").sandbox().runs("a").plan().empty());
-}
+TEST(PodActions, ARunningPodNeedsNothing) { EXPECT_TRUE(Scene().regular("a").sandbox().runs("a").plan().empty()); }
 
 TEST(PodActions, InitContainersRunOneByOneBeforeTheOthers) {
     Scene scene;
@@ -133,8 +131,7 @@ TEST(PodActions, ASidecarIsStartedInPlaceAndOthersWaitUntilItHasStarted) {
 }
 
 TEST(PodActions, ASidecarThatEndsComesBackWhileThePodRunsWhateverThePolicy) {
-    EXPECT_THAT(starts(Scene("Never").sidecar("proxy").regular("a").sandbox().exited("proxy", 0).runs("a").plan()),
-                ElementsAre("proxy"));
+    EXPECT_THAT(starts(Scene("Never").sidecar("proxy").regular("a").sandbox().exited("proxy", 0).runs("a").plan()), ElementsAre("proxy"));
 }
 
 TEST(PodActions, SidecarsDoNotKeepAFinishedPodAlive) {
@@ -144,7 +141,11 @@ TEST(PodActions, SidecarsDoNotKeepAFinishedPodAlive) {
 }
 
 TEST(PodActions, EndedContainersComeBackAsThePolicySays) {
-    struct { const char* policy; int code; bool back; } const rows[] = {
+    struct {
+        const char* policy;
+        int code;
+        bool back;
+    } const rows[] = {
         {"Always", 0, true}, {"Always", 1, true}, {"OnFailure", 0, false}, {"OnFailure", 1, true}, {"Never", 1, false},
     };
     for (const auto& row : rows) {

@@ -29,9 +29,7 @@ bool is_critical_pod(const core::Pod& pod) {
 
 std::string pod_key(const core::Pod& pod) { return pod.metadata.namespace_ + "/" + pod.metadata.name; }
 
-std::string pod_full_text(const core::Pod& pod) {
-    return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")";
-}
+std::string pod_full_text(const core::Pod& pod) { return pod.metadata.name + "_" + pod.metadata.namespace_ + "(" + pod.metadata.uid + ")"; }
 
 std::string pod_log_directory_name(const core::Pod& pod) {
     return pod.metadata.namespace_ + "_" + pod.metadata.name + "_" + pod.metadata.uid;
@@ -65,9 +63,7 @@ std::string container_field_path(const ContainerSpec& spec) {
     return std::string("spec.") + list + "{" + spec.container.name + "}";
 }
 
-bool is_sidecar(const core::Container& container) {
-    return container.restart_policy == core::ContainerRestartPolicy::Always;
-}
+bool is_sidecar(const core::Container& container) { return container.restart_policy == core::ContainerRestartPolicy::Always; }
 
 std::string container_hash(const core::Container& container) {
     std::uint32_t hash = 2166136261u;  // FNV-1a

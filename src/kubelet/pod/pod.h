@@ -66,8 +66,8 @@ core::ObjectReference reference_to(const core::Pod& pod, const ContainerSpec* co
 
 /// What the runtime has of one pod.
 struct PodRuntimeState {
-    std::vector<cri::PodSandboxStatus> sandboxes;   ///< newest first
-    std::vector<cri::ContainerStatus> containers;   ///< newest first
+    std::vector<cri::PodSandboxStatus> sandboxes;  ///< newest first
+    std::vector<cri::ContainerStatus> containers;  ///< newest first
 
     /// The newest container of that name, or nullptr.
     const cri::ContainerStatus* find_newest(const std::string& container_name) const;
@@ -78,12 +78,8 @@ struct PodRuntimeState {
     bool empty() const { return sandboxes.empty() && containers.empty(); }
 };
 
-inline bool is_running(const cri::ContainerStatus& container) {
-    return container.state == cri::ContainerState::ContainerRunning;
-}
-inline bool is_exited(const cri::ContainerStatus& container) {
-    return container.state == cri::ContainerState::ContainerExited;
-}
+inline bool is_running(const cri::ContainerStatus& container) { return container.state == cri::ContainerState::ContainerRunning; }
+inline bool is_exited(const cri::ContainerStatus& container) { return container.state == cri::ContainerState::ContainerExited; }
 std::string name_of(const cri::ContainerStatus& container);
 std::int32_t restart_count_of(const cri::ContainerStatus& container);
 /// All addresses of the sandbox, the main one first.

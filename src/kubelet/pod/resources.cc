@@ -21,7 +21,7 @@ void raise(ResourceList& highest, const ResourceList& other) {
 }
 
 /// `list_of` picks requests or limits of a container.
-ResourceList pod_sum(const core::Pod& pod, const ResourceList core::ResourceRequirements::*list_of) {
+ResourceList pod_sum(const core::Pod& pod, const ResourceList core::ResourceRequirements::* list_of) {
     ResourceList running, initialising;
     for (const core::Container& container : pod.spec.containers) add(running, container.resources.*list_of);
     ResourceList sidecars;
@@ -110,9 +110,7 @@ std::int64_t oom_score_adjustment(const core::Pod& pod, const core::Container& c
     return std::clamp<std::int64_t>(adjustment, 1000 + GuaranteedOomScore, 999);
 }
 
-std::int64_t cpu_shares_of(std::int64_t milli_cpu) {
-    return std::clamp<std::int64_t>(milli_cpu * 1024 / 1000, 2, 262'144);
-}
+std::int64_t cpu_shares_of(std::int64_t milli_cpu) { return std::clamp<std::int64_t>(milli_cpu * 1024 / 1000, 2, 262'144); }
 
 std::int64_t cpu_quota_of(std::int64_t milli_cpu) {
     return milli_cpu <= 0 ? 0 : std::max<std::int64_t>(milli_cpu * CpuPeriod / 1000, 1000);

@@ -7,9 +7,7 @@
 namespace porthole::kubelet {
 namespace {
 
-Timestamp time_of(std::int64_t nanoseconds) {
-    return nanoseconds ? Timestamp::from_nanoseconds(nanoseconds) : Timestamp();
-}
+Timestamp time_of(std::int64_t nanoseconds) { return nanoseconds ? Timestamp::from_nanoseconds(nanoseconds) : Timestamp(); }
 
 core::ContainerState waiting_state(std::string reason, std::string message = "") {
     core::ContainerState state;
@@ -61,8 +59,7 @@ private:
         return status;
     }
 
-    core::ContainerStatus from_runtime(ContainerKind kind, const core::Container& container,
-                                       const core::ContainerStatus* before) const {
+    core::ContainerStatus from_runtime(ContainerKind kind, const core::Container& container, const core::ContainerStatus* before) const {
         const cri::ContainerStatus* newest = in_.state.find_newest(container.name);
         if (!newest) return from_memory(kind, container, before);
         core::ContainerStatus status = blank(kind, container);
@@ -82,8 +79,7 @@ private:
     }
 
     /// The runtime has nothing of that name: not yet, or not any more.
-    core::ContainerStatus from_memory(ContainerKind kind, const core::Container& container,
-                                      const core::ContainerStatus* before) const {
+    core::ContainerStatus from_memory(ContainerKind kind, const core::Container& container, const core::ContainerStatus* before) const {
         core::ContainerStatus status = blank(kind, container);
         if (!before) return status;
         if (before->state.terminated) return *before;
@@ -119,7 +115,8 @@ private:
                 state = lost_state("The container could not be located when the pod was terminated");
                 state.terminated->container_id = id_text(from.id);
                 break;
-            case cri::ContainerState::ContainerCreated: break;
+            case cri::ContainerState::ContainerCreated:
+                break;
         }
         return state;
     }
@@ -188,8 +185,7 @@ private:
         if (kind == ContainerKind::Init && !is_sidecar(container)) {
             status.ready = status.state.terminated && status.state.terminated->exit_code == 0;
         } else {
-            status.ready = started && (!container.readiness_probe ||
-                                       in_.probes.readiness(newest->id) == ProbeVerdict::Success);
+            status.ready = started && (!container.readiness_probe || in_.probes.readiness(newest->id) == ProbeVerdict::Success);
         }
         if (kind == ContainerKind::Ephemeral) {
             status.ready = false;
@@ -352,9 +348,7 @@ void set_addresses(const StatusInputs& in, core::PodStatus& status) {
 
 }  // namespace
 
-bool is_terminal_phase(const std::string& phase) {
-    return phase == core::PodPhase::Succeeded || phase == core::PodPhase::Failed;
-}
+bool is_terminal_phase(const std::string& phase) { return phase == core::PodPhase::Succeeded || phase == core::PodPhase::Failed; }
 
 std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool finishing) {
     using Phase = core::PodPhase;
@@ -385,8 +379,8 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
             const std::string policy = effective_restart_policy(pod, container);
             const bool waits = one->state.waiting.has_value();
             const bool failed = one->state.terminated && one->state.terminated->exit_code != 0;
-            restartable = restartable || waits || policy == core::RestartPolicy::Always ||
-                          (policy == core::RestartPolicy::OnFailure && failed);
+            restartable =
+                restartable || waits || policy == core::RestartPolicy::Always || (policy == core::RestartPolicy::OnFailure && failed);
         }
         if (restartable) return Phase::Running;
         return all_well ? Phase::Succeeded : Phase::Failed;
@@ -417,13 +411,12 @@ core::PodStatus generate_status(const StatusInputs& in) {
 
     const ContainerStatuses containers(in);
     for (const core::Container& container : in.pod.spec.init_containers)
-        status.init_container_statuses.push_back(
-            containers.make(ContainerKind::Init, container, in.previous.init_container_statuses));
+        status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, in.previous.init_container_statuses));
     for (const core::Container& container : in.pod.spec.containers)
         status.container_statuses.push_back(containers.make(ContainerKind::Regular, container, in.previous.container_statuses));
     for (const core::EphemeralContainer& ephemeral : in.pod.spec.ephemeral_containers)
-        status.ephemeral_container_statuses.push_back(containers.make(ContainerKind::Ephemeral, to_container(ephemeral),
-                                                                      in.previous.ephemeral_container_statuses));
+        status.ephemeral_container_statuses.push_back(
+            containers.make(ContainerKind::Ephemeral, to_container(ephemeral), in.previous.ephemeral_container_statuses));
     const auto by_name = [](const core::ContainerStatus& a, const core::ContainerStatus& b) { return a.name < b.name; };
     std::sort(status.container_statuses.begin(), status.container_statuses.end(), by_name);
     std::sort(status.ephemeral_container_statuses.begin(), status.ephemeral_container_statuses.end(), by_name);

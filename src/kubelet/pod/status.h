@@ -17,8 +17,8 @@ struct StatusInputs {
     const core::PodStatus& previous;                      ///< the last one, for what the runtime has forgotten
     std::vector<std::string> host_addresses;              ///< the node's, the main one first
     std::string runtime_name;                             ///< "containerd"
-    bool finishing = false;   ///< the pod is being ended: what has stopped stays stopped
-    bool terminated = false;  ///< nothing runs any more
+    bool finishing = false;                               ///< the pod is being ended: what has stopped stays stopped
+    bool terminated = false;                              ///< nothing runs any more
     SystemTime now;
 };
 

@@ -36,9 +36,16 @@ struct StatusTest : testing::Test {
         runtime.sandboxes = {made};
     }
     core::PodStatus status() {
-        return generate_status({.pod = pod, .state = runtime, .probes = probes, .waiting = waiting, .previous = previous,
-                                .host_addresses = {"192.0.2.1"}, .runtime_name = "containerd", .finishing = finishing,
-                                .terminated = terminated, .now = Now});
+        return generate_status({.pod = pod,
+                                .state = runtime,
+                                .probes = probes,
+                                .waiting = waiting,
+                                .previous = previous,
+                                .host_addresses = {"192.0.2.1"},
+                                .runtime_name = "containerd",
+                                .finishing = finishing,
+                                .terminated = terminated,
+                                .now = Now});
     }
     std::string condition(const core::PodStatus& of, const char* type) {
         for (const core::PodCondition& one : of.conditions)
@@ -130,9 +137,14 @@ TEST_F(StatusTest, TheAttemptBeforeIsTheLastState) {
 }
 
 TEST_F(StatusTest, PhaseOfEndedPodsFollowsPolicyAndExitCodes) {
-    struct { const char* policy; int code; bool finishing; const char* phase; } const rows[] = {
-        {"Always", 0, false, "Running"},     {"OnFailure", 0, false, "Succeeded"}, {"OnFailure", 1, false, "Running"},
-        {"Never", 1, false, "Failed"},       {"Never", 0, false, "Succeeded"},     {"Always", 0, true, "Succeeded"},
+    struct {
+        const char* policy;
+        int code;
+        bool finishing;
+        const char* phase;
+    } const rows[] = {
+        {"Always", 0, false, "Running"}, {"OnFailure", 0, false, "Succeeded"}, {"OnFailure", 1, false, "Running"},
+        {"Never", 1, false, "Failed"},   {"Never", 0, false, "Succeeded"},     {"Always", 0, true, "Succeeded"},
         {"Always", 143, true, "Failed"},
     };
     for (const auto& row : rows) {

@@ -113,7 +113,8 @@ public:
         const int status = reply->size() >= 2 && (*reply)[0] == 8 ? (*reply)[1] : 0;
         if (status == 1) co_return ProbeOutcome{.success = true, .output = "service healthy"};
         static constexpr const char* Names[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
-        co_return ProbeOutcome{.output = std::string("service unhealthy (responded with \"") + Names[status >= 0 && status < 4 ? status : 0] + "\")"};
+        co_return ProbeOutcome{.output = std::string("service unhealthy (responded with \"") +
+                                         Names[status >= 0 && status < 4 ? status : 0] + "\")"};
     }
 
 private:
@@ -127,8 +128,7 @@ private:
                     target = *next;
                     continue;
                 }
-                co_return ProbeOutcome{.success = true, .warning = true,
-                                       .output = "Probe terminated redirects, Response body: " + body};
+                co_return ProbeOutcome{.success = true, .warning = true, .output = "Probe terminated redirects, Response body: " + body};
             }
             if (response.code >= 200 && response.code < 400) co_return ProbeOutcome{.success = true, .output = std::move(body)};
             co_return ProbeOutcome{.output = "HTTP probe failed with statuscode: " + std::to_string(response.code)};

@@ -13,17 +13,23 @@ constexpr Duration StartPhase = std::chrono::seconds(10);
 
 const std::optional<core::Probe>& probe_of(const core::Container& container, ProbeType type) {
     switch (type) {
-        case ProbeType::Startup: return container.startup_probe;
-        case ProbeType::Liveness: return container.liveness_probe;
-        default: return container.readiness_probe;
+        case ProbeType::Startup:
+            return container.startup_probe;
+        case ProbeType::Liveness:
+            return container.liveness_probe;
+        default:
+            return container.readiness_probe;
     }
 }
 
 ProbeVerdict initial_verdict(ProbeType type) {
     switch (type) {
-        case ProbeType::Startup: return ProbeVerdict::Unknown;
-        case ProbeType::Liveness: return ProbeVerdict::Success;
-        default: return ProbeVerdict::Failure;
+        case ProbeType::Startup:
+            return ProbeVerdict::Unknown;
+        case ProbeType::Liveness:
+            return ProbeVerdict::Success;
+        default:
+            return ProbeVerdict::Failure;
     }
 }
 
@@ -33,9 +39,12 @@ std::int64_t at_least(std::int32_t value, std::int64_t fallback) { return value 
 
 const char* to_string(ProbeType type) {
     switch (type) {
-        case ProbeType::Startup: return "Startup";
-        case ProbeType::Liveness: return "Liveness";
-        default: return "Readiness";
+        case ProbeType::Startup:
+            return "Startup";
+        case ProbeType::Liveness:
+            return "Liveness";
+        default:
+            return "Readiness";
     }
 }
 
@@ -186,10 +195,9 @@ Task<> ProbeManager::probe_once(std::shared_ptr<Worker> worker) {
     const Duration age(now - worker->started_at);
     if (age < std::chrono::seconds(worker->probe.initial_delay_seconds)) {
         // Come back exactly when the delay is over, not a period later.
-        services_.loop.call_after(std::chrono::seconds(worker->probe.initial_delay_seconds) - age,
-                                  [weak = std::weak_ptr<Worker>(worker)] {
-                                      if (const auto alive = weak.lock()) alive->wake.set();
-                                  });
+        services_.loop.call_after(std::chrono::seconds(worker->probe.initial_delay_seconds) - age, [weak = std::weak_ptr<Worker>(worker)] {
+            if (const auto alive = weak.lock()) alive->wake.set();
+        });
         co_return {};
     }
     const auto startup = results_.find({worker->container_id, ProbeType::Startup});
@@ -203,8 +211,8 @@ Task<> ProbeManager::probe_once(std::shared_ptr<Worker> worker) {
     const ProbeVerdict verdict = outcome->success ? ProbeVerdict::Success : ProbeVerdict::Failure;
     worker->run = verdict == worker->last ? worker->run + 1 : 1;
     worker->last = verdict;
-    const std::int64_t threshold = verdict == ProbeVerdict::Failure ? at_least(worker->probe.failure_threshold, 3)
-                                                                    : at_least(worker->probe.success_threshold, 1);
+    const std::int64_t threshold =
+        verdict == ProbeVerdict::Failure ? at_least(worker->probe.failure_threshold, 3) : at_least(worker->probe.success_threshold, 1);
     if (worker->run < threshold) co_return {};
     if (verdict == ProbeVerdict::Failure && worker->type != ProbeType::Readiness) {
         worker->on_hold = true;

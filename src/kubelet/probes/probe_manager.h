@@ -54,7 +54,7 @@ private:
     std::function<void(const std::string& uid)> changed_;
     std::map<Key, std::shared_ptr<Worker>> workers_;
     std::map<std::pair<std::string, ProbeType>, ProbeVerdict> results_;  // by container id
-    MonotonicTime began_;  ///< just after the agent's start first probes are spread out
+    MonotonicTime began_;                                                ///< just after the agent's start first probes are spread out
     Scope scope_;
 };
 

@@ -21,8 +21,8 @@ NodeAttributes node_attributes(const std::string& method, const std::string& pat
     static const std::map<std::string, std::string> Verbs = {
         {"POST", "create"}, {"GET", "get"}, {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
     static const std::pair<const char*, const char*> Prefixes[] = {
-        {"/stats", "stats"},     {"/metrics", "metrics"}, {"/logs", "log"},        {"/checkpoint", "checkpoint"}, {"/statusz", "statusz"},
-        {"/flagz", "configz"},   {"/pods", "pods"},       {"/runningpods", "pods"}, {"/healthz", "healthz"},      {"/configz", "configz"}};
+        {"/stats", "stats"},   {"/metrics", "metrics"}, {"/logs", "log"},         {"/checkpoint", "checkpoint"}, {"/statusz", "statusz"},
+        {"/flagz", "configz"}, {"/pods", "pods"},       {"/runningpods", "pods"}, {"/healthz", "healthz"},       {"/configz", "configz"}};
     NodeAttributes attributes;
     const auto verb = Verbs.find(method);
     attributes.verb = verb == Verbs.end() ? "get" : verb->second;
@@ -49,8 +49,8 @@ Task<> AccessControl::check(const net::HttpRequest& request) {
         }
     }
     if (allowed) co_return {};
-    co_return Error(Reason::Forbidden, "Forbidden (user=" + name + ", verb=" + needed.verb + ", resource=nodes, subresource(s)=[" +
-                                           needed.subresource + "])");
+    co_return Error(Reason::Forbidden,
+                    "Forbidden (user=" + name + ", verb=" + needed.verb + ", resource=nodes, subresource(s)=[" + needed.subresource + "])");
 }
 
 Task<AccessControl::User> AccessControl::authenticate(const net::HttpRequest& request) {

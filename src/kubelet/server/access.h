@@ -11,7 +11,7 @@ namespace porthole::kubelet {
 /// Who may use the kubelet's interface.
 struct AccessPolicy {
     std::set<std::string> trusted_groups = {"system:masters"};  ///< of client certificates
-    bool ask_the_api = true;  ///< others: bearer tokens by TokenReview, rights by SubjectAccessReview
+    bool ask_the_api = true;                                    ///< others: bearer tokens by TokenReview, rights by SubjectAccessReview
 };
 
 /// Authenticates a request and asks whether it is allowed, with the API server's answers kept for a while.

@@ -88,8 +88,11 @@ const core::ContainerStatus* find_status(const core::PodStatus& status, const st
 
 struct KubeletServer::Impl {
     Impl(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log)
-        : loop(loop), kubelet(kubelet), access(loop, kubelet.dependencies().client, std::move(policy), kubelet.config().node.name),
-          stats(kubelet), log(std::move(log)) {}
+        : loop(loop),
+          kubelet(kubelet),
+          access(loop, kubelet.dependencies().client, std::move(policy), kubelet.config().node.name),
+          stats(kubelet),
+          log(std::move(log)) {}
 
     Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
         CO_CHECK(co_await access.check(request));
@@ -99,8 +102,7 @@ struct KubeletServer::Impl {
         if (first == "healthz") co_return co_await respond(responder, 200, Text, "ok");
         if (first == "pods" || first == "runningpods") co_return co_await list_pods(responder);
         if (first == "containerLogs" && path.size() == 4) co_return co_await logs(path[1], path[2], path[3], query, responder);
-        if (first == "exec" || first == "attach" || first == "run")
-            co_return co_await command(path, query, std::move(request), responder);
+        if (first == "exec" || first == "attach" || first == "run") co_return co_await command(path, query, std::move(request), responder);
         if (first == "portForward" && (path.size() == 3 || path.size() == 4)) {
             CO_TRY(const std::string sandbox, co_await sandbox_of(path[1], path[2]));
             co_return co_await stream_port_forward(loop, kubelet.dependencies().runtime, std::move(request), responder, sandbox);
@@ -142,10 +144,10 @@ struct KubeletServer::Impl {
     Result<std::string> running_container(const std::string& namespace_, const std::string& pod, const std::string& container) {
         TRY(const core::PodStatus* status, status_of(namespace_, pod));
         const core::ContainerStatus* found = find_status(*status, container);
-        if (!found || found->container_id.empty())
-            return Error(Reason::NotFound, "container not found (\"" + container + "\")");
+        if (!found || found->container_id.empty()) return Error(Reason::NotFound, "container not found (\"" + container + "\")");
         if (!found->state.running)
-            return Error(Reason::InternalError, "unable to upgrade connection: container " + container + " is not running in pod " + pod + "_" + namespace_);
+            return Error(Reason::InternalError,
+                         "unable to upgrade connection: container " + container + " is not running in pod " + pod + "_" + namespace_);
         return bare_id(found->container_id);
     }
 
@@ -253,7 +255,8 @@ struct KubeletServer::Impl {
         CO_TRY(LogOptions options, log_options(query));
         CO_TRY(const std::string id, log_container(*status, pod, container, is_on(query, "previous")));
         auto found = co_await container_status(id);
-        if (!found) co_return Error(Reason::InternalError, "unable to retrieve container logs for " + kubelet.node().runtime_name + "://" + id);
+        if (!found)
+            co_return Error(Reason::InternalError, "unable to retrieve container logs for " + kubelet.node().runtime_name + "://" + id);
         LogReader reader(loop, kubelet.dependencies().files, found->log_path, std::move(options));
         CO_CHECK(co_await responder.start(200, {{"content-type", "text/plain"}}));
         const auto read = co_await reader.run([&responder](std::string text) { return send(responder, std::move(text)); },
@@ -288,18 +291,19 @@ struct KubeletServer::Impl {
         const KubeletConfig& config = kubelet.config();
         Value dns = Value::array();
         for (const std::string& server : config.cluster_dns) dns.as_array().push_back(server);
-        return schema::to_json(Value::object({{"kubeletconfig", Value::object({{"kind", "KubeletConfiguration"},
-                                                                               {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
-                                                                               {"staticPodPath", config.static_pod_directory},
-                                                                               {"clusterDomain", config.cluster_domain},
-                                                                               {"clusterDNS", std::move(dns)},
-                                                                               {"maxPods", config.node.max_pods},
-                                                                               {"port", config.node.port},
-                                                                               {"resolvConf", config.resolv_conf},
-                                                                               {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
-                                                                               {"containerLogMaxFiles", config.log_max_files},
-                                                                               {"cgroupDriver", "cgroupfs"},
-                                                                               {"podLogsDir", config.log_root}})}}));
+        return schema::to_json(
+            Value::object({{"kubeletconfig", Value::object({{"kind", "KubeletConfiguration"},
+                                                            {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                                                            {"staticPodPath", config.static_pod_directory},
+                                                            {"clusterDomain", config.cluster_domain},
+                                                            {"clusterDNS", std::move(dns)},
+                                                            {"maxPods", config.node.max_pods},
+                                                            {"port", config.node.port},
+                                                            {"resolvConf", config.resolv_conf},
+                                                            {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
+                                                            {"containerLogMaxFiles", config.log_max_files},
+                                                            {"cgroupDriver", "cgroupfs"},
+                                                            {"podLogsDir", config.log_root}})}}));
     }
 
     AsioLoop& loop;

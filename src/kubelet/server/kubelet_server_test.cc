@@ -51,7 +51,8 @@ struct KubeletServerTest : testing::Test {
         scope.spawn(kubelet.run());
         core::Pod pod = schema::decode_json<core::Pod>(
                             R"({"metadata":{"name":"p","namespace":"ns"},"spec":{"nodeName":"n1","restartPolicy":"Always",
-                                "containers":[{"name":"a","image":"image:1"},{"name":"b","image":"absent:1","imagePullPolicy":"Never"}]}})").value();
+                                "containers":[{"name":"a","image":"image:1"},{"name":"b","image":"absent:1","imagePullPolicy":"Never"}]}})")
+                            .value();
         uid = api.put(pod).metadata.uid;
         EXPECT_TRUE(loop.run_until([&] { return !runtime.running("p").empty(); }, 10s));
         loop.advance(2s);
@@ -105,7 +106,12 @@ TEST_F(KubeletServerTest, ShowsTheLogOfAContainer) {
 }
 
 TEST_F(KubeletServerTest, SaysWhyThereIsNoLog) {
-    struct { const char* path; const char* query; int code; const char* text; } const rows[] = {
+    struct {
+        const char* path;
+        const char* query;
+        int code;
+        const char* text;
+    } const rows[] = {
         {"/containerLogs/ns/p/b", "", 400, "container \"b\" in pod \"p\" is waiting to start: ErrImageNeverPull\n"},
         {"/containerLogs/ns/p/a", "previous=true", 400, "previous terminated container \"a\" in pod \"p\" not found\n"},
         {"/containerLogs/ns/p/none", "", 404, "container \"none\" not found in pod \"p\"\n"},
@@ -169,10 +175,11 @@ TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
 }
 
 TEST(NodeAttributes, FollowMethodAndPath) {
-    struct { const char *method, *path, *verb, *subresource; } const rows[] = {
-        {"GET", "/stats/summary", "get", "stats"},          {"GET", "/metrics/resource", "get", "metrics"},
-        {"GET", "/logs/x", "get", "log"},                   {"POST", "/exec/ns/p/c", "create", "proxy"},
-        {"GET", "/containerLogs/ns/p/c", "get", "proxy"},   {"GET", "/metricsx", "get", "proxy"},
+    struct {
+        const char *method, *path, *verb, *subresource;
+    } const rows[] = {
+        {"GET", "/stats/summary", "get", "stats"},   {"GET", "/metrics/resource", "get", "metrics"},   {"GET", "/logs/x", "get", "log"},
+        {"POST", "/exec/ns/p/c", "create", "proxy"}, {"GET", "/containerLogs/ns/p/c", "get", "proxy"}, {"GET", "/metricsx", "get", "proxy"},
     };
     for (const auto& row : rows) {
         const NodeAttributes attributes = node_attributes(row.method, row.path);

@@ -53,7 +53,7 @@ private:
     LogOptions options_;
     std::string current_path_;  ///< of the file being read: differs from path_ while one that was put aside is finished
     std::uint64_t inode_ = 0, offset_ = 0;
-    std::string rest_;          ///< a line that is not complete yet
+    std::string rest_;  ///< a line that is not complete yet
     bool in_partial_ = false;
     std::int64_t written_ = 0;
 };

@@ -23,8 +23,8 @@ struct LogReaderTest : testing::Test {
     std::string read(LogOptions options) {
         out.clear();
         LogReader reader(loop, files, "/log/0.log", std::move(options));
-        EXPECT_TRUE(sim::run(loop, reader.run([this](std::string text) { return append(out, std::move(text)); },
-                                              [this] { return answer(alive); })));
+        EXPECT_TRUE(sim::run(
+            loop, reader.run([this](std::string text) { return append(out, std::move(text)); }, [this] { return answer(alive); })));
         return out;
     }
     sim::SimLoop loop;
@@ -83,7 +83,8 @@ TEST_F(LogReaderTest, FollowsGrowthRotationAndTheEnd) {
 
 TEST_F(LogReaderTest, AMissingLogIsNotFound) {
     LogReader reader(loop, files, "/log/none", {});
-    const auto ended = sim::run(loop, reader.run([this](std::string text) { return append(out, std::move(text)); }, [this] { return answer(alive); }));
+    const auto ended =
+        sim::run(loop, reader.run([this](std::string text) { return append(out, std::move(text)); }, [this] { return answer(alive); }));
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().reason, Reason::NotFound);
 }

@@ -132,7 +132,8 @@ Task<std::vector<Stats::PodUse>> Stats::collect() {
             const std::uint64_t used = number(stats.cpu->usage_core_nano_seconds);
             use.nano_cores = number(stats.cpu->usage_nano_cores);
             const auto before = before_.find(stats.attributes->id);
-            if (use.nano_cores == 0 && before != before_.end() && stats.cpu->timestamp > before->second.second && used >= before->second.first)
+            if (use.nano_cores == 0 && before != before_.end() && stats.cpu->timestamp > before->second.second &&
+                used >= before->second.first)
                 use.nano_cores = static_cast<std::uint64_t>(static_cast<double>(used - before->second.first) * 1e9 /
                                                             static_cast<double>(stats.cpu->timestamp - before->second.second));
             now[stats.attributes->id] = {used, stats.cpu->timestamp};
@@ -207,7 +208,8 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
             const cri::NetworkUsage& network = *pod.sandbox->network;
             Value value = Value::object({{"time", time_text(network.timestamp)}});
             if (network.default_interface)
-                for (const schema::Member& member : interface_value(*network.default_interface).as_object()) value[member.key] = member.value;
+                for (const schema::Member& member : interface_value(*network.default_interface).as_object())
+                    value[member.key] = member.value;
             Value interfaces = Value::array();
             if (network.default_interface) interfaces.as_array().push_back(interface_value(*network.default_interface));
             for (const auto& one : network.interfaces) interfaces.as_array().push_back(interface_value(one));
@@ -229,7 +231,8 @@ Task<std::string> Stats::resource_metrics() {
     std::string out;
     const auto each = [&](Family family, const std::function<void(Family&, const PodUse&, const ContainerUse&, const std::string&)>& add) {
         for (const PodUse& pod : pods)
-            for (const ContainerUse& use : pod.containers) add(family, pod, use, fmt::format("container=\"{}\",{}", use.name, pod.labels()));
+            for (const ContainerUse& use : pod.containers)
+                add(family, pod, use, fmt::format("container=\"{}\",{}", use.name, pod.labels()));
     };
     each({out, "container_cpu_usage_seconds_total", "counter", "Cumulative cpu time consumed by the container in core-seconds"},
          [](Family& f, const PodUse&, const ContainerUse& use, const std::string& labels) {
@@ -237,7 +240,8 @@ Task<std::string> Stats::resource_metrics() {
          });
     each({out, "container_memory_working_set_bytes", "gauge", "Current working set of the container in bytes"},
          [](Family& f, const PodUse&, const ContainerUse& use, const std::string& labels) {
-             if (use.stats.memory) f.add(labels, static_cast<double>(number(use.stats.memory->working_set_bytes)), use.stats.memory->timestamp);
+             if (use.stats.memory)
+                 f.add(labels, static_cast<double>(number(use.stats.memory->working_set_bytes)), use.stats.memory->timestamp);
          });
     each({out, "container_start_time_seconds", "gauge", "Start time of the container since unix epoch in seconds"},
          [](Family& f, const PodUse&, const ContainerUse& use, const std::string& labels) {
@@ -276,7 +280,7 @@ Task<std::string> Stats::cadvisor_metrics() {
         const char *name, *type, *help;
         std::function<std::optional<double>(const ContainerUse&)> value;
     };
-    const auto memory = [](std::optional<cri::UInt64Value> cri::MemoryUsage::*field) {
+    const auto memory = [](std::optional<cri::UInt64Value> cri::MemoryUsage::* field) {
         return [field](const ContainerUse& use) {
             return use.stats.memory ? std::optional(static_cast<double>(number((*use.stats.memory).*field))) : std::nullopt;
         };
@@ -287,7 +291,8 @@ Task<std::string> Stats::cadvisor_metrics() {
              return use.stats.cpu ? std::optional(seconds(number(use.stats.cpu->usage_core_nano_seconds))) : std::nullopt;
          }},
         {"container_memory_working_set_bytes", "gauge", "Current working set in bytes.", memory(&cri::MemoryUsage::working_set_bytes)},
-        {"container_memory_usage_bytes", "gauge", "Current memory usage in bytes, including all memory.", memory(&cri::MemoryUsage::usage_bytes)},
+        {"container_memory_usage_bytes", "gauge", "Current memory usage in bytes, including all memory.",
+         memory(&cri::MemoryUsage::usage_bytes)},
         {"container_memory_rss", "gauge", "Size of RSS in bytes.", memory(&cri::MemoryUsage::rss_bytes)},
     };
     for (const Metric& metric : metrics) {
@@ -298,7 +303,8 @@ Task<std::string> Stats::cadvisor_metrics() {
     }
     for (const auto& [name, help, field] :
          {std::tuple("container_network_receive_bytes_total", "Cumulative count of bytes received", &cri::NetworkInterfaceUsage::rx_bytes),
-          std::tuple("container_network_transmit_bytes_total", "Cumulative count of bytes transmitted", &cri::NetworkInterfaceUsage::tx_bytes)}) {
+          std::tuple("container_network_transmit_bytes_total", "Cumulative count of bytes transmitted",
+                     &cri::NetworkInterfaceUsage::tx_bytes)}) {
         Family family(out, name, "counter", help);
         for (const PodUse& pod : pods)
             if (pod.sandbox && pod.sandbox->network && pod.sandbox->network->default_interface)

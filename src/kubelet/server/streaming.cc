@@ -36,8 +36,7 @@ Result<StreamAddress> parse_stream_url(const std::string& url) {
     return address;
 }
 
-Task<> bridge(AsioLoop& loop, net::HttpRequest request, net::HttpResponder& responder, std::string url,
-              net::RemoteCommandOptions options) {
+Task<> bridge(AsioLoop& loop, net::HttpRequest request, net::HttpResponder& responder, std::string url, net::RemoteCommandOptions options) {
     CO_TRY(const StreamAddress address, parse_stream_url(url));
     net::HttpClient client(loop, address.endpoint, nullptr);
     // The runtime first: what it refuses can still be answered as an error.

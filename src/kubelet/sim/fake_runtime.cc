@@ -211,7 +211,7 @@ Task<cri::CreateContainerResponse> FakeRuntime::create_container(cri::CreateCont
 
 Task<cri::StartContainerResponse> FakeRuntime::start_container(cri::StartContainerRequest request) {
     CO_CHECK(co_await enter("StartContainer", true));
-    CO_TRY(Container* one, container(request.container_id));
+    CO_TRY(Container * one, container(request.container_id));
     if (!one->behavior.start_error.empty()) {
         one->status.state = cri::ContainerState::ContainerExited;
         one->status.exit_code = 128;
@@ -274,7 +274,7 @@ Task<cri::ContainerStatusResponse> FakeRuntime::container_status(cri::ContainerS
 
 Task<cri::UpdateContainerResourcesResponse> FakeRuntime::update_container_resources(cri::UpdateContainerResourcesRequest request) {
     CO_CHECK(co_await enter("UpdateContainerResources", true));
-    CO_TRY(Container* one, container(request.container_id));
+    CO_TRY(Container * one, container(request.container_id));
     one->config.linux->resources = request.linux;
     co_return cri::UpdateContainerResourcesResponse();
 }
@@ -292,8 +292,12 @@ Task<cri::ExecSyncResponse> FakeRuntime::exec_sync(cri::ExecSyncRequest request)
     co_return cri::ExecSyncResponse();
 }
 
-Task<cri::ExecResponse> FakeRuntime::exec(cri::ExecRequest) { co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams"); }
-Task<cri::AttachResponse> FakeRuntime::attach(cri::AttachRequest) { co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams"); }
+Task<cri::ExecResponse> FakeRuntime::exec(cri::ExecRequest) {
+    co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams");
+}
+Task<cri::AttachResponse> FakeRuntime::attach(cri::AttachRequest) {
+    co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams");
+}
 Task<cri::PortForwardResponse> FakeRuntime::port_forward(cri::PortForwardRequest) {
     co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams");
 }

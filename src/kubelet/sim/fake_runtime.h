@@ -15,9 +15,9 @@ struct Behavior {
     std::optional<Duration> runs_for;  ///< nullopt: until it is stopped
     std::int32_t exit_code = 0;
     std::int32_t stopped_exit_code = 0;
-    Duration stops_after{};            ///< how long it takes to obey the stop signal; cut by the grace period (then 137)
-    std::string start_error;           ///< StartContainer fails with it
-    std::string message;               ///< the runtime's message about its end
+    Duration stops_after{};   ///< how long it takes to obey the stop signal; cut by the grace period (then 137)
+    std::string start_error;  ///< StartContainer fails with it
+    std::string message;      ///< the runtime's message about its end
 };
 
 /// A container runtime in memory: sandboxes with addresses, containers that run and end in the loop's time, images that must be
@@ -33,7 +33,7 @@ public:
     std::function<std::uint64_t(const std::string& pod)> memory;  ///< working set of a pod's containers
     /// Asked with the method's name before every call.
     std::function<std::optional<Error>(const std::string& method)> fault;
-    Duration latency{};            ///< of every call
+    Duration latency{};  ///< of every call
     Duration pull_time{};
     bool runtime_ready = true, network_ready = true;
     std::set<std::string> missing_images;  ///< not in any registry

@@ -18,7 +18,7 @@ namespace porthole::kubelet {
 namespace {
 
 Error mount_error(const std::string& what, int code = errno) {
-    const Reason reason = code == ENOENT                                   ? Reason::NotFound
+    const Reason reason = code == ENOENT                                    ? Reason::NotFound
                           : code == EXDEV || code == ELOOP || code == EPERM ? Reason::Forbidden
                                                                             : Reason::Io;
     return Error(reason, what + ": " + std::strerror(code));

@@ -71,7 +71,8 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
         const core::VolumeMount& wanted = container.volume_mounts[i];
         const auto volume = volumes.find(wanted.name);
         if (volume == volumes.end())
-            return Error(Reason::BadRequest, "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
+            return Error(Reason::BadRequest,
+                         "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
         std::string host_path = volume->second;
         TRY(const std::string sub_path, sub_path_of(wanted, environment));
         if (!sub_path.empty()) {
@@ -97,7 +98,8 @@ Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, c
         });
         if (!missing.empty()) return Error(Reason::BadRequest, "missing value for \"" + missing + "\"");
     }
-    if (leads_out(sub_path)) return Error(Reason::BadRequest, "invalid subPath \"" + sub_path + "\": must be relative and not contain '..'");
+    if (leads_out(sub_path))
+        return Error(Reason::BadRequest, "invalid subPath \"" + sub_path + "\": must be relative and not contain '..'");
     return sub_path;
 }
 

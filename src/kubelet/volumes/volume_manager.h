@@ -15,8 +15,8 @@ public:
     /// Sets up every volume that a container mounts; repeated calls refresh contents. Error: text for people, naming the volume.
     Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
     /// The mounts of one container, sub-paths bound.
-    Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container,
-                                               const MountedVolumes& volumes, const Environment& environment);
+    Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container, const MountedVolumes& volumes,
+                                               const Environment& environment);
     /// Unmounts and removes everything of the pod; fine if there is nothing.
     Result<void> tear_down(const std::string& uid);
     /// Pods that have a directory here.

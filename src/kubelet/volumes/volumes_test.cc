@@ -95,7 +95,9 @@ struct VolumesTest : testing::Test {
     }
     /// `spec` has the volumes; the container mounts each at "/<name>".
     Result<std::vector<cri::Mount>> mounts(const std::string& spec) {
-        core::Pod made = schema::decode_json<core::Pod>(R"({"metadata":{"name":"p","namespace":"ns","uid":"u","labels":{"app":"x"}},"spec":)" + spec + "}").value();
+        core::Pod made = schema::decode_json<core::Pod>(
+                             R"({"metadata":{"name":"p","namespace":"ns","uid":"u","labels":{"app":"x"}},"spec":)" + spec + "}")
+                             .value();
         if (made.spec.containers.empty()) {
             core::Container& container = made.spec.containers.emplace_back();
             container.name = "c";
@@ -123,7 +125,8 @@ struct VolumesTest : testing::Test {
 };
 
 TEST_F(VolumesTest, ChosenKeysGetTheirPathsAndModes) {
-    const auto result = mounts(R"({"volumes":[{"name":"v","configMap":{"name":"settings","defaultMode":256,"items":[{"key":"color","path":"sub/c","mode":292}]}},
+    const auto result = mounts(
+        R"({"volumes":[{"name":"v","configMap":{"name":"settings","defaultMode":256,"items":[{"key":"color","path":"sub/c","mode":292}]}},
                                               {"name":"s","secret":{"secretName":"hidden"}}]})");
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ((*result)[0].host_path, "/k/pods/u/volumes/kubernetes.io~configmap/v");
@@ -143,7 +146,8 @@ TEST_F(VolumesTest, MissingSourcesSayWhichVolume) {
 }
 
 TEST_F(VolumesTest, ProjectedVolumesJoinTheirSources) {
-    const auto result = mounts(R"({"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token","audience":"vault"}},
+    const auto result =
+        mounts(R"({"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token","audience":"vault"}},
         {"configMap":{"name":"settings","items":[{"key":"color","path":"color"}]}},
         {"downwardAPI":{"items":[{"path":"labels","fieldRef":{"fieldPath":"metadata.labels"}},
                                  {"path":"cpu","resourceFieldRef":{"containerName":"c","resource":"limits.cpu"}}]}}]}}]})");
@@ -171,7 +175,8 @@ TEST_F(VolumesTest, EmptyDirOutlivesASecondSetUpAndEndsWithThePod) {
 }
 
 TEST_F(VolumesTest, FsGroupOwnsWhatIsWritten) {
-    const auto result = mounts(R"({"securityContext":{"fsGroup":2000},"volumes":[{"name":"e","emptyDir":{}},{"name":"s","secret":{"secretName":"hidden"}}]})");
+    const auto result = mounts(
+        R"({"securityContext":{"fsGroup":2000},"volumes":[{"name":"e","emptyDir":{}},{"name":"s","secret":{"secretName":"hidden"}}]})");
     ASSERT_TRUE(result);
     EXPECT_EQ(files.status((*result)[0].host_path)->gid, 2000u);
     EXPECT_EQ(files.status((*result)[0].host_path)->mode, 02777u);
@@ -180,7 +185,8 @@ TEST_F(VolumesTest, FsGroupOwnsWhatIsWritten) {
 
 TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
     const auto with = [&](const std::string& field) {
-        return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)" + field + "}]}]}");
+        return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)" +
+                      field + "}]}]}");
     };
     const auto result = with(R"j("subPathExpr":"logs/$(POD)","readOnly":true)j");
     ASSERT_TRUE(result) << result.error().message;
@@ -195,13 +201,24 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
 TEST_F(VolumesTest, HostPathTypesAreChecked) {
     ASSERT_TRUE(files.create_directories("/host/dir", 0755));
     ASSERT_TRUE(files.write("/host/file", "", 0644));
-    struct { const char* path; const char* type; bool fits; } const rows[] = {
-        {"/host/none", "", true},        {"/host/dir", "Directory", true}, {"/host/file", "Directory", false}, {"/host/none", "File", false},
-        {"/host/file", "File", true},    {"/host/new", "DirectoryOrCreate", true}, {"/host/new.txt", "FileOrCreate", true}, {"/host/dir", "Socket", false},
+    struct {
+        const char* path;
+        const char* type;
+        bool fits;
+    } const rows[] = {
+        {"/host/none", "", true},
+        {"/host/dir", "Directory", true},
+        {"/host/file", "Directory", false},
+        {"/host/none", "File", false},
+        {"/host/file", "File", true},
+        {"/host/new", "DirectoryOrCreate", true},
+        {"/host/new.txt", "FileOrCreate", true},
+        {"/host/dir", "Socket", false},
     };
     for (const auto& row : rows) EXPECT_EQ(check_host_path(files, row.path, row.type).has_value(), row.fits) << row.path << " " << row.type;
     EXPECT_TRUE(files.status("/host/new")->is_directory());
-    EXPECT_EQ(check_host_path(files, "/host/file", "Directory").error().message, "hostPath type check failed: /host/file is not a directory");
+    EXPECT_EQ(check_host_path(files, "/host/file", "Directory").error().message,
+              "hostPath type check failed: /host/file is not a directory");
 }
 
 TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {

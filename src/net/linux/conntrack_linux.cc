@@ -23,9 +23,7 @@ struct Connection {
     std::vector<char> original_attribute;  // as received, to name the entry when deleting it
 };
 
-IpAddress address_of(const nlattr* attribute) {
-    return IpAddress::v4(ntohl(mnl_attr_get_u32(attribute)));
-}
+IpAddress address_of(const nlattr* attribute) { return IpAddress::v4(ntohl(mnl_attr_get_u32(attribute))); }
 
 void read_tuple(const nlattr* nested, Tuple& tuple) {
     for_each_nested(nested, [&](const nlattr* part) {
@@ -61,11 +59,9 @@ int read_connection(const nlmsghdr* message, void* into) {
 
 bool matches(const Connection& connection, const ConntrackFilter& filter) {
     const Tuple& original = connection.original;
-    if (original.protocol != filter.protocol || original.destination != filter.destination ||
-        original.destination_port != filter.port)
+    if (original.protocol != filter.protocol || original.destination != filter.destination || original.destination_port != filter.port)
         return false;
-    return !filter.backend ||
-           (connection.reply.source == *filter.backend && connection.reply.source_port == filter.backend_port);
+    return !filter.backend || (connection.reply.source == *filter.backend && connection.reply.source_port == filter.backend_port);
 }
 
 nlmsghdr* start_message(char* buffer, std::uint16_t type, std::uint16_t flags) {
@@ -93,8 +89,10 @@ Result<std::size_t> forget_matching(const std::vector<ConntrackFilter>& filters)
         if (!wanted) continue;
         nlmsghdr* message = start_message(request, IPCTNL_MSG_CT_DELETE, NLM_F_ACK);
         mnl_attr_put(message, CTA_TUPLE_ORIG | NLA_F_NESTED, connection.original_attribute.size(), connection.original_attribute.data());
-        if (socket.exchange(message)) ++forgotten;
-        else if (errno != ENOENT) return failure();  // ENOENT: it has ended meanwhile
+        if (socket.exchange(message))
+            ++forgotten;
+        else if (errno != ENOENT)
+            return failure();  // ENOENT: it has ended meanwhile
     }
     return forgotten;
 }

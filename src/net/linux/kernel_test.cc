@@ -24,7 +24,8 @@ class Kernel : public ::testing::Test {
 protected:
     void SetUp() override {
         if (unshare(CLONE_NEWNET) != 0) GTEST_SKIP() << "needs root";
-        ASSERT_EQ(std::system("ip link set lo up && ip link add br0 type bridge && ip addr add 192.168.0.1/24 dev br0 && ip link set br0 up"), 0);
+        ASSERT_EQ(
+            std::system("ip link set lo up && ip link add br0 type bridge && ip addr add 192.168.0.1/24 dev br0 && ip link set br0 up"), 0);
     }
     template <class T>
     Result<T> run(std::function<Task<T>(ProcessRunner&, WorkerPool&)> make) {
@@ -44,7 +45,10 @@ protected:
 
 TEST_F(Kernel, SetsListsAndRemovesOwnRoutesOnly) {
     const auto stack = make_network_stack();
-    const Route service{.destination = prefix("10.96.0.0/12"), .kind = Route::Kind::Local, .device = "lo", .source = IpAddress::parse("192.168.0.1").value()};
+    const Route service{.destination = prefix("10.96.0.0/12"),
+                        .kind = Route::Kind::Local,
+                        .device = "lo",
+                        .source = IpAddress::parse("192.168.0.1").value()};
     const Route nowhere{.destination = prefix("10.244.0.0/16"), .kind = Route::Kind::Unreachable};
     Route pods{.destination = prefix("10.244.2.0/24"), .gateway = IpAddress::parse("192.168.0.2").value()};
     for (const Route& route : {service, nowhere, pods}) {
@@ -85,7 +89,8 @@ TEST_F(Kernel, BindsAServiceAddressOnceItIsLocal) {
         return bound;
     };
     EXPECT_FALSE(bindable());
-    EXPECT_TRUE(make_network_stack()->set_route({.destination = prefix("10.96.0.0/12"), .kind = Route::Kind::Local, .device = "lo"}).has_value());
+    EXPECT_TRUE(
+        make_network_stack()->set_route({.destination = prefix("10.96.0.0/12"), .kind = Route::Kind::Local, .device = "lo"}).has_value());
     EXPECT_TRUE(bindable());
 }
 
@@ -121,7 +126,8 @@ TEST_F(Kernel, RunsNftAndSeesItsGeneration) {
 
 TEST_F(Kernel, ForgetsMatchingConnectionsOnly) {
     ASSERT_EQ(std::system("nft add table ip t && nft 'add chain ip t c { type nat hook output priority -100; }' &&"
-                          "nft add rule ip t c ip daddr 192.168.0.77 udp dport 53 dnat to 192.168.0.1:5353"), 0);
+                          "nft add rule ip t c ip daddr 192.168.0.77 udp dport 53 dnat to 192.168.0.1:5353"),
+              0);
     const auto send = [](const char* to, std::uint16_t port) {
         const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
         sockaddr_in address{};
@@ -133,11 +139,12 @@ TEST_F(Kernel, ForgetsMatchingConnectionsOnly) {
     };
     const auto forget = [&](ConntrackFilter filter) {
         return run<std::size_t>([filter](ProcessRunner&, WorkerPool& pool) {
-            return [](WorkerPool& pool, ConntrackFilter filter) -> Task<std::size_t> {
-                const auto conntrack = make_conntrack(pool);
-                co_return co_await conntrack->forget({filter});
-            }(pool, filter);
-        }).value();
+                   return [](WorkerPool& pool, ConntrackFilter filter) -> Task<std::size_t> {
+                       const auto conntrack = make_conntrack(pool);
+                       co_return co_await conntrack->forget({filter});
+                   }(pool, filter);
+               })
+            .value();
     };
     send("192.168.0.77", 53);
     send("192.168.0.1", 9999);

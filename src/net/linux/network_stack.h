@@ -17,8 +17,8 @@ struct Route {
     IpPrefix destination;
     Kind kind = Kind::Unicast;
     std::optional<IpAddress> gateway;
-    std::string device;                ///< may be empty where the gateway tells
-    std::optional<IpAddress> source;   ///< of packets that the node itself sends there
+    std::string device;               ///< may be empty where the gateway tells
+    std::optional<IpAddress> source;  ///< of packets that the node itself sends there
 
     auto operator<=>(const Route&) const = default;
 };

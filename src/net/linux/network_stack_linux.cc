@@ -24,9 +24,12 @@ IpAddress address_of(const nlattr* attribute) { return IpAddress::v4(ntohl(mnl_a
 
 std::uint8_t type_of(Route::Kind kind) {
     switch (kind) {
-        case Route::Kind::Unicast: return RTN_UNICAST;
-        case Route::Kind::Local: return RTN_LOCAL;
-        case Route::Kind::Unreachable: return RTN_UNREACHABLE;
+        case Route::Kind::Unicast:
+            return RTN_UNICAST;
+        case Route::Kind::Local:
+            return RTN_LOCAL;
+        case Route::Kind::Unreachable:
+            return RTN_UNREACHABLE;
     }
     return RTN_UNICAST;
 }
@@ -38,9 +41,15 @@ int read_route(const nlmsghdr* message, void* into) {
     IpAddress destination;
     for_each_attribute<rtmsg>(message, [&](const nlattr* attribute) {
         switch (mnl_attr_get_type(attribute)) {
-            case RTA_DST: destination = address_of(attribute); break;
-            case RTA_GATEWAY: route.gateway = address_of(attribute); break;
-            case RTA_PREFSRC: route.source = address_of(attribute); break;
+            case RTA_DST:
+                destination = address_of(attribute);
+                break;
+            case RTA_GATEWAY:
+                route.gateway = address_of(attribute);
+                break;
+            case RTA_PREFSRC:
+                route.source = address_of(attribute);
+                break;
             case RTA_OIF: {
                 char name[IF_NAMESIZE] = {};
                 if (if_indextoname(mnl_attr_get_u32(attribute), name)) route.device = name;

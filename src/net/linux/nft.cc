@@ -43,9 +43,7 @@ public:
         co_return {};
     }
     Task<std::string> list_json(std::string command) override { return call({"nft", "-j", std::move(command)}, ""); }
-    std::optional<std::uint32_t> generation() override {
-        return network_namespace_.empty() ? ask_generation() : std::nullopt;
-    }
+    std::optional<std::uint32_t> generation() override { return network_namespace_.empty() ? ask_generation() : std::nullopt; }
 
 private:
     Task<std::string> call(std::vector<std::string> arguments, std::string input) {

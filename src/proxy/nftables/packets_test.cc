@@ -166,8 +166,9 @@ class Packets : public ::testing::Test {
 protected:
     void SetUp() override {
         if (!node_.usable()) GTEST_SKIP() << "needs root";
-        node_.shell("ip link set lo up; sysctl -qw net.ipv4.ip_forward=1; ip link add cni0 type bridge;"
-                    "ip addr add 10.244.0.1/24 dev cni0; ip link set cni0 up");
+        node_.shell(
+            "ip link set lo up; sysctl -qw net.ipv4.ip_forward=1; ip link add cni0 type bridge;"
+            "ip addr add 10.244.0.1/24 dev cni0; ip link set cni0 up");
         attach(pod_a_, "a", "10.244.0.2/24", "10.244.0.1", true);
         attach(pod_b_, "b", "10.244.0.3/24", "10.244.0.1", true);
         attach(client_, "ext", "192.168.0.2/24", "192.168.0.1", false);
@@ -214,7 +215,8 @@ protected:
         first_ = false;
     }
     void set_endpoints(std::vector<std::string> addresses, std::vector<std::string> elsewhere = {}) {
-        SliceInfo slice{.key = "default/web-1", .service = "default/web", .ports = {{"t", Protocol::Tcp, 8080}, {"u", Protocol::Udp, 8080}}};
+        SliceInfo slice{
+            .key = "default/web-1", .service = "default/web", .ports = {{"t", Protocol::Tcp, 8080}, {"u", Protocol::Udp, 8080}}};
         for (const auto& address : addresses) slice.endpoints.push_back({.address = ip(address), .node_name = "here"});
         for (const auto& address : elsewhere) slice.endpoints.push_back({.address = ip(address), .node_name = "there"});
         table_.set_slice(slice);
@@ -227,7 +229,8 @@ protected:
     }
 
     Namespace node_, pod_a_, pod_b_, client_;
-    ServiceTable table_{{.name = "here", .node_port_addresses = {ip("192.168.0.1")}, .pod_prefixes = {IpPrefix::parse("10.244.0.0/24").value()}}};
+    ServiceTable table_{
+        {.name = "here", .node_port_addresses = {ip("192.168.0.1")}, .pod_prefixes = {IpPrefix::parse("10.244.0.0/24").value()}}};
     RuleSet rules_{{.pod_prefixes = {IpPrefix::parse("10.244.0.0/16").value()},
                     .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()},
                     .masquerade_neighbours = true}};
@@ -254,8 +257,8 @@ TEST_F(Packets, ReachAServiceFromEverywhere) {
 TEST_F(Packets, KeepTheSourceOfAPodWhereTheBridgeShowsReplies) {
     if (access("/proc/sys/net/bridge/bridge-nf-call-iptables", F_OK) != 0) GTEST_SKIP() << "no br_netfilter";
     bridge_netfilter(true);
-    rules_ = RuleSet({.pod_prefixes = {IpPrefix::parse("10.244.0.0/16").value()},
-                      .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}});
+    rules_ = RuleSet(
+        {.pod_prefixes = {IpPrefix::parse("10.244.0.0/16").value()}, .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}});
     table_.set_service(web());
     set_endpoints({"10.244.0.3"});
     sync();

@@ -19,9 +19,12 @@ std::string text(const Backend& backend) { return backend.address.to_string() + 
 
 const char* endpoints_map(Protocol protocol) {
     switch (protocol) {
-        case Protocol::Tcp: return "endpoints-tcp";
-        case Protocol::Udp: return "endpoints-udp";
-        case Protocol::Sctp: return "endpoints-sctp";
+        case Protocol::Tcp:
+            return "endpoints-tcp";
+        case Protocol::Udp:
+            return "endpoints-udp";
+        case Protocol::Sctp:
+            return "endpoints-sctp";
     }
     return "";
 }
@@ -34,9 +37,12 @@ std::string joined(const auto& items) {
 
 const char* chain_family(Frontend::Kind kind) {
     switch (kind) {
-        case Frontend::Kind::ClusterIp: return "cluster-ip";
-        case Frontend::Kind::External: return "external";
-        case Frontend::Kind::ExternalLocal: return "local";
+        case Frontend::Kind::ClusterIp:
+            return "cluster-ip";
+        case Frontend::Kind::External:
+            return "external";
+        case Frontend::Kind::ExternalLocal:
+            return "local";
     }
     return "";
 }
@@ -71,9 +77,12 @@ std::map<std::string, std::size_t> count_rules(const std::string& text) {
     std::string line;
     std::size_t* chain = nullptr;
     while (std::getline(lines, line)) {
-        if (line.starts_with("\tchain ")) chain = &counts[line.substr(7, line.find(" {") - 7)];
-        else if (line == "\t}") chain = nullptr;
-        else if (chain && !line.starts_with("\t\ttype ")) ++*chain;
+        if (line.starts_with("\tchain "))
+            chain = &counts[line.substr(7, line.find(" {") - 7)];
+        else if (line == "\t}")
+            chain = nullptr;
+        else if (chain && !line.starts_with("\t\ttype "))
+            ++*chain;
     }
     return counts;
 }
@@ -292,9 +301,7 @@ std::string RuleSet::base_rules() const {
     const auto set = [](const std::string& name, const std::string& type, const std::string& more = "") {
         return "\tset " + name + " {\n\t\ttype " + type + "\n" + (more.empty() ? "" : "\t\t" + more + "\n") + "\t}\n";
     };
-    const auto map = [](const std::string& name, const std::string& type) {
-        return "\tmap " + name + " {\n\t\t" + type + "\n\t}\n";
-    };
+    const auto map = [](const std::string& name, const std::string& type) { return "\tmap " + name + " {\n\t\t" + type + "\n\t}\n"; };
     const std::string frontend = "ipv4_addr . inet_proto . inet_service";
     const std::string& table = options_.table;
     std::string text = "table ip " + table + " {\n";
@@ -315,8 +322,11 @@ std::string RuleSet::base_rules() const {
         const std::string name = to_string(protocol);
         text += map("endpoints-" + name, "typeof ip daddr . " + name + " dport . numgen random mod 2 : ip daddr . " + name + " dport");
     }
-    text += map("affinity", "type ipv4_addr . " + frontend + " : ipv4_addr . inet_service\n\t\tflags dynamic,timeout\n\t\ttimeout 3h\n\t\tsize 262144");
-    text += "\tchain refuse {\n\t}\n\tchain services {\n\t}\n\tchain remember-client {\n\t}\n\tchain check-source {\n\t}\n\tchain no-taker {\n\t}\n";
+    text += map("affinity",
+                "type ipv4_addr . " + frontend + " : ipv4_addr . inet_service\n\t\tflags dynamic,timeout\n\t\ttimeout 3h\n\t\tsize 262144");
+    text +=
+        "\tchain refuse {\n\t}\n\tchain services {\n\t}\n\tchain remember-client {\n\t}\n\tchain check-source {\n\t}\n\tchain no-taker "
+        "{\n\t}\n";
     // Base chains keep their hooks when flushed; the rules follow below.
     const auto base_chain = [&](const char* name, const char* hook) {
         text += std::string("\tchain ") + name + " {\n\t\ttype " + hook + "; policy accept;\n\t}\n";
@@ -335,10 +345,12 @@ std::string RuleSet::base_rules() const {
                              "nat-prerouting", "nat-output", "nat-postrouting", "filter-input", "filter-forward", "filter-output"}) {
         text += "flush chain ip " + table + " " + name + "\n";
     }
-    for (const char* name : {"frontends", "inside-frontends", "unanswered", "remember", "endpoints-tcp", "endpoints-udp", "endpoints-sctp"}) {
+    for (const char* name :
+         {"frontends", "inside-frontends", "unanswered", "remember", "endpoints-tcp", "endpoints-udp", "endpoints-sctp"}) {
         text += "flush map ip " + table + " " + name + "\n";
     }
-    for (const char* name : {"pods", "service-addresses", "served-here", "neighbours", "cluster-ips", "hairpins", "restricted", "allowed-sources"}) {
+    for (const char* name :
+         {"pods", "service-addresses", "served-here", "neighbours", "cluster-ips", "hairpins", "restricted", "allowed-sources"}) {
         text += "flush set ip " + table + " " + name + "\n";
     }
 
@@ -376,7 +388,8 @@ std::string RuleSet::base_rules() const {
 		goto services
 	}
 	chain nat-postrouting {
-		meta mark & )" + mark + " == " + mark + " meta mark set meta mark xor " + mark + R"( masquerade fully-random
+		meta mark & )" +
+            mark + " == " + mark + " meta mark set meta mark xor " + mark + R"( masquerade fully-random
 		ip saddr . ip daddr @hairpins masquerade fully-random
 		ct status dnat ip saddr @neighbours ip daddr @neighbours masquerade fully-random
 	}

@@ -10,9 +10,9 @@ namespace porthole::proxy {
 
 struct RuleOptions {
     std::string table = "porthole-proxy";
-    std::vector<IpPrefix> pod_prefixes;       ///< of the whole cluster
+    std::vector<IpPrefix> pod_prefixes;  ///< of the whole cluster
     std::vector<IpPrefix> service_prefixes;
-    std::vector<IpAddress> served_here;       ///< service addresses that processes of the node itself answer (cluster DNS)
+    std::vector<IpAddress> served_here;  ///< service addresses that processes of the node itself answer (cluster DNS)
     /// The bridge hides replies between pods of this node from connection tracking (no br_netfilter): then a pod that reaches a
     /// neighbour through a service is masqueraded, so that the answer comes back through the node.
     bool masquerade_neighbours = false;
@@ -80,7 +80,7 @@ private:
     RuleOptions options_;
     std::map<FrontendKey, Programmed> programmed_;
     std::map<std::string, std::size_t> rule_counts_;  // by chain
-    std::map<IpAddress, int> cluster_ips_;  // with number of frontends
+    std::map<IpAddress, int> cluster_ips_;            // with number of frontends
     std::set<IpAddress> hairpins_;
     std::set<IpPrefix> neighbours_;
     std::vector<Loss> losses_;

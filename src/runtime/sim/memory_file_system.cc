@@ -205,14 +205,13 @@ Result<std::vector<std::string>> MemoryFileSystem::list(const std::string& path)
 }
 
 Result<void> MemoryFileSystem::change_mode(const std::string& path, std::uint32_t mode) {
-    TRY(Node* node, find(path, true));
+    TRY(Node * node, find(path, true));
     node->status.mode = mode;
     return {};
 }
 
-Result<void> MemoryFileSystem::change_owner(const std::string& path, std::optional<std::uint32_t> uid,
-                                            std::optional<std::uint32_t> gid) {
-    TRY(Node* node, find(path, false));
+Result<void> MemoryFileSystem::change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) {
+    TRY(Node * node, find(path, false));
     node->status.uid = uid.value_or(node->status.uid);
     node->status.gid = gid.value_or(node->status.gid);
     return {};

@@ -1,8 +1,8 @@
 #pragma once
 #include <map>
 
-#include "runtime/file_system.h"
 #include "runtime/event_loop.h"
+#include "runtime/file_system.h"
 
 namespace porthole::sim {
 
@@ -28,8 +28,7 @@ public:
     Result<FileStatus> link_status(const std::string& path) override;
     Result<std::vector<std::string>> list(const std::string& path) override;
     Result<void> change_mode(const std::string& path, std::uint32_t mode) override;
-    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid,
-                              std::optional<std::uint32_t> gid) override;
+    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) override;
     Result<FileSystemUsage> usage(const std::string& path) override;
 
 private:

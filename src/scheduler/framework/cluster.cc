@@ -75,8 +75,7 @@ void Cluster::drop_if_unused(NodeInfo& node) {
     topology_changed();
 }
 
-void Cluster::set_images(const NodeInfo& node, const std::vector<std::pair<std::string, std::int64_t>>& images,
-                         bool present) {
+void Cluster::set_images(const NodeInfo& node, const std::vector<std::pair<std::string, std::int64_t>>& images, bool present) {
     for (const auto& [name, size] : images) {
         if (present) {
             images_[name].size_on_slot[node.slot()] = size;

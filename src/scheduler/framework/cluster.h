@@ -16,8 +16,8 @@ namespace porthole::scheduler {
 /// A Deployment's thousands of pods are one class, so a selector is matched once for all of them and their spread over the
 /// nodes is one table.
 struct PodClass {
-    std::uint32_t id = 0;       ///< dense: the index of per-class tables
-    PodRef example;             ///< whose labels and affinity terms stand for all
+    std::uint32_t id = 0;                                    ///< dense: the index of per-class tables
+    PodRef example;                                          ///< whose labels and affinity terms stand for all
     std::unordered_map<std::uint32_t, std::uint32_t> nodes;  ///< node slot → pods there
 };
 
@@ -37,7 +37,7 @@ struct ImageInfo {
 
 /// A PersistentVolumeClaim as placement sees it.
 struct ClaimInfo {
-    std::string volume;               ///< that it is bound to; "" for none
+    std::string volume;  ///< that it is bound to; "" for none
     bool terminating = false;
     bool waits_for_consumer = false;  ///< its class binds it when a pod has been given a node
 };
@@ -121,7 +121,7 @@ private:
     std::vector<std::unique_ptr<NodeInfo>> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::unordered_map<std::string, std::uint32_t> slot_of_;
-    std::unordered_map<std::string, Placement> placements_;  // by uid
+    std::unordered_map<std::string, Placement> placements_;           // by uid
     std::unordered_map<std::string, std::vector<PodRef>> nominated_;  // by node
     std::unordered_map<std::string, std::string> nominations_;        // uid → node
     std::unordered_map<std::string, Labels> namespaces_;

@@ -15,8 +15,7 @@ void normalise_to_largest(std::span<std::int64_t> scores, bool reverse) {
 bool names_pod(const AffinityTerm& term, const PodInfo& pod, const Cluster& cluster) {
     if (!term.selector.matches(pod.labels)) return false;
     return term.namespaces.contains(pod.namespace_) || term.namespace_selector.matches_everything() ||
-           (!term.namespace_selector.matches_nothing() &&
-            term.namespace_selector.matches(cluster.namespace_labels(pod.namespace_)));
+           (!term.namespace_selector.matches_nothing() && term.namespace_selector.matches(cluster.namespace_labels(pod.namespace_)));
 }
 
 }  // namespace porthole::scheduler

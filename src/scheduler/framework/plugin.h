@@ -15,12 +15,12 @@ namespace porthole::scheduler {
 /// Something that happened in the cluster and may let a waiting pod run.
 struct ClusterEvent {
     enum class Kind : std::uint8_t {
-        NodeAdded,      ///< node
-        NodeChanged,    ///< node, old_node
-        PodPlaced,      ///< pod, now counted on its node
-        PodChanged,     ///< pod (labels or requests of a placed pod)
-        PodRemoved,     ///< pod, gone from its node
-        VolumesChanged, ///< a claim, volume or storage class
+        NodeAdded,       ///< node
+        NodeChanged,     ///< node, old_node
+        PodPlaced,       ///< pod, now counted on its node
+        PodChanged,      ///< pod (labels or requests of a placed pod)
+        PodRemoved,      ///< pod, gone from its node
+        VolumesChanged,  ///< a claim, volume or storage class
         NamespaceChanged,
     };
     Kind kind;

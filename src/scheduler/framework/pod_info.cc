@@ -64,8 +64,7 @@ bool PodInfo::accepts_node(const Labels& node_labels, const std::string& node) c
         if (found == node_labels.end() || found->second != value) return false;
     }
     if (!required_node_terms) return true;
-    return std::ranges::any_of(*required_node_terms,
-                               [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
+    return std::ranges::any_of(*required_node_terms, [&](const NodeSelectorTerm& term) { return term.matches(node_labels, node); });
 }
 
 }  // namespace porthole::scheduler

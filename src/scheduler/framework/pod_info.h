@@ -35,8 +35,8 @@ struct Taint {
 
 struct Toleration {
     std::string key, value;
-    bool exists = false;                 ///< operator Exists; an empty key then tolerates every taint
-    std::optional<TaintEffect> effect;   ///< nothing: all effects
+    bool exists = false;                ///< operator Exists; an empty key then tolerates every taint
+    std::optional<TaintEffect> effect;  ///< nothing: all effects
     bool tolerates(const Taint& taint) const;
 };
 
@@ -70,28 +70,28 @@ struct PodInfo {
     Labels labels;
     std::string node_name, nominated_node_name, scheduler_name;
     std::int32_t priority = 0;
-    bool never_preempts = false;   ///< preemptionPolicy Never
-    bool terminating = false;      ///< has a deletion timestamp
-    bool finished = false;         ///< phase Succeeded or Failed
+    bool never_preempts = false;  ///< preemptionPolicy Never
+    bool terminating = false;     ///< has a deletion timestamp
+    bool finished = false;        ///< phase Succeeded or Failed
     Timestamp created, started;
     std::vector<std::string> scheduling_gates;
 
     Resources requests;
     std::int64_t scored_milli_cpu = 0, scored_memory = 0;  ///< requests with a stand-in for containers that name none
     std::vector<HostPort> host_ports;
-    std::vector<std::string> images;                       ///< with tag; init containers first
-    std::size_t container_count = 0;                       ///< containers and init containers
+    std::vector<std::string> images;  ///< with tag; init containers first
+    std::size_t container_count = 0;  ///< containers and init containers
 
     Labels node_selector;
     std::optional<std::vector<NodeSelectorTerm>> required_node_terms;
     std::vector<PreferredNodeTerm> preferred_node_terms;
     std::vector<Toleration> tolerations;
-    std::vector<AffinityTerm> affinity, anti_affinity;     ///< required
-    std::vector<AffinityTerm> preferred_affinity;          ///< both signs
+    std::vector<AffinityTerm> affinity, anti_affinity;  ///< required
+    std::vector<AffinityTerm> preferred_affinity;       ///< both signs
     std::vector<SpreadConstraint> spread_constraints;
-    bool owned_by_set = false;                             ///< by a ReplicaSet, StatefulSet or ReplicationController
-    std::vector<std::string> claims;                       ///< PersistentVolumeClaims it mounts
-    std::string affinity_text;                             ///< equal texts: equal affinity terms; "" for none
+    bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
+    std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
+    std::string affinity_text;        ///< equal texts: equal affinity terms; "" for none
 
     std::string key() const { return namespace_ + "/" + name; }
     /// Whether the node selector and the required node affinity let it run there.

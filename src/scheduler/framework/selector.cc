@@ -31,12 +31,18 @@ bool Requirement::matches(const Labels& labels) const {
     const auto found = labels.find(key);
     const bool present = found != labels.end();
     switch (op) {
-        case Operator::In: return present && std::ranges::find(values, found->second) != values.end();
-        case Operator::NotIn: return !present || std::ranges::find(values, found->second) == values.end();
-        case Operator::Exists: return present;
-        case Operator::DoesNotExist: return !present;
-        case Operator::GreaterThan: return present && compares(found->second, values, true);
-        case Operator::LessThan: return present && compares(found->second, values, false);
+        case Operator::In:
+            return present && std::ranges::find(values, found->second) != values.end();
+        case Operator::NotIn:
+            return !present || std::ranges::find(values, found->second) == values.end();
+        case Operator::Exists:
+            return present;
+        case Operator::DoesNotExist:
+            return !present;
+        case Operator::GreaterThan:
+            return present && compares(found->second, values, true);
+        case Operator::LessThan:
+            return present && compares(found->second, values, false);
     }
     return false;
 }

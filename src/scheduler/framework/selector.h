@@ -50,10 +50,10 @@ struct NodeSelectorTerm {
 /// A label selector over pods, in some namespaces, seen from a topology: one term of pod (anti-)affinity.
 struct AffinityTerm {
     Selector selector;
-    std::set<std::string> namespaces;                    ///< by name
-    Selector namespace_selector = Selector::nothing();   ///< or by the namespace's labels
+    std::set<std::string> namespaces;                   ///< by name
+    Selector namespace_selector = Selector::nothing();  ///< or by the namespace's labels
     std::string topology_key;
-    std::int32_t weight = 0;                             ///< of a preferred term; negative for anti-affinity
+    std::int32_t weight = 0;  ///< of a preferred term; negative for anti-affinity
 };
 
 }  // namespace porthole::scheduler

@@ -21,8 +21,7 @@ public:
         const Resources& total = node.spec().allocatable;
         const Resources& used = node.requested();
         const std::int64_t before = balance(total, used.milli_cpu, used.memory);
-        const std::int64_t after =
-            balance(total, used.milli_cpu + pod_->requests.milli_cpu, used.memory + pod_->requests.memory);
+        const std::int64_t after = balance(total, used.milli_cpu + pod_->requests.milli_cpu, used.memory + pod_->requests.memory);
         return MaxScore / 2 + (MaxScore / 2 + after - before) / 2;
     }
 

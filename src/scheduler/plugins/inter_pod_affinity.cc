@@ -88,9 +88,8 @@ public:
     bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const>) override {
         preference_.clear();
         for (const AffinityTerm& term : pod.preferred_affinity) {
-            each_class(cluster, term, [&](const PodClass& pod_class) {
-                preference_.of(cluster, term.topology_key).add_class(pod_class, term.weight);
-            });
+            each_class(cluster, term,
+                       [&](const PodClass& pod_class) { preference_.of(cluster, term.topology_key).add_class(pod_class, term.weight); });
         }
         constexpr std::int64_t HardAffinityWeight = 1;
         for (const PodClass* pod_class : cluster.classes_with_affinity()) {
@@ -114,14 +113,20 @@ public:
 
     bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
         switch (event.kind) {
-            case ClusterEvent::Kind::NodeAdded: return true;
-            case ClusterEvent::Kind::NodeChanged: return event.old_node->labels != event.node->labels;
-            case ClusterEvent::Kind::PodPlaced: return names_any(waiting.affinity, *event.pod);
-            case ClusterEvent::Kind::PodChanged: return true;
+            case ClusterEvent::Kind::NodeAdded:
+                return true;
+            case ClusterEvent::Kind::NodeChanged:
+                return event.old_node->labels != event.node->labels;
+            case ClusterEvent::Kind::PodPlaced:
+                return names_any(waiting.affinity, *event.pod);
+            case ClusterEvent::Kind::PodChanged:
+                return true;
             case ClusterEvent::Kind::PodRemoved:
                 return names_any(waiting.anti_affinity, *event.pod) || names_any(event.pod->anti_affinity, waiting);
-            case ClusterEvent::Kind::NamespaceChanged: return true;
-            case ClusterEvent::Kind::VolumesChanged: return false;
+            case ClusterEvent::Kind::NamespaceChanged:
+                return true;
+            case ClusterEvent::Kind::VolumesChanged:
+                return false;
         }
         return true;
     }

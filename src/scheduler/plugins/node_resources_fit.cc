@@ -71,12 +71,10 @@ public:
 
 private:
     static bool could_hold(const NodeSpec& node, const Resources& request) {
-        return node.allowed_pods > 0 && request.milli_cpu <= node.allocatable.milli_cpu &&
-               request.memory <= node.allocatable.memory &&
+        return node.allowed_pods > 0 && request.milli_cpu <= node.allocatable.milli_cpu && request.memory <= node.allocatable.memory &&
                request.ephemeral_storage <= node.allocatable.ephemeral_storage &&
-               std::ranges::all_of(request.extended, [&](const auto& entry) {
-                   return entry.second <= node.allocatable.extended_amount(entry.first);
-               });
+               std::ranges::all_of(request.extended,
+                                   [&](const auto& entry) { return entry.second <= node.allocatable.extended_amount(entry.first); });
     }
     const PodInfo* pod_ = nullptr;
     std::vector<std::string> extended_reasons_;

@@ -26,11 +26,11 @@ bool counts_for(const SpreadConstraint& constraint, const PodInfo& pod, const Po
 struct RequiredSpread {
     const SpreadConstraint* constraint = nullptr;
     const Topology* topology = nullptr;
-    std::vector<std::int64_t> counts;    // by domain
+    std::vector<std::int64_t> counts;  // by domain
     std::vector<bool> eligible_domain;
     std::vector<bool> eligible_slot;
-    std::size_t domains = 0;             // eligible ones
-    std::int64_t self = 0;               // 1 if the pod counts for its own constraint
+    std::size_t domains = 0;  // eligible ones
+    std::int64_t self = 0;    // 1 if the pod counts for its own constraint
     std::int64_t smallest = 0;
 
     void find_smallest() {
@@ -46,9 +46,9 @@ struct RequiredSpread {
 struct PreferredSpread {
     const SpreadConstraint* constraint = nullptr;
     const Topology* topology = nullptr;
-    bool per_node = false;                     // hostname: counted on the node itself
-    std::vector<std::int64_t> counts;          // by domain
-    std::vector<std::uint32_t> class_stamp;    // by class id: stamp when the class counts
+    bool per_node = false;                   // hostname: counted on the node itself
+    std::vector<std::int64_t> counts;        // by domain
+    std::vector<std::uint32_t> class_stamp;  // by class id: stamp when the class counts
     std::uint32_t stamp = 0;
     double weight = 0;
 };
@@ -135,12 +135,16 @@ public:
 
     bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
         switch (event.kind) {
-            case ClusterEvent::Kind::NodeAdded: return true;
-            case ClusterEvent::Kind::NodeChanged: return event.old_node->labels != event.node->labels;
+            case ClusterEvent::Kind::NodeAdded:
+                return true;
+            case ClusterEvent::Kind::NodeChanged:
+                return event.old_node->labels != event.node->labels;
             case ClusterEvent::Kind::PodPlaced:
             case ClusterEvent::Kind::PodChanged:
-            case ClusterEvent::Kind::PodRemoved: return event.pod->namespace_ == waiting.namespace_;
-            default: return false;
+            case ClusterEvent::Kind::PodRemoved:
+                return event.pod->namespace_ == waiting.namespace_;
+            default:
+                return false;
         }
     }
 
@@ -167,7 +171,8 @@ private:
         spread.find_smallest();
     }
     bool has_required_keys(const NodeInfo& node) const {
-        return std::ranges::all_of(required_, [&](const RequiredSpread& spread) { return spread.topology->domain(node) != Topology::None; });
+        return std::ranges::all_of(required_,
+                                   [&](const RequiredSpread& spread) { return spread.topology->domain(node) != Topology::None; });
     }
     void adjust(const PodInfo& other, const NodeInfo& node, std::int64_t sign) {
         for (RequiredSpread& spread : required_) {
@@ -225,8 +230,8 @@ private:
     }
     static std::size_t domains_among(const PreferredSpread& spread, std::span<const NodeInfo* const> nodes) {
         if (spread.per_node) {
-            return static_cast<std::size_t>(std::ranges::count_if(
-                nodes, [&](const NodeInfo* node) { return spread.topology->domain(*node) != Topology::None; }));
+            return static_cast<std::size_t>(
+                std::ranges::count_if(nodes, [&](const NodeInfo* node) { return spread.topology->domain(*node) != Topology::None; }));
         }
         std::vector<bool> seen(spread.topology->values.size(), false);
         std::size_t domains = 0;
@@ -251,7 +256,7 @@ private:
     std::vector<PreferredSpread> preferred_;
     std::size_t preferred_count_ = 0;
     SpreadConstraint defaults_[2];
-    std::vector<bool> ignored_;   // by position among the scored nodes
+    std::vector<bool> ignored_;  // by position among the scored nodes
     std::size_t next_ = 0;
     std::uint32_t stamp_ = 0;
     bool own_constraints_ = false;

@@ -35,8 +35,7 @@ public:
     void normalise(std::span<std::int64_t> scores) override { normalise_to_largest(scores, true); }
 
     bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
-        return event.about_node() && tolerates_all(waiting, *event.node) &&
-               (!event.old_node || !tolerates_all(waiting, *event.old_node));
+        return event.about_node() && tolerates_all(waiting, *event.node) && (!event.old_node || !tolerates_all(waiting, *event.old_node));
     }
 
 private:

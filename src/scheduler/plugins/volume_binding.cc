@@ -25,8 +25,10 @@ public:
             }
             if (claim->volume.empty()) continue;
             const VolumeInfo* volume = cluster.find_volume(claim->volume);
-            if (!volume) volume_missing_ = true;
-            else if (volume->node_terms) volumes_.push_back(volume);
+            if (!volume)
+                volume_missing_ = true;
+            else if (volume->node_terms)
+                volumes_.push_back(volume);
         }
         return volumes_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
     }
@@ -37,9 +39,8 @@ public:
             return false;
         }
         const bool all = std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) {
-            return std::ranges::any_of(*volume->node_terms, [&](const NodeSelectorTerm& term) {
-                return term.matches(node.spec().labels, node.name());
-            });
+            return std::ranges::any_of(*volume->node_terms,
+                                       [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); });
         });
         if (!all) rejection.because("node(s) didn't match PersistentVolume's node affinity", false);
         return all;

@@ -75,8 +75,7 @@ private:
         std::set<std::string> names;
         for (const FlatField& flat : flatten(type)) {
             const Field& field = *flat.field;
-            if (!names.insert(field.name).second)
-                complaints_.add(field.place, "name " + field.name + " is used twice in " + type.name);
+            if (!names.insert(field.name).second) complaints_.add(field.place, "name " + field.name + " is used twice in " + type.name);
             list_keys(field);
         }
     }

@@ -23,12 +23,29 @@ std::vector<std::string> complaints_about(const std::string& text) {
 }
 
 TEST(Names, FollowWireNames) {
-    struct { const char* wire; const char* member; } const rows[] = {
-        {"podIP", "pod_ip"}, {"podIPs", "pod_ips"}, {"clusterIPs", "cluster_ips"}, {"hostPID", "host_pid"}, {"httpGet", "http_get"},
-        {"containerID", "container_id"}, {"hostIPCMode", "host_ipc_mode"}, {"template", "template_"}, {"operator", "operator_"},
-        {"openAPIV3Schema", "open_api_v3_schema"}, {"fieldsV1", "fields_v1"}, {"$ref", "ref"}, {"x-kubernetes-int-or-string", "x_kubernetes_int_or_string"},
-        {"serverAddressByClientCIDRs", "server_address_by_client_cidrs"}, {"CDI_devices", "cdi_devices"}, {"setHostnameAsFQDN", "set_hostname_as_fqdn"},
-        {"uidMappings", "uid_mappings"}, {"nonResourceURLs", "non_resource_urls"}, {"targetWWNs", "target_wwns"},
+    struct {
+        const char* wire;
+        const char* member;
+    } const rows[] = {
+        {"podIP", "pod_ip"},
+        {"podIPs", "pod_ips"},
+        {"clusterIPs", "cluster_ips"},
+        {"hostPID", "host_pid"},
+        {"httpGet", "http_get"},
+        {"containerID", "container_id"},
+        {"hostIPCMode", "host_ipc_mode"},
+        {"template", "template_"},
+        {"operator", "operator_"},
+        {"openAPIV3Schema", "open_api_v3_schema"},
+        {"fieldsV1", "fields_v1"},
+        {"$ref", "ref"},
+        {"x-kubernetes-int-or-string", "x_kubernetes_int_or_string"},
+        {"serverAddressByClientCIDRs", "server_address_by_client_cidrs"},
+        {"CDI_devices", "cdi_devices"},
+        {"setHostnameAsFQDN", "set_hostname_as_fqdn"},
+        {"uidMappings", "uid_mappings"},
+        {"nonResourceURLs", "non_resource_urls"},
+        {"targetWWNs", "target_wwns"},
     };
     for (const auto& row : rows) EXPECT_EQ(member_name(row.wire), row.member);
     EXPECT_EQ(enumerator_name("SANDBOX_READY"), "SandboxReady");
@@ -42,15 +59,18 @@ TEST(Checker, RefusesWhatCannotBeRight) {
     EXPECT_THAT(complaints_about("type A\n  1 b other/v1.B\n"), ElementsAre("api/test.v1:3: no such type: other/v1.B (in A)"));
     EXPECT_THAT(complaints_about("type A\n  1 b string\n  1 c string\n"), ElementsAre("api/test.v1:4: number 1 is used twice in A"));
     EXPECT_THAT(complaints_about("type A\n  1 b string\n  2 b string\n"), ElementsAre("api/test.v1:4: name b is used twice in A"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string\ntype B\n  1 inline A\n  2 b string\n"), ElementsAre("api/test.v1:6: name b is used twice in B"));
+    EXPECT_THAT(complaints_about("type A\n  1 b string\ntype B\n  1 inline A\n  2 b string\n"),
+                ElementsAre("api/test.v1:6: name b is used twice in B"));
     EXPECT_THAT(complaints_about("type A\n  1 b string enum=E\n"), ElementsAre("api/test.v1:3: no such enum: E"));
     EXPECT_THAT(complaints_about("type A\n  1 b A\n"), ElementsAre("api/test.v1:3: A contains itself by value"));
     EXPECT_THAT(complaints_about("type A\n  1 b string requird\n"), ElementsAre("api/test.v1:3: unknown attribute requird"));
     EXPECT_THAT(complaints_about("type A\n  x b string\n"), ElementsAre("api/test.v1:3: expected a field number, found x"));
     EXPECT_THAT(complaints_about("type A\ntype A\n"), ElementsAre("api/test.v1:3: A is declared twice"));
-    EXPECT_THAT(complaints_about("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"), ElementsAre("api/test.v1:3: list key nam is no field of B"));
+    EXPECT_THAT(complaints_about("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"),
+                ElementsAre("api/test.v1:3: list key nam is no field of B"));
     EXPECT_THAT(complaints_about("  1 a string\n"), ElementsAre("api/test.v1:2: this line belongs to no kind or type"));
-    EXPECT_THAT(complaints_about("service S\n  rpc M A B\n"), ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));
+    EXPECT_THAT(complaints_about("service S\n  rpc M A B\n"),
+                ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));
 }
 
 TEST(Writer, MakesAStructAndItsTable) {

@@ -7,13 +7,13 @@ namespace porthole::schemac {
 
 /// What a field is in C++ and in the tables.
 struct CppField {
-    std::string member_type;   ///< "std::optional<std::int32_t>"
-    std::string initializer;   ///< " = 0" or ""
-    std::string form;          ///< "Int32": the enumerator of schema::Form
-    std::string access;        ///< "optional_access", "list_access", "map_access", or "" for a plain member
-    bool element = false;      ///< a map of string lists: Form::Nested
+    std::string member_type;  ///< "std::optional<std::int32_t>"
+    std::string initializer;  ///< " = 0" or ""
+    std::string form;         ///< "Int32": the enumerator of schema::Form
+    std::string access;       ///< "optional_access", "list_access", "map_access", or "" for a plain member
+    bool element = false;     ///< a map of string lists: Form::Nested
     bool wrapped_list = false;
-    bool list_shape = false;   ///< written as one value, but a list: a field of a `list` type
+    bool list_shape = false;  ///< written as one value, but a list: a field of a `list` type
 };
 CppField cpp_field(const Field& field);
 

@@ -32,7 +32,7 @@ struct Field {
     std::string description;
     std::uint32_t number = 0;
     std::string name;
-    std::string type;              ///< "int32", "PodSpec", "meta/v1.ObjectMeta"
+    std::string type;  ///< "int32", "PodSpec", "meta/v1.ObjectMeta"
     Shape shape = Shape::Single;
     bool pointer = false;
     bool inlined = false;
@@ -41,7 +41,7 @@ struct Field {
     // Found by the checker.
     const TypeDef* target = nullptr;
     const Enum* enumeration = nullptr;
-    bool boxed = false;            ///< the type contains itself here
+    bool boxed = false;  ///< the type contains itself here
 
     bool has(const std::string& attribute) const { return attributes.contains(attribute); }
 };
@@ -93,7 +93,7 @@ struct Package {
     std::string file;
     std::string directory;  ///< "core/v1"
     std::string group, version, openapi;
-    std::string proto3;     ///< the protobuf package of a gRPC interface, "" for Kubernetes' own
+    std::string proto3;  ///< the protobuf package of a gRPC interface, "" for Kubernetes' own
     std::vector<Enum> enums;
     std::vector<std::unique_ptr<TypeDef>> types;
     std::vector<Service> services;

@@ -14,12 +14,12 @@ char to_lower(char c) { return static_cast<char>(std::tolower(static_cast<unsign
 
 bool is_keyword(const std::string& name) {
     static constexpr std::array words = {
-        "template", "operator", "namespace", "default", "continue", "class", "new", "delete", "private", "public",
-        "protected", "register", "export", "not", "and", "or", "int", "double", "float", "bool", "char", "long",
-        "short", "void", "auto", "union", "enum", "signed", "unsigned", "switch", "case", "for", "volatile", "this",
-        "requires", "static", "const", "struct", "if", "else", "do", "while", "return", "friend", "virtual",
-        "typename", "using", "break", "goto", "mutable", "explicit", "inline", "extern", "throw", "try", "catch",
-        "concept", "true", "false",
+        "template",  "operator", "namespace", "default", "continue", "class",    "new",     "delete", "private",  "public",
+        "protected", "register", "export",    "not",     "and",      "or",       "int",     "double", "float",    "bool",
+        "char",      "long",     "short",     "void",    "auto",     "union",    "enum",    "signed", "unsigned", "switch",
+        "case",      "for",      "volatile",  "this",    "requires", "static",   "const",   "struct", "if",       "else",
+        "do",        "while",    "return",    "friend",  "virtual",  "typename", "using",   "break",  "goto",     "mutable",
+        "explicit",  "inline",   "extern",    "throw",   "try",      "catch",    "concept", "true",   "false",
     };
     return std::find(words.begin(), words.end(), name) != words.end();
 }

@@ -48,12 +48,13 @@ std::pair<std::string, std::string> split_attribute(const std::string& word) {
 }
 
 constexpr std::array FieldAttributes = {
-    "required", "always", "omitempty", "omitzero", "default", "enum", "list", "atomic", "patch", "retain-keys", "immutable", "min", "max",
-    "min-length", "max-length", "min-items", "max-items", "pattern", "format", "deprecated", "gate", "secret", "may-be-empty", "type-name",
+    "required",  "always",      "omitempty", "omitzero",   "default", "enum",       "list",         "atomic",
+    "patch",     "retain-keys", "immutable", "min",        "max",     "min-length", "max-length",   "min-items",
+    "max-items", "pattern",     "format",    "deprecated", "gate",    "secret",     "may-be-empty", "type-name",
 };
 constexpr std::array TypeAttributes = {
-    "resource", "singular", "short", "categories", "namespaced", "cluster", "stage", "stored-as", "hash", "not-stored", "since", "deprecated",
-    "removed", "replaced-by", "list-of", "group", "atomic", "union", "alternatives",
+    "resource", "singular",   "short",   "categories",  "namespaced", "cluster", "stage",  "stored-as", "hash",         "not-stored",
+    "since",    "deprecated", "removed", "replaced-by", "list-of",    "group",   "atomic", "union",     "alternatives",
 };
 
 class Parser {
@@ -103,10 +104,14 @@ private:
         package_.version = words[1].substr(words[1].find('/') + 1);
         for (std::size_t i = 2; i < words.size(); ++i) {
             const auto [name, value] = split_attribute(words[i]);
-            if (name == "group") package_.group = value;
-            else if (name == "openapi") package_.openapi = value;
-            else if (name == "proto3") package_.proto3 = value;
-            else complain("unknown attribute " + name);
+            if (name == "group")
+                package_.group = value;
+            else if (name == "openapi")
+                package_.openapi = value;
+            else if (name == "proto3")
+                package_.proto3 = value;
+            else
+                complain("unknown attribute " + name);
         }
     }
 
@@ -189,9 +194,12 @@ private:
         if (words[0] != "rpc" || words.size() < 4) return complain("expected: rpc NAME REQUEST RESPONSE");
         Method added{words[1], words[2], words[3], false, false};
         for (std::size_t i = 4; i < words.size(); ++i) {
-            if (words[i] == "stream") added.server_stream = true;
-            else if (words[i] == "client-stream") added.client_stream = true;
-            else complain("unknown word " + words[i]);
+            if (words[i] == "stream")
+                added.server_stream = true;
+            else if (words[i] == "client-stream")
+                added.client_stream = true;
+            else
+                complain("unknown word " + words[i]);
         }
         service_->methods.push_back(std::move(added));
     }
@@ -202,9 +210,12 @@ private:
         Column added{words[1], words[2], "", text.substr(equals + 3), false};
         for (std::size_t i = 3; words[i] != "="; ++i) {
             const auto [name, value] = split_attribute(words[i]);
-            if (name == "wide") added.wide = true;
-            else if (name == "format") added.format = value;
-            else complain("unknown attribute " + name);
+            if (name == "wide")
+                added.wide = true;
+            else if (name == "format")
+                added.format = value;
+            else
+                complain("unknown attribute " + name);
         }
         type_->columns.push_back(std::move(added));
     }
@@ -258,7 +269,7 @@ private:
 }  // namespace
 
 bool is_scalar(const std::string& type) {
-    static constexpr std::array scalars = {"bool",   "int32",       "int64", "uint32",    "uint64",   "double",       "string",   "bytes",
+    static constexpr std::array scalars = {"bool",     "int32",       "int64", "uint32",    "uint64",   "double",       "string",   "bytes",
                                            "Quantity", "IntOrString", "Time",  "MicroTime", "Duration", "RawExtension", "FieldsV1", "JSON"};
     return std::find(scalars.begin(), scalars.end(), type) != scalars.end();
 }

@@ -16,11 +16,12 @@ public:
 
     std::string write() {
         out_ += fmt::format("// Made by schemac from {}; change that.\n#pragma once\n", package_.file);
-        for (const char* header : {"chrono", "cstdint", "map", "optional", "string", "vector"}) out_ += fmt::format("#include <{}>\n", header);
+        for (const char* header : {"chrono", "cstdint", "map", "optional", "string", "vector"})
+            out_ += fmt::format("#include <{}>\n", header);
         out_ += "\n";
         for (const std::string& dependency : dependencies()) out_ += fmt::format("#include \"api/{}.h\"\n", dependency);
-        for (const char* header : {"base/int_or_string.h", "base/quantity.h", "base/time.h", "schema/box.h", "schema/method.h", "schema/type.h",
-                                   "schema/value.h"})
+        for (const char* header : {"base/int_or_string.h", "base/quantity.h", "base/time.h", "schema/box.h", "schema/method.h",
+                                   "schema/type.h", "schema/value.h"})
             out_ += fmt::format("#include \"{}\"\n", header);
         out_ += fmt::format("\nnamespace {} {{\n\n", package_namespace(package_));
         for (const Enum& enumeration : package_.enums) package_.proto3.empty() ? string_constants(enumeration) : enumerators(enumeration);
@@ -90,8 +91,8 @@ private:
         out_ += fmt::format("struct {} {{\n", service.name);
         for (const Method& method : service.methods) {
             out_ += fmt::format("    static constexpr ::porthole::schema::{}<{}, {}> {}{{\"/{}.{}/{}\"}};\n",
-                                method.server_stream ? "StreamMethod" : "Method", method.request, method.response, method.name, package_.proto3,
-                                service.name, method.name);
+                                method.server_stream ? "StreamMethod" : "Method", method.request, method.response, method.name,
+                                package_.proto3, service.name, method.name);
         }
         out_ += "};\n\n";
     }

@@ -36,7 +36,8 @@ public:
     std::string write() {
         out_ += fmt::format("// Made by schemac from {}; change that.\n#include \"api/{}.h\"\n\n", package_.file, package_file(package_));
         out_ += "#include \"schema/access.h\"\n#include \"schema/compare.h\"\n\n";
-        out_ += "#pragma clang diagnostic ignored \"-Winvalid-offsetof\"\n#pragma clang diagnostic ignored \"-Wdeprecated-declarations\"\n\n";
+        out_ +=
+            "#pragma clang diagnostic ignored \"-Winvalid-offsetof\"\n#pragma clang diagnostic ignored \"-Wdeprecated-declarations\"\n\n";
         foreign_tables();
         out_ += fmt::format("namespace {} {{\nusing namespace ::porthole::schema;\nnamespace tables {{\n", package_namespace(package_));
         for (const auto& type : package_.types)
@@ -68,8 +69,8 @@ private:
         std::set<std::string> lines;
         for (const TypeDef* type : foreign) {
             if (type->string_list) continue;
-            lines.insert(fmt::format("namespace {}::tables {{ extern const ::porthole::schema::Type {}; }}\n", package_namespace(*type->package),
-                                     type->name));
+            lines.insert(fmt::format("namespace {}::tables {{ extern const ::porthole::schema::Type {}; }}\n",
+                                     package_namespace(*type->package), type->name));
         }
         for (const std::string& line : lines) out_ += line;
         out_ += "\n";
@@ -175,8 +176,10 @@ private:
         const std::string stem = fmt::format("{}_{}", type.name, member);
         std::string element = "nullptr";
         if (cpp.element) {
-            out_ += fmt::format("constinit const Field {}_element{{.flags = Field::WrappedList, .shape = Shape::List, .form = Form::String, "
-                                ".access = &list_access<std::vector<std::string>>}};\n", stem);
+            out_ += fmt::format(
+                "constinit const Field {}_element{{.flags = Field::WrappedList, .shape = Shape::List, .form = Form::String, "
+                ".access = &list_access<std::vector<std::string>>}};\n",
+                stem);
             element = fmt::format("&{}_element", stem);
         }
         const std::string shape = field.shape == Shape::Map ? "Map" : field.shape == Shape::List || cpp.list_shape ? "List" : "Single";
@@ -185,7 +188,8 @@ private:
         const bool is_struct = cpp.form == "Struct";
         field_rows_.push_back(fmt::format(
             "    {{{}, {}, {}, Shape::{}, Form::{}, ListType::{}, offsetof({}, {}), {}, {}, {}, {}}},\n", literal(field.name), field.number,
-            flags(flat, cpp, package_), shape, cpp.form, list_type, type.name, member, is_struct ? "&" + table_of(*field.target) : "nullptr", element,
+            flags(flat, cpp, package_), shape, cpp.form, list_type, type.name, member,
+            is_struct ? "&" + table_of(*field.target) : "nullptr", element,
             cpp.access.empty() ? "nullptr" : fmt::format("&{}<decltype({}::{})>", cpp.access, type.name, member), notes(field, stem)));
     }
 
@@ -217,12 +221,15 @@ private:
         if (type.has("alternatives")) flags += " | Type::Alternatives";
         if (!package_.proto3.empty()) flags += " | Type::Proto3";
         const bool empty = type.fields.empty();
-        out_ += fmt::format("constinit const Type {0}{{{1}, &package, {2}, {3}, {4}, {5}, {6}, &create_struct<{7}>, &destroy_struct<{7}>}};\n", type.name, literal(type.name),
-                            literal(type.description), flags, empty ? "{}" : type.name + "_fields", empty ? "{}" : type.name + "_by_name",
-                            inlines ? type.name + "_inlined" : "{}", qualified(type));
+        out_ +=
+            fmt::format("constinit const Type {0}{{{1}, &package, {2}, {3}, {4}, {5}, {6}, &create_struct<{7}>, &destroy_struct<{7}>}};\n",
+                        type.name, literal(type.name), literal(type.description), flags, empty ? "{}" : type.name + "_fields",
+                        empty ? "{}" : type.name + "_by_name", inlines ? type.name + "_inlined" : "{}", qualified(type));
     }
 
-    static std::vector<std::string> standard_verbs() { return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}; }
+    static std::vector<std::string> standard_verbs() {
+        return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+    }
 
     std::string subresources(const TypeDef& type) {
         if (type.subresources.empty()) return "{}";
@@ -253,7 +260,10 @@ private:
 
     std::string lifecycle(const TypeDef& type) {
         const std::string stage = type.attribute("stage");
-        return fmt::format("{{Stage::{}, {}, {}, {}, {}}}", stage == "beta" ? "Beta" : stage == "alpha" ? "Alpha" : "Stable",
+        return fmt::format("{{Stage::{}, {}, {}, {}, {}}}",
+                           stage == "beta"    ? "Beta"
+                           : stage == "alpha" ? "Alpha"
+                                              : "Stable",
                            literal(type.attribute("since")), literal(type.attribute("deprecated")), literal(type.attribute("removed")),
                            literal(type.attribute("replaced-by")));
     }
@@ -264,7 +274,8 @@ private:
         std::string flags = "0";
         if (type.has("namespaced")) flags += " | Kind::Namespaced";
         if (resource) flags += " | Kind::Resource";
-        const bool has_items = std::any_of(type.fields.begin(), type.fields.end(), [](const Field& f) { return f.name == "items" && f.shape == Shape::List; });
+        const bool has_items =
+            std::any_of(type.fields.begin(), type.fields.end(), [](const Field& f) { return f.name == "items" && f.shape == Shape::List; });
         if (has_items) flags += " | Kind::List";
         if (std::any_of(type.subresources.begin(), type.subresources.end(), [](const Subresource& s) { return s.name == "status"; }))
             flags += " | Kind::HasStatus";
@@ -286,10 +297,12 @@ private:
         const std::string categories = string_array(type.name + "_categories", words(type.attribute("categories")));
         const std::string verbs = resource ? string_array(type.name + "_verbs", type.verbs.value_or(standard_verbs())) : "{}";
         const std::string subs = subresources(type), cells = columns(type);
-        kinds_.push_back(fmt::format("constinit const Kind {0}_kind{{{1}, {2}, \"{0}\", {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}, &{0}}};\n",
-                                     type.name, literal(group), literal(package_.version), literal(list_kind), literal(type.attribute("resource")),
-                                     literal(singular), shorts, categories, verbs, subs, cells, literal(storage_group), literal(storage_version),
-                                     literal(type.attribute("hash")), lifecycle(type), flags));
+        kinds_.push_back(
+            fmt::format("constinit const Kind {0}_kind{{{1}, {2}, \"{0}\", {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, "
+                        "{14}, {15}, &{0}}};\n",
+                        type.name, literal(group), literal(package_.version), literal(list_kind), literal(type.attribute("resource")),
+                        literal(singular), shorts, categories, verbs, subs, cells, literal(storage_group), literal(storage_version),
+                        literal(type.attribute("hash")), lifecycle(type), flags));
     }
 
     void functions(const TypeDef& type) {
@@ -319,13 +332,15 @@ std::string write_registry(const std::vector<std::unique_ptr<Package>>& packages
     for (const auto& package : packages) {
         for (const auto& type : package->types) {
             if (!type->is_kind) continue;
-            declarations += fmt::format("namespace {}::tables {{ extern const ::porthole::schema::Kind {}_kind; }}\n", package_namespace(*package), type->name);
+            declarations += fmt::format("namespace {}::tables {{ extern const ::porthole::schema::Kind {}_kind; }}\n",
+                                        package_namespace(*package), type->name);
             rows += fmt::format("    &{}::tables::{}_kind,\n", "::" + package_namespace(*package), type->name);
         }
     }
     return "// Made by schemac; change the files of api/.\n#include \"api/registry.h\"\n\n" + declarations +
            "\nnamespace porthole::api {\nnamespace {\nconstinit const schema::Kind* const all_kinds[] = {\n" + rows +
-           "};\n}  // namespace\n\nstd::span<const schema::Kind* const> kinds() { return all_kinds; }\n\nconst schema::Registry& registry() {\n"
+           "};\n}  // namespace\n\nstd::span<const schema::Kind* const> kinds() { return all_kinds; }\n\nconst schema::Registry& "
+           "registry() {\n"
            "    static const schema::Registry built_in(all_kinds);\n    return built_in;\n}\n\n}  // namespace porthole::api\n";
 }
 

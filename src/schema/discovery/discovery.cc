@@ -12,9 +12,8 @@ Value strings(std::span<const std::string_view> texts) {
 }
 
 bool is_served(const Registry& registry, std::string_view group, std::string_view version) {
-    return std::ranges::any_of(registry.kinds(), [&](const Kind* kind) {
-        return kind->is(Kind::Resource) && kind->group == group && kind->version == version;
-    });
+    return std::ranges::any_of(
+        registry.kinds(), [&](const Kind* kind) { return kind->is(Kind::Resource) && kind->group == group && kind->version == version; });
 }
 
 std::vector<std::string> served_versions(const Registry& registry, std::string_view group) {
@@ -89,9 +88,8 @@ Value aggregated_group(const Registry& registry, std::string_view group, const s
         Array resources;
         for (const Kind* kind : registry.resources(group, version)) resources.push_back(aggregated_resource(*kind));
         const bool is_stale = stale.contains(join_api_version(group, version));
-        list.push_back(Value::object({{"version", version},
-                                      {"resources", std::move(resources)},
-                                      {"freshness", is_stale ? "Stale" : "Current"}}));
+        list.push_back(
+            Value::object({{"version", version}, {"resources", std::move(resources)}, {"freshness", is_stale ? "Stale" : "Current"}}));
     }
     Value metadata = Value::object();
     if (!group.empty()) metadata["name"] = group;
@@ -102,9 +100,8 @@ Value aggregated_group(const Registry& registry, std::string_view group, const s
 
 Value discover_versions(std::string_view server_address) {
     Value address = Value::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}});
-    return Value::object({{"kind", "APIVersions"},
-                          {"versions", Value::array({"v1"})},
-                          {"serverAddressByClientCIDRs", Value::array({std::move(address)})}});
+    return Value::object(
+        {{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}, {"serverAddressByClientCIDRs", Value::array({std::move(address)})}});
 }
 
 Value discover_groups(const Registry& registry) {
@@ -141,8 +138,7 @@ std::optional<Value> discover_resources(const Registry& registry, std::string_vi
     return document;
 }
 
-Value discover_all(const Registry& registry, AggregatedRoot root, AggregatedVersion version,
-                   const std::set<std::string>& stale) {
+Value discover_all(const Registry& registry, AggregatedRoot root, AggregatedVersion version, const std::set<std::string>& stale) {
     Array items;
     for (const std::string& group : registry.groups()) {
         const std::vector<std::string> versions = served_versions(registry, group);

@@ -36,10 +36,9 @@ TEST(Discovery, ResourcesSayWhatKubectlAsksFor) {
     EXPECT_EQ(core->find("apiVersion"), nullptr);
     const Value* pods = find_by(core->find("resources"), "name", "pods");
     ASSERT_TRUE(pods);
-    EXPECT_EQ(to_json(*pods),
-              R"({"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["create","delete",)"
-              R"("deletecollection","get","list","patch","update","watch"],"shortNames":["po"],"categories":["all"],)"
-              R"("storageVersionHash":"xPOwRZ+Yhw8="})");
+    EXPECT_EQ(to_json(*pods), R"({"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["create","delete",)"
+                              R"("deletecollection","get","list","patch","update","watch"],"shortNames":["po"],"categories":["all"],)"
+                              R"("storageVersionHash":"xPOwRZ+Yhw8="})");
     const Value* eviction = find_by(core->find("resources"), "name", "pods/eviction");
     EXPECT_EQ(to_json(*eviction), R"({"name":"pods/eviction","singularName":"","namespaced":true,"group":"policy",)"
                                   R"("version":"v1","kind":"Eviction","verbs":["create"]})");

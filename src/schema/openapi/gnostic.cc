@@ -147,8 +147,10 @@ void write_operation(Writer& item, protozero::pbf_tag_type tag, const Value& obj
     for (const Value& one : at(object, "parameters").as_array()) {
         Writer parameters_item(operation, 8);
         Writer parameter(parameters_item, 1);
-        if (one.string_at({"in"}) == "body") write_body_parameter(parameter, one);
-        else write_other_parameter(parameter, one);
+        if (one.string_at({"in"}) == "body")
+            write_body_parameter(parameter, one);
+        else
+            write_other_parameter(parameter, one);
     }
     write_responses(operation, at(object, "responses"));
     write_texts(operation, 10, object, "schemes");

@@ -55,10 +55,10 @@ void write_definitions(SchemaObjects& schemas, MemberWriter& members) {
 }
 
 Value bearer_token() {
-    return Value::object({{"BearerToken", Value::object({{"description", "Bearer Token authentication"},
-                                                         {"type", "apiKey"},
-                                                         {"name", "authorization"},
-                                                         {"in", "header"}})}});
+    return Value::object(
+        {{"BearerToken",
+          Value::object(
+              {{"description", "Bearer Token authentication"}, {"type", "apiKey"}, {"name", "authorization"}, {"in", "header"}})}});
 }
 
 std::string build_v2_json(const Registry& registry, const std::string& version) {

@@ -26,8 +26,10 @@ void collect_references(const Value& value, std::set<std::string>& references) {
         for (const Value& item : value.as_array()) collect_references(item, references);
     } else if (value.is_object()) {
         for (const Member& member : value.as_object()) {
-            if (member.key == "$ref" && member.value.is_string()) references.insert(member.value.as_string());
-            else collect_references(member.value, references);
+            if (member.key == "$ref" && member.value.is_string())
+                references.insert(member.value.as_string());
+            else
+                collect_references(member.value, references);
         }
     }
 }
@@ -133,7 +135,8 @@ TEST_F(OpenApiTest, ProtobufSaysTheSame) {
     EXPECT_EQ(field(document, 1), "2.0");
     EXPECT_EQ(field(field(document, 2), 2), "v1.36.0");
     const std::string deployment = entry(field(document, 9), 1, "io.k8s.api.apps.v1.Deployment");
-    EXPECT_EQ(field(entry(deployment, 31, "x-kubernetes-group-version-kind"), 2), "[{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}]\n");
+    EXPECT_EQ(field(entry(deployment, 31, "x-kubernetes-group-version-kind"), 2),
+              "[{\"group\":\"apps\",\"kind\":\"Deployment\",\"version\":\"v1\"}]\n");
     EXPECT_EQ(field(field(deployment, 22), 1), "object");
     EXPECT_EQ(field(entry(field(deployment, 25), 1, "spec"), 1), "#/definitions/io.k8s.api.apps.v1.DeploymentSpec");
     const std::string item = entry(field(document, 8), 2, "/apis/apps/v1/namespaces/{namespace}/deployments/{name}");

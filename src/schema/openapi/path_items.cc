@@ -33,17 +33,28 @@ constexpr QueryParameter query_parameters[] = {
     {"watch", "boolean", "Follows changes instead of listing."},
 };
 
-constexpr std::string_view list_query[] = {"allowWatchBookmarks", "continue", "fieldSelector", "labelSelector", "limit", "pretty",
-                                           "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch"};
+constexpr std::string_view list_query[] = {
+    "allowWatchBookmarks",  "continue",          "fieldSelector",  "labelSelector", "limit", "pretty", "resourceVersion",
+    "resourceVersionMatch", "sendInitialEvents", "timeoutSeconds", "watch"};
 constexpr std::string_view get_query[] = {"pretty"};
 constexpr std::string_view write_query[] = {"dryRun", "fieldManager", "fieldValidation", "pretty"};
 constexpr std::string_view patch_query[] = {"dryRun", "fieldManager", "fieldValidation", "force", "pretty"};
-constexpr std::string_view delete_query[] = {"dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential",
-                                             "orphanDependents", "pretty", "propagationPolicy"};
-constexpr std::string_view delete_collection_query[] = {
-    "continue", "dryRun", "fieldSelector", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential",
-    "labelSelector", "limit", "orphanDependents", "pretty", "propagationPolicy", "resourceVersion", "resourceVersionMatch",
-    "sendInitialEvents", "timeoutSeconds"};
+constexpr std::string_view delete_query[] = {
+    "dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "orphanDependents", "pretty", "propagationPolicy"};
+constexpr std::string_view delete_collection_query[] = {"continue",
+                                                        "dryRun",
+                                                        "fieldSelector",
+                                                        "gracePeriodSeconds",
+                                                        "ignoreStoreReadErrorWithClusterBreakingPotential",
+                                                        "labelSelector",
+                                                        "limit",
+                                                        "orphanDependents",
+                                                        "pretty",
+                                                        "propagationPolicy",
+                                                        "resourceVersion",
+                                                        "resourceVersionMatch",
+                                                        "sendInitialEvents",
+                                                        "timeoutSeconds"};
 
 constexpr std::string_view patch_types[] = {"application/json-patch+json", "application/merge-patch+json",
                                             "application/strategic-merge-patch+json", "application/apply-patch+yaml"};
@@ -103,17 +114,15 @@ Value string_array(std::span<const std::string_view> texts) {
     return array;
 }
 
-std::string root_of(const Kind& kind) {
-    return kind.group.empty() ? "/api/" + std::string(kind.version) : "/apis/" + kind.api_version();
-}
+std::string root_of(const Kind& kind) { return kind.group.empty() ? "/api/" + std::string(kind.version) : "/apis/" + kind.api_version(); }
 
 }  // namespace
 
 struct PathItems::Operation {
-    const Kind& kind;                          ///< the resource
+    const Kind& kind;  ///< the resource
     const Verb& verb;
     const Subresource* subresource = nullptr;
-    bool named = false;                        ///< the path ends in the object's name
+    bool named = false;  ///< the path ends in the object's name
     bool in_namespace = false;
     bool all_namespaces = false;
 
@@ -164,8 +173,8 @@ Value PathItems::operation(const Operation& operation) {
     const Kind& kind = operation.kind;
     const Subresource* sub = operation.subresource;
     const bool connects = sub && is_connection(*sub);
-    Value result = Value::object({{"tags", Value::array({short_group(kind.group) + "_" + std::string(kind.version)})},
-                                  {"operationId", operation.id()}});
+    Value result = Value::object(
+        {{"tags", Value::array({short_group(kind.group) + "_" + std::string(kind.version)})}, {"operationId", operation.id()}});
     Array parameters = path_parameters(operation).as_array();
     if (!connects) {
         for (const std::string_view name : operation.verb.query) parameters.push_back(parameter(name, "query"));

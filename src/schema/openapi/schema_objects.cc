@@ -146,11 +146,11 @@ Value SchemaObjects::list_schema(const Kind& kind) {
     const Kind* some_list = registry_.find_kind("v1", "PodList");
     const Field* metadata = some_list && some_list->type ? some_list->type->find_field("metadata") : nullptr;
     properties["metadata"] = metadata && metadata->type ? reference(*metadata->type) : typed("object");
-    return Value::object({{"type", "object"},
-                          {"required", Value::array({"items"})},
-                          {"properties", std::move(properties)},
-                          {"x-kubernetes-group-version-kind",
-                           Value::array({group_version_kind(kind.group, kind.version, kind.list_kind)})}});
+    return Value::object(
+        {{"type", "object"},
+         {"required", Value::array({"items"})},
+         {"properties", std::move(properties)},
+         {"x-kubernetes-group-version-kind", Value::array({group_version_kind(kind.group, kind.version, kind.list_kind)})}});
 }
 
 /// A member with what the field says about it as a member.
@@ -187,18 +187,27 @@ Value SchemaObjects::value_schema(const Field& field, bool run_time) {
 
 Value SchemaObjects::single_schema(const Field& field, bool run_time) {
     const bool v3 = dialect_ == Dialect::V3;
-    const auto either = [](std::string_view first, std::string_view second) {
-        return Value::array({typed(first), typed(second)});
-    };
+    const auto either = [](std::string_view first, std::string_view second) { return Value::array({typed(first), typed(second)}); };
     switch (field.form) {
-        case Form::Bool: return typed("boolean");
-        case Form::Int32: return typed("integer", "int32");
-        case Form::Int64: case Form::Uint32: case Form::Uint64: case Form::Enum: return typed("integer", "int64");
-        case Form::Double: return typed("number", "double");
-        case Form::String: return typed("string");
-        case Form::Bytes: return typed("string", "byte");
-        case Form::Struct: return reference(*field.type);
-        case Form::Nested: return member_schema(*field.element, run_time);
+        case Form::Bool:
+            return typed("boolean");
+        case Form::Int32:
+            return typed("integer", "int32");
+        case Form::Int64:
+        case Form::Uint32:
+        case Form::Uint64:
+        case Form::Enum:
+            return typed("integer", "int64");
+        case Form::Double:
+            return typed("number", "double");
+        case Form::String:
+            return typed("string");
+        case Form::Bytes:
+            return typed("string", "byte");
+        case Form::Struct:
+            return reference(*field.type);
+        case Form::Nested:
+            return member_schema(*field.element, run_time);
         case Form::Quantity:
             return named_scalar("io.k8s.apimachinery.pkg.api.resource.Quantity",
                                 v3 ? Value::object({{"oneOf", either("string", "number")}}) : typed("string"));
@@ -207,10 +216,14 @@ Value SchemaObjects::single_schema(const Field& field, bool run_time) {
             return named_scalar("io.k8s.apimachinery.pkg.util.intstr.IntOrString",
                                 v3 ? Value::object({{"format", "int-or-string"}, {"oneOf", either("integer", "string")}})
                                    : typed("string", "int-or-string"));
-        case Form::Time: return run_time ? typed("string", "date-time") : named_scalar(META "Time", typed("string", "date-time"));
-        case Form::MicroTime: return named_scalar(META "MicroTime", typed("string", "date-time"));
-        case Form::Duration: return named_scalar(META "Duration", typed("string"));
-        case Form::FieldsV1: return named_scalar(META "FieldsV1", typed("object"));
+        case Form::Time:
+            return run_time ? typed("string", "date-time") : named_scalar(META "Time", typed("string", "date-time"));
+        case Form::MicroTime:
+            return named_scalar(META "MicroTime", typed("string", "date-time"));
+        case Form::Duration:
+            return named_scalar(META "Duration", typed("string"));
+        case Form::FieldsV1:
+            return named_scalar(META "FieldsV1", typed("object"));
         case Form::Raw:
             if (run_time) return typed("object");
             return named_scalar("io.k8s.apimachinery.pkg.runtime.RawExtension", typed("object"));

@@ -24,8 +24,8 @@ FieldSet unowned_fields(const Kind& kind, std::string_view subresource) {
     FieldSet fields;
     fields.below("f:apiVersion").insert();
     fields.below("f:kind").insert();
-    for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName",
-                             "f:generation", "f:managedFields", "f:resourceVersion"}) {
+    for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
+                             "f:managedFields", "f:resourceVersion"}) {
         fields.below("f:metadata").below(name).insert();
     }
     if (subresource.empty() && kind.is(Kind::HasStatus)) fields.below("f:status").insert();
@@ -102,9 +102,8 @@ Error conflict_error(const std::vector<Conflict>& conflicts) {
         });
     }
     const std::vector<Cause>& causes = error.details.causes;
-    error.message = causes.size() == 1
-                        ? "Apply failed with 1 conflict: " + causes[0].message + ": " + causes[0].field
-                        : "Apply failed with " + std::to_string(causes.size()) + " conflicts: " + lines;
+    error.message = causes.size() == 1 ? "Apply failed with 1 conflict: " + causes[0].message + ": " + causes[0].field
+                                       : "Apply failed with " + std::to_string(causes.size()) + " conflicts: " + lines;
     return error;
 }
 
@@ -165,7 +164,8 @@ void adopt_unrecorded(const Kind& kind, const Value& live, const FieldManager& m
     FieldSet fields = change.added;
     fields.add(change.modified);
     leave_unowned(fields, kind, "");
-    if (!fields.empty()) managed.entries()[{"before-first-apply", "Update", manager.api_version, ""}] = {manager.api_version, manager.now, fields};
+    if (!fields.empty())
+        managed.entries()[{"before-first-apply", "Update", manager.api_version, ""}] = {manager.api_version, manager.now, fields};
 }
 
 }  // namespace
@@ -200,15 +200,17 @@ Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value
     const bool changed = !managed.same_but_for_time(before) || !(result == bare);
     if (changed && managed.entries().contains(self)) managed.entries()[self].time = manager.now;
     managed.cap_updates(MaxUpdateEntries);
-    if (changed) set_record(result, managed);
-    else if (!live.is_null()) result = live;
+    if (changed)
+        set_record(result, managed);
+    else if (!live.is_null())
+        result = live;
     return result;
 }
 
 void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager) {
     const Value& given = record_of(updated);
-    const bool reset = given.is_array() && given.as_array().size() == 1 && given.as_array()[0].is_object() &&
-                       given.as_array()[0].as_object().empty();
+    const bool reset =
+        given.is_array() && given.as_array().size() == 1 && given.as_array()[0].is_object() && given.as_array()[0].as_object().empty();
     ManagedFields managed;
     if (!reset) {
         // A record in the request counts, so that it can be edited; one that is missing or broken leaves the stored one alone.

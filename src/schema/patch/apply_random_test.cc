@@ -22,7 +22,8 @@ Value owned_part(const Kind& kind, Value object) {
     object.erase("kind");
     if (kind.is(Kind::HasStatus)) object.erase("status");
     if (Value* metadata = object.find("metadata")) {
-        for (const char* name : {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields", "resourceVersion"}) {
+        for (const char* name :
+             {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields", "resourceVersion"}) {
             metadata->erase(name);
         }
         if (metadata->as_object().empty()) object.erase("metadata");

@@ -21,7 +21,9 @@ struct ApplyTest : testing::Test {
     Value live_;  // null until created
     Timestamp now_ = *Timestamp::parse("2024-05-01T12:00:00Z");
 
-    FieldManager manager(std::string name, std::string subresource = "") { return {std::move(name), "apps/v1", std::move(subresource), now_}; }
+    FieldManager manager(std::string name, std::string subresource = "") {
+        return {std::move(name), "apps/v1", std::move(subresource), now_};
+    }
 
     /// "" or the error.
     std::string apply(std::string name, std::string_view applied, bool force = false) {
@@ -42,7 +44,8 @@ struct ApplyTest : testing::Test {
         const Value* list = live_.at_path({"metadata", "managedFields"});
         if (!list) return "(none)";
         for (const Value& entry : list->as_array()) {
-            if (entry.string_at({"manager"}) == name) return std::string(entry.string_at({"operation"})) + " " + to_json(*entry.find("fieldsV1"));
+            if (entry.string_at({"manager"}) == name)
+                return std::string(entry.string_at({"operation"})) + " " + to_json(*entry.find("fieldsV1"));
         }
         return "(no entry)";
     }
@@ -51,18 +54,21 @@ struct ApplyTest : testing::Test {
 
 TEST_F(ApplyTest, CreatesAndRecordsWhatWasApplied) {
     EXPECT_EQ(apply("me", R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","labels":{"a":"1"}},"spec":{"replicas":2,
-        "selector":{"matchLabels":{"a":"1"}},"template":{"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80}]}]}}}})"), "");
-    EXPECT_EQ(record("me"),
-              R"(Apply {"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:replicas":{},"f:selector":{},"f:template":{"f:spec":{"f:containers":)"
-              R"({"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},)"
-              R"("f:containerPort":{}}}}}}}}})");
+        "selector":{"matchLabels":{"a":"1"}},"template":{"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80}]}]}}}})"),
+              "");
+    EXPECT_EQ(
+        record("me"),
+        R"(Apply {"f:metadata":{"f:labels":{"f:a":{}}},"f:spec":{"f:replicas":{},"f:selector":{},"f:template":{"f:spec":{"f:containers":)"
+        R"({"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},)"
+        R"("f:containerPort":{}}}}}}}}})");
 }
 
 TEST_F(ApplyTest, OtherManagersFieldsConflict) {
     ASSERT_EQ(apply("one", R"({"spec":{"replicas":2,"paused":true}})"), "");
     EXPECT_EQ(apply("two", R"({"spec":{"replicas":2}})"), "");  // the same value is shared
-    EXPECT_EQ(apply("three", R"({"spec":{"replicas":3}})"),
-              "Conflict: Apply failed with 2 conflicts: conflicts with \"one\":\n- .spec.replicas\nconflicts with \"two\":\n- .spec.replicas");
+    EXPECT_EQ(
+        apply("three", R"({"spec":{"replicas":3}})"),
+        "Conflict: Apply failed with 2 conflicts: conflicts with \"one\":\n- .spec.replicas\nconflicts with \"two\":\n- .spec.replicas");
     EXPECT_EQ(spec(), R"({"replicas":2,"paused":true})");
     EXPECT_EQ(apply("three", R"({"spec":{"replicas":3}})", true), "");
     EXPECT_EQ(record("one"), R"(Apply {"f:spec":{"f:paused":{}}})");
@@ -71,20 +77,26 @@ TEST_F(ApplyTest, OtherManagersFieldsConflict) {
 }
 
 TEST_F(ApplyTest, AConflictWithAnUpdateSaysItsVersion) {
-    update("kubectl-client-side-apply", R"({"metadata":{"name":"d"},"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"1"}]}}}})");
-    const Result<Value> result = server_side_apply(kind_, live_, parse(R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"2"}]}}}})"),
-                                                   manager("kubectl"), false);
+    update("kubectl-client-side-apply",
+           R"({"metadata":{"name":"d"},"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"1"}]}}}})");
+    const Result<Value> result = server_side_apply(
+        kind_, live_, parse(R"({"spec":{"template":{"spec":{"containers":[{"name":"c","image":"2"}]}}}})"), manager("kubectl"), false);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().reason, Reason::Conflict);
-    EXPECT_EQ(result.error().message, "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using apps/v1: "
-                                      ".spec.template.spec.containers[name=\"c\"].image");
+    EXPECT_EQ(result.error().message,
+              "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using apps/v1: "
+              ".spec.template.spec.containers[name=\"c\"].image");
     ASSERT_EQ(result.error().details.causes.size(), 1u);
     EXPECT_EQ(result.error().details.causes[0].type, "FieldManagerConflict");
     EXPECT_EQ(result.error().details.causes[0].field, ".spec.template.spec.containers[name=\"c\"].image");
 }
 
 TEST_F(ApplyTest, WhatIsLeftOutIsRemovedUnlessAnotherOwnsIt) {
-    ASSERT_EQ(apply("one", R"({"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"},{"name":"d","image":"i"}]}}}})"), "");
+    ASSERT_EQ(
+        apply(
+            "one",
+            R"({"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c","image":"i"},{"name":"d","image":"i"}]}}}})"),
+        "");
     ASSERT_EQ(apply("two", R"({"metadata":{"labels":{"b":"2"}}})"), "");
     ASSERT_EQ(apply("one", R"({"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"d","image":"i"}]}}}})"), "");
     EXPECT_EQ(to_json(*live_.at_path({"metadata", "labels"})), R"({"b":"2"})");
@@ -111,7 +123,8 @@ TEST_F(ApplyTest, ApplyingTheSameAgainChangesNothing) {
 }
 
 TEST_F(ApplyTest, ListsKeepTheAppliersOrderAndOthersItems) {
-    live_ = parse(R"({"metadata":{"name":"d"},"spec":{"template":{"spec":{"containers":[{"name":"x"},{"name":"a","image":"1"},{"name":"b"}]}}}})");
+    live_ = parse(
+        R"({"metadata":{"name":"d"},"spec":{"template":{"spec":{"containers":[{"name":"x"},{"name":"a","image":"1"},{"name":"b"}]}}}})");
     ASSERT_EQ(apply("one", R"({"spec":{"template":{"spec":{"containers":[{"name":"b"},{"name":"a"},{"name":"c"}]}}}})", true), "");
     EXPECT_EQ(spec(), R"({"template":{"spec":{"containers":[{"name":"x"},{"name":"b"},{"name":"a","image":"1"},{"name":"c"}]}}})");
 }
@@ -123,13 +136,17 @@ TEST_F(ApplyTest, AnObjectWithoutARecordBelongsToBeforeFirstApply) {
 }
 
 TEST_F(ApplyTest, KubectlTakesOverItsOwnClientSideApply) {
-    update("kubectl-client-side-apply", R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2}}"}},"spec":{"replicas":2}})");
+    update(
+        "kubectl-client-side-apply",
+        R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2}}"}},"spec":{"replicas":2}})");
     EXPECT_TRUE(apply("other", R"({"spec":{"replicas":3}})").starts_with("Conflict"));
     EXPECT_EQ(apply("kubectl", R"({"spec":{"replicas":3}})"), "");
 }
 
 TEST_F(ApplyTest, KubectlDoesNotTakeOverWhatOthersHaveChangedSince) {
-    update("kubectl-client-side-apply", R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2,\"paused\":true}}"}},"spec":{"replicas":2,"paused":true}})");
+    update(
+        "kubectl-client-side-apply",
+        R"({"metadata":{"name":"d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":2,\"paused\":true}}"}},"spec":{"replicas":2,"paused":true}})");
     Value changed = live_;
     changed["spec"]["replicas"] = 5;
     update("kubectl-set", to_json(changed));
@@ -146,12 +163,15 @@ TEST_F(ApplyTest, InvalidConfigurationsAreRefused) {
 }
 
 TEST_F(ApplyTest, AnUpdateOwnsWhatItChanges) {
-    update("kubectl-create", R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","creationTimestamp":"2024-05-01T12:00:00Z","labels":{"a":"1"}},
+    update(
+        "kubectl-create",
+        R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","creationTimestamp":"2024-05-01T12:00:00Z","labels":{"a":"1"}},
         "spec":{"replicas":1,"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":"25%"}},
         "template":{"spec":{"containers":[{"name":"c","image":"i","resources":{}}]}}},"status":{"replicas":3}})");
-    EXPECT_EQ(record("kubectl-create"),
-              R"(Update {"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:replicas":{},"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{}},"f:type":{}},)"
-              R"("f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:resources":{}}}}}}})");
+    EXPECT_EQ(
+        record("kubectl-create"),
+        R"(Update {"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:replicas":{},"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{}},"f:type":{}},)"
+        R"("f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},"f:name":{},"f:resources":{}}}}}}})");
     now_ = *Timestamp::parse("2024-05-01T13:00:00Z");
     Value changed = live_;
     changed["spec"]["replicas"] = 5;
@@ -167,8 +187,9 @@ TEST_F(ApplyTest, StatusIsRecordedApart) {
     Value changed = live_;
     changed["status"] = parse(R"({"replicas":1,"conditions":[{"type":"Available","status":"True"}]})");
     update("controller", to_json(changed), "status");
-    EXPECT_EQ(record("controller"),
-              R"(Update {"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}},"f:replicas":{}}})");
+    EXPECT_EQ(
+        record("controller"),
+        R"(Update {"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}},"f:replicas":{}}})");
     EXPECT_EQ(live_.find("metadata")->find("managedFields")->as_array()[0].string_at({"subresource"}), "status");
 }
 

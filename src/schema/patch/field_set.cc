@@ -43,8 +43,10 @@ void FieldSet::keep_common(const FieldSet& other) {
     member_ = member_ && other.member_;
     for (auto& [step, child] : children_) {
         const FieldSet* theirs = other.find(step);
-        if (theirs) child.keep_common(*theirs);
-        else child = FieldSet();
+        if (theirs)
+            child.keep_common(*theirs);
+        else
+            child = FieldSet();
     }
     std::erase_if(children_, [](const auto& entry) { return entry.second.empty(); });
 }
@@ -105,9 +107,12 @@ std::string format_field_path(const std::vector<std::string>& steps) {
     std::string path;
     for (const std::string& step : steps) {
         const std::string rest = step.substr(2);
-        if (step[0] == 'f') path += "." + rest;
-        else if (step[0] == 'v') path += "[=" + rest + "]";
-        else if (step[0] == 'i') path += "[" + rest + "]";
+        if (step[0] == 'f')
+            path += "." + rest;
+        else if (step[0] == 'v')
+            path += "[=" + rest + "]";
+        else if (step[0] == 'i')
+            path += "[" + rest + "]";
         else {
             std::string keys;
             const auto parsed = parse_json(rest);

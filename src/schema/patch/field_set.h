@@ -28,10 +28,10 @@ public:
     /// Forgets branches that hold nothing.
     void trim();
 
-    void add(const FieldSet& other);                ///< union
-    void remove(const FieldSet& other);             ///< difference, place by place
-    void remove_recursively(const FieldSet& other); ///< and everything below the other's places
-    void keep_common(const FieldSet& other);        ///< intersection
+    void add(const FieldSet& other);                 ///< union
+    void remove(const FieldSet& other);              ///< difference, place by place
+    void remove_recursively(const FieldSet& other);  ///< and everything below the other's places
+    void keep_common(const FieldSet& other);         ///< intersection
 
     /// Every place as its steps, in order.
     void visit(const std::function<void(const std::vector<std::string>& steps)>& visitor) const;

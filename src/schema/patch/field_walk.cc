@@ -60,9 +60,7 @@ Result<std::string> step_of(const Node& list, const Value& item) {
 
 std::string member_step(std::string_view name) { return "f:" + std::string(name); }
 
-bool is_named_member(const Node& node, std::string_view name) {
-    return node.is_struct() && node.type->find_field(name) != nullptr;
-}
+bool is_named_member(const Node& node, std::string_view name) { return node.is_struct() && node.type->find_field(name) != nullptr; }
 
 // fields_of
 
@@ -81,7 +79,8 @@ Result<void> collect(const Node& node, const Value& value, FieldSet& set, const 
                 if (holds_nothing(&member.value) || !is_named_member(node, member.key)) below.insert();
             }
             return {};
-        case Granularity::Items: break;
+        case Granularity::Items:
+            break;
     }
     if (!value.is_array()) return {};
     for (std::size_t i = 0; i < value.as_array().size(); ++i) {
@@ -107,7 +106,7 @@ struct ItemPair {
 std::vector<ItemPair> pair_items(const Node& node, const Value* before, const Value* after) {
     std::vector<ItemPair> pairs;
     std::map<std::string, std::size_t> places;
-    const auto add = [&](const Value* list, const Value* ItemPair::*side) {
+    const auto add = [&](const Value* list, const Value* ItemPair::* side) {
         if (!list || !list->is_array()) return;
         for (const Value& item : list->as_array()) {
             Result<std::string> step = step_of(node, item);
@@ -132,9 +131,12 @@ void compare(const Node& node, const Value* before, const Value* after, const Se
     const Granularity granularity = granularity_of(node, before, after);
     // Both empty: one field, so that null and {} are told apart.
     if (granularity == Granularity::Leaf || (holds_nothing(before) && holds_nothing(after))) {
-        if (!before) sets.added.insert();
-        else if (!after) sets.removed.insert();
-        else if (!(*before == *after)) sets.modified.insert();
+        if (!before)
+            sets.added.insert();
+        else if (!after)
+            sets.removed.insert();
+        else if (!(*before == *after))
+            sets.modified.insert();
         return;
     }
     if (granularity == Granularity::Items) {
@@ -199,8 +201,10 @@ Value merge(const Node& node, const Value& live, const Value& applied) {
     Value merged = live;
     for (const Member& member : applied.as_object()) {
         Value* existing = merged.find(member.key);
-        if (existing) *existing = merge(node.member(member.key), Value(*existing), member.value);
-        else merged[member.key] = member.value;
+        if (existing)
+            *existing = merge(node.member(member.key), Value(*existing), member.value);
+        else
+            merged[member.key] = member.value;
     }
     return merged;
 }

@@ -14,8 +14,10 @@ Result<Pointer> parse_pointer(std::string_view text) {
         const std::size_t end = std::min(text.find('/', i + 1), text.size());
         std::string step;
         for (std::size_t j = i + 1; j < end; ++j) {
-            if (text[j] == '~' && j + 1 < end && (text[j + 1] == '0' || text[j + 1] == '1')) step += text[++j] == '0' ? '~' : '/';
-            else step += text[j];
+            if (text[j] == '~' && j + 1 < end && (text[j + 1] == '0' || text[j + 1] == '1'))
+                step += text[++j] == '0' ? '~' : '/';
+            else
+                step += text[j];
         }
         pointer.push_back(std::move(step));
         i = end;
@@ -80,9 +82,7 @@ private:
         return (this->*apply)(value ? *value : null_value());
     }
 
-    Value* parent() {
-        return find_at(document_, Pointer(pointer_.begin(), pointer_.end() - 1));
-    }
+    Value* parent() { return find_at(document_, Pointer(pointer_.begin(), pointer_.end() - 1)); }
 
     Result<void> add(const Value& value) {
         if (pointer_.empty()) {

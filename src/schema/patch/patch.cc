@@ -13,8 +13,10 @@ void merge(Value& target, const Value& patch) {
     }
     if (!target.is_object()) target = Value::object();
     for (const Member& member : patch.as_object()) {
-        if (member.value.is_null()) target.erase(member.key);
-        else merge(target[member.key], member.value);
+        if (member.value.is_null())
+            target.erase(member.key);
+        else
+            merge(target[member.key], member.value);
     }
 }
 
@@ -41,8 +43,10 @@ std::optional<PatchType> parse_patch_type(std::string_view media_type) {
 
 Result<Value> apply_patch(PatchType type, const Kind& kind, const Value& current, const Value& patch) {
     switch (type) {
-        case PatchType::Json: return apply_json_patch(current, patch);
-        case PatchType::Merge: return apply_merge_patch(current, patch);
+        case PatchType::Json:
+            return apply_json_patch(current, patch);
+        case PatchType::Merge:
+            return apply_merge_patch(current, patch);
         case PatchType::Strategic:
             if (!kind.type || !kind.type->create) {
                 return Error(Reason::UnsupportedMediaType,
@@ -51,7 +55,8 @@ Result<Value> apply_patch(PatchType type, const Kind& kind, const Value& current
             }
             if (!patch.is_object()) return wrong_shape("a strategic merge patch");
             return apply_strategic_patch(*kind.type, current, patch);
-        case PatchType::Apply: break;
+        case PatchType::Apply:
+            break;
     }
     CHECK(!"server-side apply has a function of its own");
     return Error();

@@ -95,9 +95,7 @@ Result<void> retain_keys(Value& target, const Object& patch) {
 // Lists
 
 /// What tells the items of a merged list apart: the merge key's value, or the item itself.
-const Value& identity_of(const Value& item, std::string_view merge_key) {
-    return merge_key.empty() ? item : at(item, merge_key);
-}
+const Value& identity_of(const Value& item, std::string_view merge_key) { return merge_key.empty() ? item : at(item, merge_key); }
 
 std::ptrdiff_t position_of(const Array& list, const Value& identity, std::string_view merge_key) {
     for (std::size_t i = 0; i < list.size(); ++i) {

@@ -30,14 +30,14 @@ struct CellFunction {
 extern const std::span<const CellFunction> general_cells, pod_cells, workload_cells, network_cells, storage_cells, cluster_cells;
 
 // What several areas need.
-std::string age_of(const Value& timestamp, Timestamp now);       ///< "<unknown>" where there is none
+std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" where there is none
 std::string join_texts(const std::vector<std::string>& texts, std::string_view separator = ",");
-std::string text_of(const Value& scalar);                        ///< strings bare, numbers and bools as JSON; "" for null
+std::string text_of(const Value& scalar);  ///< strings bare, numbers and bools as JSON; "" for null
 /// The first `shown` of them, then "MORE" with the number of the others put in for "#".
 std::string join_some(const std::vector<std::string>& texts, std::size_t shown, std::string_view more);
-const Array& items_of(const Value& list);                        ///< the list, or an empty one
-std::string format_label_map(const Value& labels);               ///< "a=b,c=d", "<none>"
-std::string format_label_selector(const Value& selector);        ///< "a=b,c in (d,e),!f", "<none>"
+const Array& items_of(const Value& list);                  ///< the list, or an empty one
+std::string format_label_map(const Value& labels);         ///< "a=b,c=d", "<none>"
+std::string format_label_selector(const Value& selector);  ///< "a=b,c in (d,e),!f", "<none>"
 /// The condition of `status.conditions` of this type, or null.
 const Value& find_condition(const Value& object, std::string_view type);
 inline bool is_true(const Value& condition) { return condition.string_at({"status"}) == "True"; }

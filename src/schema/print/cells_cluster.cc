@@ -50,8 +50,13 @@ const Value& first_of(const Value& object, std::initializer_list<std::initialize
 }
 
 Value event_last_seen(const Cell& cell) {
-    return age_of(first_of(cell.object, {{"series", "lastObservedTime"}, {"lastTimestamp"}, {"deprecatedLastTimestamp"},
-                                         {"firstTimestamp"}, {"deprecatedFirstTimestamp"}, {"eventTime"}}), cell.now);
+    return age_of(first_of(cell.object, {{"series", "lastObservedTime"},
+                                         {"lastTimestamp"},
+                                         {"deprecatedLastTimestamp"},
+                                         {"firstTimestamp"},
+                                         {"deprecatedFirstTimestamp"},
+                                         {"eventTime"}}),
+                  cell.now);
 }
 
 Value event_first_seen(const Cell& cell) {
@@ -78,8 +83,8 @@ Value event_source(const Cell& cell) {
         }
         return std::string();
     };
-    const std::string component = text({{"source", "component"}, {"deprecatedSource", "component"}, {"reportingComponent"},
-                                        {"reportingController"}});
+    const std::string component =
+        text({{"source", "component"}, {"deprecatedSource", "component"}, {"reportingComponent"}, {"reportingController"}});
     const std::string host = text({{"source", "host"}, {"deprecatedSource", "host"}, {"reportingInstance"}});
     return host.empty() ? component : component + ", " + host;
 }

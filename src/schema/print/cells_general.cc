@@ -134,9 +134,15 @@ Value label_map(const Cell& cell) { return format_label_map(cell.argument()); }
 Value label_selector(const Cell& cell) { return format_label_selector(cell.argument()); }
 
 constexpr CellFunction functions[] = {
-    {"age", age},     {"seconds", seconds},       {"count", count},         {"join", join},
-    {"trim", trim},   {"bool", boolean},          {"true_false", true_false},
-    {"label_map", label_map}, {"label_selector", label_selector},
+    {"age", age},
+    {"seconds", seconds},
+    {"count", count},
+    {"join", join},
+    {"trim", trim},
+    {"bool", boolean},
+    {"true_false", true_false},
+    {"label_map", label_map},
+    {"label_selector", label_selector},
 };
 
 }  // namespace

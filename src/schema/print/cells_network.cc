@@ -47,9 +47,7 @@ Value ingress_hosts(const Cell& cell) {
 
 Value ingress_address(const Cell& cell) { return join_texts(load_balancer_addresses(cell.object)); }
 
-Value ingress_ports(const Cell& cell) {
-    return items_of(at(at(cell.object, "spec"), "tls")).empty() ? "80" : "80, 443";
-}
+Value ingress_ports(const Cell& cell) { return items_of(at(at(cell.object, "spec"), "tls")).empty() ? "80" : "80, 443"; }
 
 Value ingress_class_parameters(const Cell& cell) {
     const Value* parameters = cell.object.at_path({"spec", "parameters"});
@@ -59,9 +57,7 @@ Value ingress_class_parameters(const Cell& cell) {
     return text.append("/").append(parameters->string_at({"name"}));
 }
 
-std::string bracketed(std::string_view ip) {
-    return ip.find(':') == ip.npos ? std::string(ip) : "[" + std::string(ip) + "]";
-}
+std::string bracketed(std::string_view ip) { return ip.find(':') == ip.npos ? std::string(ip) : "[" + std::string(ip) + "]"; }
 
 Value endpoints_endpoints(const Cell& cell) {
     std::vector<std::string> texts;

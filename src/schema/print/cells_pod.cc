@@ -84,9 +84,12 @@ private:
                 continue;
             }
             const std::string waiting(status.string_at({"state", "waiting", "reason"}));
-            if (terminated) summary_.status = "Init:" + ending(*terminated);
-            else if (!waiting.empty() && waiting != "PodInitializing") summary_.status = "Init:" + waiting;
-            else summary_.status = "Init:" + std::to_string(i) + "/" + std::to_string(items_of(at(spec_, "initContainers")).size());
+            if (terminated)
+                summary_.status = "Init:" + ending(*terminated);
+            else if (!waiting.empty() && waiting != "PodInitializing")
+                summary_.status = "Init:" + waiting;
+            else
+                summary_.status = "Init:" + std::to_string(i) + "/" + std::to_string(items_of(at(spec_, "initContainers")).size());
             return true;
         }
         return false;
@@ -117,8 +120,10 @@ private:
     void show_deletion() {
         if (!pod_.at_path({"metadata", "deletionTimestamp"})) return;
         const std::string_view phase = status_.string_at({"phase"});
-        if (status_.string_at({"reason"}) == "NodeLost") summary_.status = "Unknown";
-        else if (phase != "Succeeded" && phase != "Failed") summary_.status = "Terminating";
+        if (status_.string_at({"reason"}) == "NodeLost")
+            summary_.status = "Unknown";
+        else if (phase != "Succeeded" && phase != "Failed")
+            summary_.status = "Terminating";
     }
 
     const Value& pod_;

@@ -48,8 +48,7 @@ Value class_name(const Cell& cell) {
     std::string name(cell.object.string_at({"metadata", "name"}));
     const Value* annotations = cell.object.at_path({"metadata", "annotations"});
     if (!annotations) return name;
-    for (const std::string_view key : {"storageclass.kubernetes.io/is-default-class",
-                                       "storageclass.beta.kubernetes.io/is-default-class",
+    for (const std::string_view key : {"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class",
                                        "volumeattributesclass.alpha.kubernetes.io/is-default-class"}) {
         if (at(*annotations, key).string_or("") == "true") return name + " (default)";
     }

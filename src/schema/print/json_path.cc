@@ -32,14 +32,18 @@ private:
     static Nodes members(const Nodes& nodes, std::string_view key) {
         Nodes found;
         for (const Value* node : nodes) {
-            if (key == "*") append_children(*node, found);
-            else if (const Value* member = node->find(key)) found.push_back(member);
+            if (key == "*")
+                append_children(*node, found);
+            else if (const Value* member = node->find(key))
+                found.push_back(member);
         }
         return found;
     }
     static void append_children(const Value& node, Nodes& found) {
-        if (node.is_array()) for (const Value& item : node.as_array()) found.push_back(&item);
-        if (node.is_object()) for (const Member& member : node.as_object()) found.push_back(&member.value);
+        if (node.is_array())
+            for (const Value& item : node.as_array()) found.push_back(&item);
+        if (node.is_object())
+            for (const Member& member : node.as_object()) found.push_back(&member.value);
     }
 
     /// Up to the next dot or bracket; a backslash takes a dot for itself.
@@ -58,8 +62,10 @@ private:
         char quote = 0;
         for (; end < text_.size() && (quote || text_[end] != ']'); ++end) {
             const char c = text_[end];
-            if (quote) quote = c == quote ? 0 : quote;
-            else if (c == '"' || c == '\'') quote = c;
+            if (quote)
+                quote = c == quote ? 0 : quote;
+            else if (c == '"' || c == '\'')
+                quote = c;
         }
         if (end >= text_.size()) return std::nullopt;
         const std::string_view inside = text_.substr(1, end - 1);

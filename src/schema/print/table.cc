@@ -99,9 +99,15 @@ Value cell_of(const Kind& kind, const Column& column, const Value& object, Times
 }
 
 constexpr Column default_columns[] = {
-    {.name = "Name", .type = "string", .format = "name", .description = "The object's name, unique in its namespace for its kind.",
+    {.name = "Name",
+     .type = "string",
+     .format = "name",
+     .description = "The object's name, unique in its namespace for its kind.",
      .cell = ".metadata.name"},
-    {.name = "Created At", .type = "date", .format = "", .description = "When the object was created.",
+    {.name = "Created At",
+     .type = "date",
+     .format = "",
+     .description = "When the object was created.",
      .cell = ".metadata.creationTimestamp"},
 };
 

@@ -18,20 +18,17 @@ namespace {
 // history. A null value is a deletion. `meta` has the compacted revision.
 constexpr std::int64_t IdsPerRevision = Transaction::MaxOperations;
 constexpr std::int64_t FormatVersion = 1;
-constexpr int CheckpointPages = 2000;      // 8 MB: time to copy the log into the database, beside the writer
-constexpr int RestartPages = 16 * 1024;    // 64 MB: time to stop and do it, or the log would grow without end
+constexpr int CheckpointPages = 2000;    // 8 MB: time to copy the log into the database, beside the writer
+constexpr int RestartPages = 16 * 1024;  // 64 MB: time to stop and do it, or the log would grow without end
 
-constexpr const char* Pragmas =
-    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;";
+constexpr const char* Pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY;";
 constexpr const char* Tables =
     "CREATE TABLE IF NOT EXISTS log(id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, revision_at INTEGER,"
     "  created INTEGER NOT NULL, lease INTEGER NOT NULL);"
     "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
     "PRAGMA user_version=1;";
 
-std::int64_t id_of(Revision revision, std::uint32_t index) {
-    return static_cast<std::int64_t>(revision.value) * IdsPerRevision + index;
-}
+std::int64_t id_of(Revision revision, std::uint32_t index) { return static_cast<std::int64_t>(revision.value) * IdsPerRevision + index; }
 
 Result<std::int64_t> read_number(Database& database, const char* sql) {
     TRY(Statement statement, database.prepare(sql));
@@ -160,8 +157,8 @@ Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& 
     TRY(Database writer, Database::open(path));
     TRY(const std::int64_t version, read_number(writer, "PRAGMA user_version"));
     if (version > FormatVersion) {
-        return Error(Reason::Io, "it was written by a newer Porthole (format " + std::to_string(version) +
-                                     ", this one knows " + std::to_string(FormatVersion) + "): use that, or restore a backup");
+        return Error(Reason::Io, "it was written by a newer Porthole (format " + std::to_string(version) + ", this one knows " +
+                                     std::to_string(FormatVersion) + "): use that, or restore a backup");
     }
     TRY_VOID(writer.execute(Pragmas));
     if (version == 0) TRY_VOID(writer.execute(Tables));

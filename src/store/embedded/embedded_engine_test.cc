@@ -81,8 +81,8 @@ TEST_F(EmbeddedEngineTest, ASecondOpenerIsToldWhoIsThere) {
     const auto second = open_embedded_engine(directory_);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().reason, Reason::Conflict);
-    EXPECT_EQ(second.error().message, "the data directory " + directory_ + " is in use by process " +
-                                          std::to_string(::getpid()) + ": stop that first, or choose another directory");
+    EXPECT_EQ(second.error().message, "the data directory " + directory_ + " is in use by process " + std::to_string(::getpid()) +
+                                          ": stop that first, or choose another directory");
     close();
     open();
     close();

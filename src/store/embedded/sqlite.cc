@@ -89,12 +89,8 @@ Result<Statement> Database::prepare(const char* sql) {
 
 bool Database::autocommit() const { return sqlite3_get_autocommit(database_.get()) != 0; }
 
-void Database::checkpoint() {
-    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-}
-void Database::restart_log() {
-    sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
-}
+void Database::checkpoint() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr); }
+void Database::restart_log() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr); }
 
 void Database::track_log_pages(std::atomic<int>& pages) {
     const auto hook = [](void* context, sqlite3*, const char*, int count) {

@@ -95,7 +95,8 @@ class SecretVolume final : public ObjectVolume {
     bool supports(const core::Volume& volume) const override { return volume.secret.has_value(); }
     Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {
         const core::SecretVolumeSource& source = *request.volume.secret;
-        co_return co_await secret_payload(request, services, source.secret_name, source.items, mode_of(source.default_mode), source.optional);
+        co_return co_await secret_payload(request, services, source.secret_name, source.items, mode_of(source.default_mode),
+                                          source.optional);
     }
 };
 
@@ -122,9 +123,11 @@ class ProjectedVolume final : public ObjectVolume {
         co_return all;
     }
 
-    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, const core::VolumeProjection& part, std::uint32_t mode) {
+    static Task<Payload> one(const VolumeRequest& request, VolumeServices& services, const core::VolumeProjection& part,
+                             std::uint32_t mode) {
         if (part.config_map)
-            co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode, part.config_map->optional);
+            co_return co_await config_map_payload(request, services, part.config_map->name, part.config_map->items, mode,
+                                                  part.config_map->optional);
         if (part.secret)
             co_return co_await secret_payload(request, services, part.secret->name, part.secret->items, mode, part.secret->optional);
         if (part.downward_api) co_return downward_payload(request, part.downward_api->items, mode);

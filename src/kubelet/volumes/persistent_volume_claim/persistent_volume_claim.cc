@@ -19,14 +19,14 @@ public:
         const client::NamespacedName key{request.pod->metadata.namespace_, claim_name};
         CO_TRY(const auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
-            co_return Error(Reason::BadRequest, "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) +
-                                                    " (pod is not owner)");
+            co_return Error(Reason::BadRequest,
+                            "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) + " (pod is not owner)");
         if (claim.status.phase != "Bound" || claim.spec.volume_name.empty())
             co_return Error(Reason::BadRequest, "PVC is not bound: " + key.text());
         CO_TRY(const auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
         if (!volume.spec.claim_ref || volume.spec.claim_ref->uid != claim.metadata.uid)
-            co_return Error(Reason::BadRequest, "PVC " + key.text() + " is bound to PV " + volume.metadata.name +
-                                                    " that is bound to another claim");
+            co_return Error(Reason::BadRequest,
+                            "PVC " + key.text() + " is bound to PV " + volume.metadata.name + " that is bound to another claim");
         if (volume.spec.host_path) {
             const core::HostPathVolumeSource& source = *volume.spec.host_path;
             CO_CHECK(check_host_path(services.files, source.path, source.type.value_or("")));
