@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "runtime/task.h"
+
+namespace porthole::hns {
+
+/// The families of HCN objects that computenetwork.dll keeps.
+enum class ObjectKind { Network, Endpoint, Namespace, LoadBalancer, SdnRoute };
+
+/// Failures of the host network service arrive as an Error whose message starts with the HRESULT's stable name and whose
+/// `details.causes` hold one Cause{type = "HRESULT", message = the text of the error record, field = "0x803b0001"}.
+/// See hns/hresult.h to make and read them.
+
+/// What the host network service tells its listeners (HCN_NOTIFICATIONS): `type` as numbered there, `data` the JSON text.
+struct Notification {
+    std::uint32_t type = 0;
+    std::string data;
+};
+
+/// The Host Compute Network API: JSON documents in and out, exactly as computenetwork.dll takes and gives them.
+/// Ids are GUIDs in their usual text form, any case. Calls are answered one after the other, in order.
+class Hns {
+public:
+    virtual ~Hns() = default;
+
+    /// A JSON array of ids. `query` is "" or a HostComputeQuery document.
+    virtual Task<std::string> enumerate(ObjectKind kind, std::string query) = 0;
+    /// The new object's id. `parent` is the network's id for endpoints, "" for everything else.
+    virtual Task<std::string> create(ObjectKind kind, std::string parent, std::string settings) = 0;
+    /// The object's properties as JSON.
+    virtual Task<std::string> query(ObjectKind kind, std::string id, std::string query) = 0;
+    virtual Task<> modify(ObjectKind kind, std::string id, std::string settings) = 0;
+    virtual Task<> remove(ObjectKind kind, std::string id) = 0;
+    /// The version 1 entry point (vmcompute.dll's HNSCall): the whole answer document, `{"Success":…,"Output":…}`.
+    virtual Task<std::string> call_v1(std::string method, std::string path, std::string body) = 0;
+    /// Calls `listener` on the loop's thread for every notification until the service disconnects; that is the last one
+    /// (type 0x01000000), after which one subscribes anew.
+    virtual Task<> subscribe(std::function<void(const Notification&)> listener) = 0;
+};
+
+}  // namespace porthole::hns
