@@ -22,13 +22,13 @@ Task<> answer(net::HttpResponder& responder, int code, const Value& body, net::H
 /// A change that has waited longer than this means that the proxy does not keep up: twice upstream's sync period.
 constexpr Duration LongestDelay = std::chrono::seconds(60);
 
-bool keeps_up(const Proxy* proxy, const Clock& clock) {
+bool keeps_up(const ProxyStatus* proxy, const Clock& clock) {
     return !proxy || !proxy->pending_since() || clock.now() - *proxy->pending_since() < LongestDelay;
 }
 
 class ServiceHandler final : public net::HttpHandler {
 public:
-    ServiceHandler(const Clock& clock, const Proxy* const& proxy) : clock_(clock), proxy_(proxy) {}
+    ServiceHandler(const Clock& clock, const ProxyStatus* const& proxy) : clock_(clock), proxy_(proxy) {}
     void set(ServiceTable::Health health) { health_ = std::move(health); }
 
     Task<> handle(net::HttpRequest, net::HttpResponder& responder) override {
@@ -44,13 +44,13 @@ public:
 
 private:
     const Clock& clock_;
-    const Proxy* const& proxy_;
+    const ProxyStatus* const& proxy_;
     ServiceTable::Health health_;
 };
 
 class ProxyHandler final : public net::HttpHandler {
 public:
-    ProxyHandler(const Clock& clock, const Proxy* const& proxy) : clock_(clock), proxy_(proxy) {}
+    ProxyHandler(const Clock& clock, const ProxyStatus* const& proxy) : clock_(clock), proxy_(proxy) {}
 
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override {
         if (request.path != "/healthz" && request.path != "/livez") {
@@ -70,7 +70,7 @@ public:
 
 private:
     const Clock& clock_;
-    const Proxy* const& proxy_;
+    const ProxyStatus* const& proxy_;
 };
 
 }  // namespace
@@ -84,7 +84,7 @@ struct HealthServer::Impl {
 
     AsioLoop& loop;
     Logger log;
-    const Proxy* proxy = nullptr;
+    const ProxyStatus* proxy = nullptr;
     std::unique_ptr<ProxyHandler> proxy_handler;
     std::unique_ptr<net::HttpServer> proxy_server;
     std::map<std::uint16_t, Port> ports;
@@ -99,7 +99,7 @@ struct HealthServer::Impl {
 HealthServer::HealthServer(AsioLoop& loop, Logger log) : impl_(std::make_unique<Impl>(loop, std::move(log))) {}
 HealthServer::~HealthServer() = default;
 
-Result<void> HealthServer::serve_proxy(const Proxy& proxy, const std::string& address, std::uint16_t port) {
+Result<void> HealthServer::serve_proxy(const ProxyStatus& proxy, const std::string& address, std::uint16_t port) {
     impl_->proxy = &proxy;
     impl_->proxy_handler = std::make_unique<ProxyHandler>(impl_->loop, impl_->proxy);
     impl_->proxy_server = std::make_unique<net::HttpServer>(impl_->loop, *impl_->proxy_handler, net::HttpServerOptions{}, impl_->log);

@@ -1,9 +1,11 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <string>
 
 #include "base/log.h"
-#include "proxy/proxy.h"
+#include "proxy/health.h"
+#include "runtime/task.h"
 
 namespace porthole {
 class AsioLoop;
@@ -19,7 +21,7 @@ public:
     ~HealthServer() override;
 
     /// The proxy whose own health is told; serves it on `address` and `port` (upstream: 10256). Error: AlreadyExists, Io.
-    Result<void> serve_proxy(const Proxy& proxy, const std::string& address, std::uint16_t port);
+    Result<void> serve_proxy(const ProxyStatus& proxy, const std::string& address, std::uint16_t port);
     void set_health(const std::map<std::uint16_t, ServiceTable::Health>& health) override;
     Task<> close();
 

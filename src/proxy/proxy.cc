@@ -2,21 +2,13 @@
 
 #include <netinet/in.h>
 
-#include "proxy/convert.h"
 #include "proxy/nftables/listing.h"
 
 namespace porthole::proxy {
 
 namespace {
 
-namespace core = api::core::v1;
-namespace discovery = api::discovery::v1;
 using namespace std::chrono_literals;
-
-template <class T>
-std::string key(const T& object) {
-    return client::key_of(object).text();
-}
 
 /// Protocols without connections of their own: the kernel goes on sending to a backend that has gone until told otherwise.
 std::optional<std::uint8_t> tracked_protocol(Protocol protocol) {
@@ -40,52 +32,10 @@ std::string element(const FrontendKey& frontend) {
 Proxy::Proxy(ProxyContext context, ProxyOptions options)
     : context_(std::move(context)),
       options_(std::move(options)),
-      services_(context_.informers.get<core::Service>()),
-      slices_(context_.informers.get<discovery::EndpointSlice>()),
-      nodes_(context_.informers.get<core::Node>()),
       table_(NodeView{.name = options_.node_name}),
+      feed_(context_.informers, options_.node_name, [this] { changed(); }),
       rules_(options_.rules) {
-    follow();
-}
-
-void Proxy::follow() {
-    const auto service_seen = [this](const core::Service& service) {
-        auto info = service_info(service);
-        if (info)
-            table_.set_service(*std::move(info));
-        else
-            table_.remove_service(key(service));
-        changed();
-    };
-    services_.subscribe({.added = [=](const auto& now) { service_seen(*now); },
-                         .updated = [=](const auto&, const auto& now) { service_seen(*now); },
-                         .deleted =
-                             [this](const auto& last) {
-                                 table_.remove_service(key(*last));
-                                 changed();
-                             }});
-    const auto slice_seen = [this](const discovery::EndpointSlice& slice) {
-        auto info = slice_info(slice);
-        if (info)
-            table_.set_slice(*std::move(info));
-        else
-            table_.remove_slice(key(slice));
-        changed();
-    };
-    slices_.subscribe({.added = [=](const auto& now) { slice_seen(*now); },
-                       .updated = [=](const auto&, const auto& now) { slice_seen(*now); },
-                       .deleted =
-                           [this](const auto& last) {
-                               table_.remove_slice(key(*last));
-                               changed();
-                           }});
-    const auto node_seen = [this](const core::Node& node) {
-        if (node.metadata.name != options_.node_name) return;
-        table_.set_node(node_view(node));
-        if (table_.changed()) changed();
-    };
-    nodes_.subscribe(
-        {.added = [=](const auto& now) { node_seen(*now); }, .updated = [=](const auto&, const auto& now) { node_seen(*now); }});
+    feed_.fill(table_, Family::V4);
 }
 
 void Proxy::changed() {
@@ -94,9 +44,7 @@ void Proxy::changed() {
 }
 
 Task<> Proxy::run() {
-    for (client::InformerCore* source : {&services_.core(), &slices_.core(), &nodes_.core()}) {
-        CO_CHECK(co_await source->wait_for_sync());
-    }
+    CO_CHECK(co_await feed_.wait_for_sync());
     Duration pause = 100ms;
     for (;;) {
         wake_.reset();

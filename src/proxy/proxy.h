@@ -2,22 +2,15 @@
 #include <optional>
 #include <string>
 
-#include "api/core_v1.h"
-#include "api/discovery_v1.h"
 #include "base/log.h"
 #include "client/informer.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/nft.h"
+#include "proxy/health.h"
 #include "proxy/nftables/rules.h"
+#include "proxy/service_feed.h"
 
 namespace porthole::proxy {
-
-/// Gets told what the health-check node ports have to say.
-class HealthListener {
-public:
-    virtual ~HealthListener() = default;
-    virtual void set_health(const std::map<std::uint16_t, ServiceTable::Health>& health) = 0;
-};
 
 /// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
 struct ProxyContext {
@@ -44,7 +37,7 @@ struct ProxyCounts {
 /// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
 /// or when someone else has tampered with the table, it is written whole again. The rules stay when it ends, so that traffic
 /// flows on while the agent restarts; remove_rules() is for taking the node down.
-class Proxy {
+class Proxy final : public ProxyStatus {
 public:
     Proxy(ProxyContext context, ProxyOptions options);
     Proxy(const Proxy&) = delete;
@@ -57,11 +50,10 @@ public:
     /// Everything known has been programmed.
     bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
     /// When the kernel last was in step, and since when a change waits: for health answers.
-    MonotonicTime last_synced() const { return last_synced_; }
-    std::optional<MonotonicTime> pending_since() const { return pending_since_; }
+    MonotonicTime last_synced() const override { return last_synced_; }
+    std::optional<MonotonicTime> pending_since() const override { return pending_since_; }
 
 private:
-    void follow();
     void changed();
     Task<> sync();
     Task<> apply(std::string text);
@@ -71,11 +63,8 @@ private:
 
     ProxyContext context_;
     ProxyOptions options_;
-    client::Informer<api::core::v1::Service>& services_;
-    client::Informer<api::discovery::v1::EndpointSlice>& slices_;
-    client::Informer<api::core::v1::Node>& nodes_;
-
     ServiceTable table_;
+    ServiceFeed feed_;
     RuleSet rules_;
     Event wake_;
     bool synced_ = false;                      // the kernel has what rules_ believes

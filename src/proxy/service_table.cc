@@ -91,6 +91,13 @@ std::set<FrontendKey> ServiceTable::update() {
     return changed;
 }
 
+const ServiceInfo* ServiceTable::service_of(const FrontendKey& frontend) const {
+    const auto owner = owners_.find(frontend);
+    if (owner == owners_.end()) return nullptr;
+    const auto service = services_.find(owner->second);
+    return service != services_.end() && service->second.info ? &*service->second.info : nullptr;
+}
+
 /// Puts the service's frontends in place of its former ones. An address and port that another service holds stay with it.
 void ServiceTable::take_over(const std::string& key, Service& service, std::set<FrontendKey>& changed) {
     std::map<FrontendKey, Frontend> wanted = frontends_of(service);
@@ -138,7 +145,7 @@ void ServiceTable::update_local(const Service* service, const std::string& key) 
 
 void ServiceTable::update_health(const std::string& key, const Service& service) {
     std::erase_if(health_, [&](const auto& entry) { return entry.second.service == key; });
-    if (!service.info || !service.info->external_local || service.info->health_check_node_port == 0) return;
+    if (!service.info || service.info->health_check_node_port == 0) return;
     std::set<IpAddress> ready;
     for (const auto& [slice_key, slice] : service.slices) {
         for (const EndpointInfo& endpoint : slice.endpoints) {

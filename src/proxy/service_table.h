@@ -31,8 +31,9 @@ struct ServiceInfo {
     std::vector<IpPrefix> source_ranges;           ///< of load balancer addresses; empty: everyone
     std::optional<std::chrono::seconds> affinity;  ///< ClientIP
     bool external_local = false, internal_local = false;
-    bool ignore_hints = false;  ///< neither topology-mode nor trafficDistribution asks for them
-    std::uint16_t health_check_node_port = 0;
+    bool ignore_hints = false;                 ///< neither topology-mode nor trafficDistribution asks for them
+    bool preserve_destination = false;         ///< Windows: backends get packets with the service's address
+    std::uint16_t health_check_node_port = 0;  ///< only with externalTrafficPolicy Local
 };
 
 struct EndpointInfo {
@@ -109,6 +110,8 @@ public:
 
     /// As of the last update().
     const std::map<FrontendKey, Frontend>& frontends() const { return frontends_; }
+    /// The service that owns a frontend; nullptr if none does.
+    const ServiceInfo* service_of(const FrontendKey& frontend) const;
     const NodeView& node() const { return node_; }
     /// Addresses of endpoints on this node.
     const std::set<IpAddress>& local_addresses() const { return local_addresses_; }
