@@ -25,13 +25,15 @@ bool is_keyword(const std::string& name) {
 }
 
 /// Whether a new word starts at `i`: at the first capital of a run, and at the last one when small letters follow, but the
-/// plural of an acronym stays whole (podIPs), and so does a version after one (openAPIV3Schema → open_api_v3_schema).
+/// plural of an acronym stays whole (podIPs), and so does a version after one (openAPIV3Schema → open_api_v3_schema, IPv6Address →
+/// ipv6_address).
 bool starts_word(const std::string& name, std::size_t i) {
     if (i == 0 || !upper(name[i])) return false;
     if (!upper(name[i - 1])) return true;
     const bool more = i + 1 < name.size();
     if (more && digit(name[i + 1])) return name[i] == 'V';
     if (!more || !lower(name[i + 1])) return false;
+    if (name[i + 1] == 'v' && i + 2 < name.size() && digit(name[i + 2])) return false;
     const bool plural = name[i + 1] == 's' && (i + 2 == name.size() || upper(name[i + 2]));
     return !plural;
 }

@@ -1,0 +1,69 @@
+#pragma once
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hns/documents.h"
+#include "hns/features.h"
+#include "hns/hns.h"
+
+namespace porthole::hns {
+
+/// The families of documents that the service keeps, and nothing else.
+template <class T>
+concept Kind =
+    std::same_as<T, hcn::HostComputeNetwork> || std::same_as<T, hcn::HostComputeEndpoint> || std::same_as<T, hcn::HostComputeNamespace> ||
+    std::same_as<T, hcn::HostComputeLoadBalancer> || std::same_as<T, hcn::HostComputeRoute>;
+
+/// Typed access to the host network service: `client.find<hcn::HostComputeNetwork>("cbr0")`.
+///
+/// Errors are the service's own (hns/hresult.h), with what was attempted and the request's JSON in front. Ids in any case.
+class Client {
+public:
+    explicit Client(Hns& hns) : hns_(hns) {}
+
+    /// All objects of a kind, in the service's order. Those that go while they are read are left out.
+    template <Kind T>
+    Task<std::vector<T>> list();
+    /// The endpoints of one network.
+    Task<std::vector<hcn::HostComputeEndpoint>> list_endpoints_of(std::string network_id);
+    template <Kind T>
+    Task<T> get(std::string id);
+    /// By exact name; nothing where there is none.
+    template <Kind T>
+        requires(!std::same_as<T, hcn::HostComputeNamespace>)
+    Task<std::optional<T>> find(std::string name);
+    /// The object as the service completed it: id, MAC, addresses. Schema 2.0 is filled in. Endpoints say their network.
+    template <Kind T>
+    Task<T> create(T document);
+    /// Error: is_not_found() where there is none.
+    template <Kind T>
+    Task<> remove(std::string id);
+
+    /// Adds, removes (the whole settings must match), or replaces (all of the types given) policies.
+    Task<> modify_network_policies(std::string id, std::string request_type, std::vector<hcn::Policy> policies);
+    Task<> modify_endpoint_policies(std::string id, std::string request_type, std::vector<hcn::Policy> policies);
+    /// Replaces a load balancer's whole document. Error: Hresult::NotImplemented below HNS 15.4.
+    Task<> modify_load_balancer(std::string id, hcn::HostComputeLoadBalancer document);
+    Task<> attach_endpoint(std::string namespace_id, std::string endpoint_id);
+    Task<> detach_endpoint(std::string namespace_id, std::string endpoint_id);
+    Task<> attach_container(std::string namespace_id, std::string container_id);
+    Task<> detach_container(std::string namespace_id, std::string container_id);
+
+    /// What the service is able to do. A service that does not answer has version 0.0 and no feature; only a
+    /// disconnected one is an error.
+    Task<Features> features();
+
+    Hns& raw() { return hns_; }
+
+private:
+    template <Kind T>
+    Task<std::vector<T>> list_by(std::string query);
+    Task<> modify(ObjectKind kind, std::string id, std::string resource_type, std::string request_type, schema::Value settings);
+
+    Hns& hns_;
+};
+
+}  // namespace porthole::hns
