@@ -30,49 +30,57 @@ class Image:
 
 def write_oci(path, images):
     """Writes an OCI image layout as a tar file; every image is named by its reference."""
-    with _Archive(path) as archive:
-        archive.add("oci-layout", _json({"imageLayoutVersion": "1.0.0"}))
+    with Archive(path) as archive:
+        archive.add("oci-layout", to_json({"imageLayoutVersion": "1.0.0"}))
         descriptors = []
         for image in images:
-            layer, config, _ = _build(image)
-            packed = gzip.compress(layer, mtime=0)
-            manifest = _json({
-                "schemaVersion": 2,
-                "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "config": _descriptor("application/vnd.oci.image.config.v1+json", config),
-                "layers": [_descriptor("application/vnd.oci.image.layer.v1.tar+gzip", packed)],
-            })
-            for blob in (packed, config, manifest):
-                archive.add("blobs/sha256/" + _sha256(blob), blob)
-            descriptor = _descriptor("application/vnd.oci.image.manifest.v1+json", manifest)
-            descriptor["annotations"] = {
-                "io.containerd.image.name": image.name,
-                "org.opencontainers.image.ref.name": image.name.rpartition(":")[2],
-            }
-            descriptor["platform"] = {"architecture": image.architecture, "os": "linux"}
+            blobs, descriptor = manifest_of(image)
+            for blob in blobs:
+                archive.add("blobs/sha256/" + sha256(blob), blob)
+            descriptor["annotations"] = names_of(image.name)
             descriptors.append(descriptor)
-        archive.add("index.json", _json({
+        archive.add("index.json", to_json({
             "schemaVersion": 2,
             "mediaType": "application/vnd.oci.image.index.v1+json",
             "manifests": descriptors,
         }))
 
 
+def manifest_of(image):
+    """The blobs of the image, its manifest last, and what a manifest list says about it."""
+    layer, config, _ = _build(image)
+    packed = gzip.compress(layer, mtime=0)
+    manifest = to_json({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": descriptor_of("application/vnd.oci.image.config.v1+json", config),
+        "layers": [descriptor_of("application/vnd.oci.image.layer.v1.tar+gzip", packed)],
+    })
+    descriptor = descriptor_of("application/vnd.oci.image.manifest.v1+json", manifest)
+    descriptor["platform"] = {"architecture": image.architecture, "os": "linux"}
+    return [packed, config, manifest], descriptor
+
+
+def names_of(name):
+    """The annotations from which the readers of archives know what an image is called."""
+    return {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
+
+
 def write_docker(path, images):
     """Writes what `docker save` writes: manifest.json, one config and uncompressed layers."""
-    with _Archive(path) as archive:
+    with Archive(path) as archive:
         manifest = []
         for image in images:
             layer, config, diff_id = _build(image)
-            config_path = _sha256(config) + ".json"
+            config_path = sha256(config) + ".json"
             layer_path = diff_id + "/layer.tar"
             archive.add(layer_path, layer)
             archive.add(config_path, config)
             manifest.append({"Config": config_path, "RepoTags": [image.name], "Layers": [layer_path]})
-        archive.add("manifest.json", _json(manifest))
+        archive.add("manifest.json", to_json(manifest))
 
 
-class _Archive:
+class Archive:
     """A tar file whose entries carry no time and no owner; an entry added twice is written once."""
 
     def __init__(self, path):
@@ -88,12 +96,12 @@ class _Archive:
     def add(self, name, content):
         if name not in self._names:
             self._names.add(name)
-            _add_file(self._tar, name, content, 0o644)
+            add_file(self._tar, name, content, 0o644)
 
 
 def _build(image):
     layer = _layer(image)
-    diff_id = _sha256(layer)
+    diff_id = sha256(layer)
     config = {
         "Entrypoint": image.entrypoint or None,
         "Cmd": image.command or None,
@@ -101,7 +109,7 @@ def _build(image):
         "User": image.user,
         "WorkingDir": "/",
     }
-    return layer, _json({
+    return layer, to_json({
         "architecture": image.architecture,
         "os": "linux",
         "config": {key: value for key, value in config.items() if value},
@@ -118,7 +126,7 @@ def _layer(image):
             entry.type, entry.mode = tarfile.DIRTYPE, mode
             tar.addfile(entry)
         for path, (content, mode) in sorted(image.files.items()):
-            _add_file(tar, path, content, mode)
+            add_file(tar, path, content, mode)
         for path, target in sorted(image.links.items()):
             entry = tarfile.TarInfo(path)
             entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE, target, 0o777
@@ -135,19 +143,19 @@ def _all_folders(image):
     return folders
 
 
-def _add_file(tar, name, content, mode):
+def add_file(tar, name, content, mode):
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(content), mode
     tar.addfile(entry, io.BytesIO(content))
 
 
-def _descriptor(media_type, blob):
-    return {"mediaType": media_type, "digest": "sha256:" + _sha256(blob), "size": len(blob)}
+def descriptor_of(media_type, blob):
+    return {"mediaType": media_type, "digest": "sha256:" + sha256(blob), "size": len(blob)}
 
 
-def _json(value):
+def to_json(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _sha256(blob):
+def sha256(blob):
     return hashlib.sha256(blob).hexdigest()
