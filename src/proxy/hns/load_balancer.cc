@@ -1,0 +1,150 @@
+#include "proxy/hns/load_balancer.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace porthole::proxy::hns {
+
+namespace {
+
+// LoadBalancerFlags
+constexpr std::uint32_t DirectServerReturn = 1, Ipv6 = 2;
+// LoadBalancerPortMappingFlags
+constexpr std::uint32_t LocalRoutedVip = 2, UseMux = 4, PreserveDip = 8, VipExternalIp = 16;
+// LoadBalancerDistribution
+constexpr std::uint32_t SourceIp = 2;
+
+constexpr std::chrono::seconds UsualAffinityTimeout{10800};
+
+bool holds(const std::vector<IpAddress>& addresses, const IpAddress& address) {
+    return std::ranges::find(addresses, address) != addresses.end();
+}
+
+std::string text(const FrontendKey& key) {
+    const std::string address = key.address.is_v6() ? "[" + key.address.to_string() + "]" : key.address.to_string();
+    return address + ":" + std::to_string(key.port) + "/" + to_string(key.protocol);
+}
+
+/// The port that most backends have; of equals the lowest.
+std::uint16_t common_port(const std::vector<Backend>& backends) {
+    std::map<std::uint16_t, std::size_t> count;
+    for (const Backend& backend : backends) ++count[backend.port];
+    return std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+void limit_backends(std::vector<IpAddress>& backends, const FrontendKey& key, const std::set<IpAddress>& local, const HostFacts& host) {
+    const auto rank = [&](const IpAddress& address) {
+        return std::pair(!local.contains(address), content_hash(host.node_ip.to_string() + text(key) + address.to_string()));
+    };
+    std::ranges::sort(backends, {}, rank);
+    backends.resize(host.backend_limit);
+    std::ranges::sort(backends);
+}
+
+/// Replies of backends outside the pod network must find the host itself.
+std::optional<IpAddress> source_vip(const std::vector<IpAddress>& backends, const std::set<IpAddress>& local, const HostFacts& host) {
+    if (!host.overlay) return host.source_vip;
+    const auto outside = [&](const IpAddress& address) {
+        if (address == host.node_ip) return true;
+        if (local.contains(address)) return false;
+        const auto provider = host.provider_of(address);
+        return !provider || *provider == address;
+    };
+    return std::ranges::any_of(backends, outside) ? host.node_ip : host.source_vip;
+}
+
+void set_flags(LoadBalancer& balancer, const Frontend& frontend, const ServiceInfo& service, const HostFacts& host) {
+    const bool ingress = holds(service.load_balancer_ips, balancer.frontend.address);
+    const bool preserve = service.preserve_destination && host.dsr_supported;
+    bool direct = frontend.kind == Frontend::Kind::ExternalLocal && host.dsr_supported;
+    if (frontend.kind == Frontend::Kind::ClusterIp) {
+        direct = host.dsr_enabled && host.dsr_supported;
+    } else {
+        balancer.mapping_flags = VipExternalIp;
+    }
+    if (balancer.any_host_address()) balancer.mapping_flags |= LocalRoutedVip;
+    if (ingress && preserve) {
+        direct = true;
+        balancer.mapping_flags |= UseMux | PreserveDip;
+    }
+    if (direct) balancer.flags |= DirectServerReturn;
+    if (balancer.frontend.address.is_v6()) balancer.flags |= Ipv6;
+    if (frontend.affinity && host.session_affinity) balancer.distribution = SourceIp;
+}
+
+}  // namespace
+
+std::optional<IpAddress> HostFacts::provider_of(const IpAddress& address) const {
+    for (const RemoteSubnet& subnet : remote_subnets) {
+        if (subnet.prefix.contains(address) || subnet.provider == address) return subnet.provider;
+    }
+    return std::nullopt;
+}
+
+bool LoadBalancer::any_host_address() const { return frontend.address == IpAddress() || frontend.address == IpAddress::v6({}); }
+
+Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service, const std::set<IpAddress>& local,
+                           const HostFacts& host) {
+    Planned planned;
+    if (key.protocol == Protocol::Sctp) {
+        planned.advice.push_back({"UnsupportedProtocol", "Windows nodes forward TCP and UDP; port " + std::to_string(key.port) +
+                                                             " is SCTP and is left out there"});
+        return planned;
+    }
+    if (frontend.backends.empty()) return planned;
+
+    LoadBalancer balancer{.frontend = key, .internal_port = common_port(frontend.backends)};
+    for (const Backend& backend : frontend.backends) {
+        if (backend.port == balancer.internal_port) balancer.backends.push_back(backend.address);
+    }
+    if (const std::size_t others = frontend.backends.size() - balancer.backends.size(); others > 0) {
+        planned.advice.push_back({"MixedTargetPorts", "all backends of a service port share one port on a Windows node: " +
+                                                          std::to_string(balancer.internal_port) + " is used, " + std::to_string(others) +
+                                                          " endpoints with other ports are left out of " + text(key)});
+    }
+    if (balancer.backends.size() > host.backend_limit) {
+        planned.advice.push_back({"TooManyBackends", std::to_string(host.backend_limit) + " of " +
+                                                         std::to_string(balancer.backends.size()) +
+                                                         " backends are used on this node, local ones first: its version of Windows takes "
+                                                         "no more behind one service port"});
+        limit_backends(balancer.backends, key, local, host);
+    }
+    balancer.source_vip = source_vip(balancer.backends, local, host);
+    set_flags(balancer, frontend, service, host);
+    planned.load_balancer = std::move(balancer);
+    return planned;
+}
+
+void adapt_service(ServiceInfo& service, const HostFacts& host) {
+    // HNS keeps the client's address, which is what Local is about, only by direct server return.
+    if (!host.dsr_supported) service.external_local = service.preserve_destination = false;
+    // A backend that gets packets for the service's own address must be the last stop.
+    if (service.preserve_destination) service.external_local = true;
+    service.source_ranges.clear();
+}
+
+std::vector<Advice> service_advice(const ServiceInfo& service, const HostFacts& host) {
+    std::vector<Advice> advice;
+    if (service.external_local && !host.dsr_supported) {
+        advice.push_back(
+            {"LocalTrafficPolicyNeedsDSR",
+             "externalTrafficPolicy Local acts as Cluster on this node: its host network service has no direct server return"});
+    }
+    if (service.preserve_destination && !host.dsr_supported) {
+        advice.push_back(
+            {"PreserveDestinationNeedsDSR",
+             "the annotation preserve-destination has no effect on this node: its host network service has no direct server return"});
+    }
+    if (service.affinity && !host.session_affinity) {
+        advice.push_back({"SessionAffinityUnsupported", "Session Affinity is not supported on this version of Windows"});
+    } else if (service.affinity && *service.affinity != UsualAffinityTimeout) {
+        advice.push_back({"SessionAffinityTimeoutIgnored", "timeoutSeconds of the session affinity has no effect on Windows nodes"});
+    }
+    if (!service.source_ranges.empty()) {
+        advice.push_back({"SourceRangesIgnored", "loadBalancerSourceRanges are not enforced on Windows nodes"});
+    }
+    return advice;
+}
+
+}  // namespace porthole::proxy::hns
