@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a Windows container image on Linux: build.py OUTPUT.tar --name REFERENCE [FOLDER=WINDOWS_PATH...] [options].
+"""Makes a Windows container image on Linux: build.py OUTPUT.tar --name REFERENCE [--layer FOLDER=WINDOWS_PATH]... [options].
 
-    build.py app.tar --name example.test/app:1 ./out='C:\\app' --workdir 'C:\\app' --entrypoint 'C:\\app\\app.exe' --cmd --verbose
+    build.py app.tar --name example.test/app:1 --layer ./out='C:\\app' --workdir 'C:\\app' --entrypoint 'C:\\app\\app.exe' --cmd --verbose
 
 The result is an OCI archive with one entry for each Windows build, for `porthole image load`, `ctr images import`, `skopeo copy --all`.
-Each FOLDER (or file) becomes a layer of its own, in order. Without --base the image runs on emulated hosts only; --base adds, for a build,
+Each --layer takes a folder or a file; they are stacked in this order. Without --base the image runs on emulated hosts only; --base adds, for a build,
 the layers of Microsoft's image, from its manifest and configuration (`crane manifest`, `crane config`), so that real hosts run it as well.
 """
 
@@ -46,7 +46,7 @@ def base_of(argument):
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output")
-    parser.add_argument("layers", nargs="*", metavar="FOLDER=WINDOWS_PATH")
+    parser.add_argument("--layer", action="append", dest="layers", default=[], metavar="FOLDER=WINDOWS_PATH")
     parser.add_argument("--name", required=True, help="reference with a tag")
     parser.add_argument("--build", action="append", dest="builds", help=f"a Windows build, repeatable; default {' '.join(BUILDS)}")
     parser.add_argument("--base", action="append", default=[], metavar="BUILD=MANIFEST,CONFIG")
