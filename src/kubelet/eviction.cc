@@ -55,7 +55,7 @@ void Eviction::note(Pressure& pressure, bool now) {
 
 Task<> Eviction::look() {
     const HostUsage usage = host_.usage();
-    note(memory_, usage.memory_available > 0 && usage.memory_available < thresholds_.memory_available);
+    note(memory_, thresholds_.memory_available > 0 && usage.memory_available > 0 && usage.memory_available < thresholds_.memory_available);
     if (memory_.now) CO_CHECK(co_await evict_for_memory(usage.memory_available));
     CO_TRY(const FileSystemUsage disk, files_.usage(disk_path_));
     const auto wanted = static_cast<std::uint64_t>(static_cast<double>(disk.capacity) * thresholds_.disk_available);

@@ -7,7 +7,7 @@ namespace porthole::kubelet {
 
 /// How full the node may get before pods have to go.
 struct EvictionThresholds {
-    std::int64_t memory_available = 100ll << 20;  ///< bytes
+    std::int64_t memory_available = 100ll << 20;  ///< bytes; 0 for no eviction for memory, as on Windows
     double disk_available = 0.10, inodes_free = 0.05;
     Duration transition = std::chrono::minutes(5);  ///< how long a condition stays after the pressure is over
 };

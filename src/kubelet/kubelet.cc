@@ -12,12 +12,14 @@ using namespace std::chrono_literals;
 
 constexpr Duration RuntimeCheckPeriod = 5s, RuntimeRetryPeriod = 500ms, RuntimeAnswerLimit = 15s;
 
+Platform platform_of(const HostFacts& facts) { return {facts.operating_system == "windows", facts.processors, facts.memory}; }
+
 StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts, const Cgroups& cgroups) {
     StarterConfig made;
     made.root_directory = config.root_directory;
     made.log_root = config.log_root;
     made.log_link_directory = config.log_link_directory;
-    made.memory_capacity = facts.memory;
+    made.platform = platform_of(facts);
     made.cgroup_v2 = cgroups.is_v2();
     return made;
 }
@@ -32,6 +34,7 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     if (!config.resolv_conf.empty()) node.dns.host = parse_resolv_conf(files.read(config.resolv_conf).value_or(""));
     node.cgroup_root = config.cgroup_root;
     node.log_root = config.log_root;
+    node.windows = platform_of(facts).windows;
     return node;
 }
 

@@ -1,16 +1,14 @@
 #include "kubelet/log_rotation.h"
 
-#include <ctime>
+#include "base/time.h"
 
 namespace porthole::kubelet {
 namespace {
 
 std::string suffix_of(const FileStatus& status) {
-    const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(status.modified).time_since_epoch().count();
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &utc);
+    std::string text = Timestamp::from_nanoseconds(status.modified.time_since_epoch().count()).to_string();  // 2026-01-31T12:00:00Z
+    text[10] = '-';
+    std::erase_if(text, [&, at = 0](char c) mutable { return at++ != 10 && (c == '-' || c == ':' || c == 'Z'); });
     return text;
 }
 

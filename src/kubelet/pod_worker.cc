@@ -184,12 +184,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
         CO_CHECK(co_await make_sandbox(actions));
         CO_CHECK(co_await refresh());
     } else {
-        sandbox_config_ = make_sandbox_config({.pod = *pod_,
-                                               .attempt = actions.attempt,
-                                               .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
-                                               .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
-                                               .hostname = hostname_,
-                                               .dns = pod_dns(*pod_, services_.node.dns).config});
+        sandbox_config_ = sandbox_config(actions.attempt, pod_dns(*pod_, services_.node.dns).config);
     }
     const std::size_t failing = waiting_.size();
     CO_CHECK(co_await start_containers(actions));
@@ -270,15 +265,20 @@ Task<std::string> PodWorker::runtime_handler() {
     co_return found->handler;
 }
 
+cri::PodSandboxConfig PodWorker::sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const {
+    return make_sandbox_config({.pod = *pod_,
+                                .attempt = attempt,
+                                .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
+                                .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
+                                .hostname = hostname_,
+                                .dns = std::move(dns),
+                                .windows = services_.node.windows});
+}
+
 Task<> PodWorker::make_sandbox(const PodActions& actions) {
     const DnsOutcome dns = pod_dns(*pod_, services_.node.dns);
     if (!dns.warning.empty()) services_.events.warning(reference_to(*pod_), dns.warning_reason, dns.warning);
-    sandbox_config_ = make_sandbox_config({.pod = *pod_,
-                                           .attempt = actions.attempt,
-                                           .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
-                                           .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
-                                           .hostname = hostname_,
-                                           .dns = dns.config});
+    sandbox_config_ = sandbox_config(actions.attempt, dns.config);
     const auto logs = services_.files.create_directories(sandbox_config_.log_directory, 0755);
     if (!logs) {
         services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + logs.error().message);

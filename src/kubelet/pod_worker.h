@@ -20,6 +20,7 @@ struct NodeFacts {
     ClusterDns dns;
     std::string cgroup_root;
     std::string log_root;
+    bool windows = false;
 };
 
 /// What pod workers share.
@@ -75,6 +76,7 @@ private:
     Task<> sync();
     Task<bool> take_step(const PodActions& actions);
     Task<> prepare();
+    cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> make_sandbox(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
     Task<> start_containers(const PodActions& actions);

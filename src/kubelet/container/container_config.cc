@@ -4,6 +4,7 @@
 
 #include "kubelet/container/expansion.h"
 #include "kubelet/container/security_context.h"
+#include "kubelet/container/windows_config.h"
 #include "schema/json.h"
 
 namespace porthole::kubelet {
@@ -67,19 +68,43 @@ std::vector<cri::PortMapping> port_mappings(const core::Pod& pod) {
 cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
     const core::ResourceRequirements& wanted = in.spec.container.resources;
     cri::LinuxContainerResources resources = linux_resources(wanted.requests, wanted.limits);
-    resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.memory_capacity);
+    resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.platform.memory);
     // An out-of-memory kill ends the container as a whole: what is left of it would not be healthy.
     if (in.cgroup_v2) resources.unified["memory.oom.group"] = "1";
     return resources;
+}
+
+Result<void> add_linux_part(const ContainerInputs& in, cri::ContainerConfig& config) {
+    TRY_VOID(verify_non_root(in.pod, in.spec.container, in.image_user));
+    TRY(cri::LinuxContainerSecurityContext security, linux_security_context(in));
+    config.linux.emplace();
+    config.linux->resources = container_resources(in);
+    config.linux->security_context = std::move(security);
+    return {};
+}
+
+Result<void> add_windows_part(const ContainerInputs& in, cri::ContainerConfig& config) {
+    TRY_VOID(verify_not_administrator(in.pod, in.spec.container, in.image_user));
+    config.windows = windows_container_config(in);
+    for (cri::Mount& mount : config.mounts) {
+        mount.host_path = windows_path(std::move(mount.host_path));
+        mount.container_path = windows_path(std::move(mount.container_path));
+        mount.propagation = cri::MountPropagation::PropagationPrivate;
+    }
+    return {};
+}
+
+void add_linux_part(const SandboxInputs& in, cri::PodSandboxConfig& config) {
+    config.linux = linux_sandbox_config(in.pod);
+    config.linux->cgroup_parent = in.cgroup_parent;
+    config.linux->resources = linux_resources(pod_requests(in.pod), pod_limits(in.pod));
+    if (!in.pod.spec.overhead.empty()) config.linux->overhead = linux_resources(in.pod.spec.overhead, in.pod.spec.overhead);
 }
 
 }  // namespace
 
 Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
     const core::Container& container = in.spec.container;
-    TRY_VOID(verify_non_root(in.pod, container, in.image_user));
-    TRY(cri::LinuxContainerSecurityContext security, linux_security_context(in));
-
     cri::ContainerConfig config;
     config.metadata.emplace();
     config.metadata->name = container.name;
@@ -104,9 +129,7 @@ Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
     config.stdin_once = container.stdin_once;
     config.tty = container.tty;
     if (container.lifecycle && container.lifecycle->stop_signal) config.stop_signal = signal_named(*container.lifecycle->stop_signal);
-    config.linux.emplace();
-    config.linux->resources = container_resources(in);
-    config.linux->security_context = std::move(security);
+    TRY_VOID(in.platform.windows ? add_windows_part(in, config) : add_linux_part(in, config));
     return config;
 }
 
@@ -126,10 +149,12 @@ cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
     config.labels = in.pod.metadata.labels;
     config.labels.merge(identity_labels(in.pod));
     config.annotations = in.pod.metadata.annotations;
-    config.linux = linux_sandbox_config(in.pod);
-    config.linux->cgroup_parent = std::move(in.cgroup_parent);
-    config.linux->resources = linux_resources(pod_requests(in.pod), pod_limits(in.pod));
-    if (!in.pod.spec.overhead.empty()) config.linux->overhead = linux_resources(in.pod.spec.overhead, in.pod.spec.overhead);
+    if (in.windows) {
+        config.windows = windows_sandbox_config(in.pod);
+        config.log_directory = windows_path(std::move(config.log_directory));
+    } else {
+        add_linux_part(in, config);
+    }
     return config;
 }
 

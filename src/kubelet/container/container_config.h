@@ -10,6 +10,13 @@ struct ImageUser {
     std::string name;  ///< when it is not a number
 };
 
+/// The operating system that containers of a node are made for, and what their limits are shares of.
+struct Platform {
+    bool windows = false;
+    std::int64_t processors = 1;
+    std::int64_t memory = 0;  ///< bytes
+};
+
 struct ContainerInputs {
     const core::Pod& pod;
     const ContainerSpec& spec;
@@ -19,9 +26,9 @@ struct ContainerInputs {
     std::string image_ref;  ///< what the image service called the image
     ImageUser image_user;
     std::vector<std::int64_t> extra_groups;  ///< that volumes ask for
-    std::int64_t memory_capacity = 0;        ///< the node's, bytes
-    std::string target_container_id;         ///< whose processes an ephemeral container sees
-    std::string seccomp_root;                ///< where localhost profiles are
+    Platform platform;
+    std::string target_container_id;  ///< whose processes an ephemeral container sees
+    std::string seccomp_root;         ///< where localhost profiles are
     bool cgroup_v2 = false;
 };
 
@@ -35,6 +42,7 @@ struct SandboxInputs {
     std::string cgroup_parent;
     PodHostname hostname;
     cri::DNSConfig dns;
+    bool windows = false;
 };
 cri::PodSandboxConfig make_sandbox_config(SandboxInputs inputs);
 

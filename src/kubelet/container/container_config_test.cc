@@ -5,6 +5,7 @@
 
 #include "kubelet/container/cgroups.h"
 #include "kubelet/container/expansion.h"
+#include "kubelet/container/windows_config.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json.h"
@@ -158,8 +159,12 @@ TEST(ContainerConfig, CarriesIdentityCommandsAndSecurity) {
               "resources":{"requests":{"cpu":"250m"},"limits":{"cpu":"500m","memory":"64Mi"}},
               "lifecycle":{"stopSignal":"SIGUSR1"}}]}})j");
     const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
-    const auto config = make_container_config(
-        {.pod = pod, .spec = spec, .attempt = 3, .environment = {{"SHELL", "sh"}}, .image_ref = "sha256:9", .memory_capacity = 1 << 30});
+    const auto config = make_container_config({.pod = pod,
+                                               .spec = spec,
+                                               .attempt = 3,
+                                               .environment = {{"SHELL", "sh"}},
+                                               .image_ref = "sha256:9",
+                                               .platform = {.memory = 1 << 30}});
     ASSERT_TRUE(config);
     EXPECT_THAT(config->command, ElementsAre("sh"));
     EXPECT_THAT(config->args, ElementsAre("-c", "$(NO)"));
@@ -247,6 +252,79 @@ TEST_F(CgroupTest, VersionTwoConvertsWeightsAndHandsControllersDown) {
     EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.weight").value(), "39");
     EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.max").value(), "50000 100000");
     EXPECT_EQ(files.read("/cg/kubepods/cgroup.subtree_control").value().substr(0, 1), "+");
+}
+
+// KBL-20, KBL-21: limits of job objects come from limits alone; requests only matter to the scheduler.
+TEST(WindowsContainer, LimitsAreSharesOfTheWholeMachine) {
+    struct {
+        const char *limits, *what;
+        std::int64_t processors, cpu_maximum, memory;
+    } const rows[] = {
+        {R"({"cpu":"2"})", "half of four", 4, 5000, 0},
+        {R"({"cpu":"500m","memory":"128Mi"})", "an eighth", 4, 1250, 128 << 20},
+        {R"({"cpu":"1m"})", "never none at all", 64, 1, 0},
+        {R"({"cpu":"16"})", "never more than all", 4, 10000, 0},
+        {R"({"memory":"1Gi"})", "no limit of cpu", 4, 0, 1 << 30},
+    };
+    for (const auto& row : rows) {
+        const auto requirements =
+            schema::decode_json<core::ResourceRequirements>(std::string(R"({"requests":{"cpu":"3"},"limits":)") + row.limits + "}").value();
+        const cri::WindowsContainerResources resources = windows_resources(requirements.limits, row.processors);
+        EXPECT_EQ(resources.cpu_maximum, row.cpu_maximum) << row.what;
+        EXPECT_EQ(resources.memory_limit_in_bytes, row.memory) << row.what;
+        EXPECT_EQ(resources.cpu_shares, 0) << row.what;
+        EXPECT_EQ(resources.cpu_count, 0) << row.what;
+    }
+}
+
+TEST(WindowsContainer, PathsGetADriveAndBackslashes) {
+    EXPECT_EQ(windows_path("/var/log/pods"), "c:\\var\\log\\pods");
+    EXPECT_EQ(windows_path("\\k\\x"), "c:\\k\\x");
+    EXPECT_EQ(windows_path("etc"), "c:\\etc");
+    EXPECT_EQ(windows_path("C:/k/config"), "C:\\k\\config");
+    EXPECT_EQ(windows_path("\\\\.\\pipe\\docker_engine"), "\\\\.\\pipe\\docker_engine");
+}
+
+struct WindowsConfigTest : testing::Test {
+    Result<cri::ContainerConfig> config(const char* pod_json, ImageUser user = {}) {
+        pod = pod_of(pod_json);
+        return make_container_config({.pod = pod,
+                                      .spec = all_containers(pod).front(),
+                                      .environment = {},
+                                      .mounts = {cri::Mount{.container_path = "/data", .host_path = "/var/lib/kubelet/x"}},
+                                      .image_ref = "sha256:1",
+                                      .image_user = std::move(user),
+                                      .platform = {.windows = true, .processors = 2}});
+    }
+    core::Pod pod;
+};
+
+TEST_F(WindowsConfigTest, SaysNothingOfLinux) {
+    const auto made = config(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"1"}}}]}})");
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made->linux);
+    ASSERT_TRUE(made->windows);
+    EXPECT_EQ(made->windows->resources->cpu_maximum, 5000);
+    EXPECT_EQ(made->mounts.front().container_path, "c:\\data");
+    EXPECT_EQ(made->mounts.front().host_path, "c:\\var\\lib\\kubelet\\x");
+}
+
+TEST_F(WindowsConfigTest, TheContainersUserWinsOverThePodsAndTheImages) {
+    const char* text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"windowsOptions":{"runAsUserName":"ContainerUser"}},
+        "containers":[{"name":"c","securityContext":{"windowsOptions":{"runAsUserName":"NT AUTHORITY\\SYSTEM"}}}]}})";
+    EXPECT_EQ(config(text)->windows->security_context->run_as_username, "NT AUTHORITY\\SYSTEM");
+    EXPECT_EQ(config(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})", {.name = "app"})
+                  ->windows->security_context->run_as_username,
+              "app");
+}
+
+TEST_F(WindowsConfigTest, RunAsNonRootRefusesTheAdministratorOnly) {
+    const char* pod_text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"runAsNonRoot":true},"containers":[{"name":"c"}]}})";
+    EXPECT_TRUE(config(pod_text));
+    EXPECT_TRUE(config(pod_text, {.name = "ContainerUser"}));
+    const auto refused = config(pod_text, {.name = "containeradministrator"});
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("will break non-root policy"));
 }
 
 }  // namespace

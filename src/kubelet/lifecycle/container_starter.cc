@@ -4,11 +4,13 @@
 #include <charconv>
 
 #include "base/time.h"
+#include "kubelet/container/windows_config.h"
 
 namespace porthole::kubelet {
 namespace {
 
 constexpr const char* HostsPath = "/etc/hosts";
+constexpr const char* WindowsHostsPath = "C:\\Windows\\System32\\drivers\\etc\\hosts";
 constexpr Duration HookLimit = std::chrono::hours(1);  // a postStart hook has no limit of its own
 
 /// The wall-clock moment in the loop's own time.
@@ -122,10 +124,16 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                      .mounts = std::move(mounts),
                                      .image_ref = image.ref,
                                      .image_user = image.user,
-                                     .memory_capacity = config_.memory_capacity,
+                                     .platform = config_.platform,
                                      .target_container_id = target,
                                      .seccomp_root = config_.root_directory + "/seccomp",
                                      .cgroup_v2 = config_.cgroup_v2});
+}
+
+bool ContainerStarter::wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const {
+    if (mounts_at(container, path)) return false;
+    if (config_.platform.windows && is_host_process(*context.pod, container)) return false;  // it sees the host's own
+    return context.pod->spec.host_network || !context.downward.pod_addresses.empty();
 }
 
 /// The hosts file and the file for the termination message.
@@ -134,13 +142,14 @@ Result<void> ContainerStarter::add_own_mounts(const PodStartContext& context, co
     const std::string directory = services_.volumes.pod_directory(context.pod->metadata.uid);
     FileSystem& files = services_.files;
     const core::PodSpec& spec = context.pod->spec;
-    if (config_.managed_hosts_file && !mounts_at(container, HostsPath) && (spec.host_network || !context.downward.pod_addresses.empty())) {
-        const std::string text = spec.host_network ? host_network_hosts_file(files.read(HostsPath).value_or(""), spec.host_aliases)
+    const char* hosts_path = config_.platform.windows ? WindowsHostsPath : HostsPath;
+    if (wants_hosts_file(context, container, hosts_path)) {
+        const std::string text = spec.host_network ? host_network_hosts_file(files.read(hosts_path).value_or(""), spec.host_aliases)
                                                    : hosts_file(context.downward.pod_addresses, context.hostname, spec.host_aliases);
         TRY_VOID(files.create_directories(directory, 0750));
         TRY_VOID(files.write(directory + "/etc-hosts", text, 0644));
         cri::Mount& mount = mounts.emplace_back();
-        mount.container_path = HostsPath;
+        mount.container_path = hosts_path;
         mount.host_path = directory + "/etc-hosts";
     }
     if (!container.termination_message_path.empty()) {

@@ -12,9 +12,8 @@ struct StarterConfig {
     std::string root_directory;      ///< "/var/lib/kubelet"
     std::string log_root;            ///< "/var/log/pods"
     std::string log_link_directory;  ///< "/var/log/containers"; "" for no links
-    std::int64_t memory_capacity = 0;
+    Platform platform;
     bool cgroup_v2 = false;
-    bool managed_hosts_file = true;
 };
 
 /// What the containers of one pod share while they are started.
@@ -58,6 +57,7 @@ public:
 private:
     std::optional<WaitingReason> hold_back(const PodStartContext& context, const ContainerSpec& spec);
     Task<cri::ContainerConfig> prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image);
+    bool wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const;
     Result<void> add_own_mounts(const PodStartContext& context, const core::Container& container, std::vector<cri::Mount>& mounts);
     std::int32_t next_restart_count(const PodStartContext& context, const core::Container& container);
     Task<std::optional<WaitingReason>> run_post_start(const PodStartContext& context, ContainerSpec spec, std::string id);

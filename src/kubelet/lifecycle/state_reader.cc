@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kubelet/container/windows_config.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -82,7 +84,7 @@ void StateReader::add_termination_message(cri::ContainerStatus& container) {
     const std::string path = value_of(container.annotations, TerminationMessagePathAnnotation);
     std::string message;
     for (const cri::Mount& mount : container.mounts) {
-        if (path.empty() || mount.container_path != path) continue;
+        if (path.empty() || (mount.container_path != path && mount.container_path != windows_path(path))) continue;
         message = files_.read_at(mount.host_path, 0, TerminationMessageLimit).value_or("");
     }
     const bool fall_back =

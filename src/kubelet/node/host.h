@@ -13,9 +13,10 @@ struct HostFacts {
     std::int64_t memory = 0;  ///< bytes
     std::int64_t swap = 0;
     std::string machine_id, system_uuid, boot_id, kernel_version, os_image;
-    std::string operating_system;  ///< "linux"
+    std::string operating_system;  ///< "linux" or "windows"
     std::string architecture;      ///< "amd64"
     std::string hostname;
+    std::string windows_build;  ///< "10.0.20348" on Windows
 };
 
 struct HostUsage {
@@ -26,6 +27,7 @@ struct HostUsage {
     std::int64_t processes = 0, process_limit = 0;
     std::int64_t received_bytes = 0, sent_bytes = 0, receive_errors = 0, send_errors = 0;
     std::string network_interface;
+    std::int64_t commit_total = 0, commit_limit = 0;  ///< bytes of memory and page files promised and promisable; Windows only
 };
 
 /// The machine, as a seam.
@@ -36,7 +38,7 @@ public:
     virtual HostUsage usage() = 0;
 };
 
-/// Reads /proc, /sys and /etc; `files` outlives it.
+/// The machine the program runs on: /proc, /sys and /etc through `files`, which outlives it; on Windows, the registry and counters.
 std::unique_ptr<Host> make_host(FileSystem& files);
 
 }  // namespace porthole::kubelet

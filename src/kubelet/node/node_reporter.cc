@@ -77,8 +77,10 @@ ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts,
     if (const auto usage = files.usage(identity.root_directory))
         capacity["ephemeral-storage"] =
             Quantity::from_value(static_cast<std::int64_t>(usage->capacity) / 1024 * 1024, Quantity::Format::BinarySi);
-    capacity["hugepages-1Gi"] = Quantity::from_value(0);
-    capacity["hugepages-2Mi"] = Quantity::from_value(0);
+    if (facts.operating_system == "linux") {
+        capacity["hugepages-1Gi"] = Quantity::from_value(0);
+        capacity["hugepages-2Mi"] = Quantity::from_value(0);
+    }
     return capacity;
 }
 
@@ -116,6 +118,7 @@ std::map<std::string, std::string> NodeReporter::own_labels() const {
         labels[std::string(prefix) + "os"] = facts_.operating_system;
         labels[std::string(prefix) + "arch"] = facts_.architecture;
     }
+    if (!facts_.windows_build.empty()) labels["node.kubernetes.io/windows-build"] = facts_.windows_build;
     return labels;
 }
 

@@ -57,6 +57,30 @@ Value file_system_value(FileSystem& files, const std::string& path, const std::s
     return value;
 }
 
+/// What a Windows sandbox says, in the fields that all sandboxes share.
+cri::LinuxPodSandboxStats in_common_fields(const cri::WindowsPodSandboxStats& from) {
+    cri::LinuxPodSandboxStats stats;
+    if (from.network) {
+        cri::NetworkUsage& network = stats.network.emplace();
+        network.timestamp = from.network->timestamp;
+        const auto interface = [](const cri::WindowsNetworkInterfaceUsage& one) {
+            cri::NetworkInterfaceUsage usage;
+            usage.name = one.name;
+            usage.rx_bytes = one.rx_bytes;
+            usage.tx_bytes = one.tx_bytes;
+            return usage;
+        };
+        if (from.network->default_interface) network.default_interface = interface(*from.network->default_interface);
+        for (const auto& one : from.network->interfaces) network.interfaces.push_back(interface(one));
+    }
+    if (from.process) {
+        cri::ProcessUsage& process = stats.process.emplace();
+        process.timestamp = from.process->timestamp;
+        process.process_count = from.process->process_count;
+    }
+    return stats;
+}
+
 /// One metric family in the text format of Prometheus.
 class Family {
 public:
@@ -112,9 +136,10 @@ Task<std::vector<Stats::PodUse>> Stats::collect() {
     // Older runtimes know no statistics of sandboxes: then the network is missing and the rest is added up.
     if (const auto listed = co_await runtime.list_pod_sandbox_stats({})) {
         for (const cri::PodSandboxStats& stats : listed->stats) {
-            if (!stats.attributes || !stats.linux) continue;
+            if (!stats.attributes || (!stats.linux && !stats.windows)) continue;
             const auto pod = pods.find(label(stats.attributes->labels, PodUidLabel));
-            if (pod != pods.end() && pod->second.sandbox_id == stats.attributes->id) pod->second.sandbox = stats.linux;
+            if (pod == pods.end() || pod->second.sandbox_id != stats.attributes->id) continue;
+            pod->second.sandbox = stats.linux ? *stats.linux : in_common_fields(*stats.windows);
         }
     }
     CO_TRY(const auto containers, co_await runtime.list_containers({}));
@@ -316,6 +341,12 @@ Task<std::string> Stats::cadvisor_metrics() {
 
 std::string Stats::kubelet_metrics() {
     std::string out;
+    if (const HostUsage host = kubelet_.dependencies().host.usage(); host.commit_limit > 0) {
+        Family(out, "porthole_node_memory_commit_bytes", "gauge", "Memory promised to programs, in memory or page files.")
+            .add("", static_cast<double>(host.commit_total));
+        Family(out, "porthole_node_memory_commit_limit_bytes", "gauge", "Memory and page files together; beyond it allocations fail.")
+            .add("", static_cast<double>(host.commit_limit));
+    }
     const std::string node = fmt::format("node=\"{}\"", kubelet_.config().node.name);
     Family(out, "kubelet_node_name", "gauge", "The node's name. The count is always 1.").add(node, 1);
     Family(out, "kubelet_desired_pods", "gauge", "The number of pods the kubelet is being instructed to run.")

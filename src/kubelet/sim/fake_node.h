@@ -35,9 +35,9 @@ public:
         mounts[directory] = "tmpfs";
         return {};
     }
-    Result<void> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
+    Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
         mounts[target] = root + "/" + sub_path;
-        return {};
+        return target;
     }
     Result<void> unmount(const std::string& target) override {
         mounts.erase(target);

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "kubelet/volumes/mounter.h"
-#include "runtime/file_system.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -63,7 +62,7 @@ public:
         return {};
     }
 
-    Result<void> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
+    Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
         const Descriptor base(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (!base.is_open()) return mount_error("opening " + root);
         open_how how{};
@@ -78,7 +77,7 @@ public:
         const std::string from = "/proc/self/fd/" + std::to_string(source.get());
         if (::mount(from.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
             return mount_error("binding " + sub_path + " to " + target);
-        return {};
+        return target;
     }
 
     Result<void> unmount(const std::string& target) override {

@@ -28,6 +28,9 @@ cri::MountPropagation propagation_of(const core::VolumeMount& mount) {
     return cri::MountPropagation::PropagationPrivate;
 }
 
+/// Of either system: "/a", "\\a", "C:\\a".
+bool is_absolute(const std::string& path) { return path.starts_with('/') || path.starts_with('\\') || (path.size() > 1 && path[1] == ':'); }
+
 bool leads_out(const std::string& path) {
     if (path.starts_with('/')) return true;
     for (std::size_t at = 0; at <= path.size();) {
@@ -79,7 +82,7 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
             TRY(host_path, bind_sub_path(pod, container, i, host_path, sub_path));
         }
         cri::Mount& mount = mounts.emplace_back();
-        mount.container_path = wanted.mount_path.starts_with('/') ? wanted.mount_path : "/" + wanted.mount_path;
+        mount.container_path = is_absolute(wanted.mount_path) ? wanted.mount_path : "/" + wanted.mount_path;
         mount.host_path = std::move(host_path);
         mount.readonly = wanted.read_only;
         mount.propagation = propagation_of(wanted);
@@ -107,7 +110,7 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
                                                  const std::string& volume_path, const std::string& sub_path) {
     const std::string target = pod_directory(pod.metadata.uid) + "/volume-subpaths/" + container.volume_mounts[index].name + "/" +
                                container.name + "/" + std::to_string(index);
-    Result<void> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
+    Result<std::string> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     if (!bound && bound.error().reason == Reason::NotFound) {
         TRY_VOID(make_sub_path(volume_path, sub_path));
         bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
@@ -115,7 +118,7 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
     if (!bound)
         return Error(bound.error().reason, "failed to prepare subPath for volumeMount \"" + container.volume_mounts[index].name +
                                                "\" of container \"" + container.name + "\": " + bound.error().message);
-    return target;
+    return bound;
 }
 
 /// A path that is missing becomes directories with the mode and group of the volume, so that whoever may write there may write here.

@@ -1,7 +1,9 @@
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
 
-#include <ctime>
+#include <algorithm>
 #include <set>
+
+#include "base/time.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -31,11 +33,9 @@ std::set<std::string> top_level_names(const Payload& payload) {
 }
 
 std::string timestamp(const Clock& clock) {
-    const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(clock.wall_now()).time_since_epoch().count();
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y_%m_%d_%H_%M_%S", &utc);
+    std::string text = Timestamp(clock.wall_now()).to_string();  // 2026-01-31T12:00:00Z
+    text.pop_back();
+    std::ranges::replace_if(text, [](char c) { return c == '-' || c == ':' || c == 'T'; }, '_');
     return text;
 }
 
@@ -48,7 +48,7 @@ Result<bool> AtomicWriter::write(const Payload& payload, std::optional<std::uint
     TRY(const std::string fresh, write_new_directory(payload, group));
     (void)files_.remove(directory_ + "/" + NewDataLink);
     TRY_VOID(files_.create_symlink(fresh, directory_ + "/" + NewDataLink));
-    TRY_VOID(files_.rename(directory_ + "/" + NewDataLink, directory_ + "/" + DataLink));
+    TRY_VOID(replace_data_link());
     TRY_VOID(link_top_level(payload));
     TRY_VOID(remove_stale(payload));
     if (old) TRY_VOID(files_.remove_all(directory_ + "/" + base_name(*old)));
@@ -97,6 +97,14 @@ Result<std::string> AtomicWriter::write_new_directory(const Payload& payload, st
         if (file.owner || group) TRY_VOID(files_.change_owner(at, file.owner, group));
     }
     return name;
+}
+
+/// Windows cannot rename over a link to a directory: there, readers may find no files for a moment.
+Result<void> AtomicWriter::replace_data_link() {
+    const std::string fresh = directory_ + "/" + NewDataLink, link = directory_ + "/" + DataLink;
+    if (files_.rename(fresh, link)) return {};
+    if (files_.exists(link)) TRY_VOID(files_.remove(link));
+    return files_.rename(fresh, link);
 }
 
 Result<void> AtomicWriter::link_top_level(const Payload& payload) {

@@ -36,6 +36,7 @@ public:
 private:
     bool is_current(const Payload& payload);
     Result<std::string> write_new_directory(const Payload& payload, std::optional<std::uint32_t> group);
+    Result<void> replace_data_link();
     Result<void> link_top_level(const Payload& payload);
     Result<void> remove_stale(const Payload& payload);
 

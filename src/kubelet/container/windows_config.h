@@ -1,0 +1,23 @@
+#pragma once
+#include "kubelet/container/container_config.h"
+
+namespace porthole::kubelet {
+
+// What Windows containers get where Linux ones get a LinuxContainerConfig.
+
+/// `/var/lib/x` and `\var\lib\x` → `c:\var\lib\x`; what has a drive, and `\\server\share` or `\\.\pipe\x`, stays but for its slashes.
+std::string windows_path(std::string path);
+
+/// Job-object limits: cpu_maximum in ten-thousandths of all `processors`, from the limit alone; memory as a commit limit.
+cri::WindowsContainerResources windows_resources(const ResourceList& limits, std::int64_t processors);
+
+cri::WindowsContainerConfig windows_container_config(const ContainerInputs& in);
+cri::WindowsPodSandboxConfig windows_sandbox_config(const core::Pod& pod);
+
+/// Whether the container runs on the host itself, as the container or its pod says.
+bool is_host_process(const core::Pod& pod, const core::Container& container);
+
+/// runAsNonRoot looks at the name alone: ContainerAdministrator (or its SID) is refused. Error: BadRequest.
+Result<void> verify_not_administrator(const core::Pod& pod, const core::Container& container, const ImageUser& image_user);
+
+}  // namespace porthole::kubelet
