@@ -202,12 +202,12 @@ ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options) {
     TRY(auto settings, allocator_settings(options));
-    TRY(auto key, net::PrivateKey::parse(options.service_account_key_pem));
+    TRY(auto key, net::JwsKey::from_private_pem(options.service_account_key_pem));
     auto tables = std::make_unique<Tables>(std::move(settings), seams.random);
     TRY(auto store, store::Store::open({seams.loop, seams.pool, seams.log.named("store")}, std::move(engine),
                                        make_attributes_of(tables->resources), {}));
     return std::unique_ptr<ApiServer>(new ApiServer(
-        std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), es256_token_key(std::move(key)))));
+        std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), make_token_key(std::move(key)))));
 }
 
 Task<> ApiServer::start() {

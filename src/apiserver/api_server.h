@@ -16,7 +16,7 @@ struct ApiServerOptions {
     BootstrapOptions bootstrap;
     std::vector<std::string> service_cidrs;
     std::uint16_t first_node_port = 30000, last_node_port = 32767;
-    std::string service_account_key_pem;  ///< EC P-256
+    std::string service_account_key_pem;  ///< EC P-256 or RSA
     std::string issuer = "https://kubernetes.default.svc.cluster.local";
     std::string git_version = "v1.36.0";
     Server::Limits limits;

@@ -1,5 +1,6 @@
 #include "base/base64.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -58,6 +59,23 @@ Result<std::string> decode_base64(std::string_view text) {
     group <<= 6 * padding;
     for (int shift = 16, left = 3 - padding; left > 0; --left, shift -= 8) bytes += static_cast<char>(group >> shift & 255);
     return bytes;
+}
+
+std::string encode_base64url(std::string_view bytes) {
+    std::string text = encode_base64(bytes);
+    text.resize(text.find_last_not_of('=') + 1);
+    std::ranges::replace(text, '+', '-');
+    std::ranges::replace(text, '/', '_');
+    return text;
+}
+
+Result<std::string> decode_base64url(std::string_view text) {
+    if (text.find_first_of("+/=\r\n") != text.npos) return Error(Reason::BadRequest, "not base64url");
+    std::string padded(text);
+    padded.append((4 - padded.size() % 4) % 4, '=');
+    std::ranges::replace(padded, '-', '+');
+    std::ranges::replace(padded, '_', '/');
+    return decode_base64(padded);
 }
 
 }  // namespace porthole

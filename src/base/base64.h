@@ -11,4 +11,9 @@ std::string encode_base64(std::string_view bytes);
 /// Line breaks are skipped. Error: BadRequest in Go's words (`illegal base64 data at input byte 3`).
 Result<std::string> decode_base64(std::string_view text);
 
+/// RFC 4648 §5 without padding, as JSON Web Tokens use it.
+std::string encode_base64url(std::string_view bytes);
+/// Error: BadRequest.
+Result<std::string> decode_base64url(std::string_view text);
+
 }  // namespace porthole

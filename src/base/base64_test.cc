@@ -34,5 +34,16 @@ TEST(Base64, SaysWhereItIsIllegal) {
     }
 }
 
+TEST(Base64, TheFormForUrlsHasNoPadding) {
+    struct {
+        std::string_view bytes, text;
+    } const rows[] = {{"", ""}, {"f", "Zg"}, {"\xfb\xff\xfe", "-__-"}};
+    for (const auto& row : rows) {
+        EXPECT_EQ(encode_base64url(row.bytes), row.text);
+        EXPECT_EQ(decode_base64url(row.text).value(), row.bytes);
+    }
+    for (const char* text : {"Zg==", "+//+", "Z", "Zm\n9v"}) EXPECT_FALSE(decode_base64url(text)) << text;
+}
+
 }  // namespace
 }  // namespace porthole

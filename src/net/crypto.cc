@@ -91,16 +91,6 @@ std::string der_from_jws(std::string_view jws) {
     return der;
 }
 
-std::string base64url(std::string_view bytes) {
-    std::string text = encode_base64(bytes);
-    while (text.ends_with('=')) text.pop_back();
-    for (char& c : text) {
-        if (c == '+') c = '-';
-        if (c == '/') c = '_';
-    }
-    return text;
-}
-
 }  // namespace
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
@@ -211,19 +201,19 @@ std::string JwsKey::public_der() const {
     return bio_to_string(bio.get());
 }
 
-std::string JwsKey::key_id() const { return base64url(sha256(public_der())); }
+std::string JwsKey::key_id() const { return encode_base64url(sha256(public_der())); }
 
 std::string JwsKey::jwk_json() const {
     const auto member = [](const char* name, const std::string& value) { return std::string("\"") + name + "\":\"" + value + "\""; };
     std::string json = "{" + member("use", "sig") + "," + member("kid", key_id()) + "," + member("alg", algorithm()) + ",";
     if (kind() == Kind::EcP256) {
         json += member("kty", "EC") + "," + member("crv", "P-256") + ",";
-        json += member("x", base64url(number_of(native(key_), OSSL_PKEY_PARAM_EC_PUB_X, CoordinateSize))) + ",";
-        json += member("y", base64url(number_of(native(key_), OSSL_PKEY_PARAM_EC_PUB_Y, CoordinateSize)));
+        json += member("x", encode_base64url(number_of(native(key_), OSSL_PKEY_PARAM_EC_PUB_X, CoordinateSize))) + ",";
+        json += member("y", encode_base64url(number_of(native(key_), OSSL_PKEY_PARAM_EC_PUB_Y, CoordinateSize)));
     } else {
         json += member("kty", "RSA") + ",";
-        json += member("n", base64url(number_of(native(key_), OSSL_PKEY_PARAM_RSA_N, 0))) + ",";
-        json += member("e", base64url(number_of(native(key_), OSSL_PKEY_PARAM_RSA_E, 0)));
+        json += member("n", encode_base64url(number_of(native(key_), OSSL_PKEY_PARAM_RSA_N, 0))) + ",";
+        json += member("e", encode_base64url(number_of(native(key_), OSSL_PKEY_PARAM_RSA_E, 0)));
     }
     return json + "}";
 }

@@ -1,7 +1,6 @@
 #include "net/x509.h"
 
 #include <openssl/ec.h>
-#include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -18,13 +17,10 @@ struct PrivateKey::Impl {
 namespace {
 
 using BignumPointer = OpensslPointer<BIGNUM, BN_free>;
-using SignaturePointer = OpensslPointer<ECDSA_SIG, ECDSA_SIG_free>;
 using ExtensionPointer = OpensslPointer<X509_EXTENSION, X509_EXTENSION_free>;
 using RequestPointer = OpensslPointer<X509_REQ, X509_REQ_free>;
 using NamePointer = OpensslPointer<X509_NAME, X509_NAME_free>;
 using AltNamesPointer = OpensslPointer<GENERAL_NAMES, GENERAL_NAMES_free>;
-
-constexpr int CoordinateSize = 32;
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
@@ -197,45 +193,6 @@ std::string PrivateKey::pem() const {
 }
 
 std::string PrivateKey::public_der() const { return der(impl_->key.get(), i2d_PUBKEY); }
-
-std::string PrivateKey::sign_es256(std::string_view bytes) const {
-    const DigestContextPointer context(EVP_MD_CTX_new());
-    CHECK(EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, impl_->key.get()) == 1);
-    std::size_t size = 0;
-    CHECK(EVP_DigestSign(context.get(), nullptr, &size, bytes_of(bytes), bytes.size()) == 1);
-    std::string encoded(size, '\0');
-    CHECK(EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(encoded.data()), &size, bytes_of(bytes), bytes.size()) == 1);
-    const unsigned char* at = bytes_of(encoded);
-    const SignaturePointer signature(d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(size)));
-    CHECK(signature);
-    std::string plain(2 * CoordinateSize, '\0');
-    auto* out = reinterpret_cast<unsigned char*>(plain.data());
-    CHECK(BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), out, CoordinateSize) == CoordinateSize);
-    CHECK(BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), out + CoordinateSize, CoordinateSize) == CoordinateSize);
-    return plain;
-}
-
-bool PrivateKey::verify_es256(std::string_view bytes, std::string_view signature) const {
-    if (signature.size() != 2 * CoordinateSize) return false;
-    const SignaturePointer parsed(ECDSA_SIG_new());
-    BIGNUM* r = BN_bin2bn(bytes_of(signature), CoordinateSize, nullptr);
-    BIGNUM* s = BN_bin2bn(bytes_of(signature) + CoordinateSize, CoordinateSize, nullptr);
-    CHECK(ECDSA_SIG_set0(parsed.get(), r, s) == 1);  // owns both
-    const std::string encoded = der(parsed.get(), i2d_ECDSA_SIG);
-    const DigestContextPointer context(EVP_MD_CTX_new());
-    CHECK(EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, impl_->key.get()) == 1);
-    const bool good = EVP_DigestVerify(context.get(), bytes_of(encoded), encoded.size(), bytes_of(bytes), bytes.size()) == 1;
-    ERR_clear_error();
-    return good;
-}
-
-std::pair<std::string, std::string> PrivateKey::public_point() const {
-    unsigned char point[1 + 2 * CoordinateSize];
-    std::size_t size = 0;
-    CHECK(EVP_PKEY_get_octet_string_param(impl_->key.get(), "pub", point, sizeof point, &size) == 1 && size == sizeof point);
-    const char* coordinates = reinterpret_cast<const char*>(point) + 1;  // after the mark of an uncompressed point
-    return {std::string(coordinates, CoordinateSize), std::string(coordinates + CoordinateSize, CoordinateSize)};
-}
 
 CertificateAuthority CertificateAuthority::create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after) {
     PrivateKey key = PrivateKey::generate();

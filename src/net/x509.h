@@ -20,11 +20,6 @@ public:
 
     std::string pem() const;         ///< PKCS #8
     std::string public_der() const;  ///< SubjectPublicKeyInfo
-    /// ECDSA with SHA-256 in the form of a JSON Web Signature: r and s, 32 bytes each. Requires a P-256 key.
-    std::string sign_es256(std::string_view bytes) const;
-    bool verify_es256(std::string_view bytes, std::string_view signature) const;
-    /// The coordinates of the public point, 32 bytes each. Requires a P-256 key.
-    std::pair<std::string, std::string> public_point() const;
 
     struct Impl;
     const Impl& impl() const { return *impl_; }

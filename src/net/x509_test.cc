@@ -57,18 +57,6 @@ TEST(X509, RefusesAddressesThatAreNone) {
     EXPECT_EQ(issued.error().reason, Reason::BadRequest);
 }
 
-TEST(PrivateKey, SignaturesHoldForTheirBytesAndKeyOnly) {
-    const PrivateKey key = PrivateKey::generate();
-    const std::string signature = key.sign_es256("header.claims");
-    EXPECT_EQ(signature.size(), 64u);
-    EXPECT_TRUE(key.verify_es256("header.claims", signature));
-    EXPECT_FALSE(key.verify_es256("header.claimz", signature));
-    EXPECT_FALSE(PrivateKey::generate().verify_es256("header.claims", signature));
-    EXPECT_FALSE(key.verify_es256("header.claims", "short"));
-    EXPECT_TRUE(PrivateKey::parse(key.pem())->verify_es256("header.claims", signature));
-    EXPECT_EQ(key.public_point().first.size(), 32u);
-}
-
 TEST(Sha256, IsTheKnownDigest) { EXPECT_EQ(to_hex(sha256("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); }
 
 }  // namespace

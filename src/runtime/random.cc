@@ -1,7 +1,7 @@
 #include "runtime/random.h"
 
 #include <cstdio>
-#include <random>
+#include <utility>
 
 #include "base/result.h"
 
@@ -40,8 +40,11 @@ std::string Random::uuid() {
 }
 
 std::uint64_t SystemRandom::next() {
-    std::random_device device;  // getrandom(2) on Linux, RtlGenRandom on Windows
-    return std::uint64_t{device()} << 32 | device();
+    if (used_ == numbers_.size()) {
+        fill();
+        used_ = 0;
+    }
+    return std::exchange(numbers_[used_++], 0);
 }
 
 std::uint64_t SeededRandom::next() {

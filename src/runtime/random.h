@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,10 +23,16 @@ public:
     std::string uuid();
 };
 
-/// The operating system's generator: fit for keys and tokens.
+/// The operating system's generator: fit for keys and tokens. Asks it for some numbers at a time; not thread-safe.
 class SystemRandom final : public Random {
 public:
     std::uint64_t next() override;
+
+private:
+    void fill();
+
+    std::array<std::uint64_t, 32> numbers_{};
+    std::size_t used_ = numbers_.size();
 };
 
 /// Reproducible (splitmix64); never for secrets.

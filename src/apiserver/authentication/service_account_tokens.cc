@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "api/core_v1.h"
-#include "apiserver/authentication/base64url.h"
 #include "apiserver/request/status.h"
+#include "base/base64.h"
+#include "net/x509.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
@@ -23,6 +24,8 @@ constexpr std::int64_t ExtendableSeconds = 3607;
 constexpr std::int64_t YearSeconds = 365 * 24 * 3600;
 /// How long a token outlives the deletion of what it is bound to.
 constexpr std::int64_t LeewaySeconds = 60;
+/// How many tokens are remembered as signed by us.
+constexpr std::size_t VerifiedTokens = 4096;
 
 Error unauthorized(std::string why) { return Error(Reason::Unauthorized, std::move(why)); }
 
@@ -126,22 +129,31 @@ Result<void> ServiceAccountTokens::check_bound(const BoundObjectReference& bound
     return Error(Reason::BadRequest, "cannot bind token to object of type " + bound.api_version + ", Kind=" + bound.kind);
 }
 
-Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token, const std::vector<std::string>& audiences) const {
+Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std::string_view token) const {
     const std::size_t first = token.find('.');
     const std::size_t last = token.rfind('.');
-    if (first == token.npos || last == first) return std::optional<User>();
+    if (first == token.npos || last == first) return ClaimsPtr();
+    std::string digest = net::sha256(token);
+    if (const auto known = verified_.find(digest); known != verified_.end()) return known->second;
+
     const auto payload = decode_base64url(token.substr(first + 1, last - first - 1));
     const auto header = decode_base64url(token.substr(0, first));
     const auto signature = decode_base64url(token.substr(last + 1));
-    if (!payload || !header || !signature) return std::optional<User>();
-    const auto claims = schema::parse_json(*payload);
+    if (!payload || !header || !signature) return ClaimsPtr();
+    auto claims = schema::parse_json(*payload);
     const auto head = schema::parse_json(*header);
-    if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return std::optional<User>();
-
+    if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return ClaimsPtr();
     if (head->string_at({"alg"}) != key_.algorithm || head->string_at({"kid"}) != key_.id ||
         !key_.verify(token.substr(0, last), *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
+    if (verified_.size() == VerifiedTokens) verified_.clear();
+    return verified_[std::move(digest)] = std::make_shared<const Value>(std::move(*claims));
+}
+
+Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token, const std::vector<std::string>& audiences) const {
+    TRY(const ClaimsPtr claims, signed_claims(token));
+    if (!claims) return std::optional<User>();
     const std::int64_t now = seconds_now(clock_);
     const auto seconds = [&](const char* name) {
         const Value* found = claims->find(name);

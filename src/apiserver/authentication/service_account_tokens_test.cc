@@ -1,9 +1,10 @@
 #include "apiserver/authentication/service_account_tokens.h"
 
 #include "api/core_v1.h"
-#include "apiserver/authentication/base64url.h"
 #include "apiserver/authentication/signing_key.h"
 #include "apiserver/cache/object_fixture.h"
+#include "base/base64.h"
+#include "net/x509.h"
 #include "runtime/random.h"
 
 namespace porthole::apiserver {
@@ -16,6 +17,8 @@ using api::authentication::v1::TokenRequest;
 
 const std::string Issuer = "https://kubernetes.default.svc";
 const std::vector<std::string> Audiences = {Issuer};
+
+TokenKey fresh_key() { return make_token_key(*net::JwsKey::from_private_pem(net::PrivateKey::generate().pem())); }
 
 class ServiceAccountTokensTest : public ObjectTest {
 protected:
@@ -50,7 +53,7 @@ protected:
 
     SeededRandom random_{7};
     ObjectReader reader_{*store_};
-    TokenKey key_ = es256_token_key(net::PrivateKey::generate());
+    TokenKey key_ = fresh_key();
     ServiceAccountTokens tokens_{key_, {.issuer = Issuer, .api_audiences = Audiences}, reader_, loop_, random_};
 };
 
@@ -115,7 +118,7 @@ TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
     EXPECT_EQ(verified(good.substr(0, dot + 1) + encode_base64url(claims) + good.substr(last)),
               "invalid bearer token: the signature is not this server's");
 
-    const ServiceAccountTokens stranger(es256_token_key(net::PrivateKey::generate()), tokens_.settings(), reader_, loop_, random_);
+    const ServiceAccountTokens stranger(fresh_key(), tokens_.settings(), reader_, loop_, random_);
     EXPECT_EQ(verified(stranger.issue("a", "robot", {})->status.token), "invalid bearer token: the signature is not this server's");
 
     const ServiceAccountTokens elsewhere(key_, {.issuer = "https://elsewhere", .api_audiences = Audiences}, reader_, loop_, random_);
