@@ -1,0 +1,28 @@
+#pragma once
+#include <string_view>
+
+#include "hns/documents.h"
+
+namespace porthole::hns {
+
+/// What a policy belongs to.
+enum class PolicyOwner { Network, Subnet, Endpoint };
+
+/// A type of policy that the service knows: its name as the service writes it, and the struct of its settings.
+struct PolicyKind {
+    std::string_view name;
+    PolicyOwner owner;
+    const schema::Type* settings;  ///< nullptr where it has none
+};
+
+/// By name in any case; nullptr for unknown ones.
+const PolicyKind* find_policy_kind(PolicyOwner owner, std::string_view name);
+
+/// The policy as the service would show it: its type in the service's case, its settings without what is empty or unknown.
+/// Errors: Hresult::InvalidPolicyType for a type that such an owner has not, InvalidPolicy for settings of the wrong shape.
+Result<hcn::Policy> canonical_policy(PolicyOwner owner, hcn::Policy policy);
+
+/// Both in canonical form, and equal.
+bool same_policy(const hcn::Policy& left, const hcn::Policy& right);
+
+}  // namespace porthole::hns
