@@ -1,0 +1,170 @@
+#include "base/flag_set.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <optional>
+
+namespace porthole {
+namespace {
+
+std::string with_dashes(std::string name) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+/// How many letters must be put in, taken out or changed.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), 0u);
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j)
+            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
+    }
+    return row.back();
+}
+
+std::optional<bool> parse_bool(const std::string& text) {
+    for (const char* yes : {"true", "True", "TRUE", "t", "T", "1"})
+        if (text == yes) return true;
+    for (const char* no : {"false", "False", "FALSE", "f", "F", "0"})
+        if (text == no) return false;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        if (std::string part = trimmed(text.substr(at, comma - at)); !part.empty()) parts.push_back(std::move(part));
+        at = comma + 1;
+    }
+    return parts;
+}
+
+void FlagSet::add(const std::string& name, Take take, std::string help) { flags_[name] = {std::move(take), false, std::move(help), ""}; }
+
+void FlagSet::add(const std::string& name, std::string& target, std::string help) {
+    add(name, Take([&target](const std::string& value) -> Result<void> {
+            target = value;
+            return {};
+        }),
+        std::move(help));
+}
+
+void FlagSet::add(const std::string& name, bool& target, std::string help) {
+    add(name, Take([&target](const std::string& value) -> Result<void> {
+            const auto parsed = parse_bool(value);
+            if (!parsed) return Error(Reason::BadRequest, "must be true or false");
+            target = *parsed;
+            return {};
+        }),
+        std::move(help));
+    flags_[name].is_switch = true;
+}
+
+void FlagSet::add(const std::string& name, std::int64_t& target, std::string help) {
+    add(name, Take([&target](const std::string& value) -> Result<void> {
+            std::int64_t number = 0;
+            const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+            if (error != std::errc() || end != value.data() + value.size() || value.empty())
+                return Error(Reason::BadRequest, "must be a whole number");
+            target = number;
+            return {};
+        }),
+        std::move(help));
+}
+
+void FlagSet::add(const std::string& name, std::vector<std::string>& target, std::string help) {
+    add(name, Take([this, name, &target](const std::string& value) -> Result<void> {
+            if (!given_.contains(name)) target.clear();  // what stood there were defaults
+            for (std::string& part : split_list(value)) target.push_back(std::move(part));
+            return {};
+        }),
+        std::move(help));
+}
+
+void FlagSet::add(const std::string& name, std::map<std::string, std::string>& target, std::string help) {
+    add(name, Take([this, name, &target](const std::string& value) -> Result<void> {
+            if (!given_.contains(name)) target.clear();
+            for (const std::string& part : split_list(value)) {
+                const std::size_t equals = part.find('=');
+                if (equals == 0) return Error(Reason::BadRequest, "\"" + part + "\" has no key");
+                target[trimmed(part.substr(0, equals))] = equals == part.npos ? "" : trimmed(part.substr(equals + 1));
+            }
+            return {};
+        }),
+        std::move(help));
+}
+
+void FlagSet::add_ignored(const std::string& name, std::string why) {
+    add(name, Take([](const std::string&) -> Result<void> { return {}; }), "");
+    flags_[name].ignored = std::move(why);
+}
+
+void FlagSet::add_ignored_switch(const std::string& name, std::string why) {
+    add_ignored(name, std::move(why));
+    flags_[name].is_switch = true;
+}
+
+void FlagSet::add_alias(const std::string& alias, const std::string& name) { aliases_[alias] = name; }
+
+Result<void> FlagSet::parse(const std::vector<std::string>& arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& word = arguments[i];
+        if (!word.starts_with('-') || word.find_first_not_of('-') == word.npos)
+            return Error(Reason::BadRequest, "unexpected argument \"" + word + "\"; values belong to a flag: --name=value");
+        const std::size_t begin = word.find_first_not_of('-'), equals = word.find('=');
+        std::string name = with_dashes(word.substr(begin, equals == word.npos ? word.npos : equals - begin));
+        if (const auto alias = aliases_.find(name); alias != aliases_.end()) name = alias->second;
+        const auto found = flags_.find(name);
+        if (found == flags_.end()) return Error(Reason::BadRequest, "unknown flag --" + name + suggestion(name));
+        const Flag& flag = found->second;
+        std::string value = "true";
+        if (equals != word.npos) {
+            value = word.substr(equals + 1);
+        } else if (!flag.is_switch) {
+            if (++i == arguments.size()) return Error(Reason::BadRequest, "flag --" + name + " needs a value: --" + name + "=…");
+            value = arguments[i];
+        }
+        if (!flag.ignored.empty()) warnings_.push_back("flag --" + name + " has no effect: " + flag.ignored);
+        if (auto taken = flag.take(value); !taken)
+            return Error(Reason::BadRequest, "invalid value \"" + value + "\" for --" + name + ": " + taken.error().message);
+        given_.insert(name);
+    }
+    return {};
+}
+
+std::string FlagSet::suggestion(const std::string& name) const {
+    std::string best;
+    std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+    for (const auto& [known, flag] : flags_) {
+        const std::size_t distance = edit_distance(name, known);
+        if (distance < least) {
+            least = distance;
+            best = known;
+        }
+    }
+    return best.empty() ? "; --help lists the flags" : "; did you mean --" + best + "?";
+}
+
+std::string FlagSet::help() const {
+    std::string text;
+    for (const auto& [name, flag] : flags_) {
+        if (!flag.ignored.empty()) continue;
+        std::string line = "  --" + name + (flag.is_switch ? "" : " VALUE");
+        line.resize(std::max<std::size_t>(line.size() + 2, 40), ' ');
+        text += line + flag.help + "\n";
+    }
+    return text;
+}
+
+}  // namespace porthole

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole {
+
+/// A command line as Kubernetes' own node programs take it: `--name=value` or `--name value`, `--switch` or `--switch=false`,
+/// underscores as good as dashes, the last one of several winning. Names that nobody knows get a suggestion.
+class FlagSet {
+public:
+    using Take = std::function<Result<void>(const std::string& value)>;
+
+    void add(const std::string& name, std::string& target, std::string help);
+    void add(const std::string& name, bool& target, std::string help);
+    void add(const std::string& name, std::int64_t& target, std::string help);
+    /// Values by comma; a flag that is repeated adds to what is there.
+    void add(const std::string& name, std::vector<std::string>& target, std::string help);
+    /// `key=value` by comma; "key" alone has an empty value.
+    void add(const std::string& name, std::map<std::string, std::string>& target, std::string help);
+    void add(const std::string& name, Take take, std::string help);
+    /// Taken and without effect; `why` becomes a warning.
+    void add_ignored(const std::string& name, std::string why);
+    void add_ignored_switch(const std::string& name, std::string why);
+    /// Another spelling of `name`.
+    void add_alias(const std::string& alias, const std::string& name);
+
+    /// Error: BadRequest, one line with the flag and what helps.
+    Result<void> parse(const std::vector<std::string>& arguments);
+    bool given(const std::string& name) const { return given_.contains(name); }
+    const std::vector<std::string>& warnings() const { return warnings_; }
+    /// One line a flag, in order of names.
+    std::string help() const;
+
+private:
+    struct Flag {
+        Take take;
+        bool is_switch = false;
+        std::string help, ignored;
+    };
+    std::string suggestion(const std::string& name) const;
+
+    std::map<std::string, Flag> flags_;
+    std::map<std::string, std::string> aliases_;
+    std::set<std::string> given_;
+    std::vector<std::string> warnings_;
+};
+
+/// "a, b,c" → its parts without blanks around them; "" → none.
+std::vector<std::string> split_list(const std::string& text);
+
+}  // namespace porthole
