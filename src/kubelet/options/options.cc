@@ -1,0 +1,255 @@
+#include "kubelet/options/options.h"
+
+#include <fmt/core.h>
+#include <algorithm>
+#include <charconv>
+
+namespace porthole::kubelet {
+namespace {
+
+Error invalid(std::string message) { return Error(Reason::BadRequest, std::move(message)); }
+
+constexpr const char* Removed = "newer releases have it no more";
+
+void define_flags(FlagSet& flags, KubeletOptions& o) {
+    flags.add("address", o.address, "address to serve on");
+    flags.add("cgroup-root", o.cgroup_root, "pods' cgroups are made below it (Linux)");
+    flags.add("cgroups-per-qos", o.cgroups_per_qos, "cgroups for pods (Linux)");
+    flags.add("client-ca-file", o.client_ca_file, "who may ask this kubelet: certificates of this authority");
+    flags.add("cluster-dns", o.cluster_dns, "DNS servers of pods, by comma");
+    flags.add("cluster-domain", o.cluster_domain, "domain of services");
+    flags.add("config", o.config_file, "file with a KubeletConfiguration; flags win over it");
+    flags.add("container-log-max-files", o.container_log_max_files, "log files kept of a container");
+    flags.add("container-log-max-size", o.container_log_max_size, "size at which a log is rotated");
+    flags.add("container-runtime-endpoint", o.runtime_endpoint, "unix:///… or npipe:////./pipe/…");
+    flags.add("enable-debugging-handlers", o.enable_debugging_handlers, "serve logs, exec, attach and port-forward");
+    flags.add("enforce-node-allocatable", o.enforce_node_allocatable, "what is enforced on pods (Linux)");
+    flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
+    flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");
+    flags.add("fail-swap-on", o.fail_swap_on, "accepted; swap and page files never keep this kubelet from starting");
+    flags.add("feature-gates", o.feature_gates, "accepted");
+    flags.add("hostname-override", o.hostname_override, "the node's name");
+    flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
+    flags.add("kubeconfig", o.kubeconfig, "how to reach the API server, and as whom");
+    flags.add("log-dir", o.log_directory, "folder of log files, with --logtostderr=false");
+    flags.add("log-file", o.log_file, "log file, with --logtostderr=false");
+    flags.add("logtostderr", o.log_to_stderr, "log to standard error");
+    flags.add("max-parallel-image-pulls", o.max_parallel_image_pulls, "with --serialize-image-pulls=false");
+    flags.add("max-pods", o.max_pods, "pods on this node at most");
+    flags.add("node-ip", o.node_ip, "the node's address");
+    flags.add("node-labels", o.node_labels, "key=value, by comma");
+    flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
+    flags.add("pod-manifest-path", o.pod_manifest_path, "folder of static pods");
+    flags.add("port", o.port, "port to serve on");
+    flags.add("provider-id", o.provider_id, "the machine's name at its provider");
+    flags.add("register-with-taints", o.taints, "key=value:effect, by comma");
+    flags.add("resolv-conf", o.resolv_conf, "what pods with dnsPolicy Default get; \"\" for nothing");
+    flags.add("root-dir", o.root_directory, "where the kubelet keeps its things");
+    flags.add("serialize-image-pulls", o.serialize_image_pulls, "one pull at a time");
+    flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
+    flags.add("tls-cert-file", o.tls_cert_file, "serving certificate; without it, the client certificate serves");
+    flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
+    flags.add("v", o.verbosity, "more log: 4 and above shows each step");
+    flags.add("windows-priorityclass", o.windows_priority_class, "priority of the kubelet's process (Windows)");
+    flags.add("windows-service", o.windows_service, "run under the service manager (Windows)");
+    flags.add_alias("service", "windows-service");
+    flags.add_alias("runtime-endpoint", "container-runtime-endpoint");
+
+    for (const char* name : {"allow-privileged", "babysit-daemons", "docker-only", "experimental-cri"})
+        flags.add_ignored_switch(name, Removed);
+    for (const char* name : {"alsologtostderr", "rotate-certificates", "rotate-server-certificates", "register-node", "anonymous-auth",
+                             "authentication-token-webhook", "protect-kernel-defaults"})
+        flags.add_ignored_switch(name, "it is always as it should be here");
+    for (const char* name : {"api-servers", "cni-bin-dir", "cni-conf-dir", "container-runtime", "docker-endpoint", "hairpin-mode",
+                             "image-pull-progress-deadline", "network-plugin", "network-plugin-mtu", "non-masquerade-cidr"})
+        flags.add_ignored(name, Removed);
+    flags.add_ignored("pod-infra-container-image", "the container runtime is configured with it");
+    for (const char* name :
+         {"authorization-mode", "bootstrap-kubeconfig", "cert-dir", "cgroup-driver", "cloud-provider", "eviction-soft-grace-period",
+          "eviction-minimum-reclaim", "image-gc-high-threshold", "image-gc-low-threshold", "kubelet-cgroups",
+          "node-status-update-frequency", "read-only-port", "runtime-cgroups", "runtime-request-timeout", "stderrthreshold",
+          "sync-frequency", "tls-cipher-suites", "tls-min-version", "vmodule"})
+        flags.add_ignored(name, "it is not configurable here");
+}
+
+KubeletOptions defaults(bool windows) {
+    KubeletOptions o;
+    o.runtime_endpoint = windows ? "npipe:////./pipe/containerd-containerd" : "unix:///run/containerd/containerd.sock";
+    o.resolv_conf = windows ? "Host" : "/etc/resolv.conf";
+    o.cgroups_per_qos = !windows;
+    if (!windows) o.enforce_node_allocatable = {"pods"};
+    // KBL-11: on Windows memory thresholds shrink allocatable, nothing else.
+    o.eviction_hard = windows ? std::vector<std::string>{"memory.available<500Mi", "nodefs.available<10%"}
+                              : std::vector<std::string>{"memory.available<100Mi", "nodefs.available<10%"};
+    return o;
+}
+
+/// A name that has eaten the next flag, for want of a blank, is no name.
+bool is_node_name(const std::string& name) {
+    const auto part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+    const auto end = [&](char c) { return part(c) && c != '-' && c != '.'; };
+    return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), part) && end(name.front()) && end(name.back()) &&
+           name.find("--") == name.npos && name.find("..") == name.npos;
+}
+
+Result<void> check(const KubeletOptions& o, bool windows) {
+    if (!o.hostname_override.empty() && !is_node_name(o.hostname_override))
+        return invalid(
+            "invalid --hostname-override \"" + o.hostname_override +
+            "\": it must be a node name or an address of small letters, digits, '-' and '.'; is a blank missing before the next flag?");
+    if (o.kubeconfig.empty()) return invalid("--kubeconfig is missing: it says how to reach the API server, and as whom");
+    TRY_VOID(priority_class(o.windows_priority_class));
+    if (!windows) return {};
+    if (o.cgroups_per_qos)
+        return invalid("--cgroups-per-qos=true is not supported on Windows: leave it out or say --cgroups-per-qos=false");
+    if (!o.enforce_node_allocatable.empty() && o.enforce_node_allocatable != std::vector<std::string>{"none"})
+        return invalid("--enforce-node-allocatable=" + o.enforce_node_allocatable.front() +
+                       " is not supported on Windows: leave it out or say --enforce-node-allocatable=\"\"");
+    if (!o.resolv_conf.empty() && o.resolv_conf != "Host")
+        return invalid("--resolv-conf=" + o.resolv_conf +
+                       " is not supported on Windows: say \"\" for nothing or Host for the machine's servers");
+    return {};
+}
+
+Result<ResourceList> quantities(const std::map<std::string, std::string>& from, const char* flag) {
+    ResourceList list;
+    for (const auto& [name, text] : from) {
+        if (name != "cpu" && name != "memory" && name != "ephemeral-storage" && name != "pid")
+            return invalid(fmt::format("--{}: there is no resource \"{}\" to reserve; cpu, memory and ephemeral-storage are", flag, name));
+        auto amount = Quantity::parse(text);
+        if (!amount || amount->is_negative()) return invalid(fmt::format("--{}: \"{}\" is no amount of {}", flag, text, name));
+        list[name] = *amount;
+    }
+    return list;
+}
+
+/// "memory.available<500Mi" → the amount for `signal`; nullopt where no threshold names it.
+Result<std::optional<std::string>> threshold(const std::vector<std::string>& list, const std::string& signal) {
+    std::optional<std::string> found;
+    for (const std::string& one : list) {
+        const std::size_t less = one.find('<');
+        if (less == one.npos) return invalid("--eviction-hard: \"" + one + "\" must look like memory.available<500Mi");
+        if (one.substr(0, less) == signal) found = one.substr(less + 1);
+    }
+    return found;
+}
+
+Result<double> share(const std::string& text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end == text.data() || std::string_view(end) != "%")
+        return invalid("--eviction-hard: \"" + text + "\" must be a share of the disk, such as 10%");
+    return number / 100;
+}
+
+Result<void> take_thresholds(const KubeletOptions& o, bool windows, KubeletConfig& config) {
+    config.node.eviction_memory = 0;
+    config.node.eviction_storage = 0;
+    TRY(const auto memory, threshold(o.eviction_hard, "memory.available"));
+    if (memory) {
+        const auto amount = Quantity::parse(*memory);
+        if (!amount) return invalid("--eviction-hard: \"" + *memory + "\" is no amount of memory");
+        config.node.eviction_memory = amount->value();
+    }
+    config.eviction.memory_available = windows ? 0 : config.node.eviction_memory;
+    TRY(const auto disk, threshold(o.eviction_hard, "nodefs.available"));
+    if (disk) {
+        TRY(config.node.eviction_storage, share(*disk));
+    }
+    config.eviction.disk_available = config.node.eviction_storage;
+    return {};
+}
+
+Result<core::Taint> taint(const std::string& text) {
+    const std::size_t colon = text.rfind(':'), equals = text.find('=');
+    if (colon == text.npos || colon == 0 || colon + 1 == text.size())
+        return invalid("--register-with-taints: \"" + text + "\" must look like key=value:NoSchedule");
+    const std::size_t key_end = std::min(equals, colon);
+    return core::Taint{.key = text.substr(0, key_end),
+                       .value = equals < colon ? text.substr(equals + 1, colon - equals - 1) : "",
+                       .effect = text.substr(colon + 1)};
+}
+
+}  // namespace
+
+Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arguments, bool windows, FileSystem& files) {
+    KubeletOptions named;
+    FlagSet first;
+    define_flags(first, named);
+    TRY_VOID(first.parse(arguments));
+
+    KubeletOptions options = defaults(windows);
+    if (!named.config_file.empty()) {
+        const auto in_file = [&](Error error) { return std::move(error).with_context("--config " + named.config_file); };
+        const auto text = files.read(named.config_file);
+        if (!text) return in_file(text.error());
+        const auto words = flags_of_configuration(*text, options.warnings);
+        if (!words) return in_file(words.error());
+        FlagSet of_file;
+        define_flags(of_file, options);
+        if (const auto taken = of_file.parse(*words); !taken) return in_file(taken.error());
+    }
+    FlagSet flags;
+    define_flags(flags, options);
+    TRY_VOID(flags.parse(arguments));
+    options.warnings.insert(options.warnings.end(), flags.warnings().begin(), flags.warnings().end());
+    if (windows && !options.eviction_soft.empty())
+        options.warnings.push_back("--eviction-soft has no effect: soft eviction is not performed on Windows");
+    TRY_VOID(check(options, windows));
+    return options;
+}
+
+Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows) {
+    KubeletConfig config;
+    config.node.name = o.hostname_override;
+    if (!o.node_ip.empty()) config.node.addresses = {o.node_ip};
+    config.node.labels = o.node_labels;
+    for (const std::string& text : o.taints) {
+        TRY(auto one, taint(text));
+        config.node.taints.push_back(std::move(one));
+    }
+    config.node.provider_id = o.provider_id;
+    config.node.port = static_cast<std::int32_t>(o.port);
+    config.node.max_pods = o.max_pods;
+    TRY(config.node.reserved, quantities(o.kube_reserved, "kube-reserved"));
+    TRY(const ResourceList system, quantities(o.system_reserved, "system-reserved"));
+    for (const auto& [name, amount] : system) config.node.reserved[name] += amount;
+    TRY_VOID(take_thresholds(o, windows, config));
+    config.root_directory = config.node.root_directory = o.root_directory;
+    config.log_root = o.pod_log_directory;
+    config.static_pod_directory = o.pod_manifest_path;
+    config.cluster_dns = o.cluster_dns;
+    config.cluster_domain = o.cluster_domain;
+    config.resolv_conf = o.resolv_conf;
+    config.cgroup_root = o.cgroup_root == "/" ? "" : o.cgroup_root;
+    config.parallel_image_pulls =
+        o.serialize_image_pulls ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(o.max_parallel_image_pulls, 1));
+    const auto size = Quantity::parse(o.container_log_max_size);
+    if (!size || size->value() <= 0) return invalid("--container-log-max-size: \"" + o.container_log_max_size + "\" is no size");
+    config.log_max_bytes = size->value();
+    config.log_max_files = static_cast<int>(std::max<std::int64_t>(o.container_log_max_files, 2));
+    return config;
+}
+
+Result<std::uint32_t> priority_class(const std::string& name) {
+    static constexpr std::pair<const char*, std::uint32_t> Classes[] = {
+        {"IDLE_PRIORITY_CLASS", 64},   {"BELOW_NORMAL_PRIORITY_CLASS", 16384},
+        {"NORMAL_PRIORITY_CLASS", 32}, {"ABOVE_NORMAL_PRIORITY_CLASS", 32768},
+        {"HIGH_PRIORITY_CLASS", 128},  {"REALTIME_PRIORITY_CLASS", 256},
+    };
+    std::string names;
+    for (const auto& [known, number] : Classes) {
+        if (name == known) return number;
+        names += (names.empty() ? "" : ", ") + std::string(known);
+    }
+    return invalid("--windows-priorityclass: there is no \"" + name + "\"; there are " + names);
+}
+
+std::string kubelet_flags_help(bool windows) {
+    KubeletOptions options = defaults(windows);
+    FlagSet flags;
+    define_flags(flags, options);
+    return flags.help();
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,52 @@
+#pragma once
+#include "base/flag_set.h"
+#include "kubelet/kubelet.h"
+
+namespace porthole::kubelet {
+
+/// The command line of a stand-alone kubelet, with upstream's names and defaults.
+struct KubeletOptions {
+    std::string kubeconfig, config_file;
+    std::string hostname_override, node_ip, provider_id;
+    std::string runtime_endpoint;  ///< unix:///run/… or npipe:////./pipe/…
+    std::string root_directory = "/var/lib/kubelet";
+    std::string pod_log_directory = "/var/log/pods";
+    std::string pod_manifest_path;
+    std::string resolv_conf;
+    std::vector<std::string> cluster_dns;
+    std::string cluster_domain = "cluster.local";
+    std::string address = "0.0.0.0";
+    std::int64_t port = 10250, max_pods = 110;
+    std::string client_ca_file, tls_cert_file, tls_private_key_file;
+    bool enable_debugging_handlers = true, cgroups_per_qos = true, serialize_image_pulls = true, fail_swap_on = true;
+    std::string cgroup_root;
+    std::vector<std::string> enforce_node_allocatable;
+    std::map<std::string, std::string> node_labels, kube_reserved, system_reserved, feature_gates;
+    std::vector<std::string> taints, eviction_hard, eviction_soft;
+    std::string container_log_max_size = "10Mi";
+    std::int64_t container_log_max_files = 5, max_parallel_image_pulls = 1;
+    std::int64_t verbosity = 0;
+    std::string log_directory, log_file;
+    bool log_to_stderr = true;
+    bool windows_service = false;
+    std::string windows_priority_class = "NORMAL_PRIORITY_CLASS";
+    std::vector<std::string> warnings;
+};
+
+/// Defaults of the system, then the file that --config names, then the flags. Error: BadRequest with one line that helps.
+Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arguments, bool windows, FileSystem& files);
+
+/// The flags that say what a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, YAML or JSON) says; fields that have no effect here
+/// are added to `warnings`. Error: BadRequest, for unknown fields too.
+Result<std::vector<std::string>> flags_of_configuration(const std::string& text, std::vector<std::string>& warnings);
+
+/// What the kubelet itself is told. Error: BadRequest for quantities, taints and thresholds that cannot be read.
+Result<KubeletConfig> make_kubelet_config(const KubeletOptions& options, bool windows);
+
+/// The priority class's number for SetPriorityClass. Error: BadRequest, listing the names.
+Result<std::uint32_t> priority_class(const std::string& name);
+
+/// The help text of the kubelet's flags.
+std::string kubelet_flags_help(bool windows);
+
+}  // namespace porthole::kubelet

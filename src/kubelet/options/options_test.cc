@@ -1,0 +1,130 @@
+#include "kubelet/options/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+
+namespace porthole::kubelet {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct KubeletOptionsTest : testing::Test {
+    Result<KubeletOptions> parse(std::vector<std::string> words, bool windows = true) {
+        words.push_back("--kubeconfig=C:\\k\\config");
+        return parse_kubelet_options(words, windows, files);
+    }
+    std::string refusal(std::vector<std::string> words) {
+        const auto parsed = parse(std::move(words));
+        return parsed ? "accepted" : parsed.error().message;
+    }
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files{loop};
+};
+
+// KBL-01, KBL-02: the line that guides of many releases publish.
+TEST_F(KubeletOptionsTest, ThePublishedCommandLineIsAccepted) {
+    const auto options =
+        parse({"--hostname-override=win-1", "--v=6", "--pod-infra-container-image=kubeletwin/pause",
+               "--resolv-conf=", "--allow-privileged=true", "--enable-debugging-handlers", "--cluster-dns=10.96.0.10",
+               "--cluster-domain=cluster.local", "--hairpin-mode=promiscuous-bridge", "--image-pull-progress-deadline=20m",
+               "--cgroups-per-qos=false", "--log-dir=C:\\k", "--logtostderr=false", "--enforce-node-allocatable=", "--network-plugin=cni",
+               "--cni-bin-dir=c:\\k\\cni", "--cni-conf-dir", "c:\\k\\cni\\config", "--feature-gates=WinOverlay=true"});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->hostname_override, "win-1");
+    EXPECT_EQ(options->resolv_conf, "");
+    EXPECT_EQ(options->verbosity, 6);
+    EXPECT_THAT(options->warnings, Contains(HasSubstr("--network-plugin has no effect")));
+}
+
+// KBL-03
+TEST_F(KubeletOptionsTest, SpellingsInCirculationAreUnderstoodOrExplained) {
+    EXPECT_EQ(parse({"--hostname_override=n1", "--service"})->windows_service, true);
+    EXPECT_THAT(refusal({"--kubelet-reserve=cpu=1"}), HasSubstr("did you mean --kube-reserved?"));
+    EXPECT_THAT(refusal({"--system-reserve=cpu=1"}), HasSubstr("did you mean --system-reserved?"));
+    EXPECT_THAT(refusal({"--enforce-node-allocable="}), HasSubstr("did you mean --enforce-node-allocatable?"));
+}
+
+// KBL-04
+TEST_F(KubeletOptionsTest, ANameThatSwallowedTheNextFlagIsRefused) {
+    EXPECT_THAT(refusal({"--hostname-override=win-1--kubeconfig=c:\\k\\config"}), HasSubstr("is a blank missing before the next flag?"));
+    EXPECT_EQ(refusal({"--hostname-override=10.0.0.7"}), "accepted");
+}
+
+// KBL-06
+TEST_F(KubeletOptionsTest, PriorityClassesAreThoseOfWindows) {
+    EXPECT_EQ(*priority_class("ABOVE_NORMAL_PRIORITY_CLASS"), 32768u);
+    EXPECT_THAT(refusal({"--windows-priorityclass=FAST"}), HasSubstr("there are IDLE_PRIORITY_CLASS"));
+}
+
+// KBL-07
+TEST_F(KubeletOptionsTest, WhatHasNoMeaningOnWindowsStopsTheStart) {
+    EXPECT_THAT(refusal({"--cgroups-per-qos=true"}), HasSubstr("is not supported on Windows"));
+    EXPECT_THAT(refusal({"--enforce-node-allocatable=pods"}), HasSubstr("is not supported on Windows"));
+    EXPECT_THAT(refusal({"--resolv-conf=/etc/resolv.conf"}), HasSubstr("is not supported on Windows"));
+    EXPECT_EQ(refusal({}), "accepted");
+    EXPECT_TRUE(parse({"--cgroups-per-qos=true", "--enforce-node-allocatable=pods"}, false));
+}
+
+// KBL-08, KBL-11
+TEST_F(KubeletOptionsTest, ReservationsAddUpAndMemoryThresholdsOnlyShrinkAllocatable) {
+    const auto options =
+        parse({"--kube-reserved=cpu=200m,memory=512Mi", "--system-reserved=memory=2Gi", "--eviction-hard=memory.available<1Gi"});
+    ASSERT_TRUE(options);
+    const auto config = make_kubelet_config(*options, true);
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->node.reserved.at("memory").value(), (2ll << 30) + (512 << 20));
+    EXPECT_EQ(config->node.reserved.at("cpu").milli_value(), 200);
+    EXPECT_EQ(config->node.eviction_memory, 1ll << 30);
+    EXPECT_EQ(config->eviction.memory_available, 0);
+    EXPECT_EQ(make_kubelet_config(*options, false)->eviction.memory_available, 1ll << 30);
+}
+
+// KBL-10
+TEST_F(KubeletOptionsTest, SoftEvictionIsAcceptedWithAWarning) {
+    EXPECT_THAT(parse({"--eviction-soft=memory.available<1Gi", "--eviction-soft-grace-period=memory.available=1m"})->warnings,
+                Contains(HasSubstr("soft eviction is not performed on Windows")));
+}
+
+TEST_F(KubeletOptionsTest, AmountsThatCannotBeReadNameTheFlag) {
+    EXPECT_THAT(make_kubelet_config(*parse({"--kube-reserved=memory=much"}), true).error().message,
+                HasSubstr("--kube-reserved: \"much\" is no amount of memory"));
+    EXPECT_THAT(make_kubelet_config(*parse({"--register-with-taints=os"}), true).error().message, HasSubstr("key=value:NoSchedule"));
+}
+
+// KBL-33
+TEST_F(KubeletOptionsTest, FlagsWinOverTheFile) {
+    ASSERT_TRUE(files.create_directories("/k", 0755));
+    ASSERT_TRUE(
+        files.write("/k/config.yaml",
+                    "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 20\nclusterDNS: [10.0.0.1, 10.0.0.2]\n"
+                    "authentication:\n  x509:\n    clientCAFile: /pki/ca.crt\n  anonymous:\n    enabled: false\n"
+                    "registerWithTaints:\n- {key: os, value: windows, effect: NoSchedule}\nevictionHard:\n  nodefs.available: 5%\n",
+                    0644));
+    const auto options = parse({"--config=/k/config.yaml", "--cluster-dns=10.96.0.10"});
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->max_pods, 20);
+    EXPECT_THAT(options->cluster_dns, ElementsAre("10.96.0.10"));
+    EXPECT_EQ(options->client_ca_file, "/pki/ca.crt");
+    const auto config = make_kubelet_config(*options, true);
+    ASSERT_TRUE(config);
+    EXPECT_EQ(config->node.taints.front().effect, "NoSchedule");
+    EXPECT_DOUBLE_EQ(config->node.eviction_storage, 0.05);
+}
+
+TEST_F(KubeletOptionsTest, UnknownFieldsAndKindsOfTheFileAreNamed) {
+    std::vector<std::string> warnings;
+    const std::string head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+    EXPECT_EQ(flags_of_configuration(head + "maxPds: 1\n", warnings).error().message, "strict decoding error: unknown field \"maxPds\"");
+    EXPECT_THAT(flags_of_configuration("kind: Pod\n", warnings).error().message, HasSubstr("must be a KubeletConfiguration"));
+    EXPECT_THAT(*flags_of_configuration(head + "podPidsLimit: 9\n", warnings), IsEmpty());
+    EXPECT_THAT(warnings, ElementsAre("configuration field podPidsLimit has no effect"));
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
