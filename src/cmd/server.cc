@@ -184,6 +184,7 @@ Task<> ControlPlane::start_components(const Pki& pki) {
     settings.root_ca_pem = pki.ca_pem;
     settings.signer_certificate_pem = pki.ca_pem;
     settings.signer_key_pem = pki.ca_key_pem();
+    settings.read_time_zone = [](const std::string& zone) { return read_file(fs::path("/usr/share/zoneinfo") / zone); };
     CO_CHECK(co_await controller_component_->run([this, settings] { return start_controllers(settings); }));
     co_return co_await scheduler_component_->run([this] { return start_scheduler(); });
 }

@@ -1,13 +1,18 @@
 #include "controllers/registry.h"
 
+#include "controllers/bootstrap_tokens/cluster_info_signer.h"
+#include "controllers/bootstrap_tokens/token_cleaner.h"
 #include "controllers/certificates/approver.h"
 #include "controllers/certificates/signer.h"
+#include "controllers/cluster_role_aggregation/cluster_role_aggregation.h"
+#include "controllers/cron_job/cron_job.h"
 #include "controllers/daemonset/daemon_set.h"
 #include "controllers/deployment/deployment.h"
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
 #include "controllers/endpoints/slice_mirroring.h"
 #include "controllers/garbage_collector/garbage_collector.h"
+#include "controllers/job/job.h"
 #include "controllers/namespace/namespace.h"
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/node_lifecycle/node_lifecycle.h"
@@ -17,6 +22,7 @@
 #include "controllers/replicaset/replication_controller.h"
 #include "controllers/root_ca/root_ca.h"
 #include "controllers/service_account/service_account.h"
+#include "controllers/ttl_after_finished/ttl_after_finished.h"
 
 namespace porthole::controllers {
 namespace {
@@ -41,15 +47,19 @@ Result<ControllerPtr> make_node_ipam(Context& context) {
 
 std::vector<Registration> all_controllers() {
     return {
+        controller<ClusterInfoSigner>("bootstrap-signer"),
         controller<CertificateApprover>("certificate-approver"),
         controller<CertificateCleaner>("certificate-cleaner"),
         {"certificate-signer", make_signer},
+        controller<ClusterRoleAggregationController>("cluster-role-aggregation"),
+        controller<CronJobController>("cron-job"),
         controller<DaemonSetController>("daemon-set"),
         controller<DeploymentController>("deployment"),
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),
         controller<EndpointsController>("endpoints"),
         controller<GarbageCollector>("garbage-collector"),
+        controller<JobController>("job"),
         controller<NamespaceController>("namespace"),
         {"node-ipam", make_node_ipam},
         controller<NodeLifecycleController>("node-lifecycle"),
@@ -59,6 +69,8 @@ std::vector<Registration> all_controllers() {
         controller<RootCaController>("root-ca-certificate-publisher"),
         controller<ServiceAccountController>("service-account"),
         controller<TaintEvictionController>("taint-eviction"),
+        controller<TokenCleaner>("token-cleaner"),
+        controller<TtlAfterFinishedController>("ttl-after-finished"),
     };
 }
 

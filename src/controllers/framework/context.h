@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,8 @@ struct Settings {
     std::size_t large_zone = 50;                                           ///< nodes; a disrupted zone that is not larger is left alone
     double unhealthy_zone_threshold = 0.55;
     std::size_t terminated_pods_kept = 12500;
+    /// The TZif file of a zone ("Europe/Berlin"). Error: NotFound. Empty: only UTC is known.
+    std::function<Result<std::string>(const std::string& zone)> read_time_zone;
 };
 
 /// Event recorders by component name, all running.

@@ -1,0 +1,24 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/core_v1.h"
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Signs the kubeconfig in ConfigMap kube-public/cluster-info with every token that may sign, so that who knows a token can tell
+/// the cluster's authority from anybody else's before trusting it. Signatures of tokens that are gone are taken away.
+class ClusterInfoSigner final : public client::Controller {
+public:
+    explicit ClusterInfoSigner(Context& context);
+
+private:
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+
+    client::Client& client_;
+    client::Informer<api::core::v1::Secret>& secrets_;
+    client::Informer<api::core::v1::ConfigMap>& maps_;
+};
+
+}  // namespace porthole::controllers

@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "api/batch_v1.h"
+
+namespace porthole::controllers {
+
+/// What a rule of spec.podFailurePolicy says about one failed pod.
+struct FailureVerdict {
+    enum class Action { Count, FailJob, FailIndex, Ignore } action = Action::Count;
+    std::string message;  ///< why, for FailJob and FailIndex
+};
+/// By the first rule that fits; Count where none does or there is no policy.
+FailureVerdict judge_failure(const api::batch::v1::JobSpec& spec, const api::core::v1::Pod& pod);
+
+}  // namespace porthole::controllers

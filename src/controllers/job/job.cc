@@ -1,0 +1,417 @@
+#include "controllers/job/job.h"
+
+#include <algorithm>
+
+#include "client/pods.h"
+#include "client/selectors.h"
+#include "controllers/framework/claim.h"
+#include "controllers/framework/pod_ranking.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::controllers {
+
+using api::core::v1::Container;
+using api::core::v1::EnvVar;
+using api::core::v1::Pod;
+using client::NamespacedName;
+using client::Requeue;
+using namespace jobs;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int Burst = 500;
+constexpr Duration FirstBackoff = 10s, LongestBackoff = 10min;
+constexpr const char* OurName = "kubernetes.io/job-controller";
+constexpr const char* IndexVariable = "JOB_COMPLETION_INDEX";
+/// Keys of pods without a job in the queue; no job's name has a slash.
+constexpr const char* PodKeyPrefix = "pod/";
+
+bool is_tracked(const Pod& pod) { return client::has_finalizer(pod.metadata, TrackingFinalizer); }
+
+std::vector<std::string> job_of_tracked(const Pod& pod) {
+    const auto* controller = client::find_controller(pod.metadata);
+    if (!is_tracked(pod) || !controller || controller->kind != "Job") return {};
+    return {pod.metadata.namespace_ + "/" + controller->name};
+}
+
+void add_index_variable(std::vector<Container>& containers) {
+    for (Container& container : containers) {
+        if (std::ranges::find(container.env, IndexVariable, &EnvVar::name) != container.env.end()) continue;
+        EnvVar& variable = container.env.emplace_back();
+        variable.name = IndexVariable;
+        variable.value_from.emplace().field_ref.emplace().field_path = std::string("metadata.annotations['") + IndexKey + "']";
+    }
+}
+
+int wanted_pods(const Job& job, const Tally& tally) {
+    if (job.spec.suspend.value_or(false)) return 0;
+    const int parallelism = job.spec.parallelism.value_or(1), active = static_cast<int>(tally.active.size());
+    // A job without a number of completions is about to end once one pod has succeeded: the others may finish.
+    if (!job.spec.completions) return tally.succeeded > 0 ? std::min(active, parallelism) : parallelism;
+    return std::max(0, std::min(parallelism, *job.spec.completions - tally.succeeded - tally.failed_indexes.size()));
+}
+
+/// The lowest indexes that have neither succeeded nor failed for good, and of which no pod runs.
+std::vector<std::int32_t> missing_indexes(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally, int count) {
+    IndexSet busy;
+    for (const PodPointer& pod : pods) {
+        const bool running = client::is_active(*pod) || (replaces_only_ended(job) && !client::is_terminal(*pod));
+        if (const auto index = index_of(job, *pod); index && running) busy.insert(*index);
+    }
+    std::vector<std::int32_t> missing;
+    for (std::int32_t index = 0; index < job.spec.completions.value_or(0) && static_cast<int>(missing.size()) < count; ++index)
+        if (!busy.contains(index) && !tally.completed_indexes.contains(index) && !tally.failed_indexes.contains(index))
+            missing.push_back(index);
+    return missing;
+}
+
+/// Those to go first come first: second pods of an index and those of no index, then by how little is lost.
+std::vector<PodPointer> surplus_of(const Job& job, const std::vector<PodPointer>& active, int count, SystemTime now) {
+    std::vector<RankedPod> ranked;
+    for (const PodPointer& pod : active) ranked.push_back({pod});
+    rank_for_deletion(ranked, now);
+    std::vector<PodPointer> order;
+    for (const RankedPod& pod : ranked) order.push_back(pod.pod);
+    if (is_indexed(job)) {
+        IndexSet kept;
+        std::set<std::string> needed;
+        for (auto pod = order.rbegin(); pod != order.rend(); ++pod)
+            if (const auto index = index_of(job, **pod); index && !kept.contains(*index)) {
+                kept.insert(*index);
+                needed.insert((*pod)->metadata.uid);
+            }
+        std::vector<PodPointer> in_use;
+        for (const PodPointer& pod : order)
+            if (needed.contains(pod->metadata.uid)) in_use.push_back(pod);
+        std::erase_if(order, [&](const PodPointer& pod) { return needed.contains(pod->metadata.uid); });
+        order.insert(order.end(), in_use.begin(), in_use.end());
+    }
+    order.resize(static_cast<std::size_t>(std::min(count, static_cast<int>(order.size()))));
+    return order;
+}
+
+}  // namespace
+
+JobController::JobController(Context& context)
+    : Controller(context.loop, context.log, {.name = "job-controller", .workers = 5}, {.first = 100ms, .longest = 1min}),
+      context_(context),
+      events_(context.events.get("job-controller")),
+      pod_control_(context.client, events_),
+      expectations_(context.loop),
+      jobs_(context.informers.get<Job>()),
+      pods_(context.informers.get<Pod>()),
+      pods_by_owner_(context.pods_by_owner()),
+      tracked_by_job_(pods_.add_index(job_of_tracked)) {
+    reconcile_each(jobs_);
+    depends_on(pods_).subscribe({.added =
+                                     [this](const auto& pod) {
+                                         if (const auto job = owner_of_pod(*pod)) expectations_.creation_observed(client::key_of(*job));
+                                         pod_changed(*pod);
+                                     },
+                                 .updated =
+                                     [this](const auto&, const auto& pod) {
+                                         if (client::is_terminating(*pod)) pod_gone(*pod);
+                                         pod_changed(*pod);
+                                     },
+                                 .deleted =
+                                     [this](const auto& pod) {
+                                         counted_.erase(pod->metadata.uid);
+                                         pod_gone(*pod);
+                                         pod_changed(*pod);
+                                     }});
+}
+
+std::shared_ptr<const Job> JobController::owner_of_pod(const Pod& pod) const {
+    const auto* reference = client::find_controller(pod.metadata);
+    if (!reference || reference->kind != "Job") return nullptr;
+    auto job = jobs_.find({pod.metadata.namespace_, reference->name});
+    return job && job->metadata.uid == reference->uid ? job : nullptr;
+}
+
+void JobController::pod_gone(const Pod& pod) {
+    if (const auto job = owner_of_pod(pod)) expectations_.deletion_observed(client::key_of(*job), pod.metadata.uid);
+}
+
+void JobController::pod_changed(const Pod& pod) {
+    if (!is_tracked(pod)) counted_.erase(pod.metadata.uid);
+    const auto* controller = client::find_controller(pod.metadata);
+    if (controller) {
+        // Also for a job that is not there: its pods are to be let go.
+        if (controller->kind == "Job") queue().add({pod.metadata.namespace_, controller->name});
+        return;
+    }
+    if (is_tracked(pod)) queue().add({pod.metadata.namespace_, PodKeyPrefix + pod.metadata.name});
+    for (const auto& job : jobs_.list(pod.metadata.namespace_))
+        if (client::matches(job->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*job));
+}
+
+Task<Requeue> JobController::reconcile(NamespacedName key) {
+    if (key.name.starts_with(PodKeyPrefix)) {
+        const auto pod = pods_.find({key.namespace_, key.name.substr(std::string_view(PodKeyPrefix).size())});
+        if (pod && is_tracked(*pod) && !client::find_controller(pod->metadata)) CO_CHECK(co_await release_pod(pod));
+        co_return Requeue::never();
+    }
+    const auto job = jobs_.find(key);
+    std::vector<PodPointer> left_over = tracked_by_job_.find(key.text());
+    std::erase_if(left_over, [&](const PodPointer& pod) { return job && client::is_controlled_by(pod->metadata, job->metadata.uid); });
+    if (!left_over.empty()) CO_CHECK(co_await release_all(std::move(left_over)));
+    if (!job) {
+        expectations_.forget(key);
+        failures_.erase(key);
+        written_.forget(key);
+        co_return Requeue::never();
+    }
+    if (find_end(*job) || job->spec.managed_by.value_or(OurName) != OurName) co_return Requeue::never();
+    if (written_.is_stale(*job)) co_return Requeue::in(1s);
+    CO_TRY(auto pods, co_await claim_pods(*job));
+    co_return co_await work_on(*job, std::move(pods));
+}
+
+Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> pods) {
+    const NamespacedName key = client::key_of(cached);
+    const bool settled = expectations_.satisfied(key);
+    const Tally tally(cached, pods, counted_);
+    note_failures(key, tally);
+    std::optional<End> end = decide_end(cached, tally, loop().wall_now());
+    CO_TRY(const Job job, co_await write_down(cached, tally));
+    CO_TRY(JobStatus status, co_await count_ended(job, pods, tally));
+
+    std::optional<Error> failure;
+    Duration wait{};
+    auto active = static_cast<std::int32_t>(tally.active.size());
+    bool changing = false;
+    if (end && active > 0) {
+        Result<void> deleted = co_await delete_pods(job, tally.active, false);
+        if (!deleted) failure = std::move(deleted).error();
+        changing = true;
+    } else if (!end && settled && !job.metadata.deletion_timestamp) {
+        Result<Duration> adjusted = co_await adjust_pods(job, pods, tally);
+        if (!adjusted) failure = std::move(adjusted).error();
+        if (adjusted) wait = *adjusted;
+    }
+    if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+
+    if (!status.start_time && !job.spec.suspend.value_or(false)) status.start_time = Timestamp(loop().wall_now());
+    status.active = changing ? 0 : active;
+    status.ready = changing ? 0 : tally.ready;
+    status.terminating = tally.terminating + (changing ? active : 0);
+    const bool uncounted = status.uncounted_terminated_pods &&
+                           !(status.uncounted_terminated_pods->succeeded.empty() && status.uncounted_terminated_pods->failed.empty());
+    if (end)
+        settle_end(job, status, *end, active == 0 && tally.terminating == 0 && !uncounted);
+    else if (settle_suspension(job, status) && job.spec.active_deadline_seconds)
+        wait = 1s;  // the deadline counts from now
+    if (status != job.status) {
+        CO_TRY(const Job stored, co_await write_status(job, status));
+        if (const JobCondition* now = find_end(stored); now && now->type == "Complete")
+            events_.normal(stored, "Completed", "Job completed");
+        else if (now)
+            events_.warning(stored, now->reason, now->message);
+    }
+    if (failure) co_return std::move(*failure);
+    if (const auto deadline = time_to_deadline(job, loop().wall_now()); deadline && !end && *deadline > Duration::zero())
+        wait = wait > Duration::zero() ? std::min(wait, *deadline) : *deadline;
+    co_return wait > Duration::zero() ? Requeue::in(wait) : Requeue::never();
+}
+
+Task<std::vector<JobController::PodPointer>> JobController::claim_pods(const Job& job) {
+    std::vector<PodPointer> candidates = pods_by_owner_.find(job.metadata.uid);
+    for (auto& orphan : pods_by_owner_.find(orphans_of(job.metadata.namespace_))) candidates.push_back(std::move(orphan));
+    Claimer claimer(context_.client, owner_of(job));
+    std::vector<PodPointer> claimed;
+    for (const PodPointer& pod : candidates) {
+        const ClaimAction action = decide_claim(job.metadata, pod->metadata, client::matches(job.spec.selector, pod->metadata.labels));
+        if (action == ClaimAction::Keep) claimed.push_back(pod);
+        if (action == ClaimAction::Release) CO_CHECK(co_await claimer.release(Pod::kind(), pod->metadata));
+        if (action == ClaimAction::Adopt) {
+            std::vector<std::string> finalizers;
+            if (!client::is_terminal(*pod)) finalizers.push_back(TrackingFinalizer);
+            CO_CHECK(co_await claimer.adopt(Pod::kind(), pod->metadata, std::move(finalizers)));
+            claimed.push_back(pod);
+        }
+    }
+    co_return std::move(claimed);
+}
+
+Task<Job> JobController::write_down(Job job, const Tally& tally) {
+    if (tally.newly_failed.empty() && tally.newly_succeeded.empty()) co_return std::move(job);
+    JobStatus status = job.status;
+    tally.write_down(job, status);
+    co_return co_await write_status(job, std::move(status));
+}
+
+Task<JobStatus> JobController::count_ended(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally) {
+    std::vector<PodPointer> ended = tally.ended;
+    if (ended.size() > Burst) ended.resize(Burst);
+    CO_CHECK(co_await release_all(std::move(ended)));
+    JobStatus status = job.status;
+    if (is_indexed(job)) status.succeeded = tally.succeeded;
+    if (!status.uncounted_terminated_pods) co_return std::move(status);
+    // Whoever has no finalizer any more, or is gone, can be counted.
+    std::set<std::string> held;
+    for (const PodPointer& pod : pods)
+        if (is_tracked(*pod) && !counted_.contains(pod->metadata.uid)) held.insert(pod->metadata.uid);
+    const auto take = [&](std::vector<std::string>& uids) {
+        return static_cast<std::int32_t>(std::erase_if(uids, [&](const std::string& uid) { return !held.contains(uid); }));
+    };
+    status.succeeded += take(status.uncounted_terminated_pods->succeeded);
+    status.failed += take(status.uncounted_terminated_pods->failed);
+    co_return std::move(status);
+}
+
+Task<> JobController::release_pod(PodPointer pod) {
+    // By the element and not the list: others may change the pod at the same time.
+    schema::Value patch;
+    patch.ensure_path({"metadata", "uid"}) = pod->metadata.uid;
+    patch.ensure_path({"metadata", "$deleteFromPrimitiveList/finalizers"}) = schema::Value::array({TrackingFinalizer});
+    const std::string path = client::Client::path(Pod::kind(), client::key_of(*pod), "");
+    counted_.insert(pod->metadata.uid);  // before: the cache may hear of it earlier than we
+    const auto patched = co_await context_.client.patch_raw(path, client::PatchType::StrategicMerge, schema::to_json(patch));
+    if (patched || patched.error().reason == Reason::NotFound) co_return {};
+    counted_.erase(pod->metadata.uid);
+    co_return patched.error();
+}
+
+Task<> JobController::release_all(std::vector<PodPointer> pods) {
+    std::vector<Task<>> releases;
+    for (PodPointer& pod : pods) releases.push_back(release_pod(std::move(pod)));
+    CO_TRY(const auto results, co_await when_all(std::move(releases)));
+    for (const Result<void>& result : results)
+        if (!result) co_return result.error();
+    co_return {};
+}
+
+void JobController::note_failures(const NamespacedName& key, const Tally& tally) {
+    if (tally.newly_failed.empty() && tally.newly_succeeded.empty()) return;
+    const SystemTime now = loop().wall_now();
+    Failures& failures = failures_[key];
+    for (const PodPointer& pod : tally.newly_failed) {
+        ++failures.count;
+        failures.last = std::max(failures.last, end_time(*pod, now));
+    }
+    for (const PodPointer& pod : tally.newly_succeeded)
+        if (end_time(*pod, now) > failures.last) failures.count = 0;
+}
+
+Duration JobController::backoff_left(const NamespacedName& key) const {
+    const auto found = failures_.find(key);
+    if (found == failures_.end() || found->second.count == 0) return {};
+    const auto& [count, last] = found->second;
+    const Duration backoff = std::min<Duration>(FirstBackoff * (std::int64_t(1) << std::min(count - 1, 10)), LongestBackoff);
+    return std::max<Duration>(last + backoff - loop().wall_now(), Duration::zero());
+}
+
+Task<Duration> JobController::adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally) {
+    const int active = static_cast<int>(tally.active.size()), wanted = wanted_pods(job, tally);
+    if (active > wanted) {
+        const int surplus = std::min(active - wanted, Burst);
+        CO_CHECK(co_await delete_pods(job, surplus_of(job, tally.active, surplus, loop().wall_now()), true));
+        co_return Duration::zero();
+    }
+    const int missing = wanted - active - (replaces_only_ended(job) ? tally.terminating : 0);
+    if (missing <= 0) co_return Duration::zero();
+    if (const Duration left = backoff_left(client::key_of(job)); left > Duration::zero()) co_return left;
+    CO_CHECK(co_await create_pods(job, pods, tally, std::min(missing, Burst)));
+    co_return Duration::zero();
+}
+
+Task<> JobController::create_pods(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally, int count) {
+    std::vector<Pod> wanted;
+    Pod pod = pod_from_template(job.spec.template_, owner_of(job));
+    pod.metadata.finalizers.push_back(TrackingFinalizer);
+    if (!is_indexed(job)) {
+        wanted.assign(static_cast<std::size_t>(count), pod);
+    } else {
+        add_index_variable(pod.spec.containers);
+        add_index_variable(pod.spec.init_containers);
+        for (const std::int32_t index : missing_indexes(job, pods, tally, count)) {
+            Pod& one = wanted.emplace_back(pod);
+            const std::string text = std::to_string(index);
+            one.metadata.annotations[IndexKey] = one.metadata.labels[IndexKey] = text;
+            one.metadata.generate_name = job.metadata.name + "-" + text + "-";
+            one.spec.hostname = job.metadata.name + "-" + text;
+            if (job.spec.backoff_limit_per_index)
+                one.metadata.annotations[IndexFailures] = std::to_string(failures_of_index(job, pods, index));
+        }
+    }
+    const NamespacedName key = client::key_of(job);
+    const int size = static_cast<int>(wanted.size());
+    expectations_.expect_creations(key, size);
+    Result<SlowStart> outcome =
+        co_await slow_start(size, 1, [&](int i) { return create_pod(job, std::move(wanted[static_cast<std::size_t>(i)])); });
+    for (int i = outcome ? outcome->succeeded : 0; i < size; ++i) expectations_.creation_observed(key);
+    if (!outcome) co_return std::move(outcome).error();
+    if (outcome->error) co_return std::move(*outcome->error);
+    co_return {};
+}
+
+Task<> JobController::create_pod(const Job& job, Pod pod) {
+    Result<void> created = co_await pod_control_.create(std::move(pod), owner_of(job));
+    if (!created && is_namespace_terminating(created.error())) {
+        expectations_.creation_observed(client::key_of(job));
+        co_return {};
+    }
+    co_return created;
+}
+
+Task<> JobController::delete_pods(const Job& job, std::vector<PodPointer> pods, bool counted_no_more) {
+    std::vector<Task<>> deletions;
+    for (PodPointer& pod : pods) {
+        expectations_.expect_deletion(client::key_of(job), pod->metadata.uid);
+        deletions.push_back(delete_pod(job, std::move(pod), counted_no_more));
+    }
+    CO_TRY(const auto results, co_await when_all(std::move(deletions)));
+    for (const Result<void>& result : results)
+        if (!result) co_return result.error();
+    co_return {};
+}
+
+/// A pod that is merely one too many has not failed: it is let go before it is deleted.
+Task<> JobController::delete_pod(const Job& job, PodPointer pod, bool counted_no_more) {
+    Result<void> removed;
+    if (counted_no_more && is_tracked(*pod)) removed = co_await release_pod(pod);
+    if (removed) removed = co_await pod_control_.remove(client::key_of(*pod), pod->metadata.uid, owner_of(job));
+    if (removed) co_return {};
+    expectations_.deletion_observed(client::key_of(job), pod->metadata.uid);
+    if (removed.error().reason == Reason::NotFound) co_return {};
+    co_return removed;
+}
+
+/// What the end will be is said at once; that it has come, when nothing runs any more.
+void JobController::settle_end(const Job& job, JobStatus& status, const End& end, bool all_ended) {
+    const SystemTime now = loop().wall_now();
+    const char *decided = end.success ? "SuccessCriteriaMet" : "FailureTarget", *ended = end.success ? "Complete" : "Failed";
+    set_condition(status, {.type = decided, .status = "True", .reason = end.reason, .message = end.message}, now);
+    if (!all_ended) return;
+    set_condition(status, {.type = ended, .status = "True", .reason = end.reason, .message = end.message}, now);
+    if (end.success) status.completion_time = Timestamp(now);
+    failures_.erase(client::key_of(job));
+}
+
+/// True when the job has been resumed just now.
+bool JobController::settle_suspension(const Job& job, JobStatus& status) {
+    const SystemTime now = loop().wall_now();
+    if (job.spec.suspend.value_or(false)) {
+        if (set_condition(status, {.type = "Suspended", .status = "True", .reason = "JobSuspended", .message = "Job suspended"}, now))
+            events_.normal(job, "Suspended", "Job suspended");
+        status.start_time.reset();
+        return false;
+    }
+    if (!find_true(status, "Suspended")) return false;
+    set_condition(status, {.type = "Suspended", .status = "False", .reason = "JobResumed", .message = "Job resumed"}, now);
+    status.start_time = Timestamp(now);
+    events_.normal(job, "Resumed", "Job resumed");
+    return true;
+}
+
+Task<Job> JobController::write_status(const Job& job, JobStatus status) {
+    Job changed = job;
+    changed.status = std::move(status);
+    CO_TRY(Job stored, co_await context_.client.update_status(std::move(changed)));
+    written_.note(stored);
+    co_return std::move(stored);
+}
+
+}  // namespace porthole::controllers

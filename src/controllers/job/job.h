@@ -1,0 +1,73 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/batch_v1.h"
+#include "client/controller.h"
+#include "controllers/framework/context.h"
+#include "controllers/framework/expectations.h"
+#include "controllers/framework/own_writes.h"
+#include "controllers/framework/pod_control.h"
+#include "controllers/job/job_end.h"
+#include "controllers/job/job_pods.h"
+
+namespace porthole::controllers {
+
+/// Runs the pods of Jobs until enough have succeeded or too many have failed.
+class JobController final : public client::Controller {
+public:
+    explicit JobController(Context& context);
+
+private:
+    using Pod = api::core::v1::Pod;
+    using PodPointer = jobs::PodPointer;
+    /// Failures in a row, and when the last one was.
+    struct Failures {
+        int count = 0;
+        SystemTime last{};
+    };
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<client::Requeue> work_on(const Job& job, std::vector<PodPointer> pods);
+    std::shared_ptr<const Job> owner_of_pod(const Pod& pod) const;
+    void pod_changed(const Pod& pod);
+    void pod_gone(const Pod& pod);
+
+    Task<std::vector<PodPointer>> claim_pods(const Job& job);
+    /// Writes down what has ended newly; yields the job as stored then.
+    Task<Job> write_down(Job job, const jobs::Tally& tally);
+    /// Takes finalizers away; yields the status with what needs no finalizer any more moved into the counters.
+    Task<JobStatus> count_ended(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
+    Task<> release_pod(PodPointer pod);
+    /// Pods whose job is gone, or that have been taken from it, need no counting any more.
+    Task<> release_all(std::vector<PodPointer> pods);
+    void note_failures(const client::NamespacedName& key, const jobs::Tally& tally);
+    Duration backoff_left(const client::NamespacedName& key) const;
+
+    /// Creates or deletes pods towards what is wanted now. Yields how long to wait before creating more; zero for not at all.
+    Task<Duration> adjust_pods(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
+    Task<> create_pods(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally, int count);
+    Task<> create_pod(const Job& job, Pod pod);
+    Task<> delete_pods(const Job& job, std::vector<PodPointer> pods, bool counted_no_more);
+    Task<> delete_pod(const Job& job, PodPointer pod, bool counted_no_more);
+
+    void settle_end(const Job& job, JobStatus& status, const jobs::End& end, bool all_ended);
+    bool settle_suspension(const Job& job, JobStatus& status);
+    Task<Job> write_status(const Job& job, JobStatus status);
+
+    Context& context_;
+    client::EventRecorder& events_;
+    PodControl pod_control_;
+    Expectations expectations_;
+    client::Informer<Job>& jobs_;
+    client::Informer<Pod>& pods_;
+    PodIndex pods_by_owner_;
+    PodIndex tracked_by_job_;  ///< pods with our finalizer by "namespace/name" of their job
+    std::map<client::NamespacedName, Failures> failures_;
+    OwnWrites written_;
+    std::set<std::string> counted_;  ///< pods whose finalizer we have taken, until that is seen
+};
+
+}  // namespace porthole::controllers

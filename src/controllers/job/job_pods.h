@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controllers/job/failure_policy.h"
+#include "controllers/job/index_set.h"
+#include "controllers/job/job_status.h"
+
+namespace porthole::controllers::jobs {
+
+using api::core::v1::Pod;
+using PodPointer = std::shared_ptr<const Pod>;
+
+inline constexpr const char* TrackingFinalizer = "batch.kubernetes.io/job-tracking";
+inline constexpr const char* IndexKey = "batch.kubernetes.io/job-completion-index";  ///< annotation and label
+inline constexpr const char* IndexFailures = "batch.kubernetes.io/job-index-failure-count";
+
+inline bool is_indexed(const Job& job) { return job.spec.completion_mode.value_or("") == "Indexed"; }
+/// A pod that is being deleted counts against new ones until it has really ended.
+inline bool replaces_only_ended(const Job& job) { return job.spec.pod_replacement_policy.value_or("") == "Failed"; }
+/// The pod's completion index; nullopt when it has none or one that the job does not have.
+std::optional<std::int32_t> index_of(const Job& job, const Pod& pod);
+/// When the pod's last container ended, or what is known to come closest.
+SystemTime end_time(const Pod& pod, SystemTime now);
+/// How often the index has failed, for the annotation of its next pod; from the pods that are still there.
+std::int32_t failures_of_index(const Job& job, const std::vector<PodPointer>& pods, std::int32_t index);
+
+/// A job's pods by what they mean for it, and what the job has come to with them.
+///
+/// A pod is counted exactly once: while it has the tracking finalizer it cannot vanish; its end is first written down in
+/// status.uncountedTerminatedPods (or completedIndexes), then the finalizer goes, then it moves into the counters.
+struct Tally {
+    /// `counted` are the uids of pods whose finalizer has gone, although the cache may still show it.
+    Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set<std::string>& counted);
+
+    std::vector<PodPointer> active;                         ///< neither ended nor being deleted
+    std::vector<PodPointer> newly_succeeded, newly_failed;  ///< ended, and in neither list of the status
+    std::vector<PodPointer> ended;                          ///< all that have ended and have the finalizer still
+    std::int32_t ready = 0, terminating = 0;
+    std::int32_t succeeded = 0, failed = 0;  ///< in all
+    IndexSet completed_indexes, failed_indexes;
+    std::string fatal;  ///< why the failure policy ends the job; "" if it does not
+
+    /// What is to be written before a finalizer may go.
+    void write_down(const Job& job, JobStatus& status) const;
+
+private:
+    void add_failure(const Job& job, const PodPointer& pod);
+};
+
+}  // namespace porthole::controllers::jobs

@@ -1,0 +1,295 @@
+#include "controllers/job/job.h"
+
+#include <algorithm>
+
+#include "client/pods.h"
+#include "controllers/framework/sim/sim_world.h"
+
+namespace porthole::controllers {
+namespace {
+
+using api::core::v1::Pod;
+
+const client::NamespacedName Key{"ns", "work"};
+
+struct JobTest : SimWorld {
+    Job make(std::optional<int> completions, int parallelism) {
+        Job job;
+        job.metadata.namespace_ = "ns";
+        job.metadata.name = "work";
+        job.spec.completions = completions;
+        job.spec.parallelism = parallelism;
+        job.spec.backoff_limit = 6;
+        job.spec.selector.emplace().match_labels = {{"job", "work"}};
+        job.spec.template_ = pod_template("work", "work:1");
+        job.spec.template_.metadata.labels = {{"job", "work"}};
+        job.spec.template_.spec.restart_policy = "Never";
+        return job;
+    }
+    Job make_indexed(int completions, int parallelism) {
+        Job job = make(completions, parallelism);
+        job.spec.completion_mode = "Indexed";
+        return job;
+    }
+    void begin(const Job& job) {
+        api.put(job);
+        run<JobController>();
+        settle();
+    }
+    void settle() {
+        for (int i = 0; i < 5; ++i) kubelet();
+    }
+    std::vector<Pod> running() {
+        std::vector<Pod> pods = this->pods();
+        std::erase_if(pods, [](const Pod& pod) { return !client::is_active(pod); });
+        return pods;
+    }
+    void end(const Pod& pod, const std::string& phase, int exit_code = 0) {
+        api.change<Pod>(client::key_of(pod), [&](Pod& pod) {
+            pod.status.phase = phase;
+            auto& container = pod.status.container_statuses.emplace_back();
+            container.name = "main";
+            container.state.terminated.emplace().exit_code = exit_code;
+            container.state.terminated->finished_at = Timestamp(loop.wall_now());
+        });
+        pass(2s);
+    }
+    void end_all(const std::string& phase, int exit_code = 0) {
+        for (const Pod& pod : running()) end(pod, phase, exit_code);
+        settle();
+    }
+    Job job() { return *api.find<Job>(Key); }
+    std::string ended() {
+        const auto found = job();
+        const JobCondition* end = find_end(found);
+        return end ? end->type + " " + end->reason : "";
+    }
+    std::string indexes() {
+        std::vector<std::string> all;
+        for (const Pod& pod : running()) all.push_back(pod.metadata.annotations.at(jobs::IndexKey));
+        std::ranges::sort(all);
+        std::string text;
+        for (const std::string& index : all) text += (text.empty() ? "" : " ") + index;
+        return text;
+    }
+};
+
+TEST_F(JobTest, RunsOnePodToCompletion) {
+    begin(make(1, 1));
+    ASSERT_EQ(running().size(), 1u);
+    EXPECT_EQ(running()[0].metadata.finalizers, std::vector<std::string>{jobs::TrackingFinalizer});
+    EXPECT_EQ(job().status.active, 1);
+    EXPECT_TRUE(job().status.start_time.has_value());
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+    EXPECT_EQ(job().status.succeeded, 1);
+    EXPECT_EQ(job().status.active, 0);
+    EXPECT_TRUE(job().status.completion_time.has_value());
+    EXPECT_TRUE(pods()[0].metadata.finalizers.empty()) << "a counted pod may be deleted";
+    EXPECT_TRUE(has_event("Completed: Job completed"));
+}
+
+TEST_F(JobTest, RunsAsManyAtATimeAsAllowedUntilAllHaveSucceeded) {
+    begin(make(5, 2));
+    EXPECT_EQ(running().size(), 2u);
+    end_all("Succeeded");
+    EXPECT_EQ(running().size(), 2u);
+    end_all("Succeeded");
+    EXPECT_EQ(running().size(), 1u) << "only one is missing";
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+    EXPECT_EQ(job().status.succeeded, 5);
+    EXPECT_EQ(pods().size(), 5u);
+}
+
+TEST_F(JobTest, AWorkQueueEndsWhenOneHasSucceededAndTheOthersHaveEnded) {
+    begin(make(std::nullopt, 3));
+    ASSERT_EQ(running().size(), 3u);
+    end(running()[0], "Succeeded");
+    settle();
+    EXPECT_EQ(running().size(), 2u) << "none is replaced";
+    EXPECT_EQ(ended(), "");
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+    EXPECT_EQ(job().status.succeeded, 3);
+}
+
+TEST_F(JobTest, ReplacesFailedPodsWithGrowingDelayUntilTheLimit) {
+    Job wanted = make(1, 1);
+    wanted.spec.backoff_limit = 2;
+    begin(wanted);
+    end(running().at(0), "Failed", 1);
+    pass(5s);
+    EXPECT_TRUE(running().empty()) << "10 s after the first failure";
+    pass(5s);
+    settle();
+    end(running().at(0), "Failed", 1);
+    pass(15s);
+    EXPECT_TRUE(running().empty()) << "20 s after the second";
+    pass(5s);
+    settle();
+    EXPECT_EQ(ended(), "");
+    end(running().at(0), "Failed", 1);
+    settle();
+    EXPECT_EQ(ended(), "Failed BackoffLimitExceeded");
+    EXPECT_EQ(job().status.failed, 3);
+    EXPECT_TRUE(has_event("BackoffLimitExceeded: Job has reached the specified backoff limit"));
+}
+
+TEST_F(JobTest, AJobPastItsDeadlineFailsAndItsPodsGo) {
+    Job wanted = make(1, 1);
+    wanted.spec.active_deadline_seconds = 60;
+    begin(wanted);
+    pass(50s);
+    EXPECT_EQ(ended(), "");
+    pass(10s);
+    settle();
+    EXPECT_EQ(ended(), "Failed DeadlineExceeded");
+    EXPECT_TRUE(running().empty());
+}
+
+TEST_F(JobTest, AnEndIsSaidOnlyWhenNothingRunsAnyMore) {
+    Job wanted = make(2, 2);
+    wanted.spec.backoff_limit = 0;
+    wanted.spec.pod_replacement_policy = "Failed";
+    begin(wanted);
+    end(running().at(0), "Failed", 1);
+    EXPECT_EQ(ended(), "") << "the other is only being deleted";
+    EXPECT_TRUE(find_true(job().status, "FailureTarget"));
+    for (const Pod& pod : pods())
+        if (client::is_terminating(pod)) end(pod, "Failed", 143);
+    settle();
+    EXPECT_EQ(ended(), "Failed BackoffLimitExceeded");
+}
+
+TEST_F(JobTest, IndexedPodsCarryTheirIndexAndEachIndexSucceedsOnce) {
+    begin(make_indexed(3, 2));
+    EXPECT_EQ(indexes(), "0 1");
+    const Pod first = running()[0];
+    EXPECT_EQ(first.spec.hostname, "work-" + first.metadata.annotations.at(jobs::IndexKey));
+    EXPECT_EQ(first.metadata.labels.at(jobs::IndexKey), first.metadata.annotations.at(jobs::IndexKey));
+    EXPECT_EQ(first.spec.containers[0].env.at(0).name, "JOB_COMPLETION_INDEX");
+    for (const Pod& pod : running())
+        if (pod.metadata.annotations.at(jobs::IndexKey) == "1") end(pod, "Succeeded");
+    settle();
+    EXPECT_EQ(indexes(), "0 2");
+    EXPECT_EQ(job().status.completed_indexes, "1");
+    end_all("Succeeded");
+    EXPECT_EQ(job().status.completed_indexes, "0-2");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+}
+
+TEST_F(JobTest, AnIndexThatFailsTooOftenIsGivenUpAndTheOthersGoOn) {
+    Job wanted = make_indexed(2, 2);
+    wanted.spec.backoff_limit = INT32_MAX;
+    wanted.spec.backoff_limit_per_index = 1;
+    begin(wanted);
+    for (int round = 0; round < 2; ++round) {
+        for (const Pod& pod : running())
+            if (pod.metadata.annotations.at(jobs::IndexKey) == "0") end(pod, "Failed", 1);
+        pass(30s);
+        settle();
+    }
+    EXPECT_EQ(job().status.failed_indexes, "0");
+    EXPECT_EQ(indexes(), "1");
+    EXPECT_EQ(ended(), "");
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Failed FailedIndexes");
+}
+
+TEST_F(JobTest, TheFailurePolicyEndsTheJobOrLooksAway) {
+    using Requirement = api::batch::v1::PodFailurePolicyOnExitCodesRequirement;
+    Job wanted = make(1, 1);
+    auto& rules = wanted.spec.pod_failure_policy.emplace().rules;
+    rules.push_back({.action = "Ignore", .on_exit_codes = Requirement{.operator_ = "In", .values = {3}}});
+    rules.push_back({.action = "FailJob", .on_exit_codes = Requirement{.operator_ = "In", .values = {42}}});
+    begin(wanted);
+    end(running().at(0), "Failed", 3);
+    settle();
+    EXPECT_EQ(job().status.failed, 0);
+    const std::string name = running().at(0).metadata.name;
+    end(running().at(0), "Failed", 42);
+    settle();
+    EXPECT_EQ(ended(), "Failed PodFailurePolicy");
+    EXPECT_TRUE(
+        has_event("PodFailurePolicy: Container main for pod ns/" + name + " failed with exit code 42 matching FailJob rule at index 1"));
+}
+
+TEST_F(JobTest, TheSuccessPolicyEndsTheJobEarly) {
+    Job wanted = make_indexed(3, 3);
+    wanted.spec.success_policy.emplace().rules.push_back({.succeeded_indexes = "0", .succeeded_count = {}});
+    begin(wanted);
+    for (const Pod& pod : running())
+        if (pod.metadata.annotations.at(jobs::IndexKey) == "0") end(pod, "Succeeded");
+    settle();
+    EXPECT_EQ(ended(), "Complete SuccessPolicy");
+    EXPECT_TRUE(running().empty());
+}
+
+TEST_F(JobTest, SuspendingTakesThePodsAwayAndResumingBringsThemBack) {
+    begin(make(2, 2));
+    api.change<Job>(Key, [](Job& job) { job.spec.suspend = true; });
+    settle();
+    EXPECT_TRUE(running().empty());
+    EXPECT_TRUE(find_true(job().status, "Suspended"));
+    EXPECT_FALSE(job().status.start_time.has_value());
+    EXPECT_EQ(job().status.failed, 0) << "they have not failed";
+    api.change<Job>(Key, [](Job& job) { job.spec.suspend = false; });
+    settle();
+    EXPECT_EQ(running().size(), 2u);
+    EXPECT_TRUE(job().status.start_time.has_value());
+    end_all("Succeeded");
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+}
+
+TEST_F(JobTest, FewerAtATimeLetsSurplusPodsGoUncounted) {
+    begin(make(10, 4));
+    api.change<Job>(Key, [](Job& job) { job.spec.parallelism = 1; });
+    settle();
+    EXPECT_EQ(running().size(), 1u);
+    EXPECT_EQ(job().status.failed, 0);
+}
+
+TEST_F(JobTest, ADeletedPodIsReplacedAndCountsAsFailed) {
+    begin(make(1, 1));
+    api.remove<Pod>(client::key_of(running().at(0)));
+    pass(15s);
+    settle();
+    EXPECT_EQ(running().size(), 1u);
+    EXPECT_EQ(job().status.failed, 1);
+}
+
+TEST_F(JobTest, PodsOfADeletedJobAreLetGo) {
+    begin(make(2, 2));
+    api.erase<Job>(Key);
+    settle();
+    for (const Pod& pod : pods()) EXPECT_TRUE(pod.metadata.finalizers.empty());
+}
+
+TEST_F(JobTest, EveryPodIsCountedOnceWhateverHappensInBetween) {
+    begin(make(4, 4));
+    // Finalizers cannot be taken: ends are written down and nothing is lost or counted twice when that works again.
+    api.set_fault([](const client::ApiRequest& request) -> std::optional<Error> {
+        if (request.method == "PATCH") return Error(Reason::InternalError, "not now");
+        return std::nullopt;
+    });
+    for (const Pod& pod : running()) end(pod, "Succeeded");
+    EXPECT_EQ(job().status.uncounted_terminated_pods->succeeded.size() + static_cast<std::size_t>(job().status.succeeded), 4u);
+    crash();
+    api.set_fault({});
+    run<JobController>();
+    pass(5s);
+    EXPECT_EQ(job().status.succeeded, 4);
+    EXPECT_EQ(ended(), "Complete CompletionsReached");
+    EXPECT_EQ(pods().size(), 4u);
+}
+
+TEST_F(JobTest, SomebodyElsesJobIsLeftAlone) {
+    Job wanted = make(1, 1);
+    wanted.spec.managed_by = "example.com/other";
+    begin(wanted);
+    EXPECT_TRUE(pods().empty());
+}
+
+}  // namespace
+}  // namespace porthole::controllers
