@@ -1,0 +1,78 @@
+#include "cni/plugin/host_local/leases.h"
+
+#include <algorithm>
+
+namespace porthole::cni {
+
+namespace {
+
+std::optional<IpAddress> address_of_name(std::string name) {
+    std::ranges::replace(name, '_', ':');
+    const auto address = IpAddress::parse(name);
+    return address ? std::optional(*address) : std::nullopt;
+}
+
+/// Other programs have written "\n" or nothing between the two, and spaces around them.
+Holder parse_holder(std::string text) {
+    const auto trim = [](std::string part) {
+        const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
+        part.erase(part.begin(), std::ranges::find_if_not(part, blank));
+        while (!part.empty() && blank(static_cast<unsigned char>(part.back()))) part.pop_back();
+        return part;
+    };
+    text = trim(std::move(text));
+    const std::size_t newline = text.find('\n');
+    if (newline == text.npos) return {text, ""};
+    return {trim(text.substr(0, newline)), trim(text.substr(newline))};
+}
+
+}  // namespace
+
+Result<std::vector<Leases::Lease>> Leases::list() {
+    TRY(const std::vector<std::string> names, files_.list(folder_));
+    std::vector<Lease> leases;
+    for (const std::string& name : names) {
+        const auto address = address_of_name(name);
+        if (!address) continue;
+        auto text = files_.read(join_path(folder_, name));
+        if (!text && text.error().reason == Reason::NotFound) continue;
+        if (!text) return text.error();
+        leases.push_back({*address, parse_holder(*std::move(text))});
+    }
+    return leases;
+}
+
+Result<void> Leases::put(const IpAddress& address, const Holder& holder) {
+    return write(path_of(address), holder.container_id + "\r\n" + holder.interface);
+}
+
+Result<void> Leases::remove(const IpAddress& address) {
+    const auto removed = files_.remove(path_of(address));
+    if (!removed && removed.error().reason != Reason::NotFound) return removed.error();
+    return {};
+}
+
+std::optional<IpAddress> Leases::last_reserved(std::size_t set) {
+    const auto text = files_.read(join_path(folder_, "last_reserved_ip." + std::to_string(set)));
+    if (!text) return std::nullopt;
+    const auto address = IpAddress::parse(parse_holder(*text).container_id);
+    return address ? std::optional(*address) : std::nullopt;
+}
+
+Result<void> Leases::set_last_reserved(std::size_t set, const IpAddress& address) {
+    return write(join_path(folder_, "last_reserved_ip." + std::to_string(set)), address.to_string());
+}
+
+std::string Leases::path_of(const IpAddress& address) const {
+    std::string name = address.to_string();
+    if (!colons_) std::ranges::replace(name, ':', '_');
+    return join_path(folder_, name);
+}
+
+Result<void> Leases::write(const std::string& path, const std::string& text) {
+    const std::string fresh = join_path(folder_, ".new");
+    TRY_VOID(files_.write(fresh, text, 0600));
+    return files_.rename(fresh, path);
+}
+
+}  // namespace porthole::cni

@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "runtime/file_system.h"
+
+namespace porthole::cni {
+
+/// Who has an address.
+struct Holder {
+    std::string container_id, interface;
+    bool operator==(const Holder&) const = default;
+};
+
+/// The leases of one network: a folder with a file for each address, named for it, that holds "container id CR LF interface";
+/// "last_reserved_ip.<n>" holds the address that set n gave out last. The caller holds the folder's lock.
+///
+/// A lease appears whole or not at all, whenever the process or the machine dies.
+class Leases {
+public:
+    /// `colons`: the file system takes them in names (not on Windows: '_' stands for ':').
+    Leases(FileSystem& files, std::string folder, bool colons) : files_(files), folder_(std::move(folder)), colons_(colons) {}
+
+    struct Lease {
+        IpAddress address;
+        Holder holder;
+    };
+    Result<std::vector<Lease>> list();
+    Result<void> put(const IpAddress& address, const Holder& holder);
+    Result<void> remove(const IpAddress& address);
+    std::optional<IpAddress> last_reserved(std::size_t set);
+    Result<void> set_last_reserved(std::size_t set, const IpAddress& address);
+
+private:
+    std::string path_of(const IpAddress& address) const;
+    Result<void> write(const std::string& path, const std::string& text);
+
+    FileSystem& files_;
+    std::string folder_;
+    bool colons_;
+};
+
+}  // namespace porthole::cni
