@@ -24,7 +24,7 @@ ServiceFeed::ServiceFeed(client::Informers& informers, std::string node_name, st
 void ServiceFeed::fill(ServiceTable& table, Family family, Adapt adapt) {
     const auto service_seen = [this, &table, family, adapt](const core::Service& service) {
         if (auto info = service_info(service, family)) {
-            if (adapt) adapt(*info);
+            if (adapt.service) adapt.service(*info);
             table.set_service(*std::move(info));
         } else {
             table.remove_service(key(service));
@@ -52,9 +52,11 @@ void ServiceFeed::fill(ServiceTable& table, Family family, Adapt adapt) {
                                table.remove_slice(key(*last));
                                changed_();
                            }});
-    const auto node_seen = [this, &table, family](const core::Node& node) {
+    const auto node_seen = [this, &table, family, adapt](const core::Node& node) {
         if (node.metadata.name != node_name_) return;
-        table.set_node(node_view(node, family));
+        NodeView view = node_view(node, family);
+        if (adapt.node) adapt.node(view);
+        table.set_node(std::move(view));
         if (table.changed()) changed_();
     };
     nodes_.subscribe(

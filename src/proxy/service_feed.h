@@ -19,9 +19,12 @@ public:
     ServiceFeed(client::Informers& informers, std::string node_name, std::function<void()> changed);
     ServiceFeed(const ServiceFeed&) = delete;
 
-    /// What a platform cannot do is taken out of, or rewritten in, each service's information by `adapt`.
-    using Adapt = std::function<void(ServiceInfo&)>;
-    void fill(ServiceTable& table, Family family, Adapt adapt = nullptr);
+    /// What a platform cannot do, or does otherwise, is rewritten on the way into the table; empty functions change nothing.
+    struct Adapt {
+        std::function<void(ServiceInfo&)> service;
+        std::function<void(NodeView&)> node;
+    };
+    void fill(ServiceTable& table, Family family, Adapt adapt = {});
     Task<> wait_for_sync();
     /// nullptr if there is no such service.
     std::shared_ptr<const api::core::v1::Service> service(const std::string& key) const;

@@ -110,10 +110,26 @@ Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, con
                                                          "no more behind one service port"});
         limit_backends(balancer.backends, key, local, host);
     }
+    for (const IpAddress& address : balancer.backends) {
+        if (local.contains(address)) balancer.local.insert(address);
+    }
+    balancer.address_endpoint = host.overlay && frontend.kind == Frontend::Kind::ClusterIp;
     balancer.source_vip = source_vip(balancer.backends, local, host);
     set_flags(balancer, frontend, service, host);
     planned.load_balancer = std::move(balancer);
     return planned;
+}
+
+std::optional<LoadBalancer> plan_health_check(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service,
+                                              const HostFacts& host) {
+    const bool asked = host.root_address && service.health_check_node_port != 0 && holds(service.load_balancer_ips, key.address);
+    if (!asked || frontend.backends.empty()) return std::nullopt;
+    LoadBalancer balancer{.frontend = {key.address, Protocol::Tcp, service.health_check_node_port},
+                          .internal_port = service.health_check_node_port,
+                          .backends = {*host.root_address},
+                          .local = {*host.root_address}};
+    if (service.preserve_destination) balancer.mapping_flags = UseMux | PreserveDip;
+    return balancer;
 }
 
 void adapt_service(ServiceInfo& service, const HostFacts& host) {

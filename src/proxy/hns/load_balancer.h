@@ -22,8 +22,10 @@ struct HostFacts {
     std::size_t backend_limit = 1024;  ///< destinations of one load balancer
     bool overlay = false;
     IpAddress node_ip;
-    std::optional<IpAddress> source_vip;  ///< overlay: whom backends see
-    std::vector<IpPrefix> own_subnets;    ///< of the HNS network
+    std::string mac;                        ///< of the interface with node_ip
+    std::optional<IpAddress> source_vip;    ///< overlay: whom backends see
+    std::optional<IpAddress> root_address;  ///< of the host's own endpoint, to which health checks are handed on; absent: not asked for
+    std::vector<IpPrefix> own_subnets;      ///< of the HNS network
     std::vector<RemoteSubnet> remote_subnets;
     bool operator==(const HostFacts&) const = default;
 
@@ -36,6 +38,8 @@ struct LoadBalancer {
     FrontendKey frontend;  ///< the address 0.0.0.0 or :: stands for every address of the host
     std::uint16_t internal_port = 0;
     std::vector<IpAddress> backends;  ///< sorted; at most the limit
+    std::set<IpAddress> local;        ///< those of them on this node
+    bool address_endpoint = false;    ///< overlay: an endpoint has to stand for the frontend's address
     std::optional<IpAddress> source_vip;
     std::uint32_t flags = 0, mapping_flags = 0, distribution = 0;
     bool operator==(const LoadBalancer&) const = default;
@@ -61,6 +65,11 @@ struct Planned {
 /// move the rest, and nodes do not all choose the same.
 Planned plan_load_balancer(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service, const std::set<IpAddress>& local,
                            const HostFacts& host);
+
+/// With HostFacts::root_address: the load balancer by which probes of a cloud's load balancer to the ingress address reach the
+/// proxy's health answers. Only for services with a health-check node port; others' probes would clash with the proxy's own port.
+std::optional<LoadBalancer> plan_health_check(const FrontendKey& key, const Frontend& frontend, const ServiceInfo& service,
+                                              const HostFacts& host);
 
 /// Takes from a service what the host cannot do, before the table chooses endpoints.
 void adapt_service(ServiceInfo& service, const HostFacts& host);

@@ -1,0 +1,56 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hns/client.h"
+#include "proxy/hns/own_objects.h"
+
+namespace porthole::proxy::hns {
+
+/// What is known of the objects of a host that concern the proxy, by id in canonical form.
+///
+/// The service answers one object at a time and slowly, so a look again asks for all ids but only for the documents of those
+/// that are new, and for a batch of the others in turn.
+class HostView {
+public:
+    explicit HostView(porthole::hns::Client& client) : client_(client) {}
+
+    /// Looks for the network. Yields whether it is another one than before (or the first); then everything else is forgotten.
+    /// Error: NotFound when there is none.
+    Task<bool> read_network(std::string name);
+    Task<> read_endpoints(std::size_t documents);
+    /// Yields the ids of load balancers that are gone or were found changed.
+    Task<std::set<std::string>> read_load_balancers(std::size_t documents);
+    /// Nothing is known any more.
+    void forget();
+
+    const hcn::HostComputeNetwork& network() const { return network_; }
+    const std::map<std::string, hcn::HostComputeEndpoint>& endpoints() const { return endpoints_; }
+    const std::map<std::string, hcn::HostComputeLoadBalancer>& load_balancers() const { return balancers_; }
+    const hcn::HostComputeEndpoint* find_endpoint(const std::string& id) const;
+    const hcn::HostComputeLoadBalancer* find_load_balancer(const std::string& id) const;
+    /// One that pods of this host have is preferred; with `local_only` no other counts.
+    const hcn::HostComputeEndpoint* endpoint_at(const IpAddress& address, bool local_only) const;
+    /// Another's load balancer that takes the same traffic.
+    const hcn::HostComputeLoadBalancer* foreign_holder(const FrontendKey& frontend) const;
+
+    void note(hcn::HostComputeEndpoint endpoint);
+    void note(hcn::HostComputeLoadBalancer balancer);
+    void forget_endpoint(const std::string& id);
+    void forget_load_balancer(const std::string& id) { balancers_.erase(id); }
+
+private:
+    Task<std::vector<std::string>> ids(porthole::hns::ObjectKind kind, std::string query);
+
+    porthole::hns::Client& client_;
+    hcn::HostComputeNetwork network_;
+    std::map<std::string, hcn::HostComputeEndpoint> endpoints_;
+    std::multimap<IpAddress, std::string> by_address_;
+    std::map<std::string, hcn::HostComputeLoadBalancer> balancers_;
+    std::string next_endpoint_, next_balancer_;  // where the turn goes on
+};
+
+}  // namespace porthole::proxy::hns

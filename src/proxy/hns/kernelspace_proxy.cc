@@ -1,0 +1,288 @@
+#include "proxy/hns/kernelspace_proxy.h"
+
+#include <algorithm>
+
+#include "hns/hresult.h"
+
+namespace porthole::proxy::hns {
+
+using namespace std::chrono_literals;
+using porthole::hns::NotificationType;
+
+namespace {
+
+/// Known objects that are read in full with every look at the host: a small host's all, a large one's in turn.
+constexpr std::size_t DocumentsPerLook = 256;
+constexpr Duration ShortPause = 1s;
+constexpr Duration LongestPause = 8s;  // so that a repair never takes longer than the promised ten seconds
+
+void collect(const std::vector<std::string>& from, std::vector<IpPrefix>& into) {
+    for (const std::string& text : from) {
+        if (const auto prefix = IpPrefix::parse(text)) into.push_back(*prefix);
+    }
+}
+
+}  // namespace
+
+std::size_t usual_backend_limit(porthole::hns::HnsVersion version) { return version.major < 13 ? 64 : 1024; }
+
+KernelspaceProxy::KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options)
+    : context_(std::move(context)),
+      options_(std::move(options)),
+      client_(context_.hns),
+      view_(client_),
+      programmer_(client_, view_, context_.log,
+                  [this](const FrontendKey& frontend, const Advice& advice) {
+                      const ServiceTable& table = frontend.address.is_v4() ? table_v4_ : table_v6_;
+                      if (const ServiceInfo* service = table.service_of(frontend)) warn(service->key, advice);
+                  }),
+      table_v4_(NodeView{.name = options_.node_name}),
+      table_v6_(NodeView{.name = options_.node_name}),
+      feed_(context_.informers, options_.node_name, [this] { changed(); }) {}
+
+void KernelspaceProxy::changed() {
+    if (!pending_since_) pending_since_ = context_.loop.now();
+    wake_.set();
+}
+
+Task<> KernelspaceProxy::run() {
+    CO_CHECK(co_await feed_.wait_for_sync());
+    CO_CHECK(co_await wait_for_node());
+    CO_CHECK(co_await probe_host());
+    fill_tables();
+    const std::weak_ptr<bool> alive = alive_;
+    const auto subscribed = co_await context_.hns.subscribe([this, alive](const porthole::hns::Notification& notification) {
+        if (alive.expired()) return;
+        if (notification.type == NotificationType::NamespaceCreate || notification.type == NotificationType::NamespaceDelete) return;
+        look_ = true;
+        wake_.set();
+    });
+    if (!subscribed) context_.log.debug("no notifications of the host network service", {{"error", subscribed.error().message}});
+    co_return co_await follow_network();
+}
+
+/// Without its Node the proxy cannot tell the pods of this node from others.
+Task<> KernelspaceProxy::wait_for_node() {
+    for (int tries = 0;; ++tries) {
+        wake_.reset();
+        const auto node = feed_.node();
+        if (node && !options_.node_ip) {
+            const NodeView view = node_view(*node);
+            if (!view.node_port_addresses.empty()) options_.node_ip = view.node_port_addresses.front();
+        }
+        if (node && options_.node_ip) co_return {};
+        if (tries % 30 == 0) {
+            context_.log.warn("waiting for the node in the API; is --hostname-override right?", {{"node", options_.node_name}});
+        }
+        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+    }
+}
+
+Task<> KernelspaceProxy::probe_host() {
+    for (;;) {
+        auto features = co_await client_.features();
+        if (features) {
+            features_ = *features;
+            break;
+        }
+        if (!porthole::hns::is_disconnected(features.error())) co_return features.error();
+        context_.log.warn("the host network service is not there yet", {{"error", features.error().message}});
+        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+    }
+    const std::string version = "the host network service has version " + features_.version.to_string();
+    if (!features_.api_v2) co_return Error(Reason::MethodNotAllowed, version + "; the kernelspace proxy needs 9.2 or later");
+    if (options_.enable_dsr && !features_.direct_server_return) {
+        co_return Error(Reason::MethodNotAllowed, "Platform does not support feature DSR: " + version + "; leave out --enable-dsr");
+    }
+    host_.dsr_supported = features_.direct_server_return;
+    host_.dsr_enabled = options_.enable_dsr;
+    host_.session_affinity = features_.session_affinity;
+    host_.backend_limit = options_.backend_limit.value_or(usual_backend_limit(features_.version));
+    context_.log.info("host network service", {{"version", features_.version.to_string()}, {"backends", host_.backend_limit}});
+    co_return {};
+}
+
+void KernelspaceProxy::fill_tables() {
+    const auto service = [this](ServiceInfo& info) {
+        advise(info);
+        adapt_service(info, host_);
+    };
+    feed_.fill(table_v4_, Family::V4, {service, [](NodeView& view) { view.node_port_addresses = {IpAddress()}; }});
+    if (!features_.dual_stack) return;
+    const auto service_v6 = [this](ServiceInfo& info) { adapt_service(info, host_); };
+    feed_.fill(table_v6_, Family::V6, {service_v6, [](NodeView& view) { view.node_port_addresses = {IpAddress::v6({})}; }});
+}
+
+Task<> KernelspaceProxy::follow_network() {
+    Duration pause = ShortPause;
+    for (int missing = 0;;) {
+        wake_.reset();
+        const auto done = co_await work();
+        Duration wait = programmer_.waits_for_endpoints() ? ShortPause : options_.check_interval;
+        if (done) {
+            pause = ShortPause;
+            missing = 0;
+        } else if (done.error().reason == Reason::NotFound && !connected_) {
+            if (missing++ % 10 == 0) context_.log.warn(done.error().message);
+            wait = ShortPause;
+        } else if (done.error().reason == Reason::Cancelled || done.error().reason == Reason::BadRequest) {
+            co_return done.error();
+        } else {
+            context_.log.warn("services not programmed", {{"error", done.error().message}});
+            look_ = true;
+            wait = pause;
+            pause = std::min(pause * 2, LongestPause);
+        }
+        const auto woken = co_await with_timeout(wake_.wait(), wait, "waiting for a change");
+        if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
+        look_ = look_ || !woken;
+    }
+}
+
+Task<> KernelspaceProxy::work() {
+    if (look_ || context_.loop.now() - last_checked_ >= options_.check_interval) CO_CHECK(co_await check());
+    CO_CHECK(co_await sync());
+    if (const auto limit = programmer_.learned_limit(); limit && *limit < host_.backend_limit) {
+        host_.backend_limit = *limit;
+        plan_all();
+        CO_CHECK(co_await sync());
+    }
+    co_return {};
+}
+
+Task<> KernelspaceProxy::check() {
+    look_ = false;
+    CO_CHECK(co_await read_network());
+    CO_CHECK(co_await programmer_.check(DocumentsPerLook));
+    last_checked_ = context_.loop.now();
+    std::erase_if(told_, [this](const auto& entry) { return !feed_.service(entry.first); });
+    co_return {};
+}
+
+Task<> KernelspaceProxy::read_network() {
+    const auto another = co_await view_.read_network(options_.network_name);
+    if (!another) {
+        if (another.error().reason == Reason::NotFound) connected_ = false;
+        co_return another.error();
+    }
+    if (*another) {
+        programmer_.start_over();
+        context_.log.info("HNS network found", {{"name", options_.network_name}, {"id", view_.network().id}});
+    }
+    const bool overlay = porthole::hns::type_of(view_.network()) == hcn::NetworkMode::Overlay;
+    if (overlay && !options_.overlay_gate) co_return Error(Reason::BadRequest, "WinOverlay feature gate not enabled");
+    if (overlay && !options_.source_vip) co_return Error(Reason::BadRequest, "source-vip flag not set");
+    if (overlay && !features_.remote_subnet) {
+        co_return Error(Reason::BadRequest, "overlay networks need HNS 9.2 or later, here it is " + features_.version.to_string() +
+                                                "; install update KB4482887");
+    }
+    connected_ = true;
+    const HostFacts before = host_;
+    learn_facts();
+    if (options_.forward_health_check_vip) CO_CHECK(co_await find_root_endpoint());
+    if (host_ != before || *another) plan_all();
+    co_return {};
+}
+
+Task<> KernelspaceProxy::find_root_endpoint() {
+    CO_TRY(const auto found, co_await client_.find<hcn::HostComputeEndpoint>(options_.root_endpoint_name));
+    host_.root_address.reset();
+    if (found) {
+        if (const auto addresses = addresses_of(*found); !addresses.empty()) host_.root_address = addresses.front();
+    }
+    co_return {};
+}
+
+void KernelspaceProxy::learn_facts() {
+    const hcn::HostComputeNetwork& network = view_.network();
+    host_.overlay = porthole::hns::type_of(network) == hcn::NetworkMode::Overlay;
+    host_.node_ip = *options_.node_ip;
+    host_.mac = host_.overlay && context_.mac_of ? context_.mac_of(host_.node_ip) : "";
+    host_.source_vip = options_.source_vip;
+    host_.own_subnets.clear();
+    for (const auto& ipam : network.ipams) {
+        for (const auto& subnet : ipam.subnets) collect({subnet.ip_address_prefix}, host_.own_subnets);
+    }
+    host_.remote_subnets.clear();
+    for (const auto& route : porthole::hns::all_settings<hcn::RemoteSubnetRouteSettings>(network.policies, "RemoteSubnetRoute")) {
+        const auto prefix = IpPrefix::parse(route.destination_prefix);
+        const auto provider = IpAddress::parse(route.provider_address);
+        if (prefix && provider) host_.remote_subnets.push_back({*prefix, *provider});
+    }
+    programmer_.set_host(host_, features_.modify_load_balancer);
+}
+
+void KernelspaceProxy::plan_all() {
+    for (ServiceTable* table : {&table_v4_, &table_v6_}) {
+        for (const auto& [frontend, answer] : table->frontends()) plan(*table, frontend);
+    }
+}
+
+Task<> KernelspaceProxy::sync() {
+    const auto pending = std::exchange(pending_since_, std::nullopt);
+    for (ServiceTable* table : {&table_v4_, &table_v6_}) {
+        if (table == &table_v6_ && host_.overlay) continue;
+        for (const FrontendKey& frontend : table->update()) plan(*table, frontend);
+    }
+    if (context_.health) context_.health->set_health(health());
+    const auto done = co_await programmer_.sync();
+    if (!done) {
+        pending_since_ = pending ? pending : context_.loop.now();
+        co_return done.error();
+    }
+    last_synced_ = context_.loop.now();
+    co_return {};
+}
+
+void KernelspaceProxy::plan(ServiceTable& table, const FrontendKey& frontend) {
+    const auto found = table.frontends().find(frontend);
+    const ServiceInfo* service = table.service_of(frontend);
+    if (found == table.frontends().end() || !service) {
+        programmer_.want(frontend, std::nullopt);
+        unwant_health_check(frontend);
+        return;
+    }
+    Planned planned = plan_load_balancer(frontend, found->second, *service, table.local_addresses(), host_);
+    for (const Advice& advice : planned.advice) warn(service->key, advice);
+    programmer_.want(frontend, std::move(planned.load_balancer));
+    if (auto check = plan_health_check(frontend, found->second, *service, host_)) {
+        health_checks_[frontend] = check->frontend;
+        programmer_.want(check->frontend, std::move(check));
+    } else {
+        unwant_health_check(frontend);
+    }
+}
+
+void KernelspaceProxy::unwant_health_check(const FrontendKey& frontend) {
+    const auto check = health_checks_.find(frontend);
+    if (check == health_checks_.end()) return;
+    const FrontendKey key = check->second;
+    health_checks_.erase(check);
+    const bool shared = std::ranges::any_of(health_checks_, [&](const auto& entry) { return entry.second == key; });
+    if (!shared) programmer_.want(key, std::nullopt);
+}
+
+void KernelspaceProxy::advise(const ServiceInfo& service) {
+    for (const Advice& advice : service_advice(service, host_)) warn(service.key, advice);
+}
+
+void KernelspaceProxy::warn(const std::string& service, const Advice& advice) {
+    if (!told_[service].insert(advice).second) return;
+    const auto object = feed_.service(service);
+    if (object) context_.events.warning(*object, advice.reason, advice.message);
+    context_.log.info("told about a service", {{"service", service}, {"reason", advice.reason}, {"message", advice.message}});
+}
+
+std::map<std::uint16_t, ServiceTable::Health> KernelspaceProxy::health() const {
+    auto all = table_v4_.health();
+    all.insert(table_v6_.health().begin(), table_v6_.health().end());
+    return all;
+}
+
+Task<> KernelspaceProxy::clean_up() {
+    const auto another = co_await view_.read_network(options_.network_name);
+    if (!another && another.error().reason != Reason::NotFound) co_return another.error();
+    co_return co_await programmer_.remove_all();
+}
+
+}  // namespace porthole::proxy::hns

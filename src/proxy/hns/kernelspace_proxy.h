@@ -1,0 +1,102 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "client/events.h"
+#include "client/informer.h"
+#include "hns/client.h"
+#include "proxy/health.h"
+#include "proxy/hns/programmer.h"
+#include "proxy/service_feed.h"
+
+namespace porthole::proxy::hns {
+
+struct KernelspaceOptions {
+    std::string node_name;
+    std::string network_name;
+    std::optional<IpAddress> node_ip;     ///< absent: the node's InternalIP in the API
+    std::optional<IpAddress> source_vip;  ///< needed on an overlay
+    bool enable_dsr = false;
+    bool overlay_gate = true;
+    bool forward_health_check_vip = false;
+    std::string root_endpoint_name = "cbr0";
+    std::optional<std::size_t> backend_limit;            ///< absent: by the version of the host network service
+    Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
+};
+
+/// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
+struct KernelspaceContext {
+    EventLoop& loop;
+    client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
+    porthole::hns::Hns& hns;
+    client::EventRecorder& events;
+    HealthListener* health = nullptr;
+    /// The MAC of the host's interface that has an address; "" if unknown.
+    std::function<std::string(const IpAddress&)> mac_of;
+    Logger log;
+};
+
+/// Destinations that one load balancer takes on a host of that version, where nothing else is known.
+std::size_t usual_backend_limit(porthole::hns::HnsVersion version);
+
+/// The service proxy of a Windows node as a component: HNS load balancers for the services of the API.
+///
+/// It waits for the HNS network, follows the API, programs only what differs, and looks at the host every ten seconds and at
+/// every notification. Load balancers stay when it ends; the next one recognises and adopts them.
+class KernelspaceProxy final : public ProxyStatus {
+public:
+    KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options);
+    KernelspaceProxy(const KernelspaceProxy&) = delete;
+
+    /// Works until cancelled. Errors that end it: BadRequest, MethodNotAllowed for options that this host cannot follow.
+    Task<> run();
+    /// Removes everything that the proxy made.
+    Task<> clean_up();
+
+    const ProgrammerCounts& counts() const { return programmer_.counts(); }
+    bool in_step() const { return connected_ && !pending_since_ && !programmer_.pending(); }
+    MonotonicTime last_synced() const override { return last_synced_; }
+    std::optional<MonotonicTime> pending_since() const override { return pending_since_; }
+
+private:
+    void changed();
+    Task<> probe_host();
+    Task<> wait_for_node();
+    Task<> follow_network();
+    Task<> read_network();
+    Task<> find_root_endpoint();
+    Task<> work();
+    Task<> sync();
+    Task<> check();
+    void fill_tables();
+    void learn_facts();
+    void plan_all();
+    void plan(ServiceTable& table, const FrontendKey& frontend);
+    void unwant_health_check(const FrontendKey& frontend);
+    void advise(const ServiceInfo& service);
+    void warn(const std::string& service, const Advice& advice);
+    std::map<std::uint16_t, ServiceTable::Health> health() const;
+
+    KernelspaceContext context_;
+    KernelspaceOptions options_;
+    porthole::hns::Client client_;
+    porthole::hns::Features features_;
+    HostView view_;
+    Programmer programmer_;
+    HostFacts host_;
+    ServiceTable table_v4_, table_v6_;
+    ServiceFeed feed_;
+    std::map<FrontendKey, FrontendKey> health_checks_;            // by the ingress address's frontend
+    std::map<std::string, std::set<Advice>> told_;                // to services
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // while the service may call back
+    Event wake_;
+    bool connected_ = false;  // the network is known
+    bool look_ = true;        // at the host, before anything else
+    MonotonicTime last_synced_{}, last_checked_{};
+    std::optional<MonotonicTime> pending_since_;
+};
+
+}  // namespace porthole::proxy::hns

@@ -1,0 +1,374 @@
+#include "proxy/hns/programmer.h"
+
+#include <algorithm>
+
+#include "hns/guid.h"
+#include "hns/hresult.h"
+
+namespace porthole::proxy::hns {
+
+using porthole::hns::canonical_guid;
+using porthole::hns::Hresult;
+using porthole::hns::hresult_of;
+using porthole::hns::is_disconnected;
+using porthole::hns::is_not_found;
+using porthole::hns::ObjectKind;
+using porthole::hns::write_document;
+
+namespace {
+
+/// What a host takes that refuses more destinations: older builds.
+constexpr std::size_t SmallLimit = 64;
+
+std::set<std::string> ids_of(const std::vector<std::string>& endpoints) {
+    std::set<std::string> ids;
+    for (const std::string& id : endpoints) ids.insert(canonical_guid(id));
+    return ids;
+}
+
+bool too_many_destinations(const Error& error) {
+    return hresult_of(error) == Hresult::InvalidParameter && error.message.find("number of destinations") != std::string::npos;
+}
+
+bool is_taken(const Error& error) {
+    const Hresult code = hresult_of(error);
+    return code == Hresult::PortAlreadyExists || code == Hresult::AlreadyExists || code == Hresult::ObjectAlreadyExists;
+}
+
+/// Nothing else can be done now.
+bool ends_work(const Error& error) { return error.reason == Reason::Cancelled || is_disconnected(error); }
+
+std::string provider_of(const hcn::HostComputeEndpoint& endpoint) {
+    const auto settings = porthole::hns::find_settings<hcn::ProviderAddressSettings>(endpoint.policies, "ProviderAddress");
+    return settings ? settings->provider_address : "";
+}
+
+}  // namespace
+
+bool same_load_balancer(const hcn::HostComputeLoadBalancer& written, const hcn::HostComputeLoadBalancer& shown) {
+    return ids_of(written.host_compute_endpoints) == ids_of(shown.host_compute_endpoints) && written.source_vip == shown.source_vip &&
+           written.frontend_vips == shown.frontend_vips && written.port_mappings == shown.port_mappings && written.flags == shown.flags;
+}
+
+Programmer::Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell)
+    : client_(client), view_(view), log_(std::move(log)), tell_(std::move(tell)) {}
+
+void Programmer::set_host(HostFacts host, bool can_modify) {
+    can_modify_ = can_modify;
+    if (host == host_) return;
+    host_ = std::move(host);
+    for (const auto& [frontend, balancer] : wanted_) dirty_.insert(frontend);
+}
+
+void Programmer::want(const FrontendKey& frontend, std::optional<LoadBalancer> balancer) {
+    const auto known = wanted_.find(frontend);
+    if (!balancer) {
+        if (known == wanted_.end()) return;
+        wanted_.erase(known);
+    } else {
+        if (known != wanted_.end() && known->second == *balancer) return;
+        wanted_.insert_or_assign(frontend, *std::move(balancer));
+    }
+    dirty_.insert(frontend);
+}
+
+void Programmer::start_over() {
+    made_.clear();
+    uses_.clear();
+    accepted_.clear();
+    for (const auto& [frontend, balancer] : wanted_) dirty_.insert(frontend);
+}
+
+Task<> Programmer::sync() {
+    std::optional<Error> first;
+    if (host_.overlay && host_.source_vip) CO_CHECK(co_await ensure_source_endpoint());
+    const std::set<FrontendKey> todo = dirty_;
+    for (const FrontendKey& frontend : todo) {
+        const auto done = co_await program(frontend);
+        if (done) {
+            dirty_.erase(frontend);
+            told_.erase(frontend);
+            continue;
+        }
+        if (ends_work(done.error())) co_return done.error();
+        ++counts_.failures;
+        if (!first) first = done.error();
+    }
+    CO_CHECK(co_await remove_unused());
+    if (first) co_return *std::move(first);
+    co_return {};
+}
+
+Task<> Programmer::program(FrontendKey frontend) {
+    waiting_.erase(frontend);
+    const auto found = wanted_.find(frontend);
+    const std::string id = load_balancer_id(frontend);
+    if (found == wanted_.end()) {
+        CO_CHECK(co_await remove_load_balancer(id));
+        release(frontend);
+        co_return {};
+    }
+    const LoadBalancer balancer = found->second;
+    CO_TRY(std::vector<std::string> endpoints, co_await backends(balancer));
+    if (endpoints.size() < balancer.backends.size()) waiting_.insert(frontend);
+    if (endpoints.empty()) {
+        CO_CHECK(co_await remove_load_balancer(id));
+        release(frontend);
+        co_return {};
+    }
+    Made made{document(balancer, endpoints), std::move(endpoints)};
+    if (balancer.address_endpoint) {
+        CO_TRY(std::string address, co_await remote_endpoint(frontend.address, host_.node_ip, host_.mac));
+        made.endpoints.push_back(std::move(address));
+    }
+    // Held even if it cannot be made now, so that its remote endpoints stay.
+    hcn::HostComputeLoadBalancer document = made.document;
+    hold(frontend, std::move(made));
+    co_return co_await put(frontend, std::move(document));
+}
+
+/// Ids of the endpoints for all backends; those on this node that have none yet are left out.
+Task<std::vector<std::string>> Programmer::backends(const LoadBalancer& balancer) {
+    std::vector<std::string> ids;
+    for (const IpAddress& address : balancer.backends) {
+        const bool local = balancer.local.contains(address);
+        if (const auto* endpoint = view_.endpoint_at(address, true)) {
+            ids.push_back(canonical_guid(endpoint->id));
+        } else if (!local) {
+            CO_TRY(std::string id,
+                   co_await remote_endpoint(address, host_.provider_of(address).value_or(host_.node_ip), conjured_mac(address)));
+            ids.push_back(std::move(id));
+        }
+    }
+    co_return ids;
+}
+
+Task<std::string> Programmer::remote_endpoint(IpAddress address, IpAddress provider, std::string mac) {
+    if (const auto* present = view_.endpoint_at(address, false)) {
+        const std::string id = canonical_guid(present->id);
+        if (!host_.overlay || !is_own(*present) || provider_of(*present) == provider.to_string()) co_return id;
+        CO_CHECK(co_await remove_endpoint(id));  // its node has another address now
+    }
+    hcn::HostComputeEndpoint endpoint;
+    endpoint.id = remote_endpoint_id(view_.network().id, address);
+    endpoint.owner = Owner;
+    endpoint.host_compute_network = view_.network().id;
+    endpoint.flags = porthole::hns::EndpointFlags::RemoteEndpoint;
+    endpoint.mac_address = mac.empty() ? conjured_mac(address) : std::move(mac);
+    endpoint.ip_configurations.push_back({.ip_address = address.to_string()});
+    if (host_.overlay) {
+        endpoint.policies.push_back(
+            porthole::hns::make_policy("ProviderAddress", hcn::ProviderAddressSettings{.provider_address = provider.to_string()}));
+    }
+    auto created = co_await client_.create(std::move(endpoint));
+    if (!created && is_taken(created.error())) {
+        // Somebody was faster, or it is there although the service had not shown it.
+        CO_CHECK(co_await view_.read_endpoints(0));
+        if (const auto* present = view_.endpoint_at(address, false)) co_return canonical_guid(present->id);
+    }
+    if (!created) co_return created.error();
+    const std::string id = canonical_guid(created->id);
+    view_.note(*std::move(created));
+    ++counts_.created;
+    co_return id;
+}
+
+/// On an overlay, packets that the node itself sends on behalf of clients need an address of the pod network to come back to.
+Task<> Programmer::ensure_source_endpoint() {
+    if (view_.endpoint_at(*host_.source_vip, true)) co_return {};
+    hcn::HostComputeEndpoint endpoint;
+    endpoint.id = source_endpoint_id(view_.network().id);
+    endpoint.owner = Owner;
+    endpoint.name = "porthole-source-vip";
+    endpoint.host_compute_network = view_.network().id;
+    endpoint.mac_address = host_.mac.empty() ? conjured_mac(*host_.source_vip) : host_.mac;
+    endpoint.ip_configurations.push_back({.ip_address = host_.source_vip->to_string()});
+    CO_TRY(auto created, co_await client_.create(std::move(endpoint)));
+    view_.note(std::move(created));
+    ++counts_.created;
+    co_return {};
+}
+
+hcn::HostComputeLoadBalancer Programmer::document(const LoadBalancer& balancer, const std::vector<std::string>& endpoints) const {
+    hcn::HostComputeLoadBalancer document;
+    document.id = load_balancer_id(balancer.frontend);
+    document.owner = Owner;
+    document.host_compute_endpoints = endpoints;
+    document.schema_version = porthole::hns::schema_version();
+    document.flags = balancer.flags;
+    if (balancer.source_vip) document.source_vip = balancer.source_vip->to_string();
+    if (!balancer.any_host_address()) document.frontend_vips = {balancer.frontend.address.to_string()};
+    using Numbers = porthole::hns::Protocol;
+    document.port_mappings.push_back({.protocol = balancer.frontend.protocol == Protocol::Udp ? Numbers::Udp : Numbers::Tcp,
+                                      .internal_port = balancer.internal_port,
+                                      .external_port = balancer.frontend.port,
+                                      .distribution_type = balancer.distribution,
+                                      .flags = balancer.mapping_flags});
+    return document;
+}
+
+Task<> Programmer::put(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
+    const auto* shown = view_.find_load_balancer(document.id);
+    if (!shown) co_return co_await create(frontend, std::move(document));
+    if (same_load_balancer(document, *shown)) co_return {};
+    const auto accepted = accepted_.find(document.id);
+    if (accepted != accepted_.end() && accepted->second == write_document(document) + write_document(*shown)) co_return {};
+    CO_CHECK(co_await replace(frontend, document));
+    // A service that shows it otherwise than it was written would be corrected for ever.
+    CO_TRY(auto now, co_await client_.get<hcn::HostComputeLoadBalancer>(document.id));
+    if (!same_load_balancer(document, now)) {
+        log_.warn("the host network service changes a load balancer as it is written", {{"id", document.id}});
+        accepted_[document.id] = write_document(document) + write_document(now);
+    }
+    view_.note(std::move(now));
+    co_return {};
+}
+
+Task<> Programmer::create(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
+    const auto created = co_await client_.raw().create(ObjectKind::LoadBalancer, "", write_document(document));
+    if (!created && is_taken(created.error())) co_return co_await resolve_conflict(frontend, std::move(document), created.error());
+    if (!created) {
+        if (too_many_destinations(created.error()) && document.host_compute_endpoints.size() > SmallLimit) learned_limit_ = SmallLimit;
+        co_return Error(created.error()).with_context("creating load balancer " + write_document(document));
+    }
+    ++counts_.created;
+    if (!created->empty()) document.id = canonical_guid(*created);
+    view_.note(std::move(document));
+    co_return {};
+}
+
+Task<> Programmer::replace(FrontendKey frontend, hcn::HostComputeLoadBalancer document) {
+    if (can_modify_) {
+        const auto modified = co_await client_.modify_load_balancer(document.id, document);
+        if (modified) {
+            ++counts_.modified;
+            view_.note(std::move(document));
+            co_return {};
+        }
+        const Hresult code = hresult_of(modified.error());
+        if (code != Hresult::NotImplemented && !is_not_found(modified.error())) co_return modified.error();
+        can_modify_ = can_modify_ && code != Hresult::NotImplemented;
+    }
+    CO_CHECK(co_await remove_load_balancer(document.id));
+    CO_CHECK(co_await create(frontend, std::move(document)));
+    co_return {};
+}
+
+/// The frontend's port is held by something: by our own load balancer that came back after a restart of the service, by another
+/// program's, or by a listener on the host.
+Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBalancer document, Error error) {
+    CO_CHECK(co_await view_.read_load_balancers(0));
+    if (const auto* own = view_.find_load_balancer(document.id)) {
+        if (same_load_balancer(document, *own)) co_return {};
+        CO_CHECK(co_await remove_load_balancer(document.id));
+        CO_TRY(const std::string id, co_await client_.raw().create(ObjectKind::LoadBalancer, "", write_document(document)));
+        ++counts_.created;
+        view_.note(std::move(document));
+        co_return {};
+    }
+    const auto* holder = view_.foreign_holder(frontend);
+    const std::string who = holder ? "load balancer " + holder->id + (holder->owner.empty() ? "" : " of " + holder->owner)
+                                   : std::string("a program that listens there");
+    tell_once(frontend, {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() +
+                                          " is held on this node by " + who + ", which the proxy did not make and leaves alone"});
+    co_return std::move(error).with_context("creating load balancer " + write_document(document));
+}
+
+Task<> Programmer::remove_load_balancer(std::string id) {
+    if (!view_.find_load_balancer(id)) co_return {};
+    auto removed = co_await client_.remove<hcn::HostComputeLoadBalancer>(id);
+    if (!removed && !is_not_found(removed.error()) && !ends_work(removed.error())) {
+        removed = co_await client_.remove<hcn::HostComputeLoadBalancer>(id);  // old builds fail once
+    }
+    if (!removed && !is_not_found(removed.error())) co_return removed.error();
+    view_.forget_load_balancer(id);
+    accepted_.erase(id);
+    ++counts_.removed;
+    co_return {};
+}
+
+Task<> Programmer::remove_endpoint(std::string id) {
+    const auto removed = co_await client_.remove<hcn::HostComputeEndpoint>(id);
+    if (!removed && !is_not_found(removed.error())) co_return removed.error();
+    view_.forget_endpoint(id);
+    ++counts_.removed;
+    co_return {};
+}
+
+/// Remote endpoints that no load balancer needs any more. Those of pods on this node are the CNI plugin's.
+Task<> Programmer::remove_unused() {
+    std::vector<std::string> unused;
+    for (const auto& [id, endpoint] : view_.endpoints()) {
+        if (porthole::hns::is_remote(endpoint) && is_own(endpoint) && !uses_.contains(id)) unused.push_back(id);
+    }
+    for (const std::string& id : unused) CO_CHECK(co_await remove_endpoint(id));
+    co_return {};
+}
+
+Task<> Programmer::check(std::size_t documents) {
+    CO_CHECK(co_await view_.read_endpoints(documents));
+    CO_CHECK((co_await view_.read_load_balancers(documents)));
+    for (const auto& [frontend, made] : made_) {
+        if (intact(frontend, made) || !dirty_.insert(frontend).second) continue;
+        ++counts_.repaired;
+        log_.warn("a load balancer is not as it was made", {{"address", frontend.address.to_string()}, {"port", frontend.port}});
+    }
+    dirty_.insert(waiting_.begin(), waiting_.end());
+    std::vector<std::string> stale;
+    for (const auto& [id, balancer] : view_.load_balancers()) {
+        const auto frontend = frontend_of(balancer);
+        if (is_own(balancer) && !(frontend && wanted_.contains(*frontend))) stale.push_back(id);
+    }
+    for (const std::string& id : stale) CO_CHECK(co_await remove_load_balancer(id));
+    co_return {};
+}
+
+bool Programmer::intact(const FrontendKey& frontend, const Made& made) const {
+    const auto* shown = view_.find_load_balancer(made.document.id);
+    if (!shown) return false;
+    if (!std::ranges::all_of(made.endpoints, [&](const std::string& id) { return view_.find_endpoint(id) != nullptr; })) return false;
+    if (same_load_balancer(made.document, *shown)) return true;
+    const auto accepted = accepted_.find(made.document.id);
+    return accepted != accepted_.end() && accepted->second == write_document(made.document) + write_document(*shown);
+}
+
+Task<> Programmer::remove_all() {
+    CO_CHECK((co_await view_.read_load_balancers(0)));
+    std::vector<std::string> own;
+    for (const auto& [id, balancer] : view_.load_balancers()) {
+        if (is_own(balancer)) own.push_back(id);
+    }
+    for (const std::string& id : own) CO_CHECK(co_await remove_load_balancer(id));
+    CO_CHECK(co_await view_.read_endpoints(0));
+    own.clear();
+    for (const auto& [id, endpoint] : view_.endpoints()) {
+        if (is_own(endpoint)) own.push_back(id);
+    }
+    for (const std::string& id : own) CO_CHECK(co_await remove_endpoint(id));
+    start_over();
+    co_return {};
+}
+
+void Programmer::hold(const FrontendKey& frontend, Made made) {
+    for (const std::string& id : made.endpoints) ++uses_[id];
+    release(frontend);
+    made_.emplace(frontend, std::move(made));
+}
+
+void Programmer::release(const FrontendKey& frontend) {
+    const auto found = made_.find(frontend);
+    if (found == made_.end()) return;
+    for (const std::string& id : found->second.endpoints) {
+        if (const auto use = uses_.find(id); --use->second == 0) uses_.erase(use);
+    }
+    made_.erase(found);
+}
+
+void Programmer::tell_once(const FrontendKey& frontend, Advice advice) {
+    Advice& told = told_[frontend];
+    if (told == advice) return;
+    told = std::move(advice);
+    tell_(frontend, told);
+}
+
+}  // namespace porthole::proxy::hns

@@ -1,0 +1,94 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "hns/client.h"
+#include "proxy/hns/host_view.h"
+#include "proxy/hns/load_balancer.h"
+
+namespace porthole::proxy::hns {
+
+struct ProgrammerCounts {
+    std::uint64_t created = 0, modified = 0, removed = 0, repaired = 0, failures = 0;
+};
+
+/// Makes a host's load balancers, and the remote endpoints that they need, what is wanted.
+///
+/// sync() works through the frontends whose wish has changed; check() looks what the host really has and marks what differs.
+/// One caller at a time. It creates, changes and removes only its own objects; where another's is in the way it says so.
+class Programmer {
+public:
+    /// What went wrong with a frontend for a reason that people must remove, told once.
+    using Tell = std::function<void(const FrontendKey&, const Advice&)>;
+    Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell);
+
+    /// Abilities of the service and facts of the host; everything is worked through again when they differ.
+    void set_host(HostFacts host, bool can_modify);
+    /// Empty: nothing is to be there.
+    void want(const FrontendKey& frontend, std::optional<LoadBalancer> balancer);
+
+    /// The network is another one: what was made is worth nothing.
+    void start_over();
+
+    /// Yields with the first error after having tried everything, but at once when the service is gone.
+    Task<> sync();
+    /// Reads the host, up to `documents` known objects of each kind in full, and marks what is not as it was made.
+    Task<> check(std::size_t documents);
+    /// Removes everything that is its own.
+    Task<> remove_all();
+
+    bool pending() const { return !dirty_.empty(); }
+    /// Some backend on this node has no endpoint yet: the CNI plugin is not through.
+    bool waits_for_endpoints() const { return !waiting_.empty(); }
+    /// The host refused a load balancer for its many destinations: the limit that holds.
+    std::optional<std::size_t> learned_limit() const { return learned_limit_; }
+    const ProgrammerCounts& counts() const { return counts_; }
+
+private:
+    struct Made {
+        hcn::HostComputeLoadBalancer document;
+        std::vector<std::string> endpoints;  // everything it needs, by id
+    };
+    Task<> program(FrontendKey frontend);
+    Task<std::vector<std::string>> backends(const LoadBalancer& balancer);
+    Task<std::string> remote_endpoint(IpAddress address, IpAddress provider, std::string mac);
+    Task<> ensure_source_endpoint();
+    hcn::HostComputeLoadBalancer document(const LoadBalancer& balancer, const std::vector<std::string>& endpoints) const;
+    Task<> put(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
+    Task<> create(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
+    Task<> replace(FrontendKey frontend, hcn::HostComputeLoadBalancer document);
+    Task<> resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBalancer document, Error error);
+    Task<> remove_load_balancer(std::string id);
+    Task<> remove_endpoint(std::string id);
+    Task<> remove_unused();
+    bool intact(const FrontendKey& frontend, const Made& made) const;
+    void hold(const FrontendKey& frontend, Made made);
+    void release(const FrontendKey& frontend);
+    void tell_once(const FrontendKey& frontend, Advice advice);
+
+    porthole::hns::Client& client_;
+    HostView& view_;
+    Logger log_;
+    Tell tell_;
+    HostFacts host_;
+    bool can_modify_ = false;
+    std::map<FrontendKey, LoadBalancer> wanted_;
+    std::set<FrontendKey> dirty_;
+    std::set<FrontendKey> waiting_;
+    std::map<FrontendKey, Made> made_;
+    std::map<std::string, std::size_t> uses_;      // of endpoints, by id
+    std::map<std::string, std::string> accepted_;  // load balancers that the service shows otherwise than they were written
+    std::map<FrontendKey, Advice> told_;
+    std::optional<std::size_t> learned_limit_;
+    ProgrammerCounts counts_;
+};
+
+/// Whether the host shows what was written.
+bool same_load_balancer(const hcn::HostComputeLoadBalancer& written, const hcn::HostComputeLoadBalancer& shown);
+
+}  // namespace porthole::proxy::hns
