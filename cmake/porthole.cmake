@@ -1,28 +1,69 @@
 # Functions of the build, which hide flags, layering and checks:
 #   porthole_library(name SOURCES ... LINKS ... [PRIVATE_LINKS ...])    one folder of src/ as one static library
-#   porthole_test(name [SOURCES ...] LINKS ... [LABEL fast|slow])        a GoogleTest program, <name>.cc unless SOURCES
+#   porthole_test(name [SOURCES ...] LINKS ... [LABEL fast|slow] [WINDOWS])
+#                                                                        a GoogleTest program, <name>.cc unless SOURCES;
+#                                                                        WINDOWS: also part of the Windows build, run by Wine
+#   porthole_windows_program(name SOURCES ... [LINKS ...])               a small .exe of its own (Windows build only)
+#   porthole_windows_dll(name SOURCES ... [DEF file.def] [LINKS ...])    a .dll (Windows build only)
 #   porthole_fuzz(name LINKS ...)                                        a libFuzzer target, <name>.cc
 # A library is named for its folder: src/store/embedded is store_embedded. What it may include is what it LINKS
 # (transitively); tools/check_layers.py refuses anything else.
+# What belongs to one system says so in its name: sources *_linux.cc and *_windows.cc, libraries *_linux and *_windows. They
+# may be listed anywhere, and are left out of the other system's build.
 find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 set_property(GLOBAL PROPERTY porthole_layers "")
 
+if(WIN32)
+  set(porthole_other_system linux)
+else()
+  set(porthole_other_system windows)
+endif()
+
+# A folder that the Windows build has nothing of.
+function(porthole_linux_subdirectory folder)
+  if(NOT WIN32)
+    add_subdirectory(${folder})
+  endif()
+endfunction()
+
+# Takes the names that belong to the other system out of the list variables.
+macro(porthole_filter)
+  foreach(list ${ARGN})
+    list(FILTER ${list} EXCLUDE REGEX "_${porthole_other_system}(\\.cc)?$")
+  endforeach()
+endmacro()
+
 function(porthole_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC porthole_flags ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   string(REPLACE ";" "," links "${ARG_LINKS};${ARG_PRIVATE_LINKS}")
   set_property(GLOBAL APPEND PROPERTY porthole_layers "${name} ${folder} ${links}")
+  if(name MATCHES "_${porthole_other_system}$")
+    return()
+  endif()
+  porthole_filter(ARG_SOURCES ARG_LINKS ARG_PRIVATE_LINKS)
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC porthole_flags ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+endfunction()
+
+# Another name for a library of the same folder.
+function(porthole_alias name library)
+  add_library(${name} ALIAS ${library})
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
+  set_property(GLOBAL APPEND PROPERTY porthole_layers "${name} ${folder} ${library}")
 endfunction()
 
 function(porthole_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "WINDOWS" "LABEL" "SOURCES;LINKS" ${ARGN})
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cc)
   endif()
+  if((WIN32 AND NOT ARG_WINDOWS) OR (NOT WIN32 AND name MATCHES "_windows_test$"))
+    return()
+  endif()
+  porthole_filter(ARG_SOURCES ARG_LINKS)
   if(NOT ARG_LABEL)
     set(ARG_LABEL fast)
   endif()
@@ -31,12 +72,48 @@ function(porthole_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+  if(WIN32)
+    add_dependencies(windows_tests ${name})
+  endif()
+endfunction()
+
+if(WIN32)
+  add_custom_target(windows_programs)
+  add_custom_target(windows_tests)
+endif()
+
+# Refuses a program that needs a library which Windows does not have.
+function(porthole_check_imports name)
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/windows/check_imports.py $<TARGET_FILE:${name}>)
+  add_dependencies(windows_programs ${name})
+endfunction()
+
+function(porthole_windows_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  if(WIN32)
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS})
+    target_link_options(${name} PRIVATE -s)
+    porthole_check_imports(${name})
+  endif()
+endfunction()
+
+function(porthole_windows_dll name)
+  cmake_parse_arguments(ARG "" "DEF" "SOURCES;LINKS" ${ARGN})
+  if(WIN32)
+    add_library(${name} SHARED ${ARG_SOURCES} ${ARG_DEF})
+    target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS})
+    target_link_options(${name} PRIVATE -s)
+    set_target_properties(${name} PROPERTIES PREFIX "")
+    porthole_check_imports(${name})
+  endif()
 endfunction()
 
 option(PORTHOLE_FUZZ "build fuzz targets with libFuzzer" OFF)
 function(porthole_fuzz name)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
-  if(PORTHOLE_FUZZ)
+  if(PORTHOLE_FUZZ AND NOT WIN32)
     add_executable(${name} ${name}.cc)
     target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS} Threads::Threads)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)

@@ -1,25 +1,44 @@
+#include <filesystem>
+
 #include "runtime/file_system.h"
 
 namespace porthole {
+namespace {
+
+// Windows takes both.
+constexpr bool IsWindows = std::filesystem::path::preferred_separator == '\\';
+constexpr std::string_view Separators = IsWindows ? "/\\" : "/";
+
+bool is_separator(char c) { return Separators.find(c) != Separators.npos; }
+bool is_drive(std::string_view path) { return IsWindows && path.size() == 2 && path[1] == ':'; }
+
+/// Without separators at the end, but "/" and "C:/" stay.
+std::string_view trimmed(std::string_view path) {
+    while (path.size() > 1 && is_separator(path.back()) && !is_drive(path.substr(0, path.size() - 1))) path.remove_suffix(1);
+    return path;
+}
+
+}  // namespace
 
 std::string join_path(std::string_view base, std::string_view part) {
-    while (part.starts_with('/')) part.remove_prefix(1);
+    while (!part.empty() && is_separator(part[0])) part.remove_prefix(1);
     std::string joined(base);
     if (part.empty()) return joined;
-    if (!joined.ends_with('/')) joined += '/';
+    if (joined.empty() || !is_separator(joined.back())) joined += '/';
     return joined.append(part);
 }
 
 std::string parent_path(std::string_view path) {
-    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-    const std::size_t slash = path.rfind('/');
+    path = trimmed(path);
+    const std::size_t slash = path.find_last_of(Separators);
     if (slash == std::string_view::npos) return ".";
-    return std::string(path.substr(0, slash == 0 ? 1 : slash));
+    const bool at_root = slash == 0 || is_drive(path.substr(0, slash));
+    return std::string(path.substr(0, at_root ? slash + 1 : slash));
 }
 
 std::string base_name(std::string_view path) {
-    while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-    return std::string(path.substr(path.rfind('/') + 1));
+    path = trimmed(path);
+    return std::string(path.substr(path.find_last_of(Separators) + 1));
 }
 
 }  // namespace porthole

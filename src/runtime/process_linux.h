@@ -1,13 +1,2 @@
 #pragma once
-#include <memory>
-
-#include "runtime/process.h"
-#include "runtime/worker_pool.h"
-
-namespace porthole {
-
-/// Starts real programs, each as a process group of its own, each waited for by one thread of `pool` until it ends. A cancelled
-/// task and a passed limit kill the whole group. At most 8 MiB of each output stream are kept.
-std::unique_ptr<ProcessRunner> make_process_runner(WorkerPool& pool);
-
-}  // namespace porthole
+#include "runtime/process_runner.h"
