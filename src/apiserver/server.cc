@@ -83,7 +83,7 @@ Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
     }
     if (is_full(context)) {
         Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-        error.details.retry_after_seconds = 1;
+        error.details->retry_after_seconds = 1;
         co_return error;
     }
     CO_CHECK(co_await authorize(context));

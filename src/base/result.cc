@@ -48,6 +48,38 @@ const ReasonRow& row_of(Reason reason) {
 
 }  // namespace
 
+ErrorDetailsBox::ErrorDetailsBox(const ErrorDetailsBox& other)
+    : details_(other.details_ ? std::make_unique<ErrorDetails>(*other.details_) : nullptr) {}
+ErrorDetailsBox::ErrorDetailsBox(ErrorDetailsBox&& other) noexcept = default;
+ErrorDetailsBox& ErrorDetailsBox::operator=(ErrorDetailsBox other) noexcept {
+    details_.swap(other.details_);
+    return *this;
+}
+ErrorDetailsBox::~ErrorDetailsBox() = default;
+
+const ErrorDetails& ErrorDetailsBox::operator*() const {
+    static const ErrorDetails empty;
+    return details_ ? *details_ : empty;
+}
+
+ErrorDetails& ErrorDetailsBox::operator*() {
+    if (!details_) details_ = std::make_unique<ErrorDetails>();
+    return *details_;
+}
+
+Error::Error() = default;
+Error::Error(Reason reason, std::string message) : reason(reason), message(std::move(message)) {}
+Error::Error(const Error& other) = default;
+Error::Error(Error&& other) noexcept = default;
+Error& Error::operator=(const Error& other) = default;
+Error& Error::operator=(Error&& other) noexcept = default;
+Error::~Error() = default;
+
+Error Error::with_context(const std::string& context) && {
+    message = context + ": " + message;
+    return std::move(*this);
+}
+
 const char* to_string(Reason reason) { return row_of(reason).name; }
 
 int http_code(Reason reason) { return row_of(reason).code; }

@@ -1,6 +1,7 @@
 #pragma once
 #include <concepts>
 #include <expected>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,19 +57,41 @@ struct ErrorDetails {
     int retry_after_seconds = 0;
 };
 
+/// ErrorDetails that take one pointer while nothing is in them, as in most errors. Copies are deep.
+class ErrorDetailsBox {
+public:
+    ErrorDetailsBox() = default;
+    ErrorDetailsBox(const ErrorDetailsBox& other);
+    ErrorDetailsBox(ErrorDetailsBox&& other) noexcept;
+    ErrorDetailsBox& operator=(ErrorDetailsBox other) noexcept;
+    ~ErrorDetailsBox();
+
+    const ErrorDetails& operator*() const;
+    const ErrorDetails* operator->() const { return &**this; }
+    ErrorDetails& operator*();
+    ErrorDetails* operator->() { return &**this; }
+
+private:
+    std::unique_ptr<ErrorDetails> details_;
+};
+
 /// A failure as data: it becomes a Kubernetes `Status`, and callers branch on the reason.
+///
+/// Small and with its special members out of line: a Result stands in every frame, and most of the program is about them.
 struct Error {
     Reason reason = Reason::Unknown;
     std::string message;
-    ErrorDetails details;
+    ErrorDetailsBox details;
 
-    Error() = default;
-    Error(Reason reason, std::string message) : reason(reason), message(std::move(message)) {}
+    Error();
+    Error(Reason reason, std::string message);
+    Error(const Error& other);
+    Error(Error&& other) noexcept;
+    Error& operator=(const Error& other);
+    Error& operator=(Error&& other) noexcept;
+    ~Error();
     /// The same error with `context` and ": " before the message.
-    Error with_context(const std::string& context) && {
-        message = context + ": " + message;
-        return std::move(*this);
-    }
+    Error with_context(const std::string& context) &&;
 };
 
 /// A T or the Error why there is none.

@@ -76,15 +76,15 @@ Error error_of_status(int code, std::string_view body) {
     if (code == 0) code = static_cast<int>(at(status, "code").int_or(500));
     Error error(reason_named(status.string_at({"reason"}), code), std::string(status.string_at({"message"})));
     const schema::Value& details = at(status, "details");
-    error.details.name = details.string_at({"name"});
-    error.details.group = details.string_at({"group"});
-    error.details.kind = details.string_at({"kind"});
-    error.details.uid = details.string_at({"uid"});
-    error.details.retry_after_seconds = static_cast<int>(at(details, "retryAfterSeconds").int_or(0));
+    error.details->name = details.string_at({"name"});
+    error.details->group = details.string_at({"group"});
+    error.details->kind = details.string_at({"kind"});
+    error.details->uid = details.string_at({"uid"});
+    error.details->retry_after_seconds = static_cast<int>(at(details, "retryAfterSeconds").int_or(0));
     if (const schema::Value* causes = details.find("causes"); causes && causes->is_array()) {
         for (const schema::Value& cause : causes->as_array()) {
-            error.details.causes.push_back({std::string(cause.string_at({"reason"})), std::string(cause.string_at({"message"})),
-                                            std::string(cause.string_at({"field"}))});
+            error.details->causes.push_back({std::string(cause.string_at({"reason"})), std::string(cause.string_at({"message"})),
+                                             std::string(cause.string_at({"field"}))});
         }
     }
     return error;

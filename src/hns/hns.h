@@ -13,7 +13,7 @@ namespace porthole::hns {
 enum class ObjectKind { Network, Endpoint, Namespace, LoadBalancer, SdnRoute };
 
 /// Failures of the host network service arrive as an Error whose message starts with the HRESULT's stable name and whose
-/// `details.causes` hold one Cause{type = "HRESULT", message = the text of the error record, field = "0x803b0001"}.
+/// `details->causes` hold one Cause{type = "HRESULT", message = the text of the error record, field = "0x803b0001"}.
 /// See hns/hresult.h to make and read them.
 
 /// What the host network service tells its listeners (HCN_NOTIFICATIONS): `type` as numbered there, `data` the JSON text.

@@ -79,7 +79,7 @@ const Known* find_known(Hresult code) {
 constexpr const char* CauseType = "HRESULT";
 
 const Cause* find_cause(const Error& error) {
-    for (const Cause& cause : error.details.causes) {
+    for (const Cause& cause : error.details->causes) {
         if (cause.type == CauseType) return &cause;
     }
     return nullptr;
@@ -99,7 +99,7 @@ Error hresult_error(Hresult code, std::string text) {
     if (text.empty()) text = known ? known->text : "The host network service failed.";
     Error error(known ? known->reason : Reason::InternalError, known ? fmt::format("{} ({}): {}", known->name, hresult_text(code), text)
                                                                      : fmt::format("{}: {}", hresult_text(code), text));
-    error.details.causes.push_back({CauseType, std::move(text), hresult_text(code)});
+    error.details->causes.push_back({CauseType, std::move(text), hresult_text(code)});
     return error;
 }
 

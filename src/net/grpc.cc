@@ -50,7 +50,7 @@ Error error_of_grpc(GrpcStatus status, std::string message) {
     }
     if (reason == Reason::Cancelled) reason = Reason::Unavailable;
     Error error(reason, std::move(message));
-    error.details.causes.push_back({StatusCause, std::to_string(static_cast<int>(status)), ""});
+    error.details->causes.push_back({StatusCause, std::to_string(static_cast<int>(status)), ""});
     return error;
 }
 
@@ -62,7 +62,7 @@ GrpcStatus grpc_of_reason(Reason reason) {
 }
 
 GrpcStatus grpc_status_of(const Error& error) {
-    for (const Cause& cause : error.details.causes) {
+    for (const Cause& cause : error.details->causes) {
         if (cause.type == StatusCause) return static_cast<GrpcStatus>(std::stoi(cause.message));
     }
     return grpc_of_reason(error.reason);

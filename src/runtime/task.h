@@ -63,6 +63,10 @@ struct PromiseBase {
     [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
 };
 
+/// Out of line, so that the compiler does not merge the frame of an awaited task into its parent's: the parent would hold the
+/// frames of all tasks that it may ever await at once, which made some of 400 kB.
+void destroy_frame(std::coroutine_handle<> frame);
+
 }  // namespace detail
 
 /// A coroutine that starts when awaited and yields a Result<T>. `co_await` hands control over without growing the stack.
@@ -84,7 +88,7 @@ public:
         return *this;
     }
     ~Task() {
-        if (handle_) handle_.destroy();
+        if (handle_) detail::destroy_frame(handle_);
     }
 
     class Awaiter {

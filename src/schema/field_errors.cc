@@ -78,10 +78,10 @@ std::string FieldErrors::text() const {
 Error FieldErrors::to_error(std::string_view group, std::string_view kind, std::string_view name) const {
     const std::string group_part = group.empty() ? "" : fmt::format(".{}", group);
     Error error(Reason::Invalid, fmt::format("{}{} {} is invalid: {}", kind, group_part, go_quote(name), text()));
-    error.details.name = name;
-    error.details.group = group;
-    error.details.kind = kind;
-    error.details.causes = causes_;
+    error.details->name = name;
+    error.details->group = group;
+    error.details->kind = kind;
+    error.details->causes = causes_;
     return error;
 }
 

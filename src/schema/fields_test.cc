@@ -156,10 +156,10 @@ TEST(FieldErrors, BecomeAStatus) {
         "not "
         "contain blanks, spec.hosts: Too many: 3: must have at most 1 item, spec.data: Too long: may not be more than 10 bytes, spec.x: "
         "Forbidden: not now, spec.y: Unsupported value: \"c\": supported values: \"a\", \"b\"]");
-    ASSERT_EQ(error.details.causes.size(), 7u);
-    EXPECT_EQ(error.details.causes[1].type, "FieldValueInvalid");
-    EXPECT_EQ(error.details.causes[1].message, "Invalid value: \"x y\": must not contain blanks");
-    EXPECT_EQ(error.details.causes[1].field, "metadata.labels[a/b]");
+    ASSERT_EQ(error.details->causes.size(), 7u);
+    EXPECT_EQ(error.details->causes[1].type, "FieldValueInvalid");
+    EXPECT_EQ(error.details->causes[1].message, "Invalid value: \"x y\": must not contain blanks");
+    EXPECT_EQ(error.details->causes[1].field, "metadata.labels[a/b]");
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ Task<> AdmissionChain::validate(const AdmissionAttributes& attributes) const {
 
 Error admission_forbidden(const AdmissionAttributes& attributes, const std::string& why) {
     Error error(Reason::Forbidden, "");
-    error.details.group = attributes.kind.group;
-    error.details.kind = attributes.kind.plural;
-    error.details.name = attributes.name;
+    error.details->group = attributes.kind.group;
+    error.details->kind = attributes.kind.plural;
+    error.details->name = attributes.name;
     const std::string group = attributes.kind.group.empty() ? "" : "." + std::string(attributes.kind.group);
     error.message = std::string(attributes.kind.plural) + group + " \"" + attributes.name + "\" is forbidden: " + why;
     return error;

@@ -45,7 +45,7 @@ TEST_F(Admission, NothingIsMadeInANamespaceThatIsMissingOrGoing) {
     put(going);
     EXPECT_EQ(create(*plugin, lost),
               "pods \"web\" is forbidden: unable to create new content in namespace b because it is being terminated");
-    EXPECT_EQ(error_.details.causes.at(0).type, "NamespaceTerminating");
+    EXPECT_EQ(error_.details->causes.at(0).type, "NamespaceTerminating");
     EXPECT_EQ(update(*plugin, lost, lost), "") << "changes go on";
 }
 

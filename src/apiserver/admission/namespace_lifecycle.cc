@@ -32,7 +32,7 @@ public:
         if (!found->metadata.deletion_timestamp) co_return {};
         Error error = admission_forbidden(
             attributes, "unable to create new content in namespace " + attributes.namespace_ + " because it is being terminated");
-        error.details.causes.push_back(
+        error.details->causes.push_back(
             {"NamespaceTerminating", "namespace " + attributes.namespace_ + " is being terminated", "metadata.namespace"});
         co_return error;
     }

@@ -35,9 +35,9 @@ std::int64_t seconds_now(const Clock& clock) {
 
 Error invalid_request(const std::string& field, const std::string& why) {
     Error error(Reason::Invalid, "TokenRequest.authentication.k8s.io \"\" is invalid: " + field + ": " + why);
-    error.details.group = "authentication.k8s.io";
-    error.details.kind = "TokenRequest";
-    error.details.causes.push_back({"FieldValueInvalid", why, field});
+    error.details->group = "authentication.k8s.io";
+    error.details->kind = "TokenRequest";
+    error.details->causes.push_back({"FieldValueInvalid", why, field});
     return error;
 }
 

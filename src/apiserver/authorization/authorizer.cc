@@ -70,9 +70,9 @@ Error forbidden(const AuthorizationAttributes& attributes, const std::string& re
         error.message = plain + (attributes.name.empty() ? "" : " " + quoted(attributes.name)) + " is forbidden: " + user +
                         attributes.verb + " resource " + quoted(resource) + " in API group " + quoted(attributes.group) +
                         (attributes.namespace_.empty() ? " at the cluster scope" : " in the namespace " + quoted(attributes.namespace_));
-        error.details.group = attributes.group;
-        error.details.kind = attributes.resource;
-        error.details.name = attributes.name;
+        error.details->group = attributes.group;
+        error.details->kind = attributes.resource;
+        error.details->name = attributes.name;
     }
     if (!reason.empty()) error.message += ": " + reason;
     return error;

@@ -53,9 +53,9 @@ Task<> reply_error(RequestContext& context, Error error) {
         return context.responder.finish();
     }
     const int code = http_code(error.reason);
-    if (error.reason == Reason::TooManyRequests || error.details.retry_after_seconds > 0) {
+    if (error.reason == Reason::TooManyRequests || error.details->retry_after_seconds > 0) {
         net::Headers headers = common_headers(context);
-        headers.add("retry-after", std::to_string(std::max(1, error.details.retry_after_seconds)));
+        headers.add("retry-after", std::to_string(std::max(1, error.details->retry_after_seconds)));
         headers.add("content-type", "application/json");
         context.code = code;
         return context.responder.respond(code, std::move(headers), {bytes_of(status_json(error))});

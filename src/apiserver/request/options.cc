@@ -26,9 +26,9 @@ public:
         }
         if (causes_.size() > 1) list = "[" + list + "]";
         Error error(Reason::Invalid, kind_ + "." + group_ + " \"\" is invalid: " + list);
-        error.details.kind = kind_;
-        error.details.group = group_;
-        error.details.causes = std::move(causes_);
+        error.details->kind = kind_;
+        error.details->group = group_;
+        error.details->causes = std::move(causes_);
         return error;
     }
 

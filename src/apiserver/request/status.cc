@@ -9,9 +9,9 @@ using schema::Value;
 
 Error about(const schema::Kind& kind, std::string_view name, Reason reason, std::string message) {
     Error error(reason, std::move(message));
-    error.details.group = kind.group;
-    error.details.kind = kind.plural;
-    error.details.name = name;
+    error.details->group = kind.group;
+    error.details->kind = kind.plural;
+    error.details->name = name;
     return error;
 }
 
@@ -47,7 +47,7 @@ Value status_of(const Error& error) {
     Value status = Value::object({{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Value::object()}, {"status", "Failure"}});
     status["message"] = error.message;
     if (const std::string reason = to_string(error.reason); !reason.empty()) status["reason"] = reason;
-    Value details = details_of(error.details);
+    Value details = details_of(*error.details);
     if (!details.as_object().empty()) status["details"] = std::move(details);
     status["code"] = http_code(error.reason);
     return status;

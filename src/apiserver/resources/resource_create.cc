@@ -17,8 +17,8 @@ store::Guard namespace_guard(const std::string& namespace_) {
 
 Error missing_namespace(const std::string& namespace_) {
     Error error(Reason::NotFound, "namespaces \"" + namespace_ + "\" not found");
-    error.details.kind = "namespaces";
-    error.details.name = namespace_;
+    error.details->kind = "namespaces";
+    error.details->name = namespace_;
     return error;
 }
 

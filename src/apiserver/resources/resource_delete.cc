@@ -80,7 +80,7 @@ Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options)
         const store::RecordPtr current = seams_.store.get(key);
         if (!current) co_return not_found(*request.resource.kind, request.name);
         auto removed = co_await remove_once(request, current, options);
-        const bool lost_race = !removed && removed.error().reason == Reason::Conflict && removed.error().details.name.empty();
+        const bool lost_race = !removed && removed.error().reason == Reason::Conflict && removed.error().details->name.empty();
         if (!lost_race) co_return std::move(removed);
         if (attempt == ConflictRetries) co_return modified_meanwhile(*request.resource.kind, request.name);
     }

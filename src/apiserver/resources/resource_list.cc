@@ -11,8 +11,8 @@ constexpr Duration FreshnessLimit = std::chrono::seconds(3);
 /// A revision that the client has not seen here yet, in the words of a watch cache.
 Error annotated_too_large(Error error) {
     if (error.reason == Reason::Timeout) {
-        error.details.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
-        error.details.retry_after_seconds = 1;
+        error.details->causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+        error.details->retry_after_seconds = 1;
     }
     return error;
 }

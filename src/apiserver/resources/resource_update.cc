@@ -133,7 +133,7 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
                                "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + old.metadata().uid);
         }
         auto written = co_await write_over(request, current, std::move(old), std::move(object));
-        const bool lost_race = !written && written.error().reason == Reason::Conflict && written.error().details.name.empty();
+        const bool lost_race = !written && written.error().reason == Reason::Conflict && written.error().details->name.empty();
         if (!lost_race) co_return std::move(written);
         if (attempt == ConflictRetries) co_return modified_meanwhile(*resource.kind, request.name);
     }

@@ -13,9 +13,9 @@ using api::authentication::v1::UserInfo;
 
 Error invalid(const schema::Kind& kind, const char* type, const std::string& field, const std::string& why) {
     Error error(Reason::Invalid, std::string(kind.kind) + "." + std::string(kind.group) + " \"\" is invalid: " + field + ": " + why);
-    error.details.group = kind.group;
-    error.details.kind = kind.kind;
-    error.details.causes.push_back({type, why, field});
+    error.details->group = kind.group;
+    error.details->kind = kind.kind;
+    error.details->causes.push_back({type, why, field});
     return error;
 }
 

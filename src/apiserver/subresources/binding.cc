@@ -17,8 +17,8 @@ using api::core::v1::PodCondition;
 
 Error not_bindable(const std::string& pod, const std::string& why) {
     Error error(Reason::Conflict, "Operation cannot be fulfilled on pods/binding \"" + pod + "\": " + why);
-    error.details.kind = "pods/binding";
-    error.details.name = pod;
+    error.details->kind = "pods/binding";
+    error.details->name = pod;
     return error;
 }
 

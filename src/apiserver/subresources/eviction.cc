@@ -58,8 +58,8 @@ Result<std::vector<PodDisruptionBudget>> budgets_of(ResourceHandler& handler, co
 
 Error refused(const PodDisruptionBudget& budget, const std::string& why, int retry_after) {
     Error error(Reason::TooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.");
-    error.details.causes.push_back({"DisruptionBudget", "The disruption budget " + budget.metadata.name + " " + why, ""});
-    error.details.retry_after_seconds = retry_after;
+    error.details->causes.push_back({"DisruptionBudget", "The disruption budget " + budget.metadata.name + " " + why, ""});
+    error.details->retry_after_seconds = retry_after;
     return error;
 }
 

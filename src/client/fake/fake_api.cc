@@ -92,9 +92,9 @@ Value status_of(const Error& error) {
                                   {"reason", to_string(error.reason)},
                                   {"code", http_code(error.reason)}});
     Value causes = Value::array();
-    for (const Cause& cause : error.details.causes)
+    for (const Cause& cause : error.details->causes)
         causes.as_array().push_back(Value::object({{"reason", cause.type}, {"message", cause.message}, {"field", cause.field}}));
-    if (!error.details.causes.empty()) status.ensure_path({"details", "causes"}) = std::move(causes);
+    if (!error.details->causes.empty()) status.ensure_path({"details", "causes"}) = std::move(causes);
     return status;
 }
 

@@ -28,12 +28,12 @@ Reason reason_of(CniCode code) {
 
 Error cni_error(CniCode code, std::string message) {
     Error error(reason_of(code), std::move(message));
-    error.details.causes.push_back({CauseType, "", std::to_string(static_cast<unsigned>(code))});
+    error.details->causes.push_back({CauseType, "", std::to_string(static_cast<unsigned>(code))});
     return error;
 }
 
 unsigned code_of(const Error& error) {
-    for (const Cause& cause : error.details.causes) {
+    for (const Cause& cause : error.details->causes) {
         if (cause.type == CauseType) return static_cast<unsigned>(std::stoul(cause.field));
     }
     switch (error.reason) {

@@ -21,7 +21,7 @@ Pod pod_from_template(const api::core::v1::PodTemplateSpec& pod_template, const 
 }
 
 bool is_namespace_terminating(const Error& error) {
-    return std::ranges::any_of(error.details.causes, [](const Cause& cause) { return cause.type == "NamespaceTerminating"; });
+    return std::ranges::any_of(error.details->causes, [](const Cause& cause) { return cause.type == "NamespaceTerminating"; });
 }
 
 Task<> PodControl::create(Pod pod, Owner owner) {

@@ -98,10 +98,10 @@ Error conflict_error(const std::vector<Conflict>& conflicts) {
         conflict.fields.visit([&](const std::vector<std::string>& steps) {
             const std::string path = format_field_path(steps);
             lines += "\n- " + path;
-            error.details.causes.push_back({"FieldManagerConflict", "conflict with " + manager, path});
+            error.details->causes.push_back({"FieldManagerConflict", "conflict with " + manager, path});
         });
     }
-    const std::vector<Cause>& causes = error.details.causes;
+    const std::vector<Cause>& causes = error.details->causes;
     error.message = causes.size() == 1 ? "Apply failed with 1 conflict: " + causes[0].message + ": " + causes[0].field
                                        : "Apply failed with " + std::to_string(causes.size()) + " conflicts: " + lines;
     return error;

@@ -86,9 +86,9 @@ TEST_F(ApplyTest, AConflictWithAnUpdateSaysItsVersion) {
     EXPECT_EQ(result.error().message,
               "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using apps/v1: "
               ".spec.template.spec.containers[name=\"c\"].image");
-    ASSERT_EQ(result.error().details.causes.size(), 1u);
-    EXPECT_EQ(result.error().details.causes[0].type, "FieldManagerConflict");
-    EXPECT_EQ(result.error().details.causes[0].field, ".spec.template.spec.containers[name=\"c\"].image");
+    ASSERT_EQ(result.error().details->causes.size(), 1u);
+    EXPECT_EQ(result.error().details->causes[0].type, "FieldManagerConflict");
+    EXPECT_EQ(result.error().details->causes[0].field, ".spec.template.spec.containers[name=\"c\"].image");
 }
 
 TEST_F(ApplyTest, WhatIsLeftOutIsRemovedUnlessAnotherOwnsIt) {

@@ -1,0 +1,7 @@
+#include "runtime/task.h"
+
+namespace porthole::detail {
+
+void destroy_frame(std::coroutine_handle<> frame) { frame.destroy(); }
+
+}  // namespace porthole::detail
