@@ -24,7 +24,7 @@ void collect(const std::vector<std::string>& from, std::vector<IpPrefix>& into) 
 
 }  // namespace
 
-std::size_t usual_backend_limit(porthole::hns::HnsVersion version) { return version.major < 13 ? 64 : 1024; }
+std::size_t usual_backend_limit(porthole::hns::HnsVersion version) { return version.major < 11 ? 64 : 1024; }
 
 KernelspaceProxy::KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options)
     : context_(std::move(context)),
@@ -50,15 +50,19 @@ Task<> KernelspaceProxy::run() {
     CO_CHECK(co_await wait_for_node());
     CO_CHECK(co_await probe_host());
     fill_tables();
-    const std::weak_ptr<bool> alive = alive_;
-    const auto subscribed = co_await context_.hns.subscribe([this, alive](const porthole::hns::Notification& notification) {
-        if (alive.expired()) return;
-        if (notification.type == NotificationType::NamespaceCreate || notification.type == NotificationType::NamespaceDelete) return;
-        look_ = true;
-        wake_.set();
-    });
-    if (!subscribed) context_.log.debug("no notifications of the host network service", {{"error", subscribed.error().message}});
     co_return co_await follow_network();
+}
+
+Task<> KernelspaceProxy::listen() {
+    for (;;) {
+        const auto ended = co_await context_.hns.subscribe([this](const porthole::hns::Notification& notification) {
+            if (notification.type == NotificationType::NamespaceCreate || notification.type == NotificationType::NamespaceDelete) return;
+            look_ = true;
+            wake_.set();
+        });
+        if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
+        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+    }
 }
 
 /// Without its Node the proxy cannot tell the pods of this node from others.

@@ -53,6 +53,8 @@ public:
 
     /// Works until cancelled. Errors that end it: BadRequest, MethodNotAllowed for options that this host cannot follow.
     Task<> run();
+    /// Looks at the host whenever the service says that something has changed, until cancelled: beside run().
+    Task<> listen();
     /// Removes everything that the proxy made.
     Task<> clean_up();
 
@@ -89,9 +91,8 @@ private:
     HostFacts host_;
     ServiceTable table_v4_, table_v6_;
     ServiceFeed feed_;
-    std::map<FrontendKey, FrontendKey> health_checks_;            // by the ingress address's frontend
-    std::map<std::string, std::set<Advice>> told_;                // to services
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // while the service may call back
+    std::map<FrontendKey, FrontendKey> health_checks_;  // by the ingress address's frontend
+    std::map<std::string, std::set<Advice>> told_;      // to services
     Event wake_;
     bool connected_ = false;  // the network is known
     bool look_ = true;        // at the host, before anything else

@@ -1,0 +1,62 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "cni/plugin/delegate.h"
+#include "cni/plugin/plugin.h"
+#include "cni/plugin/hns/endpoint_plan.h"
+#include "hns/client.h"
+
+namespace porthole::cni {
+
+/// What the Windows plugins run on. All outlive them.
+struct WindowsPluginContext {
+    EventLoop& loop;
+    porthole::hns::Hns& hns;
+    Delegates& delegates;  ///< for IPAM
+};
+
+/// win-bridge and win-overlay: one HNS endpoint for each pod, in the pod's namespace.
+///
+/// An ADD that comes again returns the endpoint that is there. What passes by itself (a switch port that is coming, the service
+/// restarting) is tried again for some seconds. A failed ADD leaves neither endpoint nor lease; CHECK looks, unlike upstream's.
+/// The network must exist.
+///
+/// Differs from upstream: a configuration without apiVersion works with containerd, too: the form of CNI_NETNS decides ("none"
+/// and "container:<id>" of Docker, else the GUID of an HCN namespace), because upstream's meaning fails every ADD there.
+class HnsPlugin : public Plugin {
+public:
+    HnsPlugin(WindowsPluginContext context, NetworkStyle style) : context_(context), client_(context.hns), style_(style) {}
+
+    Task<CniResult> add(CniRequest request) override;
+    Task<> remove(CniRequest request) override;
+    Task<> check(CniRequest request) override;
+    Task<> status(CniRequest request) override;
+    Task<> collect(CniRequest request) override;
+
+protected:
+    /// The HNS network that a request is about. Error: TryAgainLater where it is not there (yet).
+    virtual Task<hcn::HostComputeNetwork> network(CniRequest request);
+    virtual Result<WindowsNetConf> configuration(const CniRequest& request) const { return read_windows_net_conf(request); }
+
+    WindowsPluginContext context_;
+    porthole::hns::Client client_;
+
+private:
+    Task<hcn::HostComputeEndpoint> make_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network);
+    Task<hcn::HostComputeEndpoint> create_endpoint(hcn::HostComputeEndpoint endpoint);
+    Task<> remove_stale_holder(hcn::HostComputeEndpoint wanted);
+    Task<> attach(CniRequest request, hcn::HostComputeEndpoint endpoint);
+    Task<> attach_to_namespace(std::string namespace_id, hcn::HostComputeEndpoint endpoint);
+    Task<> detach(const hcn::HostComputeEndpoint& endpoint);
+    Task<> release(CniRequest request, WindowsNetConf conf);
+    schema::Value ipam_configuration(const CniRequest& request) const;
+
+    NetworkStyle style_;
+};
+
+/// "<container id>_<network>": for a container that shares a sandbox's network, the sandbox's.
+std::string endpoint_name(const CniRequest& request);
+
+}  // namespace porthole::cni
