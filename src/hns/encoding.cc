@@ -143,7 +143,9 @@ Result<void> normalise_value(const schema::Field& field, schema::Value& value) {
 
 Result<void> normalise_member(const schema::Field& field, schema::Value& value) {
     if (!field.is_list() || !value.is_array()) return normalise_value(field, value);
-    for (schema::Value& item : value.as_array()) TRY_VOID(normalise_value(field, item));
+    for (schema::Value& item : value.as_array()) {
+        TRY_VOID(normalise_value(field, item));
+    }
     return {};
 }
 
@@ -154,7 +156,9 @@ Result<void> normalise(const schema::Type& type, schema::Value& tree) {
     schema::Object members;
     for (schema::Member& member : tree.as_object()) {
         const schema::Field* field = find_field(type, member.key);
-        if (field) TRY_VOID(normalise_member(*field, member.value));
+        if (field) {
+            TRY_VOID(normalise_member(*field, member.value));
+        }
         members[field ? field->name : std::string_view(member.key)] = std::move(member.value);
     }
     tree = std::move(members);

@@ -45,6 +45,7 @@ struct LoadBalancer {
     hcn::HostComputeLoadBalancer document;
     std::uint32_t number = 0;
     std::uint32_t reserved_ports = 0;  ///< of the host's dynamic range, for its SNAT (not with DSR)
+    bool rehydrated = false;           ///< came back with the service, unchanged since
 };
 
 struct SdnRoute {

@@ -1,0 +1,46 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hns/emulator/model.h"
+#include "hns/hresult.h"
+#include "runtime/event_loop.h"
+#include "schema/value.h"
+
+namespace porthole::hns::emulator {
+
+/// What is made to go wrong for now.
+struct Faults {
+    struct Failure {
+        std::string call;  ///< "HcnDeleteLoadBalancer", "HNSCall"; a "*" at its end stands for anything
+        Hresult code = Hresult::Unexpected;
+        std::uint32_t times = 1;
+    };
+    Duration delay{};               ///< before every call is looked at
+    Duration port_race{};           ///< for how long after an attach its switch port is not found by rules
+    std::vector<Failure> failures;  ///< the first that matches a call is used up
+
+    /// The failure that `call` is to meet, counted down.
+    std::optional<Hresult> take(const std::string& call);
+    schema::Value to_value() const;
+};
+
+/// What a control call asks for; everything may be left out:
+///   {"delayMilliseconds":200, "portRaceMilliseconds":3000,
+///    "fail":[{"call":"HcnDelete*","hresult":"0x80070490","times":1}],   replaces the list
+///    "clear":true,                                                     no faults any more; read first
+///    "service":"stop" | "start" | "restart", "reboot":true, "loseRules":true, "remakeNetwork":"cbr0"}
+struct ControlRequest {
+    enum class Service { Leave, Stop, Start, Restart };
+    bool clear = false, reboot = false, lose_rules = false;
+    Service service = Service::Leave;
+    std::string remake_network;
+    std::optional<Duration> delay, port_race;
+    std::optional<std::vector<Faults::Failure>> failures;
+};
+/// Error: BadRequest, naming the member that is wrong or unknown.
+Result<ControlRequest> parse_control_request(const std::string& json);
+void apply_faults(const ControlRequest& request, Faults& faults);
+
+}  // namespace porthole::hns::emulator

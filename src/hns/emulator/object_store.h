@@ -1,0 +1,42 @@
+#pragma once
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "hns/emulator/model.h"
+#include "runtime/file_system.h"
+
+namespace porthole::hns::emulator {
+
+/// Every object that differs between two models.
+Changes difference(const Model& before, const Model& after);
+/// What is left when the service restarts: networks that are not persistent go, with their endpoints.
+Model after_service_restart(const Model& model);
+/// And when the host does: namespaces go as well.
+Model after_reboot(const Model& model);
+/// Takes out what refers to objects that are not there.
+void drop_dangling_references(Model& model);
+
+/// The model on disk, one file an object: `<folder>/endpoints/<id>.json`, replaced atomically. Objects that do not survive a
+/// restart of the service are never written.
+class ObjectStore {
+public:
+    ObjectStore(FileSystem& files, std::string folder, Logger log) : files_(files), folder_(std::move(folder)), log_(std::move(log)) {}
+
+    /// What survived; damaged files are left out and said. Load balancers are marked as rehydrated.
+    Result<Model> load();
+    /// Writes or removes what changed. On failure some of it may be written.
+    Result<void> save(const Model& model, const Changes& changes);
+
+private:
+    template <class T>
+    Result<void> load_table(const std::string& name, Table<T>& table);
+    template <class T>
+    Result<void> save_table(const std::string& name, const Model& model, const Table<T>& table, const std::vector<std::string>& ids);
+
+    FileSystem& files_;
+    std::string folder_;
+    Logger log_;
+};
+
+}  // namespace porthole::hns::emulator
