@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/file_system.h"
+
+namespace porthole::winhost {
+
+struct CgroupUsage {
+    std::uint64_t cpu_ns = 0;
+    std::uint64_t memory_bytes = 0;     ///< without file pages that nobody uses just now
+    std::uint64_t anonymous_bytes = 0;  ///< what the processes have written themselves
+    std::uint64_t page_faults = 0;
+    std::uint64_t processes = 0;
+    std::uint64_t out_of_memory_kills = 0;
+    std::vector<int> process_ids;  ///< as seen from the host
+};
+
+/// The cgroup `path` ("/porthole/...") in either version of the interface, below /sys/fs/cgroup.
+class Cgroups {
+public:
+    explicit Cgroups(FileSystem& files);
+    /// What cannot be read is 0. Error: NotFound when there is no such cgroup.
+    Result<CgroupUsage> usage(const std::string& path) const;
+    /// Removes it with everything below; no process may be left in it. Fine if it is not there.
+    void remove(const std::string& path) const;
+
+private:
+    std::vector<std::string> hierarchies() const;
+    std::uint64_t number(const std::string& file) const;
+    std::uint64_t keyed(const std::string& file, std::string_view key) const;
+
+    FileSystem& files_;
+    bool unified_;
+};
+
+}  // namespace porthole::winhost

@@ -1,0 +1,66 @@
+#include "winhost/bundle/oci_bundle.h"
+
+#include <gtest/gtest.h>
+
+#include "schema/json.h"
+
+namespace porthole::winhost {
+namespace {
+
+OciBundle sample() {
+    return {.rootfs = "/data/c/1/rootfs",
+            .arguments = {"/porthole/init", "--socket", "/.ph/s"},
+            .environment = {{"WINEPREFIX", "/wine"}},
+            .hostname = "web",
+            .network_namespace_path = "/run/netns/a",
+            .ipc_namespace_path = "/proc/7/ns/ipc",
+            .uts_namespace_path = "/proc/7/ns/uts",
+            .cgroup_path = "/porthole/w1/1",
+            .mounts = {{"/data/v", "/wine/drive_c/data", true}},
+            .limits = {.memory_bytes = 64 << 20, .cpu_quota_us = 25'000, .processes = 100}};
+}
+
+const schema::Value* find_named(const schema::Value& list, std::string_view key, std::string_view name) {
+    for (const schema::Value& item : list.as_array())
+        if (item.string_at({key}) == name) return &item;
+    return nullptr;
+}
+
+TEST(OciBundle, JoinsTheNamespacesOfThePodAndKeepsItsOwn) {
+    const auto config = schema::parse_json(make_oci_config(sample()));
+    ASSERT_TRUE(config);
+    const schema::Value& spaces = *config->at_path({"linux", "namespaces"});
+    EXPECT_EQ(find_named(spaces, "type", "network")->string_at({"path"}), "/run/netns/a");
+    EXPECT_EQ(find_named(spaces, "type", "ipc")->string_at({"path"}), "/proc/7/ns/ipc");
+    EXPECT_EQ(find_named(spaces, "type", "pid")->find("path"), nullptr);
+    EXPECT_EQ(find_named(spaces, "type", "mount")->find("path"), nullptr);
+    EXPECT_EQ(config->find("hostname"), nullptr) << "the name belongs to the pod's uts namespace";
+}
+
+TEST(OciBundle, NamesTheHostOnlyInAUtsNamespaceOfItsOwn) {
+    OciBundle bundle = sample();
+    bundle.uts_namespace_path.clear();
+    const auto config = schema::parse_json(make_oci_config(bundle));
+    EXPECT_EQ(config->string_at({"hostname"}), "web");
+}
+
+TEST(OciBundle, LimitsWhatIsLimited) {
+    const auto config = schema::parse_json(make_oci_config(sample()));
+    EXPECT_EQ(config->at_path({"linux", "resources", "memory", "limit"})->as_int(), 64 << 20);
+    EXPECT_EQ(config->at_path({"linux", "resources", "cpu", "quota"})->as_int(), 25'000);
+    EXPECT_EQ(config->at_path({"linux", "resources", "pids", "limit"})->as_int(), 100);
+    OciBundle free = sample();
+    free.limits = {};
+    const auto unlimited = schema::parse_json(make_oci_config(free));
+    EXPECT_TRUE(unlimited->at_path({"linux", "resources"})->as_object().empty());
+}
+
+TEST(OciBundle, MountsReadOnlyWhereAsked) {
+    const auto config = schema::parse_json(make_oci_config(sample()));
+    const schema::Value* mount = find_named(*config->find("mounts"), "destination", "/wine/drive_c/data");
+    ASSERT_NE(mount, nullptr);
+    EXPECT_EQ(schema::to_json(*mount->find("options")), R"(["rbind","ro","private"])");
+}
+
+}  // namespace
+}  // namespace porthole::winhost

@@ -1,0 +1,100 @@
+#include "winhost/bundle/runc.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::winhost {
+namespace {
+
+/// runc logs lines as `level=error msg="..."`; the last one says why.
+std::string last_words(const CommandOutput& output) {
+    std::string text = output.errors;
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    text = text.substr(text.rfind('\n') + 1);
+    const std::size_t message = text.find("msg=\"");
+    if (message != text.npos) text = text.substr(message + 5, text.rfind('"') - message - 5);
+    return text.empty() ? "runc failed with exit code " + std::to_string(output.exit_code) : "runc: " + text;
+}
+
+Result<void> check(const CommandOutput& output) {
+    if (output.exit_code != 0) return Error(Reason::Io, last_words(output));
+    return {};
+}
+
+bool is_missing(const CommandOutput& output) { return output.errors.find("does not exist") != output.errors.npos; }
+
+}  // namespace
+
+Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string input) {
+    Command command;
+    command.arguments = {"runc", "--root", state_folder_};
+    command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+    command.input = std::move(input);
+    command.limit = std::chrono::seconds(60);
+    return processes_.run(std::move(command));
+}
+
+Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
+    CO_CHECK(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
+    // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
+    const std::string script =
+        "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
+    Command command;
+    command.arguments = {"sh", "-c", script, state_folder_, id, folder};
+    command.limit = std::chrono::seconds(60);
+    CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));
+    if (output.exit_code != 0) {
+        if (auto log = files_.read(join_path(folder, "runc.log"))) output.errors = *log;
+        CO_CHECK(check(output));
+    }
+    co_return {};
+}
+
+Task<> Runc::start(std::string id) {
+    CO_TRY(const CommandOutput output, co_await run({"start", id}));
+    co_return check(output);
+}
+
+Task<> Runc::kill(std::string id, std::string signal) {
+    CO_TRY(const CommandOutput output, co_await run({"kill", id, signal}));
+    if (is_missing(output) || output.errors.find("not running") != output.errors.npos ||
+        output.errors.find("already finished") != output.errors.npos)
+        co_return {};
+    co_return check(output);
+}
+
+Task<> Runc::remove(std::string id) {
+    CO_TRY(const CommandOutput output, co_await run({"delete", "--force", id}));
+    if (is_missing(output)) co_return {};
+    co_return check(output);
+}
+
+Task<> Runc::update(std::string id, OciLimits limits) {
+    schema::Value resources = schema::Value::object();
+    if (limits.memory_bytes > 0) resources["memory"] = schema::Value::object({{"limit", limits.memory_bytes}});
+    if (limits.cpu_quota_us > 0)
+        resources["cpu"] = schema::Value::object({{"quota", limits.cpu_quota_us}, {"period", OciLimits::CpuPeriodUs}});
+    CO_TRY(const CommandOutput output, co_await run({"update", "--resources", "-", id}, schema::to_json(resources)));
+    co_return check(output);
+}
+
+Task<Runc::State> Runc::state(std::string id) {
+    CO_TRY(const CommandOutput output, co_await run({"state", id}));
+    State state;
+    if (is_missing(output)) co_return state;
+    CO_CHECK(check(output));
+    CO_TRY(const schema::Value value, schema::parse_json(output.output));
+    const std::string_view status = value.string_at({"status"});
+    state.exists = true;
+    state.running = status == "running" || status == "created";
+    state.pid = static_cast<int>(schema::at(value, "pid").int_or(0));
+    co_return state;
+}
+
+Result<std::vector<std::string>> Runc::list() {
+    if (!files_.exists(state_folder_)) return std::vector<std::string>();
+    return files_.list(state_folder_);
+}
+
+}  // namespace porthole::winhost

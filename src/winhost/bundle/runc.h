@@ -1,0 +1,41 @@
+#pragma once
+#include <string>
+
+#include "runtime/file_system.h"
+#include "runtime/process.h"
+#include "winhost/bundle/oci_bundle.h"
+
+namespace porthole::winhost {
+
+/// The commands of runc, on containers whose state is below one folder.
+class Runc {
+public:
+    Runc(ProcessRunner& processes, FileSystem& files, std::string state_folder)
+        : processes_(processes), files_(files), state_folder_(std::move(state_folder)) {}
+
+    /// Writes `folder`/config.json and makes the container, whose process waits for start(). Errors: Io, with runc's own words.
+    Task<> create(std::string id, std::string folder, OciBundle bundle);
+    Task<> start(std::string id);
+    /// Sends `signal` ("KILL"); fine if it has ended.
+    Task<> kill(std::string id, std::string signal);
+    /// Kills it and forgets it; fine if it is not there.
+    Task<> remove(std::string id);
+    Task<> update(std::string id, OciLimits limits);
+
+    struct State {
+        bool exists = false, running = false;
+        int pid = 0;
+    };
+    Task<State> state(std::string id);
+    /// Of all that are there, by id.
+    Result<std::vector<std::string>> list();
+
+private:
+    Task<CommandOutput> run(std::vector<std::string> arguments, std::string input = "");
+
+    ProcessRunner& processes_;
+    FileSystem& files_;
+    std::string state_folder_;
+};
+
+}  // namespace porthole::winhost

@@ -1,0 +1,90 @@
+#include "winhost/template/pe_image.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+namespace porthole::winhost {
+namespace {
+
+constexpr std::size_t HeaderOffsetAt = 0x3C;
+constexpr std::size_t FileHeaderSize = 24;  // with the signature
+constexpr std::size_t SectionHeaderSize = 40;
+
+template <class T>
+T get(const std::string& bytes, std::size_t at) {
+    T value{};
+    if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+}
+template <class T>
+void put(std::string& bytes, std::size_t at, T value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+std::uint32_t round_up(std::uint32_t value, std::uint32_t step) { return step == 0 ? value : (value + step - 1) / step * step; }
+
+/// Long names ("/19" points into the string table) are only given to debug sections.
+bool is_debug(std::string_view header) { return header.starts_with('/') || header.starts_with(".debug"); }
+
+}  // namespace
+
+Result<std::string> strip_debug_sections(std::string image) {
+    const auto header = get<std::uint32_t>(image, HeaderOffsetAt);
+    if (!image.starts_with("MZ") || image.compare(header, 4, std::string_view("PE\0\0", 4)) != 0) return image;
+    const auto count = get<std::uint16_t>(image, header + 6);
+    const std::size_t optional = header + FileHeaderSize;
+    const std::size_t table = optional + get<std::uint16_t>(image, header + 20);
+    const auto section_alignment = get<std::uint32_t>(image, optional + 32), file_alignment = get<std::uint32_t>(image, optional + 36);
+    const auto headers_size = get<std::uint32_t>(image, optional + 60);
+    const Error broken(Reason::Invalid, "not a sound executable file");
+    if (headers_size > image.size() || table + count * SectionHeaderSize > headers_size) return broken;
+
+    std::string out = image.substr(0, headers_size), kept;
+    std::uint32_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::string section = image.substr(table + i * SectionHeaderSize, SectionHeaderSize);
+        if (is_debug(section)) continue;
+        const auto virtual_size = get<std::uint32_t>(section, 8), address = get<std::uint32_t>(section, 12);
+        const auto raw_size = get<std::uint32_t>(section, 16), raw = get<std::uint32_t>(section, 20);
+        if (raw != 0) {
+            if (std::size_t{raw} + raw_size > image.size()) return broken;
+            out.resize(round_up(static_cast<std::uint32_t>(out.size()), file_alignment));
+            put(section, 20, static_cast<std::uint32_t>(out.size()));
+            out.append(image, raw, raw_size);
+        }
+        end = std::max(end, address + virtual_size);
+        kept += section;
+    }
+    if (kept.size() == count * SectionHeaderSize) return image;
+    put(out, header + 6, static_cast<std::uint16_t>(kept.size() / SectionHeaderSize));
+    put<std::uint32_t>(out, header + 12, 0);  // symbols: where and how many
+    put<std::uint32_t>(out, header + 16, 0);
+    put(out, optional + 56, round_up(end, section_alignment));
+    kept.resize(count * SectionHeaderSize);
+    out.replace(table, kept.size(), kept);
+    return out;
+}
+
+bool correct_default_control_handler(std::string& image) {
+    // sub rsp,38h; test byte [rip+x],1; jne +8; xor ecx,ecx; call [rip+y]   becomes   sub rsp,38h; mov ecx,C000013Ah; call [rip+y+6]
+    constexpr std::string_view Begin("\x48\x83\xEC\x38\xF6\x05", 6);
+    constexpr std::string_view Middle("\x01\x75\x08\x31\xC9\xFF\x15", 7);
+    constexpr std::size_t MiddleAt = 10, CallOperandAt = 17, End = 21;
+    std::size_t found = image.npos;
+    for (std::size_t at = image.find(Begin); at != image.npos; at = image.find(Begin, at + 1)) {
+        if (image.compare(at + MiddleAt, Middle.size(), Middle) != 0) continue;
+        if (found != image.npos) return false;  // not the only one: better leave it
+        found = at;
+    }
+    if (found == image.npos || found + End > image.size()) return false;
+    const auto operand = get<std::int32_t>(image, found + CallOperandAt);
+    std::string code("\xB9\x3A\x01\x00\xC0\xFF\x15", 7);
+    code.resize(11);
+    put(code, 7, operand + static_cast<std::int32_t>(End - (4 + code.size())));
+    code.resize(End - 4, '\x90');
+    image.replace(found + 4, code.size(), code);
+    return true;
+}
+
+}  // namespace porthole::winhost

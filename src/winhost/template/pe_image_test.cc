@@ -1,0 +1,79 @@
+#include "winhost/template/pe_image.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace porthole::winhost {
+namespace {
+
+/// A file with the sections .text, .debug_info and .rsrc, one page each.
+std::string sample() {
+    std::string image(0x4000, '\0');
+    const auto put = [&](std::size_t at, auto value) { std::memcpy(image.data() + at, &value, sizeof value); };
+    image.replace(0, 2, "MZ");
+    image.replace(0x40, 16, "Wine builtin DLL");
+    put(0x3C, std::uint32_t{0x80});
+    image.replace(0x80, 2, "PE");
+    put(0x86, std::uint16_t{3});
+    put(0x8C, std::uint32_t{0x4000});  // symbols
+    put(0x94, std::uint16_t{0xF0});    // size of the optional header
+    put(0x98 + 32, std::uint32_t{0x1000});
+    put(0x98 + 36, std::uint32_t{0x1000});
+    put(0x98 + 56, std::uint32_t{0x4000});
+    put(0x98 + 60, std::uint32_t{0x1000});
+    const char* names[] = {".text", "/4", ".rsrc"};
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        const std::size_t at = 0x188 + 40 * i;
+        std::memcpy(image.data() + at, names[i], std::strlen(names[i]));
+        put(at + 8, std::uint32_t{0x1000});
+        put(at + 12, 0x1000 * (i + 1));
+        put(at + 16, std::uint32_t{0x1000});
+        put(at + 20, 0x1000 * (i + 1));
+        image[0x1000 * (i + 1)] = static_cast<char>('a' + i);
+    }
+    return image;
+}
+
+template <class T>
+T at(const std::string& image, std::size_t offset) {
+    T value;
+    std::memcpy(&value, image.data() + offset, sizeof value);
+    return value;
+}
+
+TEST(PeImage, LosesDebugSectionsAndKeepsAddressesAndAlignment) {
+    const auto stripped = strip_debug_sections(sample());
+    ASSERT_TRUE(stripped);
+    EXPECT_EQ(stripped->size(), 0x3000u);
+    EXPECT_EQ(at<std::uint16_t>(*stripped, 0x86), 2);
+    EXPECT_EQ(at<std::uint32_t>(*stripped, 0x8C), 0u);
+    const std::size_t second = 0x188 + 40;
+    EXPECT_STREQ(stripped->c_str() + second, ".rsrc");
+    EXPECT_EQ(at<std::uint32_t>(*stripped, second + 12), 0x3000u) << "its address in memory stays";
+    EXPECT_EQ(at<std::uint32_t>(*stripped, second + 20), 0x2000u) << "in the file it moves up";
+    EXPECT_EQ((*stripped)[0x2000], 'c');
+    EXPECT_EQ(stripped->substr(0x40, 16), "Wine builtin DLL");
+}
+
+TEST(PeImage, LeavesOtherFilesAlone) {
+    EXPECT_EQ(*strip_debug_sections("plain text"), "plain text");
+    std::string cut = sample();
+    cut.resize(0x1800);
+    EXPECT_EQ(strip_debug_sections(cut).error().reason, Reason::Invalid);
+}
+
+TEST(PeImage, CorrectsTheDefaultHandlerOnlyWhereItIsTheKnownOne) {
+    const std::string code("\x48\x83\xEC\x38\xF6\x05\xC5\x8F\x07\x00\x01\x75\x08\x31\xC9\xFF\x15\xC3\x72\x0C\x00\x89", 22);
+    std::string image = "head" + code;
+    EXPECT_TRUE(correct_default_control_handler(image));
+    EXPECT_EQ(image.substr(4, 15), std::string("\x48\x83\xEC\x38\xB9\x3A\x01\x00\xC0\xFF\x15\xC9\x72\x0C\x00", 15))
+        << "the call still goes to the same place";
+    EXPECT_EQ(image.size(), 4 + code.size());
+    std::string twice = code + code;
+    EXPECT_FALSE(correct_default_control_handler(twice));
+    EXPECT_EQ(twice, code + code);
+}
+
+}  // namespace
+}  // namespace porthole::winhost

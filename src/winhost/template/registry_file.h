@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole::winhost {
+
+/// One of Wine's registry files (system.reg, user.reg) as text, to be edited while no Wine uses it. Key paths are written with single
+/// backslashes and, like value names, match in any case.
+class RegistryFile {
+public:
+    /// Error: Invalid for a text that is no registry of Wine's.
+    static Result<RegistryFile> parse(std::string_view text);
+    std::string text() const;
+
+    /// The value as the file writes it (`"text"`, `dword:00000004`), or "" if there is none. Of values over several lines the first.
+    std::string value(std::string_view key, std::string_view name) const;
+    /// Makes the key if it is missing.
+    void set(std::string_view key, std::string_view name, std::string_view value);
+    void remove_value(std::string_view key, std::string_view name);
+
+    static std::string quoted(std::string_view text);
+    static std::string number(std::uint32_t value);
+
+private:
+    struct Key {
+        std::string path;                ///< as written, escaped
+        std::string head;                ///< the whole first line
+        std::vector<std::string> lines;  ///< a value over several lines is one entry
+    };
+    Key* find(std::string_view key);
+    const Key* find(std::string_view key) const;
+
+    std::string preamble_;
+    std::vector<Key> keys_;
+};
+
+}  // namespace porthole::winhost

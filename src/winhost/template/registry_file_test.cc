@@ -1,0 +1,72 @@
+#include "winhost/template/registry_file.h"
+
+#include <gtest/gtest.h>
+
+#include "winhost/template/registry_edits.h"
+
+namespace porthole::winhost {
+namespace {
+
+constexpr const char* Sample =
+    "WINE REGISTRY Version 2\n"
+    ";; All keys relative to \\\\Machine\n"
+    "\n"
+    "#arch=win64\n"
+    "\n"
+    "[Software\\\\Microsoft\\\\Windows NT\\\\CurrentVersion] 1795263225\n"
+    "#time=1dd79b1c1cbdfba\n"
+    "\"CurrentBuild\"=\"7601\"\n"
+    "\"DigitalProductId\"=hex:00,00,\\\n"
+    "  00,00\n"
+    "\"CurrentVersion\"=\"6.1\"\n"
+    "\n"
+    "[System\\\\CurrentControlSet\\\\Services\\\\BITS] 1795263225\n"
+    "#time=1\n"
+    "\"Start\"=dword:00000003\n"
+    "\n";
+
+TEST(RegistryFile, WritesBackWhatItRead) { EXPECT_EQ(RegistryFile::parse(Sample)->text(), Sample); }
+
+TEST(RegistryFile, RefusesForeignText) { EXPECT_EQ(RegistryFile::parse("REGEDIT4\n").error().reason, Reason::Invalid); }
+
+TEST(RegistryFile, ReplacesAddsAndRemovesValuesWhateverTheirCase) {
+    auto file = RegistryFile::parse(Sample);
+    ASSERT_TRUE(file);
+    file->set("software\\microsoft\\windows nt\\currentversion", "currentbuild", RegistryFile::quoted("20348"));
+    file->set("New\\Key", "", RegistryFile::quoted("a\\b \"c\""));
+    file->remove_value("System\\CurrentControlSet\\Services\\BITS", "start");
+    EXPECT_EQ(file->value("Software\\Microsoft\\Windows NT\\CurrentVersion", "CurrentBuild"), "\"20348\"");
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\BITS", "Start"), "");
+    const std::string text = file->text();
+    EXPECT_NE(text.find("[New\\\\Key] 1\n@=\"a\\\\b \\\"c\\\"\"\n"), text.npos);
+    EXPECT_NE(text.find("hex:00,00,\\\n  00,00\n"), text.npos) << "values over several lines stay whole";
+}
+
+// EMU-05
+TEST(RegistryEdits, SayTheVersionOfTheProfile) {
+    auto file = RegistryFile::parse(Sample);
+    ASSERT_TRUE(file);
+    apply_profile(*file, *find_host_profile("2022"));
+    const auto value = [&](const char* name) { return file->value("Software\\Microsoft\\Windows NT\\CurrentVersion", name); };
+    EXPECT_EQ(value("CurrentBuildNumber"), "\"20348\"");
+    EXPECT_EQ(value("CurrentMajorVersionNumber"), "dword:0000000a");
+    EXPECT_EQ(value("CurrentVersion"), "\"10.0\"");
+    EXPECT_EQ(value("ProductName"), "\"Windows Server 2022 Datacenter\"");
+}
+
+TEST(RegistryEdits, LeaveOnlyTheServicesThatNetworkingNeeds) {
+    auto file = RegistryFile::parse(Sample);
+    ASSERT_TRUE(file);
+    trim_system(*file);
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\BITS", "Start"), "dword:00000004");
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\MountMgr", "Start"), "");
+    EXPECT_EQ(file->value("Software\\Microsoft\\Windows NT\\CurrentVersion\\AeDebug", "Auto"), "\"0\"");
+}
+
+TEST(HostProfiles, NameTheKnownOnesWhenAskedForAnother) {
+    EXPECT_EQ(find_host_profile("2019")->version(), "10.0.17763.6659");
+    EXPECT_EQ(find_host_profile("2016").error().message, "there is no host profile \"2016\"; known are 2019, 2022, 2025");
+}
+
+}  // namespace
+}  // namespace porthole::winhost

@@ -1,0 +1,287 @@
+#include "winhost/template/root_builder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/hash.h"
+#include "winhost/template/pe_image.h"
+#include "winhost/template/registry_edits.h"
+#include "winhost/tools/programs.h"
+
+namespace porthole::winhost {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* Libraries = "/usr/lib/x86_64-linux-gnu";
+/// Loaded by name while Wine runs; those that are not installed are left out. FreeType without fontconfig would be an endless storm of
+/// processes, so one never comes without the other.
+constexpr const char* LoadedLater[] = {"libgcc_s.so.1",     "libgnutls.so.30", "libfontconfig.so.1", "libfreetype.so.6",
+                                       "libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"};
+/// Programs of which Wine has only a shell that succeeds without doing anything.
+constexpr const char* Pretenders[] = {
+    "arp",     "aspnet_regiis",   "cacls", "certutil",   "dism",   "fc",         "findstr",  "icacls",   "mofcomp",
+    "mshta",   "netsh",           "ngen",  "powershell", "regasm", "regini",     "regsvcs",  "robocopy", "sdbinst",
+    "secedit", "servicemodelreg", "setx",  "shutdown",   "subst",  "systeminfo", "tasklist", "wevtutil", "where"};
+/// Programs that show a desktop, or are started on their own by parts of Wine in order to show one.
+constexpr const char* DesktopPrograms[] = {"explorer", "iexplore", "notepad",     "oleview",  "progman", "taskmgr",  "uninstaller",
+                                           "wordpad",  "write",    "winebrowser", "winecfg",  "winedbg", "winefile", "winemenubuilder",
+                                           "winemine", "winhlp32", "winver",      "wmplayer", "dxdiag",  "hh",       "msinfo32",
+                                           "control"};
+
+Error io(const std::string& doing, const std::error_code& code) { return Error(Reason::Io, doing + ": " + code.message()); }
+
+Result<std::string> read(const fs::path& path) {
+    std::error_code code;
+    std::string content(fs::file_size(path, code), '\0');
+    std::ifstream file(path, std::ios::binary);
+    if (code || !file.read(content.data(), static_cast<std::streamsize>(content.size())))
+        return Error(Reason::Io, "reading " + path.string() + " failed");
+    return content;
+}
+
+Result<void> write(const fs::path& path, std::string_view content, bool executable = false) {
+    std::error_code code;
+    fs::create_directories(path.parent_path(), code);
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    file.close();
+    if (!file) return Error(Reason::Io, "writing " + path.string() + " failed");
+    fs::permissions(path, executable ? fs::perms(0755) : fs::perms(0644), code);
+    return {};
+}
+
+/// Below `root` at the same path; links are followed, times kept (Wine compares wine.inf's with the prefix').
+Result<void> copy_into(const fs::path& source, const fs::path& root) {
+    const fs::path target = root / source.relative_path();
+    std::error_code code;
+    fs::create_directories(target.parent_path(), code);
+    if (!code) fs::copy_file(source, target, fs::copy_options::overwrite_existing, code);
+    if (code) return io("copying " + source.string(), code);
+    struct stat status{};
+    if (::stat(source.c_str(), &status) == 0) {
+        const timespec times[] = {status.st_atim, status.st_mtim};
+        ::utimensat(AT_FDCWD, target.c_str(), times, 0);
+    }
+    return {};
+}
+
+Result<void> copy_folder(const fs::path& folder, const fs::path& root) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder, code))
+        if (entry.is_regular_file(code)) {
+            TRY_VOID(copy_into(entry.path(), root));
+        }
+    return {};
+}
+
+/// The paths in what ldd prints: "name => /path (address)" and "/path (address)".
+std::set<std::string> library_paths(const std::string& ldd_output) {
+    std::set<std::string> paths;
+    std::istringstream lines(ldd_output);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t start = line.find('/'), end = line.find(" (", start == line.npos ? 0 : start);
+        if (start != line.npos && end != line.npos && line[0] == '\t') paths.insert(line.substr(start, end - start));
+    }
+    return paths;
+}
+
+Result<void> copy_windows_files(const fs::path& folder, const fs::path& root) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder, code)) {
+        const std::string name = entry.path().stem().string();
+        const bool program = entry.path().extension() == ".exe";
+        const auto is_in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), name) != std::end(list); };
+        if (program && (is_in(Pretenders) || is_in(DesktopPrograms))) continue;
+        TRY(std::string image, read(entry.path()));
+        TRY(image, strip_debug_sections(std::move(image)));
+        if (entry.path().filename() == "kernelbase.dll") correct_default_control_handler(image);
+        TRY_VOID(write(root / entry.path().relative_path(), image));
+    }
+    return {};
+}
+
+Result<void> write_settings(const fs::path& root) {
+    TRY_VOID(write(root / "etc/passwd", "ContainerAdministrator:x:0:0::/wine:/bin/false\n"));
+    TRY_VOID(write(root / "etc/group", "root:x:0:\n"));
+    TRY_VOID(write(root / "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"));
+    TRY_VOID(write(root / "etc/hosts", "127.0.0.1 localhost\n"));
+    TRY_VOID(write(root / "etc/resolv.conf", ""));
+    return write(root / "etc/fonts/fonts.conf",
+                 "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"urn:fontconfig:fonts.dtd\">\n"
+                 "<fontconfig><cachedir>/tmp/fontconfig</cachedir></fontconfig>\n");
+}
+
+Result<void> write_helpers(const fs::path& root) {
+    TRY_VOID(write(root / "porthole/init", programs().init, true));
+    TRY_VOID(write(root / "porthole/launch.exe", programs().launch, true));
+    TRY_VOID(write(root / "porthole/host.exe", programs().host, true));
+    return write(root / "porthole/relay.exe", programs().relay, true);
+}
+
+/// The profile's own folders: Wine makes them links out of the prefix.
+Result<void> replace_links(const fs::path& folder) {
+    std::error_code code;
+    std::vector<fs::path> links;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, code))
+        if (entry.is_symlink(code)) links.push_back(entry.path());
+    for (const fs::path& link : links) {
+        fs::remove(link, code);
+        fs::create_directory(link, code);
+        if (code) return io("replacing " + link.string(), code);
+    }
+    return {};
+}
+
+/// Programs that stay out: taken away, or replaced by one that says so.
+Result<void> replace_programs(const fs::path& drive) {
+    std::error_code code;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(drive, code))
+        if (entry.path().extension() == ".exe") files.push_back(entry.path());
+    for (const fs::path& file : files) {
+        const std::string name = file.stem().string();
+        const auto is_in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), name) != std::end(list); };
+        if (is_in(DesktopPrograms)) fs::remove(file, code);
+    }
+    const fs::path system = drive / "windows/system32";
+    for (const char* name : Pretenders) {
+        const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
+        TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
+    }
+    return {};
+}
+
+/// Wine has copied its DLLs into the prefix: the copies become links to the originals.
+Result<void> share_files(const fs::path& originals, const fs::path& windows) {
+    std::error_code code;
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(windows, code))
+        if (entry.is_regular_file(code)) files.push_back(entry.path());
+    for (const fs::path& file : files) {
+        const fs::path original = originals / file.filename();
+        if (!fs::exists(original, code) || fs::file_size(original, code) != fs::file_size(file, code)) continue;
+        TRY(const std::string one, read(original));
+        TRY(const std::string other, read(file));
+        if (one != other) continue;
+        fs::remove(file, code);
+        fs::create_hard_link(original, file, code);
+        if (code) return io("linking " + file.string(), code);
+    }
+    return {};
+}
+
+Result<void> edit_registry(const fs::path& prefix, const fs::path& template_folder) {
+    TRY(const std::string system_text, read(prefix / "system.reg"));
+    TRY(RegistryFile system, RegistryFile::parse(system_text));
+    trim_system(system);
+    TRY_VOID(write(prefix / "system.reg", system.text()));
+    TRY(const std::string user_text, read(prefix / "user.reg"));
+    TRY(RegistryFile user, RegistryFile::parse(user_text));
+    trim_user(user);
+    TRY_VOID(write(prefix / "user.reg", user.text()));
+    for (const HostProfile& profile : host_profiles()) {
+        RegistryFile own = system;
+        apply_profile(own, profile);
+        TRY_VOID(write(template_folder / ("profile-" + profile.name) / "wine/system.reg", own.text()));
+    }
+    return {};
+}
+
+/// ContainerUser: the same user to Linux under another name, with a profile of its own.
+Result<void> make_contained_user(const fs::path& prefix, const fs::path& folder) {
+    constexpr std::string_view From = "ContainerAdministrator", To = "ContainerUser";
+    std::error_code code;
+    for (const char* name : {"user.reg", "userdef.reg"}) {
+        TRY(std::string text, read(prefix / name));
+        for (std::size_t at = 0; (at = text.find(From, at)) != text.npos; at += To.size()) text.replace(at, From.size(), To);
+        TRY_VOID(write(folder / "wine" / name, text));
+    }
+    TRY_VOID(write(folder / "etc/passwd", std::string(To) + ":x:0:0::/wine:/bin/false\n"));
+    const fs::path users = folder / "wine/drive_c/users";
+    fs::create_directories(users, code);
+    fs::copy(prefix / "drive_c/users" / From, users / To, fs::copy_options::recursive, code);
+    if (code) return io("making the profile of ContainerUser", code);
+    return {};
+}
+
+}  // namespace
+
+Result<void> WineInstallation::check() const {
+    std::error_code code;
+    for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", data + "/wine.inf"})
+        if (!fs::exists(path, code))
+            return Error(Reason::NotFound, "emulated Windows hosts need Wine (" + path + " is missing): apt install wine64");
+    return {};
+}
+
+std::string WineInstallation::fingerprint() const {
+    std::string text = "5";  // of the way it is built
+    for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
+                                    libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
+        struct stat status{};
+        ::stat(path.c_str(), &status);
+        text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
+    }
+    const Programs& own = programs();
+    for (const std::string_view program : {own.init, own.launch, own.host, own.relay, own.absent}) text += content_hash(program);
+    return content_hash(text);
+}
+
+std::vector<std::string> WineInstallation::linked_files() const {
+    std::vector<std::string> files = {loader, server};
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(libraries + "/x86_64-unix", code)) files.push_back(entry.path().string());
+    for (const char* name : LoadedLater) {
+        const std::string path = std::string(Libraries) + "/" + name;
+        if (fs::exists(path, code)) files.push_back(path);
+    }
+    return files;
+}
+
+Result<void> copy_installation(const WineInstallation& wine, const std::string& ldd_output, const std::string& root) {
+    std::error_code code;
+    const fs::path base = root;
+    for (const char* folder : {"usr/lib", "usr/lib64", "dev", "proc", "sys", "tmp", "run", "wine", "etc", ".ph"})
+        fs::create_directories(base / folder, code);
+    fs::create_directory_symlink("usr/lib", base / "lib", code);
+    fs::create_directory_symlink("usr/lib64", base / "lib64", code);
+    if (code) return io("preparing " + root, code);
+    for (const std::string& file : wine.linked_files()) TRY_VOID(copy_into(file, base));
+    for (const std::string& library : library_paths(ldd_output)) TRY_VOID(copy_into(library, base));
+    TRY_VOID(copy_windows_files(wine.libraries + "/x86_64-windows", base));
+    TRY_VOID(copy_folder(wine.data + "/nls", base));
+    TRY_VOID(copy_folder(wine.data + "/fonts", base));
+    TRY_VOID(copy_into(wine.data + "/wine.inf", base));
+    TRY_VOID(copy_folder("/usr/lib/locale/C.utf8", base));
+    TRY_VOID(copy_folder("/usr/lib/locale/C.utf8/LC_MESSAGES", base));
+    if (fs::exists("/etc/ssl/certs/ca-certificates.crt", code)) {
+        TRY_VOID(copy_into("/etc/ssl/certs/ca-certificates.crt", base));
+    }
+    TRY_VOID(write_settings(base));
+    return write_helpers(base);
+}
+
+Result<void> finish_prefix(const WineInstallation& wine, const std::string& root, const std::string& template_folder) {
+    const fs::path base = root, prefix = base / "wine", drive = prefix / "drive_c";
+    std::error_code code;
+    for (const char* name : {"wineserver", "dosdevices/z:", "dosdevices/com1", "dosdevices/com2", "dosdevices/com3", "dosdevices/com4"})
+        fs::remove_all(prefix / name, code);
+    TRY_VOID(replace_links(drive / "users"));
+    TRY_VOID(replace_programs(drive));
+    TRY_VOID(share_files(base / fs::path(wine.libraries).relative_path() / "x86_64-windows", drive / "windows"));
+    TRY_VOID(edit_registry(prefix, template_folder));
+    TRY_VOID(make_contained_user(prefix, fs::path(template_folder) / "contained-user"));
+    const fs::path sandbox = fs::path(template_folder) / "sandbox";
+    for (const char* folder : {"dev", "proc", ".ph"}) fs::create_directories(sandbox / folder, code);
+    return write(sandbox / "porthole/init", programs().init, true);
+}
+
+}  // namespace porthole::winhost

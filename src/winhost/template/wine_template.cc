@@ -1,0 +1,136 @@
+#include "winhost/template/wine_template.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "winhost/bundle/cgroup.h"
+#include "winhost/bundle/overlay.h"
+#include "winhost/bundle/runc.h"
+#include "winhost/template/root_builder.h"
+
+namespace porthole::winhost {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Held while one program looks whether the template is there, and builds it if not.
+class Lock {
+public:
+    explicit Lock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
+    Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    ~Lock() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    Result<void> wait() {
+        while (::flock(fd_, LOCK_EX) != 0)
+            if (errno != EINTR) return Error(Reason::Io, std::string("locking the template's folder: ") + std::strerror(errno));
+        return {};
+    }
+
+private:
+    int fd_;
+};
+
+std::map<std::string, std::string> first_environment() {
+    return {{"WINEPREFIX", "/wine"},
+            {"HOME", "/wine"},
+            {"WINEDEBUG", "-all"},
+            {"LANG", "C.UTF-8"},
+            {"WINESERVER", "/usr/lib/wine/wineserver64"},
+            {"WINEDLLOVERRIDES", "mscoree,mshtml,winemenubuilder.exe="}};
+}
+
+/// Lets Wine make its prefix, in namespaces of its own and with few processes.
+Task<> make_prefix(TemplateContext context, std::string building, std::string root) {
+    const std::string state = join_path(building, "runc"), bundle_folder = join_path(building, "bundle"),
+                      exchange = join_path(building, "exchange");
+    CO_CHECK(context.files.create_directories(bundle_folder, 0700));
+    CO_CHECK(context.files.create_directories(exchange, 0700));
+    using namespace std::string_literals;
+    CO_CHECK(context.files.write(join_path(exchange, "main"), "command\0cmd.exe /c exit 0\0"s, 0600));
+    OciBundle bundle;
+    bundle.rootfs = root;
+    bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit", "--keep-registry"};
+    bundle.environment = first_environment();
+    bundle.hostname = "template";
+    bundle.cgroup_path = "/porthole-template/" + base_name(building);
+    bundle.mounts = {{exchange, "/.ph"}};
+    bundle.limits.processes = 200;
+    const std::string id = "porthole-template-" + std::to_string(::getpid());
+    Runc runc(context.processes, context.files, state);
+    auto made = co_await runc.create(id, bundle_folder, std::move(bundle));
+    if (made) made = co_await runc.start(id);
+    for (int round = 0; made && !context.files.exists(join_path(exchange, "exit")); ++round) {
+        if (round == 1200) made = Error(Reason::Timeout, "Wine did not finish making its prefix within 2 minutes");
+        CO_CHECK(co_await context.loop.sleep(100ms));
+    }
+    CO_CHECK(co_await runc.remove(id));
+    Cgroups(context.files).remove("/porthole-template");
+    CO_CHECK(made);
+    CO_TRY(const std::string exit, context.files.read(join_path(exchange, "exit")));
+    if (!exit.starts_with("0 ")) co_return Error(Reason::Io, "Wine could not make its prefix: " + exit);
+    if (!context.files.exists(join_path(root, "wine/system.reg"))) co_return Error(Reason::Io, "Wine has made no registry in its prefix");
+    co_return {};
+}
+
+Task<> build(TemplateContext context, WineInstallation wine, std::string building) {
+    const auto say = [&](const char* step) {
+        if (context.progress) context.progress(step);
+    };
+    const std::string root = join_path(building, "root");
+    CO_CHECK(unmount_below(building));
+    CO_CHECK(context.files.remove_all(building));
+    CO_CHECK(context.files.create_directories(root, 0755));
+    say("copying Wine and its libraries");
+    Command ldd;
+    ldd.arguments = wine.linked_files();
+    ldd.arguments.insert(ldd.arguments.begin(), "ldd");
+    CO_TRY(const CommandOutput linked, co_await context.processes.run(std::move(ldd)));
+    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return copy_installation(wine, linked.output, root); }));
+    say("making the Wine prefix");
+    CO_CHECK(co_await make_prefix(context, building, root));
+    say("trimming it");
+    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return finish_prefix(wine, root, building); }));
+    for (const char* folder : {"runc", "bundle", "exchange"}) CO_CHECK(context.files.remove_all(join_path(building, folder)));
+    co_return {};
+}
+
+}  // namespace
+
+std::vector<std::string> WineTemplate::lowers(const HostProfile& profile) const {
+    return {join_path(folder, "profile-" + profile.name), join_path(folder, "root")};
+}
+
+Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache) {
+    const WineInstallation wine;
+    CO_CHECK(wine.check());
+    const std::string id = wine.fingerprint().substr(0, 12);
+    const WineTemplate result{join_path(cache, "wine-" + id), id};
+    if (context.files.exists(result.folder)) co_return result;
+    CO_CHECK(context.files.create_directories(cache, 0700));
+    Lock lock(join_path(cache, "wine-lock"));
+    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return lock.wait(); }));
+    if (context.files.exists(result.folder)) co_return result;
+    const std::string building = join_path(cache, "wine-building");
+    auto built = co_await build(context, wine, building);
+    if (!built) {
+        (void)context.files.remove_all(building);
+        co_return std::move(built).error().with_context("building the template of emulated Windows hosts");
+    }
+    CO_CHECK(context.files.rename(building, result.folder));
+    co_return result;
+}
+
+std::string default_cache_folder() {
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    if (cache && *cache) return join_path(cache, "porthole");
+    const char* home = std::getenv("HOME");
+    return join_path(home && *home ? home : "/root", ".cache/porthole");
+}
+
+}  // namespace porthole::winhost

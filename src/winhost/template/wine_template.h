@@ -1,0 +1,42 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/event_loop.h"
+#include "runtime/file_system.h"
+#include "runtime/process.h"
+#include "runtime/worker_pool.h"
+#include "winhost/template/host_profile.h"
+
+namespace porthole::winhost {
+
+/// A built template: read-only folders for overlayfs.
+struct WineTemplate {
+    std::string folder;  ///< ".../wine-3f2c..."
+    std::string id;      ///< changes with its contents
+
+    /// For a container of `profile`, topmost first. C:\ is below wine/drive_c.
+    std::vector<std::string> lowers(const HostProfile& profile) const;
+    /// Goes before those where the container's user is ContainerUser.
+    std::string contained_user() const { return join_path(folder, "contained-user"); }
+    /// The root of a sandbox's own process.
+    std::string sandbox_root() const { return join_path(folder, "sandbox"); }
+};
+
+struct TemplateContext {
+    EventLoop& loop;
+    ProcessRunner& processes;
+    FileSystem& files;
+    WorkerPool& pool;
+    std::function<void(const std::string& step)> progress;  ///< may be empty
+};
+
+/// The template of the installed Wine in `cache` ("~/.cache/porthole"): found there, or built, which takes 10 to 20 s. Several programs
+/// may ask at once; one of them builds. Errors: NotFound when Wine is not installed (with the remedy), Io, Timeout.
+Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache);
+
+/// $XDG_CACHE_HOME/porthole, or ~/.cache/porthole.
+std::string default_cache_folder();
+
+}  // namespace porthole::winhost

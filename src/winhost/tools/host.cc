@@ -1,0 +1,97 @@
+// host.exe RELAY_COMMAND: the life of the emulated host. Starts its service manager, keeps the relay of the container runtime's pipe
+// running, starts services again that ended with an error, and at CTRL_SHUTDOWN_EVENT stops the services in good order.
+#include <windows.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+HANDLE stop_event;
+
+BOOL WINAPI on_control(DWORD) {
+    SetEvent(stop_event);
+    Sleep(60'000);  // Windows lets a process end with its handler; ours ends with main
+    return TRUE;
+}
+
+std::vector<ENUM_SERVICE_STATUS_PROCESSW> services(SC_HANDLE manager, std::vector<BYTE>& buffer) {
+    DWORD needed = 0, count = 0;
+    EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_STATE_ALL, nullptr, 0, &needed, &count, nullptr, nullptr);
+    buffer.resize(needed + 4096);
+    if (!EnumServicesStatusExW(manager, SC_ENUM_PROCESS_INFO, SERVICE_WIN32, SERVICE_STATE_ALL, buffer.data(),
+                               static_cast<DWORD>(buffer.size()), &needed, &count, nullptr, nullptr))
+        return {};
+    const auto* first = reinterpret_cast<const ENUM_SERVICE_STATUS_PROCESSW*>(buffer.data());
+    return {first, first + count};
+}
+
+/// What the failure actions of a real host do: Wine's service manager knows none.
+class Restarter {
+public:
+    void look(SC_HANDLE manager) {
+        std::vector<BYTE> buffer;
+        for (const auto& service : services(manager, buffer)) {
+            const auto& status = service.ServiceStatusProcess;
+            const std::wstring name = service.lpServiceName;
+            if (status.dwCurrentState == SERVICE_RUNNING) running_.insert(name);
+            if (status.dwCurrentState != SERVICE_STOPPED || !running_.erase(name)) continue;
+            if (status.dwWin32ExitCode == NO_ERROR) continue;
+            if (const SC_HANDLE handle = OpenServiceW(manager, name.c_str(), SERVICE_START)) {
+                if (!StartServiceW(handle, 0, nullptr)) running_.insert(name);  // once more at the next look
+                CloseServiceHandle(handle);
+            }
+        }
+    }
+
+private:
+    std::set<std::wstring> running_;
+};
+
+void stop_services(SC_HANDLE manager) {
+    std::vector<BYTE> buffer;
+    for (const auto& service : services(manager, buffer)) {
+        if (service.ServiceStatusProcess.dwCurrentState != SERVICE_RUNNING) continue;
+        const SC_HANDLE handle = OpenServiceW(manager, service.lpServiceName, SERVICE_STOP | SERVICE_QUERY_STATUS);
+        SERVICE_STATUS status{};
+        if (handle && ControlService(handle, SERVICE_CONTROL_STOP, &status)) {
+            for (int round = 0; round < 50 && status.dwCurrentState != SERVICE_STOPPED; ++round) {
+                Sleep(100);
+                if (!QueryServiceStatus(handle, &status)) break;
+            }
+        }
+        if (handle) CloseServiceHandle(handle);
+    }
+}
+
+HANDLE start_relay(std::wstring command) {
+    STARTUPINFOW startup{};
+    startup.cb = sizeof startup;
+    PROCESS_INFORMATION process{};
+    if (command.empty() || !CreateProcessW(nullptr, command.data(), nullptr, nullptr, FALSE, 0, nullptr, nullptr, &startup, &process))
+        return nullptr;
+    CloseHandle(process.hThread);
+    return process.hProcess;
+}
+
+}  // namespace
+
+int wmain(int count, wchar_t** words) {
+    stop_event = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+    SetConsoleCtrlHandler(on_control, TRUE);
+    const std::wstring relay_command = count > 1 ? words[1] : L"";
+    const SC_HANDLE manager = OpenSCManagerW(nullptr, nullptr, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE);
+    Restarter restarter;
+    HANDLE relay = start_relay(relay_command);
+    while (WaitForSingleObject(stop_event, 2000) == WAIT_TIMEOUT) {
+        if (manager) restarter.look(manager);
+        if (relay && WaitForSingleObject(relay, 0) == WAIT_OBJECT_0) {
+            CloseHandle(relay);
+            relay = start_relay(relay_command);
+        }
+    }
+    if (manager) stop_services(manager);
+    return 0;
+}

@@ -1,0 +1,35 @@
+#include "winhost/tools/programs.h"
+
+namespace porthole::winhost {
+namespace {
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+constexpr unsigned char Init[] = {
+#embed "init"
+};
+constexpr unsigned char Launch[] = {
+#embed "launch.exe"
+};
+constexpr unsigned char Relay[] = {
+#embed "relay.exe"
+};
+constexpr unsigned char Host[] = {
+#embed "host.exe"
+};
+constexpr unsigned char Absent[] = {
+#embed "absent.exe"
+};
+
+template <std::size_t Size>
+std::string_view view(const unsigned char (&bytes)[Size]) {
+    return {reinterpret_cast<const char*>(bytes), Size};
+}
+
+}  // namespace
+
+const Programs& programs() {
+    static const Programs All{view(Init), view(Launch), view(Relay), view(Host), view(Absent)};
+    return All;
+}
+
+}  // namespace porthole::winhost

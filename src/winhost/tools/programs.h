@@ -1,0 +1,16 @@
+#pragma once
+#include <string_view>
+
+namespace porthole::winhost {
+
+/// The helper programs of the emulated host, as they are built with Porthole: the bytes of the files.
+struct Programs {
+    std::string_view init;    ///< for Linux, static: the first process of every container
+    std::string_view launch;  ///< starts a Windows program and reports on it
+    std::string_view relay;   ///< named pipe to TCP
+    std::string_view host;    ///< the emulated host's main program
+    std::string_view absent;  ///< for what Wine only pretends to have
+};
+const Programs& programs();
+
+}  // namespace porthole::winhost
