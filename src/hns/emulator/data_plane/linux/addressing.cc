@@ -1,0 +1,39 @@
+#include "hns/emulator/data_plane/linux/addressing.h"
+
+#include <algorithm>
+
+namespace porthole::hns::emulator {
+
+std::optional<IpPrefix> ipv4_range(const std::string& text) {
+    if (const auto prefix = IpPrefix::parse(text)) return prefix->base().is_v4() ? std::optional(*prefix) : std::nullopt;
+    const auto address = IpAddress::parse(text);
+    if (!address || !address->is_v4()) return std::nullopt;
+    return IpPrefix(*address, 32);
+}
+
+std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts) {
+    std::vector<IpPrefix> all, kept;
+    for (const std::string& text : texts) {
+        if (const auto range = ipv4_range(text)) all.push_back(*range);
+    }
+    std::ranges::sort(all, {}, [](const IpPrefix& range) { return std::pair(range.length(), range.base()); });
+    for (const IpPrefix& range : all) {
+        if (std::ranges::none_of(kept, [&](const IpPrefix& wider) { return wider.overlaps(range); })) kept.push_back(range);
+    }
+    return kept;
+}
+
+std::string ipv4_of(const Endpoint& endpoint) {
+    for (const auto& configuration : endpoint.document.ip_configurations) {
+        if (configuration.ip_address.find(':') == std::string::npos) return configuration.ip_address;
+    }
+    return "";
+}
+
+std::string linux_mac(const std::string& mac) {
+    std::string text = mac;
+    for (char& c : text) c = c == '-' ? ':' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+}  // namespace porthole::hns::emulator

@@ -1,0 +1,20 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "hns/emulator/model.h"
+
+namespace porthole::hns::emulator {
+
+/// An IPv4 range, or a single address as a range; nullopt for anything else.
+std::optional<IpPrefix> ipv4_range(const std::string& text);
+/// The IPv4 ranges among `texts` without those that others contain: nft refuses ranges that overlap.
+std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts);
+/// The endpoint's first IPv4 address; "" where it has none.
+std::string ipv4_of(const Endpoint& endpoint);
+/// "00:15:5d:0a:0b:0c" of "00-15-5D-0A-0B-0C".
+std::string linux_mac(const std::string& mac);
+
+}  // namespace porthole::hns::emulator

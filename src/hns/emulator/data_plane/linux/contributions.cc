@@ -1,0 +1,58 @@
+#include "hns/emulator/data_plane/linux/contributions.h"
+
+#include <fmt/core.h>
+
+#include "hns/emulator/data_plane/linux/addressing.h"
+
+namespace porthole::hns::emulator {
+
+bool View::has_local_endpoint(const std::string& network) const {
+    const auto [position, fresh] = local_endpoints_.try_emplace(network, false);
+    if (!fresh) return position->second;
+    for (const auto& [id, endpoint] : model.endpoints) {
+        if (endpoint->document.host_compute_network != network || is_remote(endpoint->document) || endpoint->on_host) continue;
+        if (endpoint->is_attached()) return position->second = true;
+    }
+    return false;
+}
+
+const Network* View::network_of(const LoadBalancer& balancer) const {
+    if (const Network* named = find(model.networks, balancer.document.host_compute_network)) return named;
+    for (const std::string& id : balancer.document.host_compute_endpoints) {
+        if (const Endpoint* endpoint = find(model.endpoints, id)) return find(model.networks, endpoint->document.host_compute_network);
+    }
+    return nullptr;
+}
+
+std::string virtual_adapter(const std::string& adapter) {
+    constexpr std::size_t LongestName = 15;
+    return ("v" + adapter).substr(0, LongestName);
+}
+
+std::string port_name(const Endpoint& endpoint) { return fmt::format("hnsep{}", endpoint.number); }
+
+Contribution needs(const Namespace& compartment, const View& view) {
+    const std::string path = view.namespace_path(compartment.document.id);
+    Contribution all;
+    if (compartment.document.type == hcn::NamespaceType::HostDefault) return all;
+    all.fixtures.push_back({.key = "namespace " + path, .stage = Stage::Namespace, .program = "namespace", .make = path, .unmake = path});
+    return all;
+}
+
+Contribution needs(const SdnRoute& route, const View& view) {
+    Contribution all;
+    for (const std::string& id : route.document.host_compute_endpoints) {
+        const Endpoint* endpoint = find(view.model.endpoints, id);
+        if (!endpoint || ipv4_of(*endpoint).empty()) continue;
+        std::vector<std::string> prefixes;
+        for (const auto& setting : route.document.setting) {
+            if (setting.need_encap) prefixes.push_back(setting.destination_prefix);
+        }
+        for (const IpPrefix& prefix : disjoint_ranges(prefixes)) {
+            all.elements.push_back({"encap", ipv4_of(*endpoint) + " . " + prefix.to_string(), ""});
+        }
+    }
+    return all;
+}
+
+}  // namespace porthole::hns::emulator

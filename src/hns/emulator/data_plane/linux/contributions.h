@@ -1,0 +1,50 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "hns/emulator/data_plane/linux/kernel_state.h"
+#include "hns/emulator/model.h"
+
+namespace porthole::hns::emulator {
+
+struct LinuxOptions {
+    /// Where the namespaces of compartments are mounted: a folder of this host alone, without blanks in its path.
+    std::string namespace_folder;
+    /// The host's own network namespace; "" for the one that this process lives in.
+    std::string host_namespace;
+    /// Addresses of load balancers are served to the outside only with VipExternalIP, as newer releases do.
+    bool outside_needs_flag = false;
+    /// Of the physical adapters.
+    std::uint32_t mtu = 1500;
+};
+
+/// A model, and what several objects want to know about it.
+class View {
+public:
+    View(const Model& model, const LinuxOptions& options) : model(model), options(options) {}
+    const Model& model;
+    const LinuxOptions& options;
+
+    std::string namespace_path(const std::string& id) const { return options.namespace_folder + "/" + id; }
+    /// Node ports are only forwarded while some endpoint of the network lives on the host.
+    bool has_local_endpoint(const std::string& network) const;
+    /// The network whose endpoints the load balancer uses; nullptr where none is left.
+    const Network* network_of(const LoadBalancer& balancer) const;
+
+private:
+    mutable std::map<std::string, bool> local_endpoints_;
+};
+
+/// What each object needs in the kernel: pure functions of the model. Addresses of IPv6 need nothing: the Linux side is IPv4 only.
+Contribution needs(const Network& network, const View& view);
+Contribution needs(const Endpoint& endpoint, const View& view);
+Contribution needs(const Namespace& compartment, const View& view);
+Contribution needs(const LoadBalancer& balancer, const View& view);
+Contribution needs(const SdnRoute& route, const View& view);
+
+/// The name of the virtual adapter that takes the place of a physical one: "vEthernet" for "Ethernet".
+std::string virtual_adapter(const std::string& adapter);
+/// The host's end of an endpoint's link.
+std::string port_name(const Endpoint& endpoint);
+
+}  // namespace porthole::hns::emulator

@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+
+#include "base/result.h"
+
+namespace porthole::hns::emulator {
+
+// Named network namespaces: a file on which one is mounted keeps it, whether processes are in it or not. Blocking; any thread may call.
+
+/// Makes one whose loopback device is up; success if there is one already. Errors: Io.
+Result<void> ensure_network_namespace(const std::string& path);
+/// Success if there is none. The namespace itself ends with its last process. Errors: Io.
+Result<void> remove_network_namespace(const std::string& path);
+bool is_network_namespace(const std::string& path);
+
+}  // namespace porthole::hns::emulator
