@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "cni/plugin/delegate.h"
-#include "cni/plugin/plugin.h"
 #include "cni/plugin/hns/endpoint_plan.h"
+#include "cni/plugin/plugin.h"
 #include "hns/client.h"
 
 namespace porthole::cni {
