@@ -15,6 +15,8 @@ set(CMAKE_CXX_COMPILER clang++-19)
 set(CMAKE_C_COMPILER_TARGET ${target})
 set(CMAKE_CXX_COMPILER_TARGET ${target})
 set(CMAKE_RC_COMPILER x86_64-w64-mingw32-windres)
+set(CMAKE_AR /usr/bin/x86_64-w64-mingw32-ar)
+set(CMAKE_RANLIB /usr/bin/x86_64-w64-mingw32-ranlib)
 
 # Windows 10 (Server 2016) and newer. libstdc++ of mingw keeps its thread-local variables in emulated storage.
 set(common "-femulated-tls -D_WIN32_WINNT=0x0A00 -DNOMINMAX -DWIN32_LEAN_AND_MEAN -ffunction-sections -fdata-sections")

@@ -5,6 +5,7 @@
 set -euo pipefail
 cache=${PORTHOLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/porthole}
 wine=${PORTHOLE_WINE:-/usr/lib/wine/wine64}
+server=${wine%/*}/wineserver64
 limit=${PORTHOLE_WINE_SECONDS:-240}
 processes=200
 
@@ -21,7 +22,7 @@ enclosed() {
     else
         local status=0
         "$@" || status=$?
-        wineserver64 -k 2>/dev/null || /usr/lib/wine/wineserver64 -k || true
+        "$server" -k || true
         return $status
     fi
 }
@@ -33,7 +34,9 @@ if ! [ -f "$template.complete" ]; then
     flock -w 120 9
     if ! [ -f "$template.complete" ]; then
         rm -rf "$template"
-        WINEPREFIX=$template enclosed timeout -k 5 100 "$wine" wineboot.exe --init 9>&- </dev/null >/dev/null 2>&1
+        # The registry is written when the server ends.
+        WINEPREFIX=$template enclosed timeout -k 5 100 sh -c '"$1" wineboot.exe --init; timeout 40 "$2" -w || "$2" -k' sh "$wine" "$server" \
+            9>&- </dev/null >/dev/null 2>&1
         # Windows 10's version numbers: Wine 8 says Windows 7 by itself.
         sed -i -e 's/^"CurrentVersion"="6\.[0-9]"/"CurrentVersion"="10.0"/' -e 's/^"CurrentBuild\(Number\)\?"="[0-9]*"/"CurrentBuild\1"="20348"/' \
             -e 's/^"CSDVersion"=".*"/"CSDVersion"=""/' "$template/system.reg"

@@ -12,7 +12,7 @@ class AsioLoop;
 
 namespace porthole::net {
 
-/// Where a server is: host and port, or a Unix socket's path.
+/// Where a server is: host and port, or a Unix socket's path. On Windows that path is a named pipe's ("\\\\.\\pipe\\name").
 struct Endpoint {
     std::string host;
     std::uint16_t port = 0;

@@ -55,7 +55,7 @@ Result<std::uint16_t> HttpServer::listen(const std::string& address, std::uint16
 }
 
 Result<void> HttpServer::listen_unix(const std::string& path) {
-    TRY(auto listener, Listener::unix_socket(impl_->loop, path));
+    TRY(auto listener, Listener::local(impl_->loop, path));
     impl_->listeners.spawn(impl_->accept_all(std::move(listener)));
     return {};
 }

@@ -10,17 +10,18 @@ struct Accepted {
     Peer peer;
 };
 
-/// A listening TCP or Unix socket.
+/// A listening TCP socket, Unix socket or named pipe.
 class Listener {
 public:
     /// Error: AlreadyExists when the port is taken, BadRequest for a bad address, Io otherwise.
     static Result<std::unique_ptr<Listener>> tcp(AsioLoop& loop, const std::string& address, std::uint16_t port);
-    /// The socket file has mode 0600 and is removed with the listener; one left behind by a dead program is replaced.
+    /// Linux: a Unix socket. Its file has mode 0600 and is removed with the listener; one left behind by a dead program is
+    /// replaced. Windows: a named pipe ("\\\\.\\pipe\\name") for the system, administrators and this user, on this machine only.
     /// Error: AlreadyExists when a living program listens there, Io otherwise.
-    static Result<std::unique_ptr<Listener>> unix_socket(AsioLoop& loop, const std::string& path);
+    static Result<std::unique_ptr<Listener>> local(AsioLoop& loop, const std::string& path);
 
     virtual ~Listener() = default;
-    virtual std::uint16_t port() const = 0;  ///< 0 for Unix sockets
+    virtual std::uint16_t port() const = 0;  ///< 0 where there is none
     /// Error: Cancelled, Io (for example no free descriptors; trying again later may help).
     virtual Task<Accepted> accept() = 0;
 };

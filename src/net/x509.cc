@@ -53,7 +53,10 @@ time_t seconds(CertificateTime time) { return std::chrono::duration_cast<std::ch
 CertificateTime time_of(const ASN1_TIME* time) {
     tm parts{};
     ASN1_TIME_to_tm(time, &parts);
-    return CertificateTime(std::chrono::seconds(timegm(&parts)));
+    const std::chrono::year_month_day day(std::chrono::year(parts.tm_year + 1900), std::chrono::month(parts.tm_mon + 1),
+                                          std::chrono::day(parts.tm_mday));
+    return std::chrono::sys_days(day) + std::chrono::hours(parts.tm_hour) + std::chrono::minutes(parts.tm_min) +
+           std::chrono::seconds(parts.tm_sec);
 }
 
 NamePointer name_of(const CertificateSubject& subject) {
