@@ -1,0 +1,35 @@
+#pragma once  // private to this folder
+#include <map>
+
+#include "winhost/images/image_source.h"
+
+namespace porthole::winhost {
+
+/// Images in an archive: what `docker save` writes or an OCI image layout, as a tar file (also gzip or zstd) or as a folder.
+class ArchiveSource final : public LayerSupply {
+public:
+    /// Blocking; a packed archive is unpacked to `scratch`. Errors: NotFound, Invalid, Io.
+    static Result<std::unique_ptr<ArchiveSource>> open(std::string path, std::string scratch);
+    ~ArchiveSource() override;
+
+    /// One for each image that the host can run. Blocking. Error: that of the first image if there is none at all.
+    Result<std::vector<ImagePlan>> plans(const HostPlatform& host);
+    Task<BlobPlace> fetch(LayerPlan layer, std::string scratch) override;
+
+private:
+    Result<void> index_tar(const std::string& path);
+    Result<BlobPlace> place(const std::string& name) const;
+    Result<std::string> text(const std::string& name, std::size_t limit) const;
+    Result<std::string> blob_text(const Descriptor& descriptor, std::size_t limit) const;
+    Result<void> expand(const Manifest& list, std::vector<Descriptor>& manifests, int depth) const;
+    Result<ImagePlan> plan_of_oci(const std::vector<Descriptor>& entries, const HostPlatform& host) const;
+    Result<std::vector<ImagePlan>> plans_of_oci(const HostPlatform& host) const;
+    Result<std::vector<ImagePlan>> plans_of_docker(const HostPlatform& host) const;
+
+    std::string folder_;     ///< "" for a tar file
+    std::string temporary_;  ///< the unpacked copy, removed with us
+    std::map<std::string, BlobPlace> entries_;
+    std::map<std::string, std::string> links_;  ///< Docker of old links layers that images share
+};
+
+}  // namespace porthole::winhost

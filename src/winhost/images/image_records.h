@@ -1,0 +1,30 @@
+#pragma once  // private to this folder
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "winhost/images/image.h"
+
+namespace porthole::winhost {
+
+/// What the store remembers of an image besides its layers.
+struct ImageRecord {
+    std::string id;
+    std::string config_text;  ///< as it came
+    std::vector<std::string> tags, digests;
+    std::uint64_t size = 0;
+    bool base_substituted = false;
+    std::vector<std::string> layers;  ///< keys, topmost first
+};
+
+/// The file `images.json`: which template its layers were laid out for, and the images.
+struct ImageRecords {
+    std::string template_id;
+    std::vector<ImageRecord> images;
+
+    std::string to_text() const;
+    /// Error: Invalid.
+    static Result<ImageRecords> parse(const std::string& text);
+};
+
+}  // namespace porthole::winhost
