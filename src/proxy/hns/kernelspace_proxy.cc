@@ -143,20 +143,23 @@ Task<> KernelspaceProxy::follow_network() {
     }
 }
 
+/// Looks at the host if it is time, then makes it what the API wants. Wishes come first: a look removes own objects that nobody
+/// wants.
 Task<> KernelspaceProxy::work() {
-    if (look_ || context_.loop.now() - last_checked_ >= options_.check_interval) CO_CHECK(co_await check());
-    CO_CHECK(co_await sync());
-    if (const auto limit = programmer_.learned_limit(); limit && *limit < host_.backend_limit) {
-        host_.backend_limit = *limit;
-        plan_all();
-        CO_CHECK(co_await sync());
-    }
-    co_return {};
+    const bool look = look_ || context_.loop.now() - last_checked_ >= options_.check_interval;
+    if (look) CO_CHECK(co_await read_network());
+    take_changes();
+    if (look) CO_CHECK(co_await check());
+    const auto done = co_await sync();
+    const auto limit = programmer_.learned_limit();
+    if (!limit || *limit >= host_.backend_limit) co_return done;
+    host_.backend_limit = *limit;
+    plan_all();
+    co_return co_await sync();
 }
 
 Task<> KernelspaceProxy::check() {
     look_ = false;
-    CO_CHECK(co_await read_network());
     CO_CHECK(co_await programmer_.check(DocumentsPerLook));
     last_checked_ = context_.loop.now();
     std::erase_if(told_, [this](const auto& entry) { return !feed_.service(entry.first); });
@@ -222,13 +225,17 @@ void KernelspaceProxy::plan_all() {
     }
 }
 
-Task<> KernelspaceProxy::sync() {
-    const auto pending = std::exchange(pending_since_, std::nullopt);
+void KernelspaceProxy::take_changes() {
     for (ServiceTable* table : {&table_v4_, &table_v6_}) {
         if (table == &table_v6_ && host_.overlay) continue;
         for (const FrontendKey& frontend : table->update()) plan(*table, frontend);
     }
     if (context_.health) context_.health->set_health(health());
+}
+
+Task<> KernelspaceProxy::sync() {
+    const auto pending = std::exchange(pending_since_, std::nullopt);
+    take_changes();
     const auto done = co_await programmer_.sync();
     if (!done) {
         pending_since_ = pending ? pending : context_.loop.now();

@@ -73,6 +73,7 @@ private:
     Task<> work();
     Task<> sync();
     Task<> check();
+    void take_changes();
     void fill_tables();
     void learn_facts();
     void plan_all();
