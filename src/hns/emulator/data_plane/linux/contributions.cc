@@ -29,6 +29,12 @@ std::string virtual_adapter(const std::string& adapter) {
     return ("v" + adapter).substr(0, LongestName);
 }
 
+std::string gateway_on_host(const Network& network, const hcn::Subnet& subnet) {
+    const std::string_view type = type_of(network.document);
+    const bool is_here = type == hcn::NetworkMode::Nat || type == hcn::NetworkMode::Ics || type == hcn::NetworkMode::Internal;
+    return is_here && !subnet.routes.empty() ? subnet.routes[0].next_hop : "";
+}
+
 std::string port_name(const Endpoint& endpoint) { return fmt::format("hnsep{}", endpoint.number); }
 
 Contribution needs(const Namespace& compartment, const View& view) {

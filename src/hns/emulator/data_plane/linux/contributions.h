@@ -44,6 +44,8 @@ Contribution needs(const SdnRoute& route, const View& view);
 
 /// The name of the virtual adapter that takes the place of a physical one: "vEthernet" for "Ethernet".
 std::string virtual_adapter(const std::string& adapter);
+/// The host's own address in a subnet whose gateway it is (NAT and internal networks); "" in others.
+std::string gateway_on_host(const Network& network, const hcn::Subnet& subnet);
 /// The host's end of an endpoint's link.
 std::string port_name(const Endpoint& endpoint);
 

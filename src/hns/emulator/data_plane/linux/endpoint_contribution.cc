@@ -51,8 +51,7 @@ public:
         configure_inside(place, inner);
         shape(place, inner);
         if (bridged() || address_.empty()) return std::move(all_);
-        add("route " + address_ + "/32", Stage::Route, "ip", "", fmt::format("route replace {}/32 dev {} proto 81\n", address_, port_),
-            fmt::format("route del {}/32 dev {} proto 81\n", address_, port_), "link " + port_);
+        add_route();
         confine();
         translate();
         encapsulate();
@@ -125,6 +124,20 @@ private:
             add("routes inside" + suffix, Stage::Route, "ip", place, routes, fmt::format("route flush dev {} proto boot\n", inner),
                 "link " + port_);
         }
+    }
+
+    void add_route() {
+        std::string source;
+        for (const auto& ipam : network_.document.ipams) {
+            for (const auto& subnet : ipam.subnets) {
+                const auto range = ipv4_range(subnet.ip_address_prefix);
+                const std::string gateway = gateway_on_host(network_, subnet);
+                if (range && range->contains(IpAddress::parse(address_).value()) && !gateway.empty()) source = " src " + gateway;
+            }
+        }
+        const std::string route = fmt::format("{}/32 dev {} proto 81", address_, port_);
+        add("route " + address_ + "/32", Stage::Route, "ip", "", "route replace " + route + source + "\n", "route del " + route + "\n",
+            "link " + port_);
     }
 
     void shape(const std::string& place, const std::string& inner) {

@@ -24,6 +24,7 @@ const std::vector<std::string> HostSettings = {
     "net.ipv4.conf.default.send_redirects=0",
     "net.ipv4.conf.all.accept_redirects=0",
     "net.ipv4.neigh.default.proxy_delay=0",
+    "net.ipv4.icmp_ratelimit=0",  // who asks for a service that is not there is told every time
     "net.bridge.bridge-nf-call-iptables=0",
 };
 

@@ -88,7 +88,8 @@ private:
         const Chain chain = add_chain(Balancer::Kind::KeptDestination, here.size(), all);
         all.elements.push_back({"preserved", key, "goto " + chain.name});
         for (std::size_t slot = 0; slot < here.size(); ++slot) {
-            const std::uint32_t number = here[slot]->number, table = 100000 + number;
+            // A preference before that of the main table, whose default route would take everything.
+            const std::uint32_t number = here[slot]->number, table = 10000 + number;
             const std::string mark = fmt::format("{:#x}", KeptDestinationMark | number);
             all.elements.push_back({"kept-backends-" + protocol_, fmt::format("{} . {} . {}", vip, port_.external_port, slot), mark});
             const std::string rule = fmt::format("pref {0} fwmark {1} lookup {0} protocol 81\n", table, mark);

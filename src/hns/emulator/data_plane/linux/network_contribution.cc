@@ -23,7 +23,6 @@ Fixture route(const std::string& destination, const std::string& where, const st
 /// one without carrier would be shown as unplugged.
 void add_subnets(const Network& network, Contribution& all) {
     const std::string name = fmt::format("hnssw{}", network.number), key = "link " + name;
-    const std::string_view type = type_of(network.document);
     std::string addresses;
     for (const auto& ipam : network.document.ipams) {
         for (const auto& subnet : ipam.subnets) {
@@ -32,10 +31,10 @@ void add_subnets(const Network& network, Contribution& all) {
             // Where pods live in the host's own subnet, the virtual adapter is the way to their neighbours.
             const auto management = IpAddress::parse(network.management_address);
             if (management && range->contains(*management)) continue;
-            all.fixtures.push_back(route(range->to_string(), "dev " + name, key));
-            const bool gateway_here = type == Mode::Nat || type == Mode::Ics || type == Mode::Internal;
-            if (!gateway_here || subnet.routes.empty()) continue;
-            addresses += fmt::format("addr replace {}/{} dev {} noprefixroute\n", subnet.routes[0].next_hop, range->length(), name);
+            const std::string gateway = gateway_on_host(network, subnet);
+            all.fixtures.push_back(route(range->to_string(), "dev " + name + (gateway.empty() ? "" : " src " + gateway), key));
+            if (gateway.empty()) continue;
+            addresses += fmt::format("addr replace {}/{} dev {} noprefixroute\n", gateway, range->length(), name);
         }
     }
     if (all.fixtures.empty()) return;

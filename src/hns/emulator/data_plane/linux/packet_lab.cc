@@ -279,7 +279,8 @@ PacketLab::PacketLab() {
     b->address = "192.168.50.12";
     a->restore();
     b->restore();
-    servers.add(router, "router", ServerPort);
+    servers.add(router, "router", ServerPort, "192.168.50.1");
+    servers.add(router, "far", ServerPort, "198.51.100.7");
 }
 
 PacketLab::~PacketLab() {
