@@ -100,7 +100,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       tables(std::move(made)),
       store(std::move(opened)),
       tokens(std::move(key), {.issuer = options.issuer, .api_audiences = {options.issuer}}, reader, seams.loop, seams.random),
-      admission(make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random})),
+      admission(make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random, .clock = seams.loop})),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler(registry, tables->resources, objects, seams.random),
       streams(handler, seams.loop, seams.connector),

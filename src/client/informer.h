@@ -93,6 +93,8 @@ private:
     static Object typed(const InformerCore::Object& object) { return std::static_pointer_cast<const T>(object); }
     static Result<InformerCore::Codec::Decoded> decode(std::string_view json) {
         TRY(T value, schema::decode_json<T>(json));
+        // Nobody here asks who has set which field, and it is half of an object. A write without it leaves the stored one alone.
+        value.metadata.managed_fields = {};
         auto object = std::make_shared<const T>(std::move(value));
         NamespacedName key = key_of(*object);
         std::string version = object->metadata.resource_version;

@@ -183,6 +183,12 @@ bool Kubeconfig::remove_entry(const std::string& name) {
     return removed;
 }
 
+Result<void> Kubeconfig::set_current_context(const std::string& name) {
+    TRY_VOID(find_body(document_, "contexts", "context", name));
+    document_["current-context"] = name;
+    return {};
+}
+
 Result<ClientConfig> Kubeconfig::resolve(FileSystem& files, const std::string& context) const {
     const std::string name = context.empty() ? current_context() : context;
     if (name.empty()) return Error(Reason::NotFound, "kubeconfig: no context is selected");
@@ -236,9 +242,13 @@ Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const
     });
 }
 
-Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name) {
+Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name, const std::string& fallback) {
     if (!files.exists(path)) return {};
-    return change_file(files, path, [&](Kubeconfig& config) { return config.remove_entry(name); });
+    return change_file(files, path, [&](Kubeconfig& config) {
+        const bool was_current = config.current_context() == name, removed = config.remove_entry(name);
+        if (was_current && !fallback.empty()) (void)config.set_current_context(fallback);
+        return removed;
+    });
 }
 
 }  // namespace porthole::client

@@ -47,6 +47,8 @@ public:
     void set_entry(const KubeconfigEntry& entry);
     /// Removes the three; the current context is unset if it was this one. True when anything was there.
     bool remove_entry(const std::string& name);
+    /// Error: NotFound.
+    Result<void> set_current_context(const std::string& name);
 
     /// What `context` ("" for the current one) says. Error: NotFound, BadRequest; Io for files that cannot be read.
     Result<ClientConfig> resolve(FileSystem& files, const std::string& context = "") const;
@@ -64,6 +66,7 @@ Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::str
 /// Changes one file as a whole, with mode 0600, so that no reader ever sees half of it, and under kubectl's own lock
 /// ("<path>.lock"). Error: AlreadyExists when somebody else holds the lock for long.
 Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const KubeconfigEntry& entry);
-Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name);
+/// If the current context was this one, `fallback` becomes current where there is such a context.
+Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name, const std::string& fallback = "");
 
 }  // namespace porthole::client

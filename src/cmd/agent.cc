@@ -6,13 +6,17 @@
 #include "client/http_transport.h"
 #include "client/informer.h"
 #include "client/kubeconfig.h"
+#include "cmd/agent_lock.h"
 #include "cmd/agent_options.h"
 #include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
+#include "cmd/node_certificate.h"
+#include "cmd/renewable_transport.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
 #include "cni/node_network/node_network.h"
+#include "controllers/dns_endpoints/dns_endpoints.h"
 #include "dns/cluster_dns.h"
 #include "dns/server.h"
 #include "kubelet/container/cgroups.h"
@@ -97,6 +101,8 @@ private:
     Result<void> make_dns();
     Result<void> make_kubelet();
     Result<void> listen();
+    Result<void> use_identity(const KeyPair& identity);
+    Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
 
     RealWorld& world_;
     AgentOptions options_;
@@ -107,7 +113,7 @@ private:
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
 
-    std::unique_ptr<client::Transport> transport_;
+    std::unique_ptr<RenewableTransport> transport_;
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<cni::NodeNetwork> network_;
@@ -126,6 +132,7 @@ private:
     std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
     std::unique_ptr<net::HttpServer> http_;
     client::ClientConfig config_;
+    std::unique_ptr<CertificateRenewal> renewal_;
     Scope scope_;
 };
 
@@ -135,7 +142,8 @@ Result<void> Agent::connect() {
     if (options_.node_ip.empty()) {
         TRY(options_.node_ip, address_towards(config_.server));
     }
-    TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("porthole-agent/") + Version));
+    TRY(auto first, client::make_http_transport(world_.loop, config_, std::string("porthole-agent/") + Version));
+    transport_ = std::make_unique<RenewableTransport>(std::move(first));
     client_ = std::make_unique<client::Client>(*transport_);
     informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
     return {};
@@ -180,17 +188,44 @@ Result<void> Agent::make_dns() {
         dns::ClusterDnsContext{world_.loop, *informers_, *upstream_, *files_, random_, log_.named("dns")}, std::move(options));
     dns_server_ = std::make_unique<dns::DnsServer>(world_.loop, dns_->resolver(), log_.named("dns"));
     TRY_VOID(dns_server_->listen(address));
+    // For nodes that do not serve the service's address themselves: the endpoints of kube-system/kube-dns.
+    TRY(const IpAddress own, IpAddress::parse(options_.node_ip));
+    TRY_VOID(dns_server_->listen(own, controllers::DnsEndpointsController::DnsNodePort));
     return {};
 }
 
-/// The kubelet serves with the node's own certificate.
+/// The kubelet serves with a certificate that it has signed itself, as upstream's does unless told otherwise: what counts is that
+/// it knows the API server by its client certificate.
 Result<void> Agent::listen() {
+    TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
     TRY(const auto tls, net::TlsServerContext::create(
-                            {.certificate_pem = config_.certificate_pem, .key_pem = config_.key_pem, .client_ca_pem = config_.ca_pem}));
+                            {.certificate_pem = serving.certificate_pem, .key_pem = serving.key_pem, .client_ca_pem = config_.ca_pem}));
+    scope_.spawn(renew_serving(tls, serving.certificate_pem));
     kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"));
     http_ = std::make_unique<net::HttpServer>(world_.loop, *kubelet_server_, net::HttpServerOptions{.tls = tls}, log_.named("kubelet"));
     TRY_VOID(http_->listen("0.0.0.0", options_.kubelet_port));
     return {};
+}
+
+Result<void> Agent::use_identity(const KeyPair& identity) {
+    client::ClientConfig renewed = config_;
+    renewed.certificate_pem = identity.certificate_pem;
+    renewed.key_pem = identity.key_pem;
+    TRY(auto next, client::make_http_transport(world_.loop, renewed, std::string("porthole-agent/") + Version));
+    TRY_VOID(write_node_identity(options_.data, identity));
+    config_ = std::move(renewed);
+    transport_->replace(std::move(next));
+    return {};
+}
+
+Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
+    for (;;) {
+        CO_TRY(const SystemTime due, renewal_time(certificate_pem, random_));
+        while (world_.loop.wall_now() < due) CO_CHECK(co_await world_.loop.sleep(1h));
+        CO_TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
+        CO_CHECK(tls->reload(serving.certificate_pem, serving.key_pem));
+        certificate_pem = serving.certificate_pem;
+    }
 }
 
 Result<void> Agent::make_kubelet() {
@@ -239,6 +274,13 @@ Task<> Agent::start() {
     scope_.spawn(proxy_->run());
     scope_.spawn(dns_->run());
     scope_.spawn(kubelet_->run());
+    // An identity that somebody else keeps (a token, a file of the administrator's) is theirs to renew.
+    if (fs::exists(fs::path(options_.data) / "client.pem")) {
+        renewal_ = std::make_unique<CertificateRenewal>(CertificateRenewal::Seams{world_.loop, *client_, random_, log_.named("certificates")},
+                                                        options_.node_name,
+                                                        [this](const KeyPair& identity) { return use_identity(identity); });
+        scope_.spawn(renewal_->run(config_.certificate_pem));
+    }
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
     co_return {};
 }
@@ -268,6 +310,8 @@ int run_agent(std::vector<std::string> arguments) {
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (options.node_name.empty()) return fail("--node-name is missing");
 
+    const auto lock = AgentLock::take(options.data);
+    if (!lock) return fail(lock.error().message);
     ::signal(SIGPIPE, SIG_IGN);
     RealWorld world;
     Logger log(make_stderr_sink(LogLevel::Info), "agent");

@@ -1,12 +1,10 @@
 #include <signal.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
-#include <ranges>
 #include <sstream>
 
+#include "cmd/node_traces.h"
 #include "cmd/pods.h"
 #include "cmd/supervisor.h"
 
@@ -29,45 +27,6 @@ std::vector<ProcessId> processes_with(const std::string& text) {
         if (line.str().find(text) != std::string::npos) found.push_back(identify(pid));
     }
     return found;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-    return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
-}
-
-/// Deepest first, so that nothing is busy because of what lies above it.
-void unmount_below(const std::vector<std::string>& folders) {
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::vector<std::string> points;
-    for (std::string line; std::getline(mounts, line);) {
-        std::istringstream fields(line);
-        std::string skipped, point;
-        fields >> skipped >> skipped >> skipped >> skipped >> point;
-        if (std::ranges::any_of(folders, [&](const std::string& folder) { return is_below(point, folder); })) {
-            points.push_back(point);
-        }
-    }
-    for (const std::string& point : std::views::reverse(points)) ::umount2(point.c_str(), MNT_DETACH);
-}
-
-void remove_cgroup(const fs::path& group) {
-    std::error_code error;
-    std::vector<fs::path> folders;
-    for (const auto& entry : fs::recursive_directory_iterator(group, error)) {
-        if (entry.is_directory(error)) folders.push_back(entry.path());
-    }
-    for (const fs::path& folder : std::views::reverse(folders)) ::rmdir(folder.c_str());
-    ::rmdir(group.c_str());
-}
-
-/// A cgroup v2 tree is the root itself; in v1 every controller has a tree.
-void remove_cgroups(const std::string& name) {
-    const fs::path root = "/sys/fs/cgroup";
-    remove_cgroup(root / name);
-    std::error_code error;
-    for (const auto& controller : fs::directory_iterator(root, error)) {
-        if (!controller.is_symlink(error)) remove_cgroup(controller.path() / name);
-    }
 }
 
 Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {

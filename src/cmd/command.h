@@ -17,9 +17,11 @@ int run_supervise(std::vector<std::string> arguments);
 int run_down(std::vector<std::string> arguments);
 int run_status(std::vector<std::string> arguments);
 int run_server(std::vector<std::string> arguments);
+int run_kubelet(std::vector<std::string> arguments);
 int run_agent(std::vector<std::string> arguments);
 int run_image(std::vector<std::string> arguments);
 int run_token(std::vector<std::string> arguments);
 int run_join(std::vector<std::string> arguments);
+int run_reset(std::vector<std::string> arguments);
 
 }  // namespace porthole::cmd

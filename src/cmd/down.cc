@@ -3,9 +3,11 @@
 
 #include "cmd/command.h"
 #include "cmd/flags.h"
+#include "cmd/kubeconfig_entry.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/supervisor.h"
+#include "cmd/system_unit.h"
 
 namespace porthole::cmd {
 namespace {
@@ -53,6 +55,9 @@ int run_down(std::vector<std::string> arguments) {
     const auto ended = world.run(end_cluster(world, data, std::move(*cluster)));
     if (!ended) return fail(ended.error().message);
     progress.done("cluster ended");
+    const auto forgotten = world.run(SystemUnit::cluster(data.root(), data.id()).remove(*world.processes, false));
+    if (!forgotten) return fail("the cluster would start with the machine again: " + forgotten.error().message);
+    if (const auto left = leave_kubeconfig(data); !left) return fail("the entry in the kubeconfig stays: " + left.error().message);
     if (purge) {
         std::error_code error;
         std::filesystem::remove_all(data.root(), error);

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 
-#include "api/certificates_v1.h"
 #include "api/core_v1.h"
 #include "base/base64.h"
 #include "client/client.h"
@@ -13,10 +12,13 @@
 #include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
+#include "cmd/node_certificate.h"
 #include "cmd/pki.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
+#include "cmd/system_unit.h"
 #include "cmd/version.h"
+#include "net/detached_jws.h"
 #include "net/x509.h"
 #include "schema/value.h"
 #include "schema/yaml.h"
@@ -26,8 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using api::certificates::v1::CertificateSigningRequest;
 using api::core::v1::ConfigMap;
+
+constexpr std::size_t TokenIdLength = 6;
 
 struct JoinFlags {
     std::string server, token;
@@ -82,15 +85,37 @@ Result<std::string> authority_of(const std::string& kubeconfig) {
     return decode_base64(encoded);
 }
 
-/// Reads kube-public/cluster-info from a server that is not trusted yet, and trusts the authority that it names only if its
-/// public key is the one we were told.
+/// Whether cluster-info is signed with our token: only who knows the token can have signed it. nullopt: not signed with it.
+std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
+    const std::string id = token.substr(0, TokenIdLength), secret = token.substr(TokenIdLength + 1);
+    const auto signature = info.data.find("jws-kubeconfig-" + id), signed_text = info.data.find("kubeconfig");
+    if (signature == info.data.end() || signed_text == info.data.end()) return std::nullopt;
+    return net::verify_detached_jws(signature->second, signed_text->second, id, secret);
+}
+
+/// A token that has just been made is signed with a moment later.
+Task<ConfigMap> wait_for_signature(RealWorld& world, client::Client& client, JoinFlags flags) {
+    const MonotonicTime deadline = world.loop.now() + 3s;
+    for (;;) {
+        auto stored = co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
+        if (!stored) {
+            Error error = std::move(stored).error().with_context("cannot reach the cluster at " + flags.server);
+            error.message += "; check the address, and that no firewall is in between";
+            co_return error;
+        }
+        if (is_signed(*stored, flags.token) || world.loop.now() >= deadline) co_return std::move(*stored);
+        CO_CHECK(co_await world.loop.sleep(200ms));
+    }
+}
+
+/// Reads kube-public/cluster-info from a server that is not trusted yet. Trusts the authority that it names only if its public
+/// key is the one we were told, and the whole is signed by somebody who knows our token.
 Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
     CO_TRY(const auto transport,
            client::make_http_transport(world.loop, {.server = flags.server, .insecure_skip_verify = true}, user_agent()));
     client::Client client(*transport);
-    auto stored = co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
-    if (!stored) co_return std::move(stored).error().with_context("cannot reach the cluster at " + flags.server);
-    CO_TRY(std::string ca_pem, authority_of(stored->data["kubeconfig"]));
+    CO_TRY(ConfigMap stored, co_await wait_for_signature(world, client, flags));
+    CO_TRY(std::string ca_pem, authority_of(stored.data["kubeconfig"]));
     CO_TRY(const auto ca, net::parse_certificate(ca_pem));
     const std::string hash = "sha256:" + net::to_hex(net::sha256(ca.public_der));
     if (std::ranges::find(flags.ca_hashes, hash) == flags.ca_hashes.end()) {
@@ -98,41 +123,23 @@ Task<ClusterInfo> discover(RealWorld& world, JoinFlags flags) {
                                                   ", which is none of those given by --ca-cert-hash: "
                                                   "either the hash is of another cluster, or somebody stands in between");
     }
-    co_return ClusterInfo{std::move(ca_pem), stored->data};
+    const std::optional<bool> genuine = is_signed(stored, flags.token);
+    if (!genuine)
+        co_return Error(Reason::Unauthorized,
+                        "the server does not know this token, or it has expired; make another with `porthole token create`");
+    if (!*genuine)
+        co_return Error(Reason::Unauthorized,
+                        "the token's second half is not the one that the cluster knows; "
+                        "copy the whole token, or make another with `porthole token create`");
+    co_return ClusterInfo{std::move(ca_pem), stored.data};
 }
 
-/// Asks for a client certificate as this node and waits until it is issued.
+/// As the token's owner.
 Task<KeyPair> request_identity(RealWorld& world, JoinFlags flags, ClusterInfo info) {
     const client::ClientConfig config{.server = flags.server, .ca_pem = info.ca_pem, .token = flags.token};
     CO_TRY(const auto transport, client::make_http_transport(world.loop, config, user_agent()));
     client::Client client(*transport);
-    const net::PrivateKey key = net::PrivateKey::generate();
-    CertificateSigningRequest request;
-    request.metadata.generate_name = "node-csr-";
-    request.spec.request =
-        net::create_certificate_request(key, {.common_name = "system:node:" + flags.agent.node_name, .organizations = {"system:nodes"}});
-    request.spec.signer_name = "kubernetes.io/kube-apiserver-client-kubelet";
-    request.spec.usages = {"digital signature", "client auth"};
-    auto created = co_await client.create(std::move(request));
-    if (!created && created.error().reason == Reason::Unauthorized) {
-        co_return Error(Reason::Unauthorized,
-                        "the server does not know this token, or it has expired; make another with `porthole token create`");
-    }
-    if (!created) co_return std::move(created).error();
-    const MonotonicTime deadline = world.loop.now() + 60s;
-    while (world.loop.now() < deadline) {
-        CO_TRY(const auto current, co_await client.get<CertificateSigningRequest>(client::key_of(*created)));
-        if (!current.status.certificate.empty()) co_return KeyPair{current.status.certificate, key.pem()};
-        for (const auto& condition : current.status.conditions) {
-            if (condition.type == "Denied" || condition.type == "Failed")
-                co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
-        }
-        CO_CHECK(co_await world.loop.sleep(200ms));
-    }
-    co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name +
-                                         " has not been approved within a minute; "
-                                         "`kubectl certificate approve " +
-                                         created->metadata.name + "` approves it, then join again");
+    co_return co_await request_node_certificate(world.loop, client, flags.agent.node_name);
 }
 
 Result<void> write_identity(const JoinFlags& flags, const ClusterInfo& info, const KeyPair& identity) {
@@ -142,28 +149,8 @@ Result<void> write_identity(const JoinFlags& flags, const ClusterInfo& info, con
     if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
     fs::permissions(folder, fs::perms::owner_all, error);
     TRY_VOID(write_file(folder / "ca.crt", info.ca_pem, 0644));
-    TRY_VOID(write_file(folder / "client.crt", identity.certificate_pem, 0644));
-    TRY_VOID(write_file(folder / "client.key", identity.key_pem));
+    TRY_VOID(write_node_identity(folder, identity));
     return write_file(folder / "kubeconfig", node_kubeconfig(flags.server, folder / "ca.crt", folder));
-}
-
-/// The agent as a service of the machine.
-Task<> install_service(RealWorld& world, JoinFlags flags, std::vector<std::string> arguments) {
-    std::string line;
-    for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + argument;
-    const std::string unit =
-        "[Unit]\nDescription=Porthole node agent\nAfter=network-online.target containerd.service\nWants=network-online.target\n\n"
-        "[Service]\nExecStart=" +
-        line +
-        "\nRestart=always\nRestartSec=2\nKillMode=process\nDelegate=yes\n\n"
-        "[Install]\nWantedBy=multi-user.target\n";
-    CO_CHECK(write_file("/etc/systemd/system/porthole-agent.service", unit, 0644));
-    for (const auto& words : {std::vector<std::string>{"systemctl", "daemon-reload"},
-                              std::vector<std::string>{"systemctl", "enable", "--now", "porthole-agent.service"}}) {
-        CO_TRY(const auto result, co_await world.processes->run({.arguments = words}));
-        if (result.exit_code != 0) co_return Error(Reason::Io, words[0] + " " + words[1] + ": " + result.errors);
-    }
-    co_return {};
 }
 
 std::string datum(const ClusterInfo& info, const char* key, const std::string& fallback) {
@@ -210,8 +197,8 @@ int run_join(std::vector<std::string> arguments) {
     Progress progress(world.loop, false);
     auto agent = world.run(join(world, progress, flags));
     if (!agent) return fail(agent.error().message);
-    if (!flags.foreground && fs::exists("/run/systemd/system")) {
-        const auto installed = world.run(install_service(world, flags, std::move(*agent)));
+    if (!flags.foreground && SystemUnit::possible()) {
+        const auto installed = world.run(SystemUnit::agent(*agent).install(*world.processes, true));
         if (!installed) return fail(installed.error().message);
         progress.done("service porthole-agent started; `kubectl get nodes` shows " + flags.agent.node_name);
         return 0;

@@ -15,8 +15,10 @@ constexpr SubCommand Commands[] = {
     {"image", "load images from archives into its nodes", run_image},
     {"token", "make, list and delete the tokens that nodes join with", run_token},
     {"join", "make this machine a node of a cluster elsewhere", run_join},
+    {"reset", "undo join: take this machine out of its cluster", run_reset},
     {"server", "run the control plane alone", run_server},
     {"agent", "run a node's agent alone", run_agent},
+    {"kubelet", "run a node's kubelet alone, with upstream's flags", run_kubelet},
     {"supervise", nullptr, run_supervise},
 };
 

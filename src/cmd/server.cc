@@ -87,12 +87,15 @@ public:
 
     /// Errors: those of files, certificates, the store and the port, each with what to do.
     Task<> start();
+    /// Issues certificates anew in their last third and uses them without a restart. Until cancelled.
+    Task<> renew_certificates();
     Task<> close();
 
 private:
     /// The way to kubelets, pods and endpoints.
     Result<void> make_connector(const Pki& pki);
     Result<void> listen(const Pki& pki);
+    Result<Pki> ensure_pki() const;
     Task<> start_components(const Pki& pki);
     // On the components' own loops.
     Task<> start_controllers(controllers::Settings settings);
@@ -105,6 +108,7 @@ private:
     SystemRandom random_, controller_random_;
     std::ofstream audit_;
     std::unique_ptr<apiserver::Connector> connector_;
+    std::shared_ptr<net::TlsServerContext> tls_;
     std::unique_ptr<ApiServer> api_;
     std::unique_ptr<net::HttpServer> http_;
     std::unique_ptr<Component> controller_component_, scheduler_component_;
@@ -130,14 +134,46 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     return options;
 }
 
+/// A kubelet's certificate is not checked, as upstream does by default: what authenticates here is our client certificate.
+Result<std::shared_ptr<const net::TlsClientContext>> kubelet_identity(const Pki& pki) {
+    return net::TlsClientContext::create(
+        {.certificate_pem = pki.kubelet_client.certificate_pem, .key_pem = pki.kubelet_client.key_pem, .insecure_skip_verify = true});
+}
+
+Result<Pki> ControlPlane::ensure_pki() const {
+    TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
+    return Pki::ensure(DataDir(flags_.data).pki(),
+                       {{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + flags_.cluster_domain,
+                         "localhost"},
+                        {flags_.advertise_address, "127.0.0.1", service_ip}},
+                       world_.loop.wall_now());
+}
+
+Task<> ControlPlane::renew_certificates() {
+    CO_TRY(Pki current, ensure_pki());
+    for (;;) {
+        CO_CHECK(co_await world_.loop.sleep(1h));
+        Result<Pki> fresh = ensure_pki();
+        if (!fresh) {
+            log_.warn("certificates cannot be checked", {{"error", fresh.error().message}});
+            continue;
+        }
+        if (fresh->server.certificate_pem != current.server.certificate_pem) {
+            CO_CHECK(tls_->reload(fresh->server.certificate_pem, fresh->server.key_pem));
+            log_.info("the API server's certificate has been renewed");
+        }
+        if (fresh->kubelet_client.certificate_pem != current.kubelet_client.certificate_pem) {
+            CO_TRY(auto identity, kubelet_identity(*fresh));
+            connector_->use_kubelet_identity(std::move(identity));
+        }
+        current = std::move(*fresh);
+    }
+}
+
 Task<> ControlPlane::start() {
     const DataDir data(flags_.data);
     CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
-    CO_TRY(const Pki pki, Pki::ensure(data.pki(),
-                                      {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                                        "kubernetes.default.svc." + flags_.cluster_domain, "localhost"},
-                                       {flags_.advertise_address, "127.0.0.1", service_ip}},
-                                      world_.loop.wall_now()));
+    CO_TRY(const Pki pki, ensure_pki());
     CO_TRY(auto engine, store::open_embedded_engine(data.store().string()));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);
     if (!flags_.audit_log.empty()) {
@@ -158,19 +194,16 @@ Task<> ControlPlane::start() {
 }
 
 Result<void> ControlPlane::make_connector(const Pki& pki) {
-    // A kubelet's certificate is not checked, as upstream does by default: what authenticates here is our client certificate.
-    TRY(auto kubelet_tls,
-        net::TlsClientContext::create(
-            {.certificate_pem = pki.kubelet_client.certificate_pem, .key_pem = pki.kubelet_client.key_pem, .insecure_skip_verify = true}));
+    TRY(auto kubelet_tls, kubelet_identity(pki));
     TRY(auto any_tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
     connector_ = apiserver::make_connector(world_.loop, std::move(kubelet_tls), std::move(any_tls));
     return {};
 }
 
 Result<void> ControlPlane::listen(const Pki& pki) {
-    TRY(const auto tls, net::TlsServerContext::create(
+    TRY(tls_, net::TlsServerContext::create(
                             {.certificate_pem = pki.server.certificate_pem, .key_pem = pki.server.key_pem, .client_ca_pem = pki.ca_pem}));
-    http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls}, log_.named("http"));
+    http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_}, log_.named("http"));
     TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
     return {};
 }
@@ -276,6 +309,7 @@ int run_server(std::vector<std::string> arguments) {
     const auto started = world.run(control_plane.start());
     Scope scope(world.loop, [&](const Error& error) { log.error("supervision ended", {{"error", error.message}}); });
     if (started) {
+        scope.spawn(control_plane.renew_certificates());
         if (revive) scope.spawn(revive_supervisors(world, data, log.named("server")));
         (void)world.run(stop.wait());
         log.info("ending");

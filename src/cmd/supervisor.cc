@@ -159,8 +159,7 @@ Task<> Supervisor::bring_up(NodeHost node) {
     const NodeContainerd containerd(processes_, data_, node);
     CO_CHECK(containerd.prepare());
     const fs::path folder = data_.node(node.name);
-    CO_CHECK(write_file(folder / "client.crt", identity.certificate_pem));
-    CO_CHECK(write_file(folder / "client.key", identity.key_pem));
+    CO_CHECK(write_node_identity(folder, identity));
     CO_CHECK(write_file(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
     children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);

@@ -9,10 +9,11 @@
 #include "client/kubeconfig.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
+#include "cmd/kubeconfig_entry.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/supervisor.h"
-#include "runtime/file_system.h"
+#include "cmd/system_unit.h"
 
 namespace porthole::cmd {
 namespace {
@@ -164,17 +165,13 @@ std::string kubeconfig_file(const std::string& chosen) {
     return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
 }
 
-/// Writes the administrator's way in, once beside the data and once where kubectl looks.
-Result<void> merge_kubeconfig(const DataDir& data, const Cluster& cluster, const std::string& path) {
-    TRY(const Pki pki, Pki::load(data.pki()));
-    const client::KubeconfigEntry entry{.name = "porthole",
-                                        .server = cluster.server_url(),
-                                        .ca_pem = pki.ca_pem,
-                                        .certificate_pem = pki.admin.certificate_pem,
-                                        .key_pem = pki.admin.key_pem};
-    const auto files = make_file_system();
-    TRY_VOID(client::add_to_kubeconfig(*files, data.admin_kubeconfig(), entry));
-    return client::add_to_kubeconfig(*files, path, entry);
+/// After a reboot the cluster comes back by itself where systemd can see to it. Yields what to tell the person.
+Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
+    if (!SystemUnit::possible())
+        co_return "this machine has no systemd: after a reboot, bring the cluster back with: porthole up --detach --data " + data.root().string();
+    const SystemUnit unit = SystemUnit::cluster(data.root(), data.id());
+    CO_CHECK(co_await unit.install(*world.processes, false));
+    co_return "after a reboot the cluster comes back by " + unit.name();
 }
 
 Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
@@ -229,9 +226,14 @@ int run_up(std::vector<std::string> arguments) {
         cluster->supervisor = *supervisor;
     }
     const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
-    if (const auto merged = merge_kubeconfig(data, *cluster, kubeconfig); !merged) return fail(merged.error().message);
+    if (const auto entered = enter_kubeconfig(data, *cluster, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
-    if (flags.detach) return 0;
+    if (flags.detach) {
+        const auto survives = world.run(survive_reboot(world, data));
+        if (!survives) return fail("the cluster runs, but cannot be made to come back after a reboot: " + survives.error().message);
+        progress.note(*survives);
+        return 0;
+    }
     return stay(world, cluster->supervisor, data);
 }
 
@@ -247,6 +249,8 @@ int run_supervise(std::vector<std::string> arguments) {
     const DataDir data(path);
     auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
+    // The server starts another supervisor when ours dies, and so does systemd: one is enough.
+    if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
     RealWorld world;
     PipeReport pipe(report ? 3 : -1);
     Logger log(make_stderr_sink(LogLevel::Info), "supervisor");

@@ -8,6 +8,8 @@
 #include "controllers/cron_job/cron_job.h"
 #include "controllers/daemonset/daemon_set.h"
 #include "controllers/deployment/deployment.h"
+#include "controllers/dns_endpoints/dns_endpoints.h"
+#include "controllers/disruption/disruption.h"
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
 #include "controllers/endpoints/slice_mirroring.h"
@@ -20,8 +22,11 @@
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
 #include "controllers/replicaset/replication_controller.h"
+#include "controllers/resource_quota/resource_quota.h"
 #include "controllers/root_ca/root_ca.h"
 #include "controllers/service_account/service_account.h"
+#include "controllers/service_account/token_secrets.h"
+#include "controllers/stateful_set/stateful_set.h"
 #include "controllers/ttl_after_finished/ttl_after_finished.h"
 
 namespace porthole::controllers {
@@ -55,6 +60,8 @@ std::vector<Registration> all_controllers() {
         controller<CronJobController>("cron-job"),
         controller<DaemonSetController>("daemon-set"),
         controller<DeploymentController>("deployment"),
+        controller<DnsEndpointsController>("dns-endpoints"),
+        controller<DisruptionController>("disruption"),
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),
         controller<EndpointsController>("endpoints"),
@@ -66,10 +73,13 @@ std::vector<Registration> all_controllers() {
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),
         controller<ReplicationControllerController>("replication-controller"),
+        controller<ResourceQuotaController>("resource-quota"),
         controller<RootCaController>("root-ca-certificate-publisher"),
         controller<ServiceAccountController>("service-account"),
+        controller<StatefulSetController>("stateful-set"),
         controller<TaintEvictionController>("taint-eviction"),
         controller<TokenCleaner>("token-cleaner"),
+        controller<TokenSecretController>("token-secrets"),
         controller<TtlAfterFinishedController>("ttl-after-finished"),
     };
 }

@@ -24,6 +24,12 @@ StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts
     return made;
 }
 
+cri::DNSConfig host_dns(const KubeletConfig& config, const HostFacts& facts, FileSystem& files) {
+    if (config.resolv_conf.empty()) return {};
+    if (config.resolv_conf != "Host") return parse_resolv_conf(files.read(config.resolv_conf).value_or(""));
+    return {.servers = facts.dns_servers, .searches = facts.dns_searches};
+}
+
 NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSystem& files) {
     NodeFacts node;
     node.node_name = config.node.name;
@@ -31,7 +37,7 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.allocatable = node_allocatable(config.node, node_capacity(config.node, facts, files));
     node.dns.servers = config.cluster_dns;
     node.dns.domain = config.cluster_domain;
-    if (!config.resolv_conf.empty()) node.dns.host = parse_resolv_conf(files.read(config.resolv_conf).value_or(""));
+    node.dns.host = host_dns(config, facts, files);
     node.cgroup_root = config.cgroup_root;
     node.log_root = config.log_root;
     node.windows = platform_of(facts).windows;

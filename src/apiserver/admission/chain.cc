@@ -16,6 +16,7 @@ AdmissionChain make_admission_chain(const AdmissionDependencies& with) {
     chain.add(runtime_class_admission(with.reader));
     chain.add(default_ingress_class(with.reader));
     chain.add(rbac_escalation(with.rbac, with.authorizer));
+    chain.add(resource_quota_admission(with.reader, with.clock));
     return chain;
 }
 

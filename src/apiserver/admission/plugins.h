@@ -4,6 +4,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/authorization/rbac.h"
 #include "apiserver/cache/object_reader.h"
+#include "runtime/event_loop.h"
 #include "runtime/random.h"
 
 /// The steps of admission, in the order of chain.cc; each in the file of its name.
@@ -35,6 +36,8 @@ AdmissionPluginPtr default_ingress_class(const ObjectReader& reader);
 AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader);
 /// Nobody grants by a role or a binding what they may not do themselves.
 AdmissionPluginPtr rbac_escalation(const RbacAuthorizer& rbac, Authorizer& authorizer);
+/// What would take a namespace over one of its ResourceQuotas is refused.
+AdmissionPluginPtr resource_quota_admission(const ObjectReader& reader, const Clock& clock);
 
 /// All of the above in Kubernetes' order. The references outlive the chain.
 struct AdmissionDependencies {
@@ -42,6 +45,7 @@ struct AdmissionDependencies {
     const RbacAuthorizer& rbac;
     Authorizer& authorizer;
     Random& random;
+    const Clock& clock;
 };
 AdmissionChain make_admission_chain(const AdmissionDependencies& dependencies);
 

@@ -93,7 +93,7 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     });
 }
 
-/// Nodes answer DNS themselves at this address: the service has no selector and no endpoints.
+/// Linux nodes answer DNS themselves at this address: the service has no selector. A controller keeps endpoints for the others.
 Task<> dns_service(client::Client& client, BootstrapOptions options) {
     Service service;
     service.metadata.name = "kube-dns";

@@ -33,6 +33,14 @@ public:
         }
         return objects;
     }
+    bool exists(const schema::Kind& kind, std::string_view namespace_, std::string_view name) const {
+        return store_.get(object_key(kind, namespace_, name)) != nullptr;
+    }
+    /// How many objects of the kind there are in one namespace.
+    Result<std::size_t> count(const schema::Kind& kind, std::string_view namespace_) const {
+        TRY(const store::Range range, store_.range({.prefix = namespace_prefix(kind, namespace_)}));
+        return range.records.size();
+    }
 
 private:
     template <class T>

@@ -17,6 +17,11 @@ public:
     Task<net::Upgraded> upgrade(ConnectTarget target, net::HttpRequest request) override {
         return client_of(target).upgrade(std::move(request));
     }
+    /// What is open stays as it is: only new clients are made with it.
+    void use_kubelet_identity(std::shared_ptr<const net::TlsClientContext> kubelet_tls) override {
+        kubelet_tls_ = std::move(kubelet_tls);
+        ++identity_;
+    }
     Task<> close() override {
         for (auto& [key, client] : clients_) CO_CHECK(co_await client->close());
         clients_.clear();
@@ -26,7 +31,8 @@ public:
 private:
     net::HttpClient& client_of(const ConnectTarget& target) {
         const auto tls = tls_of(target.security);
-        auto& client = clients_[{target.host, target.port, static_cast<int>(target.security)}];
+        const int identity = target.security == ConnectTarget::Security::Kubelet ? identity_ : 0;
+        auto& client = clients_[{target.host, target.port, static_cast<int>(target.security), identity}];
         if (!client) client = std::make_unique<net::HttpClient>(loop_, net::Endpoint{.host = target.host, .port = target.port}, tls);
         return *client;
     }
@@ -44,7 +50,8 @@ private:
 
     AsioLoop& loop_;
     std::shared_ptr<const net::TlsClientContext> kubelet_tls_, any_tls_;
-    std::map<std::tuple<std::string, std::uint16_t, int>, std::unique_ptr<net::HttpClient>> clients_;
+    int identity_ = 0;  ///< counts those that we have had
+    std::map<std::tuple<std::string, std::uint16_t, int, int>, std::unique_ptr<net::HttpClient>> clients_;
 };
 
 }  // namespace

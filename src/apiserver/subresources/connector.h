@@ -25,6 +25,8 @@ public:
     /// Errors: Unavailable when the target cannot be reached.
     virtual Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) = 0;
     virtual Task<net::Upgraded> upgrade(ConnectTarget target, net::HttpRequest request) = 0;
+    /// Later connections to kubelets show this certificate.
+    virtual void use_kubelet_identity(std::shared_ptr<const net::TlsClientContext> kubelet_tls) = 0;
     virtual Task<> close() = 0;
 };
 

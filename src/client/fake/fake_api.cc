@@ -305,6 +305,11 @@ Result<Value> FakeApi::create_object(const Target& target, Value object) {
         commit(*target.kind, target.key, std::move(bound));
         return Value::object({{"kind", "Status"}, {"status", "Success"}});
     }
+    if (target.subresource == "token") {
+        if (!find_value(*target.kind, target.key)) return Error(Reason::NotFound, "serviceaccounts \"" + target.key.name + "\" not found");
+        object.ensure_path({"status", "token"}) = "token of " + target.key.text();
+        return object;
+    }
     Value& metadata = object.ensure_path({"metadata"});
     if (metadata.string_at({"name"}).empty()) metadata["name"] = fmt::format("{}{:05}", metadata.string_at({"generateName"}), ++names_);
     NamespacedName key{target.key.namespace_, std::string(metadata.string_at({"name"}))};

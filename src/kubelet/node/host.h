@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/file_system.h"
 
@@ -16,7 +17,8 @@ struct HostFacts {
     std::string operating_system;  ///< "linux" or "windows"
     std::string architecture;      ///< "amd64"
     std::string hostname;
-    std::string windows_build;  ///< "10.0.20348" on Windows
+    std::string windows_build;                           ///< "10.0.20348" on Windows
+    std::vector<std::string> dns_servers, dns_searches;  ///< of the machine; Windows only, Linux has a resolv.conf
 };
 
 struct HostUsage {

@@ -10,6 +10,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/flag_set.h"
 #include "kubelet/node/host.h"
 
 namespace porthole::kubelet {
@@ -44,6 +45,34 @@ std::string host_name() {
     return ::GetComputerNameExA(ComputerNamePhysicalDnsHostname, name, &size) ? std::string(name, size) : "";
 }
 
+void add_unless_there(std::vector<std::string>& list, std::string text) {
+    if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+}
+
+void add_name_servers(std::vector<std::string>& servers) {
+    ULONG size = 0;
+    if (::GetNetworkParams(nullptr, &size) != ERROR_BUFFER_OVERFLOW) return;
+    std::vector<char> buffer(size);
+    auto* const information = reinterpret_cast<FIXED_INFO*>(buffer.data());
+    if (::GetNetworkParams(information, &size) != NO_ERROR) return;
+    for (const IP_ADDR_STRING* one = &information->DnsServerList; one; one = one->Next) add_unless_there(servers, one->IpAddress.String);
+}
+
+/// The machine's list, then that of each interface.
+void add_searches(std::vector<std::string>& searches) {
+    const std::string parameters = R"(SYSTEM\CurrentControlSet\Services\Tcpip\Parameters)";
+    for (std::string& one : split_list(text_value(parameters.c_str(), "SearchList"))) add_unless_there(searches, std::move(one));
+    const std::string interfaces = parameters + "\\Interfaces";
+    HKEY key = nullptr;
+    if (::RegOpenKeyExA(HKEY_LOCAL_MACHINE, interfaces.c_str(), 0, KEY_READ, &key) != ERROR_SUCCESS) return;
+    char name[256];
+    for (DWORD i = 0, size = sizeof name; ::RegEnumKeyExA(key, i, name, &size, nullptr, nullptr, nullptr, nullptr) == ERROR_SUCCESS;
+         ++i, size = sizeof name)
+        for (std::string& one : split_list(text_value((interfaces + "\\" + name).c_str(), "SearchList")))
+            add_unless_there(searches, std::move(one));
+    ::RegCloseKey(key);
+}
+
 std::int64_t ticks(const FILETIME& time) {
     return static_cast<std::int64_t>(time.dwHighDateTime) << 32 | static_cast<std::int64_t>(time.dwLowDateTime);
 }
@@ -68,6 +97,8 @@ public:
         facts.os_image = text_value(CurrentVersion, "ProductName");
         facts.operating_system = "windows";
         facts.architecture = "amd64";
+        add_name_servers(facts.dns_servers);
+        add_searches(facts.dns_searches);
         return facts;
     }
 

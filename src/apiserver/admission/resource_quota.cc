@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <deque>
+
+#include "api/core_v1.h"
+#include "apiserver/admission/plugins.h"
+#include "client/quota_usage.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using client::ResourceAmounts;
+
+/// How long a passed write is counted although it is not stored yet; it is stored, or has failed, long before.
+constexpr Duration ReservationLife = std::chrono::seconds(2);
+
+/// "cpu=1,pods=3" of those names that are in `wanted`.
+std::string text_of(const ResourceAmounts& amounts, const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) {
+        const auto found = amounts.find(name);
+        text += (text.empty() ? "" : ",") + name + "=" + (found == amounts.end() ? "0" : found->second.to_string());
+    }
+    return text;
+}
+
+/// Whose amounts every container must state, or a quota on them would count nothing.
+bool must_be_stated(const std::string& resource, bool& limit, std::string& name) {
+    limit = resource.starts_with("limits.");
+    name = resource;
+    for (const std::string_view prefix : {"limits.", "requests."})
+        if (resource.starts_with(prefix)) name = resource.substr(prefix.size());
+    return name == "cpu" || name == "memory" || name == "ephemeral-storage";
+}
+
+/// "cpu for: a,b; memory for: b", for what the quota limits and the containers leave open.
+std::string unstated(const ResourceQuota& quota, const Pod& pod) {
+    std::string all;
+    for (const auto& [resource, hard] : quota.spec.hard) {
+        bool limit = false;
+        std::string name, containers;
+        if (!must_be_stated(resource, limit, name)) continue;
+        for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers})
+            for (const Container& container : *list) {
+                const auto& stated = limit ? container.resources.limits : container.resources.requests;
+                if (!stated.contains(name)) containers += (containers.empty() ? "" : ",") + container.name;
+            }
+        if (!containers.empty()) all += (all.empty() ? "" : "; ") + resource + " for: " + containers;
+    }
+    return all;
+}
+
+/// Refuses what would take a namespace over one of its quotas.
+///
+/// Counts what is stored at that moment and, since several writes may be between their admission and the store, also those that
+/// have passed and are not stored yet: a quota is never overrun. Differs from Kubernetes: status.used is not written here (the
+/// controller does, from the same counts), so that a write that fails afterwards takes nothing with it.
+class ResourceQuotaAdmission final : public AdmissionPlugin {
+public:
+    ResourceQuotaAdmission(const ObjectReader& reader, const Clock& clock) : reader_(reader), clock_(clock) {}
+    std::string_view name() const override { return "ResourceQuota"; }
+
+    Task<> validate(const AdmissionAttributes& attributes) override {
+        const bool create = attributes.operation == AdmissionOperation::Create && attributes.subresource.empty();
+        const bool update = attributes.operation == AdmissionOperation::Update &&
+                            (attributes.subresource.empty() || attributes.subresource == "resize");
+        if ((!create && !update) || !attributes.kind.namespaced() || !attributes.object) co_return {};
+        if (attributes.is("", "resourcequotas") && update) co_return {};
+        CO_TRY(const auto quotas, reader_.list<ResourceQuota>(attributes.namespace_));
+        if (quotas.empty()) co_return {};
+
+        ResourceAmounts wanted = usage_of(attributes.kind, *attributes.object);
+        if (update && attributes.old_object)
+            for (const auto& [resource, amount] : usage_of(attributes.kind, *attributes.old_object)) wanted[resource] -= amount;
+        std::erase_if(wanted, [](const auto& item) { return item.second.sign() <= 0; });
+        for (const auto& quota : quotas) {
+            if (!concerns(*quota, attributes)) continue;
+            if (create && attributes.object->is<Pod>()) {
+                if (const std::string missing = unstated(*quota, attributes.object->view<Pod>()); !missing.empty())
+                    co_return admission_forbidden(attributes, "failed quota: " + quota->metadata.name + ": must specify " + missing);
+            }
+            CO_CHECK(check(*quota, attributes, wanted));
+        }
+        if (!attributes.dry_run && create)
+            reservations_.push_back({attributes.namespace_, &attributes.kind, std::string(attributes.object->name()), *attributes.object,
+                                     clock_.now() + ReservationLife});
+        co_return {};
+    }
+
+private:
+    struct Reservation {
+        std::string namespace_;
+        const schema::Kind* kind;
+        std::string name;
+        ApiObject object;
+        MonotonicTime until;
+    };
+
+    ResourceAmounts usage_of(const schema::Kind& kind, const ApiObject& object) const {
+        if (object.is<Pod>()) return client::usage_of(object.view<Pod>(), clock_.wall_now());
+        if (object.is<Service>()) return client::usage_of(object.view<Service>());
+        if (object.is<PersistentVolumeClaim>()) return client::usage_of(object.view<PersistentVolumeClaim>());
+        return client::usage_of_kind(kind);
+    }
+
+    static bool concerns(const ResourceQuota& quota, const AdmissionAttributes& attributes) {
+        if (!client::counts_only_pods(quota.spec)) return true;
+        return attributes.object->is<Pod>() && client::covers(quota.spec, attributes.object->view<Pod>());
+    }
+
+    Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted) {
+        std::vector<std::string> limited, exceeded;
+        for (const auto& [resource, hard] : quota.spec.hard)
+            if (wanted.contains(resource)) limited.push_back(resource);
+        if (limited.empty()) return {};
+        TRY(ResourceAmounts used, stored_usage(quota, attributes));
+        used += reserved_usage(quota, attributes);
+        for (const std::string& resource : limited)
+            if (used[resource] + wanted.at(resource) > quota.spec.hard.at(resource)) exceeded.push_back(resource);
+        if (exceeded.empty()) return {};
+        return admission_forbidden(attributes, "exceeded quota: " + quota.metadata.name + ", requested: " + text_of(wanted, exceeded) +
+                                                   ", used: " + text_of(used, exceeded) +
+                                                   ", limited: " + text_of(quota.spec.hard, exceeded));
+    }
+
+    /// By all stored objects of the kind that is being written.
+    Result<ResourceAmounts> stored_usage(const ResourceQuota& quota, const AdmissionAttributes& attributes) const {
+        ResourceAmounts used;
+        const std::string& space = attributes.namespace_;
+        if (attributes.object->is<Pod>()) {
+            TRY(const auto pods, reader_.list<Pod>(space));
+            for (const auto& pod : pods)
+                if (client::covers(quota.spec, *pod)) used += client::usage_of(*pod, clock_.wall_now());
+        } else if (attributes.object->is<Service>()) {
+            TRY(const auto services, reader_.list<Service>(space));
+            for (const auto& service : services) used += client::usage_of(*service);
+        } else if (attributes.object->is<PersistentVolumeClaim>()) {
+            TRY(const auto claims, reader_.list<PersistentVolumeClaim>(space));
+            for (const auto& claim : claims) used += client::usage_of(*claim);
+        } else {
+            TRY(const std::size_t count, reader_.count(attributes.kind, space));
+            for (const auto& [resource, one] : client::usage_of_kind(attributes.kind))
+                used[resource] = Quantity::from_value(static_cast<std::int64_t>(count));
+        }
+        return used;
+    }
+
+    ResourceAmounts reserved_usage(const ResourceQuota& quota, const AdmissionAttributes& attributes) {
+        const MonotonicTime now = clock_.now();
+        std::erase_if(reservations_, [&](const Reservation& reserved) {
+            return reserved.until <= now || reader_.exists(*reserved.kind, reserved.namespace_, reserved.name);
+        });
+        ResourceAmounts used;
+        for (const Reservation& reserved : reservations_) {
+            if (reserved.namespace_ != attributes.namespace_ || reserved.kind != &attributes.kind) continue;
+            if (reserved.object.is<Pod>() && !client::covers(quota.spec, reserved.object.view<Pod>())) continue;
+            used += usage_of(*reserved.kind, reserved.object);
+        }
+        return used;
+    }
+
+    const ObjectReader& reader_;
+    const Clock& clock_;
+    std::deque<Reservation> reservations_;
+};
+
+}  // namespace
+
+AdmissionPluginPtr resource_quota_admission(const ObjectReader& reader, const Clock& clock) {
+    return std::make_unique<ResourceQuotaAdmission>(reader, clock);
+}
+
+}  // namespace porthole::apiserver

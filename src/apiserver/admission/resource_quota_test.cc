@@ -1,0 +1,98 @@
+#include "apiserver/admission/admission_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+
+struct ResourceQuotaTest : AdmissionTest {
+    void quota(std::map<std::string, std::string> hard, std::vector<std::string> scopes = {}) {
+        ResourceQuota quota;
+        quota.metadata.namespace_ = "ns";
+        quota.metadata.name = "q";
+        for (const auto& [resource, amount] : hard) quota.spec.hard[resource] = *Quantity::parse(amount);
+        quota.spec.scopes = std::move(scopes);
+        put(quota);
+    }
+    Pod pod(const std::string& name, const char* cpu = nullptr) {
+        Pod made;
+        made.metadata.namespace_ = "ns";
+        made.metadata.name = name;
+        auto& container = made.spec.containers.emplace_back();
+        container.name = "main";
+        if (cpu) container.resources.requests["cpu"] = *Quantity::parse(cpu);
+        return made;
+    }
+    ConfigMap map(const std::string& name) {
+        ConfigMap made;
+        made.metadata.namespace_ = "ns";
+        made.metadata.name = name;
+        return made;
+    }
+    AdmissionPluginPtr plugin_ = resource_quota_admission(reader_, loop_);
+};
+
+TEST_F(ResourceQuotaTest, WithoutAQuotaEverythingPasses) { EXPECT_EQ(create(*plugin_, pod("a")), ""); }
+
+TEST_F(ResourceQuotaTest, RefusesWhatWouldExceedTheQuotaInKubernetesWords) {
+    quota({{"pods", "1"}, {"configmaps", "1"}});
+    put(pod("a"));
+    EXPECT_EQ(create(*plugin_, pod("b")), "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1");
+    EXPECT_EQ(error_.reason, Reason::Forbidden);
+    EXPECT_EQ(create(*plugin_, map("m")), "");
+}
+
+TEST_F(ResourceQuotaTest, CountsEveryKindByName) {
+    quota({{"count/configmaps", "1"}});
+    put(map("a"));
+    EXPECT_EQ(create(*plugin_, map("b")),
+              "configmaps \"b\" is forbidden: exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=1, "
+              "limited: count/configmaps=1");
+}
+
+TEST_F(ResourceQuotaTest, WhatIsLimitedMustBeStated) {
+    quota({{"cpu", "2"}, {"limits.memory", "1Gi"}});
+    EXPECT_EQ(create(*plugin_, pod("a")), "pods \"a\" is forbidden: failed quota: q: must specify cpu for: main; limits.memory for: main");
+}
+
+TEST_F(ResourceQuotaTest, AmountsAddUpExactly) {
+    quota({{"requests.cpu", "1"}});
+    put(pod("a", "700m"));
+    EXPECT_EQ(create(*plugin_, pod("b", "300m")), "");
+    EXPECT_EQ(create(*plugin_, pod("c", "1m")),
+              "pods \"c\" is forbidden: exceeded quota: q, requested: requests.cpu=1m, used: requests.cpu=1, limited: requests.cpu=1")
+        << "the write before has passed and is on its way";
+}
+
+TEST_F(ResourceQuotaTest, AWriteThatWasNeverStoredIsForgotten) {
+    quota({{"pods", "1"}});
+    EXPECT_EQ(create(*plugin_, pod("a")), "");
+    EXPECT_NE(create(*plugin_, pod("b")), "");
+    loop_.advance(std::chrono::seconds(3));
+    EXPECT_EQ(create(*plugin_, pod("b")), "");
+}
+
+TEST_F(ResourceQuotaTest, ScopesLeaveOtherPodsAlone) {
+    quota({{"pods", "0"}}, {"BestEffort"});
+    EXPECT_NE(create(*plugin_, pod("a")), "");
+    EXPECT_EQ(create(*plugin_, pod("b", "1")), "");
+    EXPECT_EQ(create(*plugin_, map("m")), "");
+}
+
+TEST_F(ResourceQuotaTest, AnUpdateCountsOnlyWhatItAdds) {
+    quota({{"services.nodeports", "1"}});
+    Service before;
+    before.metadata.namespace_ = "ns";
+    before.metadata.name = "s";
+    before.spec.type = "NodePort";
+    before.spec.ports.resize(1);
+    put(before);
+    Service after = before;
+    after.metadata.labels["x"] = "y";
+    EXPECT_EQ(update(*plugin_, before, after), "");
+    after.spec.ports.resize(2);
+    EXPECT_NE(update(*plugin_, before, after), "");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

@@ -1,0 +1,141 @@
+#include "client/quota_usage.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "client/pods.h"
+
+namespace porthole::client {
+
+using namespace api::core::v1;
+
+namespace {
+
+const Quantity One = Quantity::from_value(1);
+
+/// Of what containers ask for together: those that run side by side, or the largest that runs before them.
+ResourceAmounts pod_total(const PodSpec& spec, ResourceAmounts ResourceRequirements::* what) {
+    ResourceAmounts sum, sidecars, before;
+    for (const Container& container : spec.containers) sum += container.resources.*what;
+    for (const Container& container : spec.init_containers) {
+        ResourceAmounts step = sidecars;
+        step += container.resources.*what;
+        if (container.restart_policy == "Always") sidecars = step;
+        for (const auto& [name, amount] : step) before[name] = std::max(before[name], amount);
+    }
+    sum += sidecars;
+    for (const auto& [name, amount] : before) sum[name] = std::max(sum[name], amount);
+    for (const auto& [name, amount] : spec.overhead)
+        if (what == &ResourceRequirements::requests || sum.contains(name)) sum[name] += amount;
+    return sum;
+}
+
+/// Without a domain or in one of Kubernetes' own.
+bool is_native(const std::string& resource) { return resource.find('/') == resource.npos || resource.contains("kubernetes.io/"); }
+
+bool is_best_effort(const Pod& pod) {
+    const auto asks = [](const Container& container) {
+        const auto counts = [](const auto& amount) { return (amount.first == "cpu" || amount.first == "memory") && !amount.second.is_zero(); };
+        return std::ranges::any_of(container.resources.requests, counts) || std::ranges::any_of(container.resources.limits, counts);
+    };
+    return std::ranges::none_of(pod.spec.containers, asks) && std::ranges::none_of(pod.spec.init_containers, asks);
+}
+
+bool crosses_namespaces(const Pod& pod) {
+    if (!pod.spec.affinity) return false;
+    const auto crosses = [](const PodAffinityTerm& term) { return !term.namespaces.empty() || term.namespace_selector; };
+    const auto any = [&](const auto& affinity) {
+        return affinity && (std::ranges::any_of(affinity->required_during_scheduling_ignored_during_execution, crosses) ||
+                            std::ranges::any_of(affinity->preferred_during_scheduling_ignored_during_execution,
+                                                [&](const auto& term) { return crosses(term.pod_affinity_term); }));
+    };
+    return any(pod.spec.affinity->pod_affinity) || any(pod.spec.affinity->pod_anti_affinity);
+}
+
+bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const Pod& pod) {
+    const std::string& scope = wanted.scope_name;
+    if (scope == "BestEffort") return is_best_effort(pod);
+    if (scope == "NotBestEffort") return !is_best_effort(pod);
+    if (scope == "Terminating") return pod.spec.active_deadline_seconds.has_value();
+    if (scope == "NotTerminating") return !pod.spec.active_deadline_seconds.has_value();
+    if (scope == "CrossNamespacePodAffinity") return crosses_namespaces(pod);
+    if (scope != "PriorityClass") return false;
+    const std::string& name = pod.spec.priority_class_name;
+    const bool listed = std::ranges::find(wanted.values, name) != wanted.values.end();
+    if (wanted.operator_ == "In") return listed;
+    if (wanted.operator_ == "NotIn") return !listed;
+    return (wanted.operator_ == "DoesNotExist") == name.empty();
+}
+
+}  // namespace
+
+ResourceAmounts& operator+=(ResourceAmounts& sum, const ResourceAmounts& more) {
+    for (const auto& [name, amount] : more) sum[name] += amount;
+    return sum;
+}
+
+std::string count_resource(const schema::Kind& kind) {
+    return "count/" + std::string(kind.plural) + (kind.group.empty() ? "" : "." + std::string(kind.group));
+}
+
+std::string old_count_resource(const schema::Kind& kind) {
+    const bool has = kind.group.empty() && (kind.plural == "configmaps" || kind.plural == "secrets" || kind.plural == "resourcequotas" ||
+                                            kind.plural == "replicationcontrollers" || kind.plural == "services" ||
+                                            kind.plural == "persistentvolumeclaims" || kind.plural == "pods");
+    return has ? std::string(kind.plural) : "";
+}
+
+ResourceAmounts usage_of_kind(const schema::Kind& kind) {
+    ResourceAmounts usage{{count_resource(kind), One}};
+    if (const std::string old = old_count_resource(kind); !old.empty()) usage[old] = One;
+    return usage;
+}
+
+ResourceAmounts usage_of(const Pod& pod, SystemTime now) {
+    ResourceAmounts usage{{"count/pods", One}};
+    // One that has ended, or that should have by now, uses nothing but its place in the store.
+    const bool overdue = pod.metadata.deletion_timestamp && pod.metadata.deletion_timestamp->to_system_time() < now;
+    if (is_terminal(pod) || overdue) return usage;
+    usage["pods"] = One;
+    for (const auto& [name, amount] : pod_total(pod.spec, &ResourceRequirements::requests)) {
+        usage["requests." + name] = amount;
+        if (name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-")) usage[name] = amount;
+    }
+    for (const auto& [name, amount] : pod_total(pod.spec, &ResourceRequirements::limits))
+        if (is_native(name)) usage["limits." + name] = amount;
+    return usage;
+}
+
+ResourceAmounts usage_of(const Service& service) {
+    ResourceAmounts usage{{"count/services", One}, {"services", One}};
+    const auto ports = Quantity::from_value(static_cast<std::int64_t>(service.spec.ports.size()));
+    if (service.spec.type == "NodePort") usage["services.nodeports"] = ports;
+    if (service.spec.type == "LoadBalancer") {
+        usage["services.loadbalancers"] = One;
+        if (service.spec.allocate_load_balancer_node_ports.value_or(true)) usage["services.nodeports"] = ports;
+    }
+    return usage;
+}
+
+ResourceAmounts usage_of(const PersistentVolumeClaim& claim) {
+    ResourceAmounts usage{{"count/persistentvolumeclaims", One}, {"persistentvolumeclaims", One}};
+    const auto found = claim.spec.resources.requests.find("storage");
+    const Quantity storage = found == claim.spec.resources.requests.end() ? Quantity() : found->second;
+    usage["requests.storage"] = storage;
+    if (const std::string name = claim.spec.storage_class_name.value_or(""); !name.empty()) {
+        usage[name + ".storageclass.storage.k8s.io/requests.storage"] = storage;
+        usage[name + ".storageclass.storage.k8s.io/persistentvolumeclaims"] = One;
+    }
+    return usage;
+}
+
+bool counts_only_pods(const ResourceQuotaSpec& quota) { return !quota.scopes.empty() || quota.scope_selector; }
+
+bool covers(const ResourceQuotaSpec& quota, const Pod& pod) {
+    for (const std::string& scope : quota.scopes)
+        if (!fits_scope({.scope_name = scope, .operator_ = "Exists", .values = {}}, pod)) return false;
+    if (!quota.scope_selector) return true;
+    return std::ranges::all_of(quota.scope_selector->match_expressions, [&](const auto& wanted) { return fits_scope(wanted, pod); });
+}
+
+}  // namespace porthole::client

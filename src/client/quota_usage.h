@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/core_v1.h"
+#include "base/quantity.h"
+#include "runtime/event_loop.h"
+#include "schema/type.h"
+
+/// What objects use up of a ResourceQuota: counted by admission before a write, and by the quota controller afterwards.
+namespace porthole::client {
+
+using ResourceAmounts = std::map<std::string, Quantity>;
+
+/// "count/deployments.apps", "count/pods": the number of objects of a kind.
+std::string count_resource(const schema::Kind& kind);
+/// The older name for it ("configmaps"), which some kinds have besides; "" for the others.
+std::string old_count_resource(const schema::Kind& kind);
+/// One object of the kind, by both names.
+ResourceAmounts usage_of_kind(const schema::Kind& kind);
+
+// One object each, under every name that a quota may carry, "count/…" included.
+ResourceAmounts usage_of(const api::core::v1::Pod& pod, SystemTime now);
+ResourceAmounts usage_of(const api::core::v1::Service& service);
+ResourceAmounts usage_of(const api::core::v1::PersistentVolumeClaim& claim);
+
+/// Whether the quota's scopes let it count the pod. A quota without scopes counts every object.
+bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::Pod& pod);
+/// A quota with scopes counts nothing but pods.
+bool counts_only_pods(const api::core::v1::ResourceQuotaSpec& quota);
+
+ResourceAmounts& operator+=(ResourceAmounts& sum, const ResourceAmounts& more);
+
+}  // namespace porthole::client

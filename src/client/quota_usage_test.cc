@@ -1,0 +1,83 @@
+#include "client/quota_usage.h"
+
+#include <gtest/gtest.h>
+
+namespace porthole::client {
+namespace {
+
+using namespace api::core::v1;
+
+Quantity quantity(const char* text) { return *Quantity::parse(text); }
+
+Container container(const char* cpu_request, const char* cpu_limit = nullptr) {
+    Container made;
+    if (cpu_request) made.resources.requests["cpu"] = quantity(cpu_request);
+    if (cpu_limit) made.resources.limits["cpu"] = quantity(cpu_limit);
+    return made;
+}
+
+TEST(QuotaUsage, APodUsesWhatItsContainersAskForTogetherOrItsLargestInitContainer) {
+    Pod pod;
+    pod.spec.containers = {container("100m", "1"), container("200m")};
+    pod.spec.init_containers = {container("50m")};
+    auto usage = usage_of(pod, {});
+    EXPECT_EQ(usage.at("requests.cpu").to_string(), "300m");
+    EXPECT_EQ(usage.at("cpu").to_string(), "300m");
+    EXPECT_EQ(usage.at("limits.cpu").to_string(), "1");
+    EXPECT_EQ(usage.at("pods").to_string(), "1");
+    pod.spec.init_containers.push_back(container("2"));
+    EXPECT_EQ(usage_of(pod, {}).at("cpu").to_string(), "2");
+    Container sidecar = container("100m");
+    sidecar.restart_policy = "Always";
+    pod.spec.init_containers = {sidecar, container("250m")};
+    EXPECT_EQ(usage_of(pod, {}).at("cpu").to_string(), "400m") << "a sidecar runs beside the containers";
+}
+
+TEST(QuotaUsage, AnEndedPodIsCountedOnlyAsAnObject) {
+    Pod pod;
+    pod.spec.containers = {container("1")};
+    pod.status.phase = "Succeeded";
+    EXPECT_EQ(usage_of(pod, {}).size(), 1u);
+    EXPECT_TRUE(usage_of(pod, {}).contains("count/pods"));
+}
+
+TEST(QuotaUsage, ServicesAndClaimsByWhatTheyTake) {
+    Service service;
+    service.spec.type = "LoadBalancer";
+    service.spec.ports.resize(2);
+    EXPECT_EQ(usage_of(service).at("services.loadbalancers").to_string(), "1");
+    EXPECT_EQ(usage_of(service).at("services.nodeports").to_string(), "2");
+    service.spec.type = "ClusterIP";
+    EXPECT_FALSE(usage_of(service).contains("services.nodeports"));
+    PersistentVolumeClaim claim;
+    claim.spec.storage_class_name = "fast";
+    claim.spec.resources.requests["storage"] = quantity("5Gi");
+    EXPECT_EQ(usage_of(claim).at("requests.storage").to_string(), "5Gi");
+    EXPECT_EQ(usage_of(claim).at("fast.storageclass.storage.k8s.io/requests.storage").to_string(), "5Gi");
+}
+
+TEST(QuotaUsage, ScopesChoosePods) {
+    Pod best_effort, burstable;
+    best_effort.spec.containers.resize(1);
+    burstable.spec.containers = {container("1")};
+    burstable.spec.priority_class_name = "high";
+    burstable.spec.active_deadline_seconds = 5;
+    const auto scoped = [](const char* scope) {
+        ResourceQuotaSpec quota;
+        quota.scopes = {scope};
+        return quota;
+    };
+    EXPECT_TRUE(covers(scoped("BestEffort"), best_effort));
+    EXPECT_FALSE(covers(scoped("BestEffort"), burstable));
+    EXPECT_TRUE(covers(scoped("NotBestEffort"), burstable));
+    EXPECT_TRUE(covers(scoped("Terminating"), burstable));
+    EXPECT_TRUE(covers(scoped("NotTerminating"), best_effort));
+    ResourceQuotaSpec by_class;
+    by_class.scope_selector.emplace().match_expressions.push_back({.scope_name = "PriorityClass", .operator_ = "In", .values = {"high"}});
+    EXPECT_TRUE(covers(by_class, burstable));
+    EXPECT_FALSE(covers(by_class, best_effort));
+    EXPECT_TRUE(covers({}, best_effort));
+}
+
+}  // namespace
+}  // namespace porthole::client

@@ -1,0 +1,64 @@
+#include "cmd/kubeconfig_entry.h"
+
+#include <unistd.h>
+
+#include "client/kubeconfig.h"
+#include "cmd/cluster.h"
+#include "cmd/pki.h"
+#include "runtime/file_system.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::cmd {
+namespace {
+
+using schema::Value;
+
+constexpr const char* Name = "porthole";
+
+std::filesystem::path note_file(const DataDir& data) { return data.root() / "kubeconfig-entry.json"; }
+
+/// {"path": …, "previousContext": …} of the last enter_kubeconfig; empty where there was none.
+Value read_note(const DataDir& data) {
+    const auto text = read_file(note_file(data));
+    const auto note = text ? schema::parse_json(*text) : Result<Value>(text.error());
+    return note ? *note : Value::object();
+}
+
+}  // namespace
+
+Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const std::string& path) {
+    TRY(const Pki pki, Pki::load(data.pki()));
+    const client::KubeconfigEntry entry{.name = Name,
+                                        .server = cluster.server_url(),
+                                        .ca_pem = pki.ca_pem,
+                                        .certificate_pem = pki.admin.certificate_pem,
+                                        .key_pem = pki.admin.key_pem};
+    const auto files = make_file_system();
+    TRY_VOID(client::add_to_kubeconfig(*files, data.admin_kubeconfig(), entry));
+    const auto before = client::load_kubeconfig(*files, {path});
+    std::string previous = before ? before->current_context() : "";
+    // Entered twice, the second time finds our own context: what counts is what was there before the first.
+    const Value note = read_note(data);
+    if (previous == Name) previous = note.string_at({"path"}) == path ? note.string_at({"previousContext"}) : "";
+    TRY_VOID(client::add_to_kubeconfig(*files, path, entry));
+    const Value fresh = Value::object({{"path", std::filesystem::absolute(path).string()}, {"previousContext", previous}});
+    return write_file(note_file(data), schema::to_json(fresh) + "\n");
+}
+
+Result<void> leave_kubeconfig(const DataDir& data) {
+    const Value note = read_note(data);
+    const std::string path(note.string_at({"path"}));
+    if (path.empty()) return {};
+    const auto files = make_file_system();
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const auto config, client::load_kubeconfig(*files, {path}));
+    const auto entry = config.resolve(*files, Name);
+    if (entry && entry->ca_pem == pki.ca_pem)
+        TRY_VOID(client::remove_from_kubeconfig(*files, path, Name, std::string(note.string_at({"previousContext"}))));
+    std::error_code error;
+    std::filesystem::remove(note_file(data), error);
+    return {};
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+
+#include "base/result.h"
+#include "cmd/data_dir.h"
+
+namespace porthole::cmd {
+
+struct Cluster;
+
+/// Writes the administrator's way into the cluster, once beside the data and once into `path`, where kubectl looks, and
+/// makes it the current context. What was current before is written down in the data directory.
+Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const std::string& path);
+/// Takes it out of that file again and makes current what was before. What somebody else has put in its place stays.
+Result<void> leave_kubeconfig(const DataDir& data);
+
+}  // namespace porthole::cmd

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "cmd/runtime_setup.h"
+
+namespace porthole::cmd {
+
+/// A long-lived program of a node, such as the kubelet.
+class NodeProgram {
+public:
+    virtual ~NodeProgram() = default;
+    /// Error: what keeps it from starting, in one line.
+    virtual Task<> start() = 0;
+    virtual Task<> close() = 0;
+};
+
+/// Starts the program, waits until it shall stop and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), when
+/// the service manager says so. Exit codes: 0 after a clean stop, 1 after an error.
+int run_node_program(RealWorld& world, NodeProgram& program, const std::string& service = "");
+
+}  // namespace porthole::cmd

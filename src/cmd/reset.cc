@@ -1,0 +1,64 @@
+#include <unistd.h>
+
+#include "cmd/agent_lock.h"
+#include "cmd/agent_options.h"
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/node_traces.h"
+#include "cmd/pods.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/system_unit.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+
+Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
+    CO_CHECK(co_await SystemUnit::agent({}).remove(*world.processes, true));
+    const auto lock = AgentLock::take(agent.data);
+    if (!lock) co_return lock.error();
+    progress.begin("removing pods");
+    const auto removed = co_await with_timeout(remove_pods(world.loop, agent.runtime_endpoint), 1min, "removing pods");
+    if (removed)
+        progress.done("pods removed");
+    else
+        progress.failed("removing pods", removed.error().message + "; what runs in containerd at " + agent.runtime_endpoint + " stays");
+    CO_CHECK(co_await remove_node_rules(*world.processes, {}));
+    unmount_below({agent.data});
+    for (const char* group : {"kubepods", "kubepods.slice"}) {
+        const std::string root = agent.cgroup_root == "/" ? "" : agent.cgroup_root.substr(1) + "/";
+        remove_cgroups(root + group);
+    }
+    std::error_code error;
+    fs::remove(fs::path(agent.cni_config_folder) / "10-porthole.conflist", error);
+    fs::remove_all(agent.data, error);
+    if (error) co_return Error(Reason::Io, "cannot delete " + agent.data + ": " + error.message());
+    co_return {};
+}
+
+}  // namespace
+
+int run_reset(std::vector<std::string> arguments) {
+    AgentOptions agent;
+    CLI::App app("Undo `join`: end the agent and its pods and remove links, rules, credentials and data.", "reset");
+    app.add_option("--data", agent.data, "where the node keeps its things")->capture_default_str();
+    app.add_option("--container-runtime-endpoint", agent.runtime_endpoint, "containerd's socket")->capture_default_str();
+    app.add_option("--cni-conf-dir", agent.cni_config_folder, "where containerd reads network configurations")->capture_default_str();
+    app.add_option("--cgroup-root", agent.cgroup_root, "pods' cgroups are below it")->capture_default_str();
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (::geteuid() != 0) return fail("`reset` removes links, rules and services: run it as root, for example with sudo");
+    if (!fs::exists(agent.data)) return fail("there is no node in " + agent.data + "; --data names the folder that `join` was given");
+
+    RealWorld world;
+    Progress progress(world.loop, false);
+    const auto done = world.run(reset(world, progress, agent));
+    if (!done) return fail(done.error().message);
+    progress.done("this machine is no node any more; `kubectl delete node` makes its cluster forget it");
+    return 0;
+}
+
+}  // namespace porthole::cmd

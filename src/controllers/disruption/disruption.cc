@@ -1,0 +1,188 @@
+#include "controllers/disruption/disruption.h"
+
+#include <algorithm>
+#include <map>
+
+#include "client/owners.h"
+#include "client/pods.h"
+#include "client/selectors.h"
+
+namespace porthole::controllers {
+
+using api::apps::v1::Deployment;
+using api::apps::v1::ReplicaSet;
+using api::apps::v1::StatefulSet;
+using api::core::v1::Pod;
+using api::core::v1::ReplicationController;
+using api::meta::v1::Condition;
+using api::meta::v1::OwnerReference;
+using api::policy::v1::PodDisruptionBudget;
+using client::Requeue;
+
+namespace {
+
+/// How long an eviction that has been allowed is believed in, until the pod is seen to go.
+constexpr Duration EvictionLife = std::chrono::minutes(2);
+
+std::pair<std::string, std::int32_t> size(const auto& owner) { return {owner.metadata.uid, owner.spec.replicas.value_or(1)}; }
+
+/// True when the condition's status changed or nothing was known.
+void set_allowed_condition(PodDisruptionBudget& budget, Condition wanted, SystemTime now) {
+    wanted.type = "DisruptionAllowed";
+    wanted.observed_generation = budget.metadata.generation;
+    auto& conditions = budget.status.conditions;
+    const auto found = std::ranges::find(conditions, wanted.type, &Condition::type);
+    const bool known = found != conditions.end();
+    wanted.last_transition_time = known && found->status == wanted.status ? found->last_transition_time : Timestamp(now);
+    if (known)
+        *found = std::move(wanted);
+    else
+        conditions.push_back(std::move(wanted));
+}
+
+}  // namespace
+
+DisruptionController::DisruptionController(Context& context)
+    : Controller(context.loop, context.log, {.name = "disruption-controller"}),
+      context_(context),
+      events_(context.events.get("controllermanager")),
+      budgets_(context.informers.get<Budget>()),
+      pods_(context.informers.get<Pod>()),
+      replica_sets_(context.informers.get<ReplicaSet>()),
+      deployments_(context.informers.get<Deployment>()),
+      stateful_sets_(context.informers.get<StatefulSet>()),
+      replication_controllers_(context.informers.get<ReplicationController>()) {
+    reconcile_each(budgets_);
+    depends_on(replica_sets_);
+    depends_on(deployments_);
+    depends_on(stateful_sets_);
+    depends_on(replication_controllers_);
+    const auto touched = [this](const Pod& pod) {
+        for (const auto& budget : budgets_.list(pod.metadata.namespace_))
+            if (client::matches(budget->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*budget));
+    };
+    depends_on(pods_).subscribe({.added = [touched](const auto& pod) { touched(*pod); },
+                                 .updated =
+                                     [touched](const auto& old, const auto& pod) {
+                                         touched(*pod);
+                                         if (old->metadata.labels != pod->metadata.labels) touched(*old);
+                                     },
+                                 .deleted = [touched](const auto& pod) { touched(*pod); }});
+}
+
+DisruptionController::Pods DisruptionController::pods_of(const Budget& budget) const {
+    Pods pods = pods_.list(budget.metadata.namespace_);
+    std::erase_if(pods, [&](const auto& pod) { return !client::matches(budget.spec.selector, pod->metadata.labels); });
+    return pods;
+}
+
+Result<std::optional<std::pair<std::string, std::int32_t>>> DisruptionController::size_of_owner(const Pod& pod) const {
+    using Size = std::optional<std::pair<std::string, std::int32_t>>;
+    const OwnerReference* owner = client::find_controller(pod.metadata);
+    if (!owner) return Size();
+    const client::NamespacedName key{pod.metadata.namespace_, owner->name};
+    const auto is_same = [](const auto& object, const OwnerReference& reference) {
+        return object && object->metadata.uid == reference.uid;
+    };
+    if (owner->kind == "ReplicaSet") {
+        const auto set = replica_sets_.find(key);
+        if (!is_same(set, *owner)) return Size();
+        const OwnerReference* above = client::find_controller(set->metadata);
+        if (!above) return Size(size(*set));
+        const auto deployment = deployments_.find({key.namespace_, above->name});
+        if (above->kind == "Deployment" && is_same(deployment, *above)) return Size(size(*deployment));
+        return Size(size(*set));
+    }
+    if (owner->kind == "StatefulSet") {
+        const auto set = stateful_sets_.find(key);
+        return is_same(set, *owner) ? Size(size(*set)) : Size();
+    }
+    if (owner->kind == "ReplicationController") {
+        const auto controller = replication_controllers_.find(key);
+        return is_same(controller, *owner) ? Size(size(*controller)) : Size();
+    }
+    return Error(Reason::BadRequest, owner->kind + "." + owner->api_version.substr(0, owner->api_version.find('/')) +
+                                         " does not implement the scale subresource");
+}
+
+Result<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget, const Pods& pods) {
+    std::map<std::string, std::int32_t> sizes;
+    bool unmanaged = false;
+    for (const auto& pod : pods) {
+        TRY(const auto owner, size_of_owner(*pod));
+        unmanaged |= !client::find_controller(pod->metadata);
+        if (owner) sizes.insert(*owner);
+    }
+    if (unmanaged)
+        events_.warning(budget, "UnmanagedPods",
+                        "Some pods that this budget selects have no controller, so it cannot be said how many there should be; "
+                        "give .spec.minAvailable as a number");
+    std::int32_t total = 0;
+    for (const auto& [uid, wanted] : sizes) total += wanted;
+    return total;
+}
+
+Result<DisruptionController::Expectation> DisruptionController::expectation(const Budget& budget, const Pods& pods) {
+    if (budget.spec.min_available && !budget.spec.min_available->is_string())
+        return Expectation{static_cast<std::int32_t>(pods.size()), budget.spec.min_available->as_int()};
+    TRY(const std::int32_t total, wanted_by_owners(budget, pods));
+    if (budget.spec.max_unavailable) {
+        TRY(const auto unavailable, budget.spec.max_unavailable->scaled(total, true));
+        return Expectation{total, std::max(0, total - unavailable)};
+    }
+    if (!budget.spec.min_available) return Expectation{total, 0};
+    TRY(const auto available, budget.spec.min_available->scaled(total, true));
+    return Expectation{total, available};
+}
+
+Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
+    const auto budget = budgets_.find(key);
+    if (!budget) {
+        written_.forget(key);
+        co_return Requeue::never();
+    }
+    if (written_.is_stale(*budget)) co_return Requeue::in(std::chrono::seconds(1));
+    const Pods pods = pods_of(*budget);
+    if (pods.empty()) events_.normal(*budget, "NoPods", "No matching pods found");
+
+    const SystemTime now = loop().wall_now();
+    PodDisruptionBudget changed = *budget;
+    auto& status = changed.status;
+    status.observed_generation = budget->metadata.generation;
+    status.disrupted_pods.clear();
+    status.current_healthy = 0;
+    std::optional<Duration> next_expiry;
+    for (const auto& pod : pods) {
+        const auto evicted = budget->status.disrupted_pods.find(pod->metadata.name);
+        if (client::is_terminating(*pod)) continue;
+        if (evicted != budget->status.disrupted_pods.end()) {
+            const Duration left = evicted->second.to_system_time() + EvictionLife - now;
+            if (left > Duration::zero()) {
+                status.disrupted_pods.insert(*evicted);
+                next_expiry = std::min(next_expiry.value_or(left), left);
+                continue;
+            }
+            events_.warning(*pod, "NotDeleted", "Pod was expected by PDB " + key.text() + " to be deleted but it wasn't");
+        }
+        if (client::is_ready(*pod)) ++status.current_healthy;
+    }
+    const Result<Expectation> expected = expectation(*budget, pods);
+    if (expected) {
+        status.expected_pods = expected->pods;
+        status.desired_healthy = expected->healthy;
+        status.disruptions_allowed = expected->pods <= 0 ? 0 : std::max(0, status.current_healthy - expected->healthy);
+        const bool some = status.disruptions_allowed > 0;
+        set_allowed_condition(changed, {.status = some ? "True" : "False", .reason = some ? "SufficientPods" : "InsufficientPods"}, now);
+    } else {
+        events_.warning(*budget, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: " + expected.error().message);
+        status.disruptions_allowed = 0;
+        set_allowed_condition(changed, {.status = "False", .reason = "SyncFailed", .message = expected.error().message}, now);
+    }
+    if (changed.status != budget->status) {
+        CO_TRY(const PodDisruptionBudget stored, co_await context_.client.update_status(std::move(changed)));
+        written_.note(stored);
+    }
+    co_return next_expiry ? Requeue::in(*next_expiry) : Requeue::never();
+}
+
+}  // namespace porthole::controllers

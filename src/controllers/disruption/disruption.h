@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/apps_v1.h"
+#include "api/policy_v1.h"
+#include "controllers/framework/context.h"
+#include "controllers/framework/own_writes.h"
+
+namespace porthole::controllers {
+
+/// Keeps the status of PodDisruptionBudgets.
+class DisruptionController final : public client::Controller {
+public:
+    explicit DisruptionController(Context& context);
+
+private:
+    using Budget = api::policy::v1::PodDisruptionBudget;
+    using Pod = api::core::v1::Pod;
+    using Pods = std::vector<std::shared_ptr<const Pod>>;
+    struct Expectation {
+        std::int32_t pods = 0, healthy = 0;  ///< how many there should be, and how many of them in good health
+    };
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Pods pods_of(const Budget& budget) const;
+    /// Error: BadRequest when it cannot be said how many pods there should be.
+    Result<Expectation> expectation(const Budget& budget, const Pods& pods);
+    /// The sum of what the pods' owners want. Pods that nobody owns count for nothing, and people are told.
+    Result<std::int32_t> wanted_by_owners(const Budget& budget, const Pods& pods);
+    /// By uid of the owner at the top; nullopt for a pod without one. Error: BadRequest for an owner whose size is unknown.
+    Result<std::optional<std::pair<std::string, std::int32_t>>> size_of_owner(const Pod& pod) const;
+
+    Context& context_;
+    client::EventRecorder& events_;
+    client::Informer<Budget>& budgets_;
+    client::Informer<Pod>& pods_;
+    client::Informer<api::apps::v1::ReplicaSet>& replica_sets_;
+    client::Informer<api::apps::v1::Deployment>& deployments_;
+    client::Informer<api::apps::v1::StatefulSet>& stateful_sets_;
+    client::Informer<api::core::v1::ReplicationController>& replication_controllers_;
+    OwnWrites written_;
+};
+
+}  // namespace porthole::controllers

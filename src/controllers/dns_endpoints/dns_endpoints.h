@@ -1,0 +1,23 @@
+#pragma once
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Keeps the endpoints of kube-system/kube-dns: every Linux node that is ready answers DNS, at its own address and DnsNodePort. Linux nodes
+/// themselves never need them, as each serves the service's address; Windows nodes balance over them.
+class DnsEndpointsController final : public client::Controller {
+public:
+    static constexpr std::int32_t DnsNodePort = 10053;
+    explicit DnsEndpointsController(Context& context);
+
+private:
+    using Node = api::core::v1::Node;
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    api::discovery::v1::EndpointSlice wanted() const;
+
+    client::Client& client_;
+    client::Informer<Node>& nodes_;
+    client::Informer<api::discovery::v1::EndpointSlice>& slices_;
+};
+
+}  // namespace porthole::controllers

@@ -1,0 +1,80 @@
+#include "controllers/resource_quota/resource_quota.h"
+
+namespace porthole::controllers {
+
+using api::core::v1::PersistentVolumeClaim;
+using api::core::v1::Pod;
+using api::core::v1::ResourceQuota;
+using api::core::v1::Service;
+using client::ResourceAmounts;
+
+namespace {
+
+constexpr Duration Recount = std::chrono::minutes(5);  ///< for what ends by the clock: a pod's grace
+
+bool is_typed(std::string_view plural) { return plural == "pods" || plural == "services" || plural == "persistentvolumeclaims"; }
+
+}  // namespace
+
+ResourceQuotaController::ResourceQuotaController(Context& context)
+    : Controller(context.loop, context.log, {.name = "resourcequota-controller", .workers = 5}),
+      context_(context),
+      quotas_(context.informers.get<ResourceQuota>()),
+      pods_(context.informers.get<Pod>()),
+      services_(context.informers.get<Service>()),
+      claims_(context.informers.get<PersistentVolumeClaim>()) {
+    reconcile_each(quotas_);
+    depends_on(pods_).on_change([this](const Pod& pod) { recount(pod.metadata.namespace_); });
+    depends_on(services_).on_change([this](const Service& service) { recount(service.metadata.namespace_); });
+    depends_on(claims_).on_change([this](const PersistentVolumeClaim& claim) { recount(claim.metadata.namespace_); });
+}
+
+void ResourceQuotaController::recount(const std::string& namespace_) {
+    for (const auto& quota : quotas_.list(namespace_)) queue().add(client::key_of(*quota));
+}
+
+ResourceQuotaController::Counter* ResourceQuotaController::counter_for(const std::string& resource) {
+    if (const auto known = counters_.find(resource); known != counters_.end()) return known->second;
+    for (const schema::Kind* kind : context_.kinds.kinds()) {
+        if (!kind->namespaced() || !kind->has_verb("watch") || (kind->group.empty() && is_typed(kind->plural))) continue;
+        if (client::count_resource(*kind) != resource && client::old_count_resource(*kind) != resource) continue;
+        Counter& counter = context_.informers.get<api::meta::v1::PartialObjectMetadata>(*kind, true);
+        counter.on_change([this](const api::meta::v1::PartialObjectMetadata& object) { recount(object.metadata.namespace_); });
+        return counters_[resource] = &counter;
+    }
+    return counters_[resource] = nullptr;
+}
+
+ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota& quota) const {
+    ResourceAmounts used;
+    const std::string& space = quota.metadata.namespace_;
+    for (const auto& pod : pods_.list(space))
+        if (client::covers(quota.spec, *pod)) client::operator+=(used, client::usage_of(*pod, loop().wall_now()));
+    if (client::counts_only_pods(quota.spec)) return used;
+    for (const auto& service : services_.list(space)) client::operator+=(used, client::usage_of(*service));
+    for (const auto& claim : claims_.list(space)) client::operator+=(used, client::usage_of(*claim));
+    return used;
+}
+
+Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName key) {
+    const auto cached = quotas_.find(key);
+    if (!cached) co_return client::Requeue::never();
+    for (const auto& [resource, hard] : cached->spec.hard)
+        if (Counter* counter = counter_for(resource)) CO_CHECK(co_await counter->wait_for_sync());
+    const auto quota = quotas_.find(key);
+    if (!quota) co_return client::Requeue::never();
+    ResourceAmounts used = used_by_typed_kinds(*quota);
+    ResourceQuota changed = *quota;
+    changed.status.hard = quota->spec.hard;
+    changed.status.used.clear();
+    for (const auto& [resource, hard] : quota->spec.hard) {
+        Quantity amount = used[resource];
+        if (Counter* counter = counter_for(resource))
+            amount = Quantity::from_value(static_cast<std::int64_t>(counter->list(key.namespace_).size()));
+        changed.status.used[resource] = amount;
+    }
+    if (changed.status != quota->status) CO_CHECK(co_await context_.client.update_status(std::move(changed)));
+    co_return client::Requeue::in(Recount);
+}
+
+}  // namespace porthole::controllers

@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/meta_v1.h"
+#include "client/quota_usage.h"
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Keeps status.hard and status.used of ResourceQuotas.
+class ResourceQuotaController final : public client::Controller {
+public:
+    explicit ResourceQuotaController(Context& context);
+
+private:
+    using ResourceQuota = api::core::v1::ResourceQuota;
+    using Counter = client::Informer<api::meta::v1::PartialObjectMetadata>;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    void recount(const std::string& namespace_);
+    client::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
+    /// Follows the objects of the kind that "count/…" or an older name stands for; null when there is no such kind.
+    Counter* counter_for(const std::string& resource);
+
+    Context& context_;
+    client::Informer<ResourceQuota>& quotas_;
+    client::Informer<api::core::v1::Pod>& pods_;
+    client::Informer<api::core::v1::Service>& services_;
+    client::Informer<api::core::v1::PersistentVolumeClaim>& claims_;
+    std::map<std::string, Counter*> counters_;  ///< by the resource's name in quotas
+};
+
+}  // namespace porthole::controllers

@@ -1,0 +1,73 @@
+#include "controllers/framework/sim/sim_world.h"
+#include "controllers/resource_quota/resource_quota.h"
+
+namespace porthole::controllers {
+namespace {
+
+using namespace api::core::v1;
+
+const client::NamespacedName Key{"ns", "q"};
+
+struct ResourceQuotaTest : SimWorld {
+    void quota(std::map<std::string, std::string> hard) {
+        ResourceQuota quota;
+        quota.metadata.namespace_ = "ns";
+        quota.metadata.name = "q";
+        for (const auto& [resource, amount] : hard) quota.spec.hard[resource] = *Quantity::parse(amount);
+        api.put(quota);
+    }
+    void pod(const std::string& name, const char* cpu) {
+        Pod pod;
+        pod.metadata.namespace_ = "ns";
+        pod.metadata.name = name;
+        pod.spec.containers.emplace_back().resources.requests["cpu"] = *Quantity::parse(cpu);
+        api.put(pod);
+        pass(1s);
+    }
+    std::string used(const std::string& resource) { return api.find<ResourceQuota>(Key)->status.used.at(resource).to_string(); }
+};
+
+TEST_F(ResourceQuotaTest, FollowsPodsAsTheyComeEndAndGo) {
+    quota({{"pods", "5"}, {"requests.cpu", "2"}});
+    run<ResourceQuotaController>();
+    EXPECT_EQ(used("pods"), "0");
+    EXPECT_EQ(api.find<ResourceQuota>(Key)->status.hard.at("pods").to_string(), "5");
+    pod("a", "500m");
+    pod("b", "250m");
+    EXPECT_EQ(used("pods"), "2");
+    EXPECT_EQ(used("requests.cpu"), "750m");
+    set_phase({"ns", "a"}, "Succeeded");
+    pass(1s);
+    EXPECT_EQ(used("pods"), "1");
+    api.erase<Pod>({"ns", "b"});
+    pass(1s);
+    EXPECT_EQ(used("requests.cpu"), "0");
+}
+
+TEST_F(ResourceQuotaTest, CountsKindsByNameFromTheMomentTheyAreLimited) {
+    quota({{"pods", "5"}});
+    run<ResourceQuotaController>();
+    ConfigMap map;
+    map.metadata.namespace_ = "ns";
+    map.metadata.name = "m";
+    api.put(map);
+    quota({{"configmaps", "5"}, {"count/deployments.apps", "5"}, {"count/things.example.com", "1"}});
+    pass(1s);
+    EXPECT_EQ(used("configmaps"), "1");
+    EXPECT_EQ(used("count/deployments.apps"), "0");
+    EXPECT_EQ(used("count/things.example.com"), "0");
+    api.erase<ConfigMap>({"ns", "m"});
+    pass(1s);
+    EXPECT_EQ(used("configmaps"), "0");
+}
+
+TEST_F(ResourceQuotaTest, ANewLimitIsSeenAtOnce) {
+    quota({{"pods", "5"}});
+    run<ResourceQuotaController>();
+    api.change<ResourceQuota>(Key, [](ResourceQuota& quota) { quota.spec.hard["pods"] = Quantity::from_value(7); });
+    pass(1s);
+    EXPECT_EQ(api.find<ResourceQuota>(Key)->status.hard.at("pods").to_string(), "7");
+}
+
+}  // namespace
+}  // namespace porthole::controllers

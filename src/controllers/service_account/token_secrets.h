@@ -1,0 +1,30 @@
+#pragma once
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Fills Secrets of type kubernetes.io/service-account-token: a token that lasts as long as the Secret, the cluster's authority and
+/// the namespace. Deletes them when their service account is gone.
+///
+/// Differs from Kubernetes: the token carries the claims of today's tokens, bound to the Secret, and not those of the first kind.
+class TokenSecretController final : public client::Controller {
+public:
+    explicit TokenSecretController(Context& context);
+
+private:
+    using Secret = api::core::v1::Secret;
+    using ServiceAccount = api::core::v1::ServiceAccount;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    /// Null when it does not exist, or when another one of its name does.
+    Task<std::shared_ptr<const ServiceAccount>> account_of(const Secret& secret);
+    Task<std::string> request_token(const Secret& secret, std::string account);
+
+    client::Client& client_;
+    std::string ca_pem_;
+    client::Informer<Secret>& secrets_;
+    client::Informer<ServiceAccount>& accounts_;
+    client::Informer<Secret>::Index by_account_;
+};
+
+}  // namespace porthole::controllers

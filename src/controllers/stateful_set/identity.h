@@ -1,0 +1,29 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/apps_v1.h"
+#include "api/core_v1.h"
+
+namespace porthole::controllers::stateful {
+
+using api::apps::v1::StatefulSet;
+using api::core::v1::PersistentVolumeClaim;
+using api::core::v1::Pod;
+
+/// The number at the end of "<set>-<ordinal>"; nullopt for a pod that is not named like the set's.
+std::optional<int> ordinal_of(const StatefulSet& set, const std::string& pod_name);
+inline int first_ordinal(const StatefulSet& set) { return set.spec.ordinals ? set.spec.ordinals->start : 0; }
+std::string pod_name(const StatefulSet& set, int ordinal);
+
+/// The pod of that ordinal, made from `pod_template`, which is the one of the revision named `revision`.
+Pod make_pod(const StatefulSet& set, const api::core::v1::PodTemplateSpec& pod_template, const std::string& revision, int ordinal);
+/// What that ordinal stores in, in order of spec.volumeClaimTemplates.
+std::vector<PersistentVolumeClaim> make_claims(const StatefulSet& set, int ordinal);
+/// The name of the revision that the pod was made from; "" when it does not say.
+std::string revision_of(const Pod& pod);
+
+bool is_running_and_ready(const Pod& pod);
+
+}  // namespace porthole::controllers::stateful

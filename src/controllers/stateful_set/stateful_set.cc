@@ -1,0 +1,285 @@
+#include "controllers/stateful_set/stateful_set.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "client/pods.h"
+#include "client/selectors.h"
+#include "controllers/framework/claim.h"
+#include "controllers/framework/pod_control.h"
+#include "controllers/framework/template_hash.h"
+
+namespace porthole::controllers {
+
+using api::apps::v1::ControllerRevision;
+using api::apps::v1::StatefulSet;
+using api::apps::v1::StatefulSetStatus;
+using api::core::v1::PersistentVolumeClaim;
+using api::core::v1::Pod;
+using client::NamespacedName;
+using client::Requeue;
+using namespace stateful;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* HashLabel = "controller.kubernetes.io/hash";
+constexpr std::size_t LongestBaseName = 223;
+
+int wanted_replicas(const StatefulSet& set) { return std::max(0, set.spec.replicas.value_or(1)); }
+bool is_rolling(const StatefulSet& set) { return set.spec.update_strategy.type != "OnDelete"; }
+int partition_of(const StatefulSet& set) {
+    const auto& rolling = set.spec.update_strategy.rolling_update;
+    return rolling ? rolling->partition.value_or(0) : 0;
+}
+
+/// Pods below the partition stay with the old template, and so do those that a rolling update has not reached yet.
+bool stays_behind(const StatefulSet& set, const StatefulSetStatus& status, int ordinal) {
+    if (!is_rolling(set)) return false;
+    const bool given = set.spec.update_strategy.rolling_update.has_value();
+    return ordinal < first_ordinal(set) + (given ? partition_of(set) : status.current_replicas);
+}
+
+}  // namespace
+
+StatefulSetController::StatefulSetController(Context& context)
+    : Controller(context.loop, context.log, {.name = "statefulset-controller", .workers = 5}),
+      context_(context),
+      events_(context.events.get("statefulset-controller")),
+      sets_(context.informers.get<StatefulSet>()),
+      revisions_by_owner_(index_by_owner(context.informers.get<ControllerRevision>())),
+      pods_by_owner_(context.pods_by_owner()),
+      claims_(context.client, events_, depends_on(context.informers.get<PersistentVolumeClaim>())) {
+    reconcile_each(sets_);
+    depends_on(context.informers.get<ControllerRevision>());
+    depends_on(context.informers.get<Pod>()).on_change([this](const Pod& pod) { pod_changed(pod); });
+}
+
+std::shared_ptr<const StatefulSet> StatefulSetController::owner_of_pod(const Pod& pod) const {
+    const auto* reference = client::find_controller(pod.metadata);
+    if (!reference || reference->kind != "StatefulSet") return nullptr;
+    auto set = sets_.find({pod.metadata.namespace_, reference->name});
+    return set && set->metadata.uid == reference->uid ? set : nullptr;
+}
+
+void StatefulSetController::pod_changed(const Pod& pod) {
+    if (const auto set = owner_of_pod(pod)) return queue().add(client::key_of(*set));
+    if (client::find_controller(pod.metadata)) return;
+    for (const auto& set : sets_.list(pod.metadata.namespace_))
+        if (client::matches(set->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*set));
+}
+
+bool StatefulSetController::is_available(const StatefulSet& set, const Pod& pod) const {
+    return is_running_and_ready(pod) && client::is_available(pod, std::chrono::seconds(set.spec.min_ready_seconds), loop().wall_now());
+}
+
+Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
+    const auto set = sets_.find(key);
+    if (!set) {
+        written_.forget(key);
+        co_return Requeue::never();
+    }
+    if (set->metadata.deletion_timestamp || !set->spec.selector) co_return Requeue::never();
+    if (written_.is_stale(*set)) co_return Requeue::in(1s);
+    CO_TRY(const std::vector<PodPointer> pods, co_await claim_pods(*set));
+    CO_TRY(const Revisions revisions, co_await sync_revisions(*set));
+
+    StatefulSetStatus status = count(*set, pods, revisions);
+    const bool ordered = set->spec.pod_management_policy != "Parallel";
+    Result<void> walked = co_await walk({*set, revisions, status, ordered}, place(*set, pods));
+    if (!walked && walked.error().reason == Reason::Cancelled) co_return std::move(walked).error();
+    const bool complete = is_rolling(*set) && status.updated_replicas == status.replicas && status.ready_replicas == status.replicas &&
+                          status.replicas == wanted_replicas(*set);
+    if (complete) {
+        status.current_replicas = status.updated_replicas;
+        status.current_revision = status.update_revision;
+    }
+    if (status != set->status) {
+        StatefulSet changed = *set;
+        changed.status = status;
+        CO_TRY(const StatefulSet stored, co_await context_.client.update_status(std::move(changed)));
+        written_.note(stored);
+    }
+    if (!walked) co_return std::move(walked).error();
+    CO_CHECK(co_await clean_history(*set, revisions, pods));
+    const bool soon = status.available_replicas < status.ready_replicas;
+    co_return soon ? Requeue::in(std::chrono::seconds(std::max(1, set->spec.min_ready_seconds))) : Requeue::never();
+}
+
+Task<StatefulSetController::Revisions> StatefulSetController::sync_revisions(const StatefulSet& set) {
+    std::vector<ControllerRevision> stored;
+    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) stored.push_back(*revision);
+    RevisionHistory history(context_.client, owner_of(set), std::move(stored));
+    Revisions revisions;
+    revisions.collision_count = set.status.collision_count.value_or(0);
+    for (;;) {
+        const auto collisions = revisions.collision_count > 0 ? std::optional(revisions.collision_count) : std::nullopt;
+        const std::string hash = template_hash(set.spec.template_, collisions);
+        ControllerRevision wanted;
+        wanted.metadata.name = set.metadata.name.substr(0, LongestBaseName) + "-" + hash;
+        wanted.metadata.labels = set.spec.template_.metadata.labels;
+        wanted.metadata.labels[HashLabel] = hash;
+        wanted.metadata.annotations = set.metadata.annotations;
+        wanted.data = template_data(set.spec.template_);
+        Result<ControllerRevision> update = co_await history.ensure(std::move(wanted));
+        if (!update && update.error().reason == Reason::AlreadyExists) {
+            ++revisions.collision_count;
+            continue;
+        }
+        if (!update) co_return std::move(update).error();
+        revisions.update = std::move(*update);
+        break;
+    }
+    const ControllerRevision* current = history.find(set.status.current_revision);
+    revisions.current = current ? *current : revisions.update;
+    co_return std::move(revisions);
+}
+
+Task<> StatefulSetController::clean_history(const StatefulSet& set, const Revisions& revisions, const std::vector<PodPointer>& pods) {
+    std::set<std::string> live{revisions.current.metadata.name, revisions.update.metadata.name};
+    for (const PodPointer& pod : pods) live.insert(revision_of(*pod));
+    std::vector<ControllerRevision> stored;
+    for (const auto& revision : revisions_by_owner_.find(set.metadata.uid)) stored.push_back(*revision);
+    RevisionHistory history(context_.client, owner_of(set), std::move(stored));
+    co_return co_await history.truncate(static_cast<std::size_t>(std::max(0, set.spec.revision_history_limit.value_or(10))),
+                                        [&](const ControllerRevision& revision) { return live.contains(revision.metadata.name); });
+}
+
+Task<std::vector<StatefulSetController::PodPointer>> StatefulSetController::claim_pods(const StatefulSet& set) {
+    auto candidates = pods_by_owner_.find(set.metadata.uid);
+    for (auto& orphan : pods_by_owner_.find(orphans_of(set.metadata.namespace_)))
+        if (ordinal_of(set, orphan->metadata.name)) candidates.push_back(std::move(orphan));
+    const auto selects = [&](const Pod& pod) {
+        return client::matches(set.spec.selector, pod.metadata.labels) && ordinal_of(set, pod.metadata.name);
+    };
+    return claim<Pod>(context_.client, owner_of(set), std::move(candidates), selects);
+}
+
+StatefulSetController::Places StatefulSetController::place(const StatefulSet& set, const std::vector<PodPointer>& pods) const {
+    Places places;
+    places.replicas.resize(static_cast<std::size_t>(wanted_replicas(set)));
+    const auto ordinal = [&](const PodPointer& pod) { return *ordinal_of(set, pod->metadata.name); };
+    for (const PodPointer& pod : pods) {
+        const int index = ordinal(pod) - first_ordinal(set);
+        if (index >= 0 && index < wanted_replicas(set))
+            places.replicas[static_cast<std::size_t>(index)] = pod;
+        else
+            places.condemned.push_back(pod);
+    }
+    std::ranges::sort(places.condemned, std::ranges::greater(), ordinal);
+    const auto unhealthy = [](const PodPointer& pod) { return pod && (client::is_terminating(*pod) || !is_running_and_ready(*pod)); };
+    for (const auto* group : {&places.replicas, &places.condemned})
+        for (const PodPointer& pod : *group)
+            if (unhealthy(pod) && (!places.first_unhealthy || ordinal(pod) < ordinal(places.first_unhealthy))) places.first_unhealthy = pod;
+    return places;
+}
+
+StatefulSetStatus StatefulSetController::count(const StatefulSet& set, const std::vector<PodPointer>& pods,
+                                               const Revisions& revisions) const {
+    StatefulSetStatus status;
+    status.conditions = set.status.conditions;
+    status.observed_generation = set.metadata.generation;
+    status.current_revision = revisions.current.metadata.name;
+    status.update_revision = revisions.update.metadata.name;
+    status.collision_count = revisions.collision_count;
+    for (const PodPointer& pod : pods) {
+        ++status.replicas;
+        if (is_running_and_ready(*pod)) ++status.ready_replicas;
+        if (is_available(set, *pod)) ++status.available_replicas;
+        if (client::is_terminating(*pod)) continue;
+        if (revision_of(*pod) == status.current_revision) ++status.current_replicas;
+        if (revision_of(*pod) == status.update_revision) ++status.updated_replicas;
+    }
+    return status;
+}
+
+Task<> StatefulSetController::walk(Walk walk, Places places) {
+    for (std::size_t i = 0; i < places.replicas.size(); ++i) {
+        CO_TRY(const bool stop, co_await visit_replica(walk, places.replicas[i], first_ordinal(walk.set) + static_cast<int>(i)));
+        if (stop) co_return {};
+    }
+    for (const PodPointer& pod : places.condemned) {
+        CO_TRY(const bool stop, co_await visit_condemned(walk, pod, places.first_unhealthy));
+        if (stop) co_return {};
+    }
+    if (is_rolling(walk.set)) CO_CHECK(co_await update_from_the_end(walk, places.replicas));
+    co_return {};
+}
+
+Task<bool> StatefulSetController::visit_replica(Walk walk, PodPointer pod, int ordinal) {
+    if (!pod) {
+        CO_CHECK(co_await create(walk, ordinal));
+        co_return walk.ordered;
+    }
+    if (client::is_terminal(*pod)) {
+        if (!client::is_terminating(*pod)) CO_CHECK(co_await remove(walk, pod));
+        co_return walk.ordered;
+    }
+    if (pod->status.phase == "Pending" || pod->status.phase.empty()) CO_CHECK(co_await claims_.ensure(walk.set, ordinal));
+    CO_CHECK(co_await claims_.set_owners(walk.set, *pod, false));
+    co_return walk.ordered && (client::is_terminating(*pod) || !is_available(walk.set, *pod));
+}
+
+Task<bool> StatefulSetController::visit_condemned(Walk walk, PodPointer pod, PodPointer first_unhealthy) {
+    if (client::is_terminating(*pod)) co_return walk.ordered;
+    // One that is not ready may go only if no lower one is in trouble: the fewer moves the better then.
+    if (walk.ordered && !is_running_and_ready(*pod) && pod != first_unhealthy) co_return true;
+    CO_CHECK(co_await claims_.set_owners(walk.set, *pod, true));
+    CO_CHECK(co_await remove(walk, pod));
+    co_return walk.ordered;
+}
+
+Task<> StatefulSetController::update_from_the_end(Walk walk, const std::vector<PodPointer>& replicas) {
+    const int partition = partition_of(walk.set);
+    for (int i = static_cast<int>(replicas.size()) - 1; i >= partition; --i) {
+        const PodPointer& pod = replicas[static_cast<std::size_t>(i)];
+        if (!pod) co_return {};  // made just now
+        if (revision_of(*pod) != walk.revisions.update.metadata.name && !client::is_terminating(*pod)) co_return co_await remove(walk, pod);
+        if (client::is_terminating(*pod) || !is_available(walk.set, *pod)) co_return {};
+    }
+    co_return {};
+}
+
+Task<> StatefulSetController::create(Walk walk, int ordinal) {
+    CO_CHECK(co_await claims_.ensure(walk.set, ordinal));
+    const bool behind = stays_behind(walk.set, walk.status, ordinal);
+    const ControllerRevision& revision = behind ? walk.revisions.current : walk.revisions.update;
+    CO_TRY(const auto pod_template, template_of(revision));
+    const std::string what = fmt::format("Create Pod {} in StatefulSet {} ", pod_name(walk.set, ordinal), walk.set.metadata.name);
+    const auto created = co_await context_.client.create(make_pod(walk.set, pod_template, revision.metadata.name, ordinal));
+    if (!created) {
+        const Error& error = created.error();
+        // The cache lags behind our own write; or it is somebody else's, and then the next look at it says so.
+        const bool told = error.reason == Reason::Cancelled || is_namespace_terminating(error);
+        if (error.reason == Reason::AlreadyExists) {
+            const auto there = co_await context_.client.get<Pod>({walk.set.metadata.namespace_, pod_name(walk.set, ordinal)});
+            if (there && client::is_controlled_by(there->metadata, walk.set.metadata.uid)) co_return {};
+        }
+        if (!told) events_.warning(walk.set, "FailedCreate", what + "failed error: " + error.message);
+        co_return error;
+    }
+    events_.normal(walk.set, "SuccessfulCreate", what + "successful");
+    ++walk.status.replicas;
+    if (revision.metadata.name == walk.status.current_revision) ++walk.status.current_replicas;
+    if (revision.metadata.name == walk.status.update_revision) ++walk.status.updated_replicas;
+    co_return {};
+}
+
+Task<> StatefulSetController::remove(Walk walk, PodPointer pod) {
+    const std::string what = fmt::format("Delete Pod {} in StatefulSet {} ", pod->metadata.name, walk.set.metadata.name);
+    const auto removed = co_await context_.client.remove<Pod>(client::key_of(*pod), {.uid = pod->metadata.uid});
+    if (!removed && removed.error().reason == Reason::NotFound) co_return {};
+    if (!removed) {
+        if (removed.error().reason != Reason::Cancelled)
+            events_.warning(walk.set, "FailedDelete", what + "failed error: " + removed.error().message);
+        co_return removed.error();
+    }
+    events_.normal(walk.set, "SuccessfulDelete", what + "successful");
+    if (revision_of(*pod) == walk.status.current_revision) --walk.status.current_replicas;
+    if (revision_of(*pod) == walk.status.update_revision) --walk.status.updated_replicas;
+    co_return {};
+}
+
+}  // namespace porthole::controllers

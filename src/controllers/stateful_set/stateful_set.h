@@ -1,0 +1,71 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/apps_v1.h"
+#include "client/controller.h"
+#include "controllers/framework/context.h"
+#include "controllers/framework/own_writes.h"
+#include "controllers/framework/revisions.h"
+#include "controllers/stateful_set/claims.h"
+
+namespace porthole::controllers {
+
+/// Keeps the pods of a StatefulSet by ordinal.
+class StatefulSetController final : public client::Controller {
+public:
+    explicit StatefulSetController(Context& context);
+
+private:
+    using StatefulSet = api::apps::v1::StatefulSet;
+    using StatefulSetStatus = api::apps::v1::StatefulSetStatus;
+    using ControllerRevision = api::apps::v1::ControllerRevision;
+    using Pod = api::core::v1::Pod;
+    using PodPointer = std::shared_ptr<const Pod>;
+    struct Revisions {
+        ControllerRevision current, update;
+        std::int32_t collision_count = 0;
+    };
+    /// A set's pods in their places.
+    struct Places {
+        std::vector<PodPointer> replicas;   ///< by ordinal from the first on; null where there is none
+        std::vector<PodPointer> condemned;  ///< beyond the range, highest ordinal first
+        PodPointer first_unhealthy;
+    };
+    /// One walk over the ordinals, with the counts as they change under way.
+    struct Walk {
+        const StatefulSet& set;
+        const Revisions& revisions;
+        StatefulSetStatus& status;
+        bool ordered;
+    };
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    std::shared_ptr<const StatefulSet> owner_of_pod(const Pod& pod) const;
+    void pod_changed(const Pod& pod);
+    Task<Revisions> sync_revisions(const StatefulSet& set);
+    Task<> clean_history(const StatefulSet& set, const Revisions& revisions, const std::vector<PodPointer>& pods);
+    Task<std::vector<PodPointer>> claim_pods(const StatefulSet& set);
+    Places place(const StatefulSet& set, const std::vector<PodPointer>& pods) const;
+    StatefulSetStatus count(const StatefulSet& set, const std::vector<PodPointer>& pods, const Revisions& revisions) const;
+    bool is_available(const StatefulSet& set, const Pod& pod) const;
+
+    Task<> walk(Walk walk, Places places);
+    // Each yields whether the walk has to stop and wait.
+    Task<bool> visit_replica(Walk walk, PodPointer pod, int ordinal);
+    Task<bool> visit_condemned(Walk walk, PodPointer pod, PodPointer first_unhealthy);
+    Task<> update_from_the_end(Walk walk, const std::vector<PodPointer>& replicas);
+    Task<> create(Walk walk, int ordinal);
+    Task<> remove(Walk walk, PodPointer pod);
+
+    Context& context_;
+    client::EventRecorder& events_;
+    client::Informer<StatefulSet>& sets_;
+    client::Informer<ControllerRevision>::Index revisions_by_owner_;
+    PodIndex pods_by_owner_;
+    stateful::Claims claims_;
+    OwnWrites written_;
+};
+
+}  // namespace porthole::controllers
