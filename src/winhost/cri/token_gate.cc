@@ -1,0 +1,63 @@
+#include "winhost/cri/token_gate.h"
+
+#include "net/crypto.h"
+#include "net/relay.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::winhost {
+
+using namespace std::chrono_literals;
+
+EventLoop& TokenGate::as_loop(AsioLoop& loop) { return loop; }
+
+Result<std::unique_ptr<TokenGate>> TokenGate::listen(AsioLoop& loop, std::uint16_t port, std::string token, std::string unix_socket) {
+    TRY(auto listener, net::Listener::tcp(loop, "127.0.0.1", port));
+    std::unique_ptr<TokenGate> gate(new TokenGate(loop, std::move(listener), std::move(token), std::move(unix_socket)));
+    gate->scope_.spawn(gate->accept());
+    return gate;
+}
+
+Task<> TokenGate::accept() {
+    for (;;) {
+        auto accepted = co_await listener_->accept();
+        if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
+        if (accepted) {
+            scope_.spawn(serve(std::move(accepted->stream)));
+        } else {
+            CO_CHECK(co_await loop_.sleep(100ms));
+        }
+    }
+}
+
+namespace {
+
+/// Byte by byte, so that nothing of what follows is taken; the line is short.
+Task<std::string> read_line(net::ByteStream& stream, std::size_t limit) {
+    std::string line;
+    char letter = 0;
+    while (line.size() <= limit) {
+        CO_TRY(const std::size_t count, co_await stream.read({&letter, 1}));
+        if (count == 0 || letter == '\n') break;
+        line.push_back(letter);
+    }
+    co_return line;
+}
+
+}  // namespace
+
+Task<> TokenGate::serve(std::unique_ptr<net::ByteStream> client) {
+    const auto line = co_await with_timeout(read_line(*client, token_.size() + 1), 5s, "the token");
+    if (!line || !net::equal_in_constant_time(*line, token_)) {
+        client->close();
+        co_return {};
+    }
+    auto server = co_await net::connect_socket(loop_, net::Endpoint{.unix_path = unix_socket_});
+    if (!server) {
+        client->close();
+        co_return {};
+    }
+    (void)co_await net::relay(loop_, *client, **server);
+    co_return {};
+}
+
+}  // namespace porthole::winhost

@@ -1,0 +1,92 @@
+#include "winhost/runtime/container_plan.h"
+
+#include <algorithm>
+
+#include "winhost/runtime/command_line.h"
+
+namespace porthole::winhost {
+namespace {
+
+/// What Wine itself needs of a process' data before the program has allocated anything: measured, 15 MB.
+constexpr std::uint64_t ProcessBaseline = 16 << 20;
+/// Wine's server, service manager and drivers, and init: measured, 25 to 30 MB of private memory; the rest is room for their growth.
+constexpr std::int64_t EmulationMemory = 64 << 20;
+constexpr std::int64_t ProcessLimit = 512;
+/// CRI counts the whole machine as 10000.
+constexpr std::int64_t WholeMachine = 10'000;
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
+    return text;
+}
+
+std::string join(const std::vector<std::string>& words, bool finished) {
+    if (!finished) return join_command_line(words);
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+    return line;
+}
+
+}  // namespace
+
+Result<ProgramSpec> plan_program(const cri::ContainerConfig& config, const ImageConfig& image, const std::string& hostname) {
+    ProgramSpec spec;
+    const std::string command = config.command.empty() ? join(image.entrypoint, image.args_escaped) : join_command_line(config.command);
+    std::string arguments = join_command_line(config.args);
+    if (config.args.empty() && config.command.empty()) arguments = join(image.command, image.args_escaped);
+    spec.command_line = command + (command.empty() || arguments.empty() ? "" : " ") + arguments;
+    if (spec.command_line.empty()) return Error(Reason::BadRequest, "no command specified");
+    spec.directory = !config.working_dir.empty() ? config.working_dir : !image.working_dir.empty() ? image.working_dir : "C:\\";
+    std::replace(spec.directory.begin(), spec.directory.end(), '/', '\\');
+    if (spec.directory.starts_with('\\')) spec.directory = "C:" + spec.directory;
+    spec.variables = image.environment;
+    for (const cri::KeyValue& variable : config.envs) spec.variables.push_back(variable.key + "=" + variable.value);
+    return spec;
+}
+
+Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageConfig& image) {
+    std::string name = image.user;
+    if (config.windows && config.windows->security_context && !config.windows->security_context->run_as_username.empty())
+        name = config.windows->security_context->run_as_username;
+    std::string plain = lower(name);
+    if (const std::size_t domain = plain.find("user manager\\"); domain == 0) plain.erase(0, plain.find('\\') + 1);
+    if (plain.empty() || plain == "containeradministrator" || plain == "s-1-5-93-2-1") return ContainerUser::Administrator;
+    if (plain == "containeruser" || plain == "s-1-5-93-2-2") return ContainerUser::User;
+    return Error(
+        Reason::Invalid,
+        "the user \"" + name + "\" does not exist in the container: No mapping between account names and security IDs was done. (0x534)");
+}
+
+ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors) {
+    ContainerLimits limits;
+    limits.cgroup.processes = ProcessLimit;
+    if (!resources) return limits;
+    if (resources->memory_limit_in_bytes > 0) {
+        limits.memory_per_process = static_cast<std::uint64_t>(resources->memory_limit_in_bytes) + ProcessBaseline;
+        limits.cgroup.memory_bytes = resources->memory_limit_in_bytes + EmulationMemory;
+    }
+    const std::int64_t maximum = std::clamp<std::int64_t>(resources->cpu_maximum, 0, WholeMachine);
+    if (maximum > 0)
+        limits.cgroup.cpu_quota_us = std::max<std::int64_t>(1000, OciLimits::CpuPeriodUs * processors * maximum / WholeMachine);
+    if (resources->cpu_count > 0) limits.cgroup.cpu_quota_us = OciLimits::CpuPeriodUs * resources->cpu_count;
+    return limits;
+}
+
+Result<std::string> plan_stop_event(cri::Signal signal, const std::string& image_signal) {
+    struct Event {
+        const char* name;
+        const char* event;
+    };
+    static constexpr Event Events[] = {{"", "6"},        {"sigterm", "6"},   {"term", "6"},      {"15", "6"},         {"ctrlshutdown", "6"},
+                                       {"ctrlc", "0"},   {"ctrlbreak", "1"}, {"ctrlclose", "2"}, {"ctrllogoff", "5"}, {"sigkill", "kill"},
+                                       {"kill", "kill"}, {"9", "kill"}};
+    std::string name = lower(image_signal);
+    if (signal == cri::Signal::Sigterm) name = "sigterm";
+    if (signal == cri::Signal::Sigkill) name = "sigkill";
+    for (const Event& event : Events)
+        if (name == event.name) return std::string(event.event);
+    return Error(Reason::BadRequest, "Windows has no event for the stop signal \"" + image_signal + "\"");
+}
+
+}  // namespace porthole::winhost

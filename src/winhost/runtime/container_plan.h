@@ -1,0 +1,30 @@
+#pragma once
+#include "api/cri_v1.h"
+#include "winhost/bundle/oci_bundle.h"
+#include "winhost/images/image.h"
+#include "winhost/runtime/program_spec.h"
+
+namespace porthole::winhost {
+
+namespace cri = api::cri::v1;
+
+/// What a container runs: the pod's command and arguments take the place of the image's as in Kubernetes; the pod's are quoted as
+/// Windows quotes them, the image's finished command lines (shell form) stay as they are. Error: BadRequest if there is nothing to run.
+Result<ProgramSpec> plan_program(const cri::ContainerConfig& config, const ImageConfig& image, const std::string& hostname);
+
+/// The user a container runs as, among those that every Windows container has. Error: Invalid for others, with Windows' words.
+enum class ContainerUser { Administrator, User };
+Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageConfig& image);
+
+/// A program's limits. Over `memory_per_process` allocations fail, as they do on Windows; the cgroup's limit, which kills, lies above
+/// what the pod was given by the emulation's own needs.
+struct ContainerLimits {
+    std::uint64_t memory_per_process = 0;  ///< 0: none
+    OciLimits cgroup;
+};
+ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors);
+
+/// CTRL_*_EVENT for the stop signal of an image or pod; "kill" for SIGKILL. Error: BadRequest for what Windows has no event for.
+Result<std::string> plan_stop_event(cri::Signal signal, const std::string& image_signal);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,42 @@
+#pragma once  // private to this folder
+#include "winhost/bundle/oci_bundle.h"
+#include "winhost/runtime/records.h"
+#include "winhost/runtime/runtime.h"
+
+namespace porthole::winhost {
+
+/// The folders and files of one pod or container.
+struct Folder {
+    std::string path;
+
+    std::string upper() const { return join_path(path, "upper"); }
+    std::string work() const { return join_path(path, "work"); }
+    std::string rootfs() const { return join_path(path, "rootfs"); }
+    std::string exchange() const { return join_path(path, "x"); }  ///< /.ph inside
+    std::string socket() const { return join_path(path, "x/s"); }
+    std::string exit_file() const { return join_path(path, "x/exit"); }
+    std::string record() const { return join_path(path, "record.json"); }
+    std::string hosts() const { return join_path(path, "hosts"); }
+    std::string resolv_conf() const { return join_path(path, "resolv.conf"); }
+};
+
+struct RootRequest {
+    const ContainerRecord& container;
+    const SandboxRecord& sandbox;
+    Folder folder, sandbox_folder;
+    std::vector<std::string> template_lowers;
+    std::string host_drive;
+};
+
+/// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there. Errors: BadRequest for
+/// mounts that cannot be (pipes, other drives of the host), NotFound for sources that are not there, Io.
+Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest& request);
+
+/// Where the container's log is on Linux; "" if it has none. Its folder is made.
+Result<std::string> log_file(FileSystem& files, const ContainerRecord& container, const SandboxRecord& sandbox,
+                             const std::string& host_drive);
+
+/// What Wine's processes are told by Unix; programs do not see it.
+std::map<std::string, std::string> wine_environment(bool light);
+
+}  // namespace porthole::winhost

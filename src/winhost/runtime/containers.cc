@@ -1,0 +1,294 @@
+#include "winhost/runtime/containers.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "winhost/bundle/overlay.h"
+
+namespace porthole::winhost {
+namespace {
+
+using namespace std::chrono_literals;
+using State = cri::ContainerState;
+
+constexpr std::int32_t StartFailed = 128, Killed = 137;
+constexpr Duration StartLimit = 90s, KillLimit = 30s;
+
+}  // namespace
+
+std::string os_mismatch_message(const std::string& image_version, const std::string& host_version) {
+    return "ImageOSVersionMismatch: the image is for Windows " + image_version + ", the host is " + host_version +
+           ": The container operating system does not match the host operating system. (0xc0370101)";
+}
+
+std::shared_ptr<Container> Containers::find(const std::string& id) const {
+    const auto found = containers_.find(id);
+    return found == containers_.end() ? nullptr : found->second;
+}
+
+std::string Containers::cgroup(const Container& container) const {
+    return sandboxes_.cgroup(container.record.sandbox_id) + "/" + short_id(container.record.id);
+}
+
+Result<void> Containers::save(const Container& container) {
+    return context_.files.write(container.folder.record(), container.record.encode(), 0600);
+}
+
+Task<> Containers::load() {
+    const std::string folder = join_path(options_.data, "c");
+    CO_CHECK(context_.files.create_directories(folder, 0700));
+    CO_TRY(const auto names, context_.files.list(folder));
+    for (const std::string& name : names) {
+        const Folder own{join_path(folder, name)};
+        auto text = context_.files.read(own.record());
+        auto record = text ? ContainerRecord::decode(*text) : Result<ContainerRecord>(text.error());
+        if (!record) {
+            context_.log.warn("a container without a record is cleaned up", {{"folder", name}});
+            CO_CHECK(co_await runc_.remove(name));
+            CO_CHECK(unmount_below(own.path));
+            (void)context_.files.remove_all(own.path);
+            continue;
+        }
+        auto container = std::make_shared<Container>();
+        container->record = *std::move(record);
+        container->folder = own;
+        container->hold = context_.images.hold(container->record.lower_folders);
+        containers_[container->record.id] = container;
+        if (container->running()) {
+            CO_CHECK(co_await adopt(container));
+        } else if (container->record.state == State::ContainerCreated) {
+            CO_CHECK(co_await take_down(container));  // the last run may have ended in the middle of its start
+        }
+    }
+    co_return {};
+}
+
+Task<> Containers::adopt(std::shared_ptr<Container> container) {
+    auto connection = co_await listen(container);
+    if (!connection) co_return co_await finish(container);
+    scope_.spawn(monitor(container, *std::move(connection)));
+    co_return {};
+}
+
+Result<ContainerRecord> Containers::make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image) {
+    ContainerRecord record;
+    record.id = context_.random.pick(64, "0123456789abcdef");
+    record.sandbox_id = request.pod_sandbox_id;
+    record.config = *request.config;
+    record.image_id = image.id;
+    record.image_ref = image.repo_digests.empty() ? image.id : image.repo_digests.front();
+    record.lower_folders = image.lower_folders;
+    record.created_at = wall_nanoseconds(context_.loop);
+    TRY(const ProgramSpec spec, plan_program(record.config, image.config, sandbox.record.config.hostname));
+    record.spec = spec.encode();
+    TRY(record.stop_event, plan_stop_event(record.config.stop_signal, image.config.stop_signal));
+    const auto user = plan_user(record.config, image.config);
+    if (!user) record.start_error = user.error().message;  // as Windows does: it can be made, but not be started
+    record.contained_user = user && *user == ContainerUser::User;
+    if (record.config.windows && record.config.windows->security_context && record.config.windows->security_context->host_process)
+        return Error(Reason::BadRequest, "HostProcess containers do not run on an emulated host");
+    return record;
+}
+
+Task<std::string> Containers::create(cri::CreateContainerRequest request) {
+    const auto sandbox = sandboxes_.find(request.pod_sandbox_id);
+    if (!sandbox) co_return Error(Reason::NotFound, "failed to find sandbox id \"" + request.pod_sandbox_id + "\"");
+    if (!request.config || !request.config->image) co_return Error(Reason::BadRequest, "the container's configuration has no image");
+    const std::string reference = request.config->image->image;
+    const Image* image = context_.images.find(reference);
+    if (!image) co_return Error(Reason::NotFound, "failed to resolve image \"" + reference + "\": not found");
+    if (!image->config.os_version.empty()) {
+        CO_TRY(const OsVersion host, OsVersion::parse(options_.profile.version()));
+        const auto version = OsVersion::parse(image->config.os_version);
+        if (version && !can_run(host, *version))
+            co_return Error(Reason::Invalid, os_mismatch_message(image->config.os_version, host.text()));
+    }
+    auto container = std::make_shared<Container>();
+    CO_TRY(container->record, make_record(request, *sandbox, *image));
+    container->folder = Folder{join_path(join_path(options_.data, "c"), short_id(container->record.id))};
+    container->hold = context_.images.hold(container->record.lower_folders);
+    CO_CHECK(context_.files.create_directories(join_path(container->folder.exchange(), "log"), 0700));
+    CO_CHECK(save(*container));
+    containers_[container->record.id] = container;
+    co_return container->record.id;
+}
+
+Task<> Containers::start(std::string id) {
+    const auto container = find(id);
+    if (!container) co_return Error(Reason::NotFound, "an error occurred when try to find container \"" + id + "\": not found");
+    if (container->record.state != State::ContainerCreated || container->starting)
+        co_return Error(Reason::Conflict, "the container is not in the created state");
+    const auto sandbox = sandboxes_.find(container->record.sandbox_id);
+    if (!sandbox || !sandbox->record.ready)
+        co_return Error(Reason::Conflict, "sandbox container \"" + container->record.sandbox_id + "\" is not running");
+    container->starting = true;
+    auto started = co_await run(container, sandbox);
+    container->starting = false;
+    if (started) co_return {};
+    ContainerRecord& record = container->record;
+    if (auto down = co_await take_down(container); !down)
+        context_.log.warn("a container that did not start is not wholly taken down", {{"container", id}, {"error", down.error().message}});
+    record.state = State::ContainerExited;
+    record.exit_code = StartFailed;
+    record.reason = "StartError";
+    record.message = started.error().message;
+    record.started_at = 0;
+    record.finished_at = wall_nanoseconds(context_.loop);
+    container->finished.set();
+    CO_CHECK(save(*container));
+    co_return std::move(started).error();
+}
+
+Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox) {
+    ContainerRecord& record = container->record;
+    if (!record.start_error.empty()) co_return Error(Reason::Invalid, record.start_error);
+    RootRequest request{
+        record, sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_drive};
+    if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
+    OciBundle bundle;
+    CO_TRY(bundle.mounts, prepare_root(context_.files, request));
+    CO_CHECK(context_.files.write(join_path(container->folder.exchange(), "main"), record.spec, 0600));
+    bundle.rootfs = container->folder.rootfs();
+    bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit"};
+    CO_TRY(const std::string log, log_file(context_.files, record, sandbox->record, options_.host_drive));
+    if (!log.empty()) {
+        bundle.mounts.push_back({parent_path(log), "/.ph/log"});
+        bundle.arguments.insert(bundle.arguments.end(), {"--log", "/.ph/log/" + base_name(log)});
+    }
+    if (record.config.tty) bundle.arguments.push_back("--tty");
+    if (record.config.stdin) bundle.arguments.push_back("--input");
+    if (record.config.stdin_once) bundle.arguments.push_back("--input-once");
+    const cri::WindowsContainerResources* resources =
+        record.config.windows && record.config.windows->resources ? &*record.config.windows->resources : nullptr;
+    const ContainerLimits limits = plan_limits(resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    record.memory_per_process = limits.memory_per_process;
+    if (limits.memory_per_process > 0)
+        bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});
+    bundle.limits = limits.cgroup;
+    bundle.environment = wine_environment(sandbox->record.runtime_handler == "wine-light");
+    bundle.network_namespace_path = context_.network.path(sandbox->record.namespace_id);
+    const std::string spaces = "/proc/" + std::to_string(sandbox->pid) + "/ns/";
+    bundle.ipc_namespace_path = spaces + "ipc";
+    bundle.uts_namespace_path = spaces + "uts";
+    bundle.cgroup_path = cgroup(*container);
+    const std::string id = short_id(record.id);
+    CO_CHECK(co_await runc_.create(id, container->folder.path, std::move(bundle)));
+    CO_CHECK(co_await runc_.start(id));
+    CO_TRY(auto connection, co_await listen(container));
+    CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
+    if (first.type == FrameType::Failed) {
+        const std::string command = ProgramSpec::decode(record.spec).command_line;
+        co_return error_of_failure(first.payload)
+            .with_context("hcs::System::CreateProcess " + short_id(record.id) + ": failed to start \"" + command + "\"");
+    }
+    record.state = State::ContainerRunning;
+    record.started_at = wall_nanoseconds(context_.loop);
+    CO_CHECK(save(*container));
+    scope_.spawn(monitor(container, std::move(connection)));
+    co_return {};
+}
+
+/// A conversation in which the program's start and end will be told.
+Task<std::unique_ptr<InitConnection>> Containers::listen(std::shared_ptr<Container> container) {
+    Result<std::unique_ptr<InitConnection>> opened = Error(Reason::Unavailable, "the container's init does not answer");
+    // A fresh init needs a moment until it listens; one that has ended has left its exit file.
+    for (int round = 0; round < 500; ++round) {
+        opened = co_await InitConnection::open(context_.loop, container->folder.socket());
+        if (opened || opened.error().reason == Reason::Cancelled || container->running()) break;
+        CO_CHECK(co_await context_.loop.sleep(10ms));
+    }
+    CO_TRY(auto connection, std::move(opened));
+    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"wait"})));
+    co_return connection;
+}
+
+Task<> Containers::monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection) {
+    for (;;) {
+        const auto frame = co_await connection->next();
+        if (!frame && frame.error().reason == Reason::Cancelled) co_return frame.error();
+        if (!frame || frame->type == FrameType::Exit) break;
+    }
+    co_return co_await finish(container);
+}
+
+/// The exit file says "CODE NANOSECONDS"; without it the container was killed.
+void Containers::read_end(Container& container) {
+    ContainerRecord& record = container.record;
+    record.finished_at = wall_nanoseconds(context_.loop);
+    record.exit_code = Killed;
+    record.reason = "Error";
+    if (const auto text = context_.files.read(container.folder.exit_file())) {
+        unsigned long code = 0;
+        std::int64_t time = 0;
+        std::istringstream words(*text);
+        if (words >> code >> time) {
+            record.exit_code = static_cast<std::int32_t>(static_cast<std::uint32_t>(code));
+            record.finished_at = time;
+        }
+    }
+    if (record.exit_code == 0) record.reason = "Completed";
+    if (const auto usage = cgroups_.usage(cgroup(container)); usage && usage->out_of_memory_kills > 0 && record.exit_code != 0)
+        record.reason = "OOMKilled";
+}
+
+Task<> Containers::finish(std::shared_ptr<Container> container) {
+    // The exit file is written before the end is told; a killed container has none, and nothing to wait for.
+    read_end(*container);
+    container->record.state = State::ContainerExited;
+    auto down = co_await take_down(container);
+    if (!down)
+        context_.log.warn("a container that has ended is not wholly taken down",
+                          {{"container", container->record.id}, {"error", down.error().message}});
+    auto saved = save(*container);
+    container->finished.set();
+    co_return saved;
+}
+
+Task<> Containers::take_down(std::shared_ptr<Container> container) {
+    CO_CHECK(co_await runc_.remove(short_id(container->record.id)));
+    CO_CHECK(unmount_below(container->folder.path));
+    cgroups_.remove(cgroup(*container));
+    co_return {};
+}
+
+Task<> Containers::stop(std::string id, Duration grace) {
+    const auto container = find(id);
+    if (!container || !container->running()) co_return {};
+    if (grace > Duration::zero() && container->record.stop_event != "kill") {
+        const auto asked =
+            co_await ask_init(context_.loop, container->folder.socket(), init_request({"event", container->record.stop_event}));
+        if (asked) {
+            const auto ended = co_await with_timeout(container->finished.wait(), grace, "the grace period");
+            if (ended || ended.error().reason != Reason::Timeout) co_return ended;
+        } else if (asked.error().reason == Reason::Cancelled) {
+            co_return asked.error();
+        }
+    }
+    CO_CHECK(co_await runc_.kill(short_id(id), "KILL"));
+    co_return co_await with_timeout(container->finished.wait(), KillLimit, "killing the container");
+}
+
+Task<> Containers::remove(std::string id) {
+    const auto container = find(id);
+    if (!container) co_return {};
+    if (container->starting) co_return Error(Reason::Conflict, "the container is being started");
+    CO_CHECK(co_await stop(id, Duration::zero()));
+    CO_CHECK(co_await take_down(container));
+    CO_CHECK(context_.files.remove_all(container->folder.path));
+    containers_.erase(id);
+    co_return {};
+}
+
+Task<> Containers::update(std::string id, cri::WindowsContainerResources resources) {
+    const auto container = find(id);
+    if (!container) co_return Error(Reason::NotFound, "container \"" + id + "\" not found");
+    const ContainerLimits limits = plan_limits(&resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    if (container->running()) CO_CHECK(co_await runc_.update(short_id(id), limits.cgroup));
+    if (!container->record.config.windows) container->record.config.windows.emplace();
+    container->record.config.windows->resources = resources;
+    co_return save(*container);
+}
+
+}  // namespace porthole::winhost

@@ -1,0 +1,56 @@
+#pragma once  // private to this folder
+#include "winhost/runtime/init_connection.h"
+#include "winhost/runtime/sandboxes.h"
+
+namespace porthole::winhost {
+
+struct Container {
+    ContainerRecord record;
+    Folder folder;
+    ImageStore::Hold hold;
+    Event finished;  ///< set once it has ended and is taken down
+    bool starting = false;
+
+    bool running() const { return record.state == cri::ContainerState::ContainerRunning; }
+};
+
+/// The containers: an overlay each, with init and launch.exe between us and the Windows program.
+class Containers {
+public:
+    Containers(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Sandboxes& sandboxes, Scope& scope)
+        : context_(context), options_(options), runc_(runc), sandboxes_(sandboxes), scope_(scope), cgroups_(context.files) {}
+
+    Task<> load();
+    Task<std::string> create(cri::CreateContainerRequest request);
+    Task<> start(std::string id);
+    /// The stop event, then up to `grace` later the end by force. Fine if it does not run.
+    Task<> stop(std::string id, Duration grace);
+    Task<> remove(std::string id);
+    Task<> update(std::string id, cri::WindowsContainerResources resources);
+
+    std::shared_ptr<Container> find(const std::string& id) const;
+    const std::map<std::string, std::shared_ptr<Container>>& all() const { return containers_; }
+    std::string cgroup(const Container& container) const;
+
+private:
+    Result<ContainerRecord> make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image);
+    Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
+    Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
+    Task<> monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection);
+    Task<> adopt(std::shared_ptr<Container> container);
+    /// Reads how it ended and takes down everything but its writable layer.
+    Task<> finish(std::shared_ptr<Container> container);
+    Task<> take_down(std::shared_ptr<Container> container);
+    void read_end(Container& container);
+    Result<void> save(const Container& container);
+
+    RuntimeContext context_;
+    const RuntimeOptions& options_;
+    Runc& runc_;
+    Sandboxes& sandboxes_;
+    Scope& scope_;
+    Cgroups cgroups_;
+    std::map<std::string, std::shared_ptr<Container>> containers_;
+};
+
+}  // namespace porthole::winhost

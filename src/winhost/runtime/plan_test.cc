@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include "runtime/file_system.h"
+#include "winhost/runtime/command_line.h"
+#include "winhost/runtime/container_plan.h"
+#include "winhost/runtime/windows_path.h"
+
+namespace porthole::winhost {
+namespace {
+
+TEST(CommandLine, QuotesAsTheCRuntimeReads) {
+    struct {
+        const char* name;
+        std::vector<std::string> arguments;
+        const char* line;
+    } const rows[] = {
+        {"plain", {"app.exe", "-v", "a=b"}, "app.exe -v a=b"},
+        {"blanks", {"C:\\Program Files\\a.exe", "x y"}, "\"C:\\Program Files\\a.exe\" \"x y\""},
+        {"empty", {"a", ""}, "a \"\""},
+        {"quotes", {"say", "he said \"no\""}, R"(say "he said \"no\"")"},
+        {"backslashes at the end of a quoted one", {"C:\\a b\\"}, R"("C:\a b\\")"},
+        {"backslashes before a quote", {"a\\\"b"}, R"("a\\\"b")"},
+        {"backslashes elsewhere stay", {"C:\\a\\b"}, "C:\\a\\b"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(join_command_line(row.arguments), row.line);
+    }
+}
+
+TEST(WindowsPath, ReadsEveryAbsoluteForm) {
+    EXPECT_EQ(WindowsPath::parse("C:\\var\\log")->text(), "C:\\var\\log");
+    EXPECT_EQ(WindowsPath::parse("c:/var//./log/")->text(), "C:\\var\\log");
+    EXPECT_EQ(WindowsPath::parse("/var/log")->text(), "C:\\var\\log");
+    EXPECT_EQ(WindowsPath::parse("D:")->text(), "D:\\");
+    for (const char* bad : {"var\\log", "C:var", "\\\\server\\share", "C:\\a\\..\\b", "C:\\a?b", ""})
+        EXPECT_FALSE(WindowsPath::parse(bad)) << bad;
+    EXPECT_TRUE(is_pipe_path("//./pipe/x"));
+    EXPECT_FALSE(is_pipe_path("C:\\pipe"));
+}
+
+TEST(WindowsPath, FindsNamesWhateverTheirCase) {
+    const auto files = make_file_system();
+    const std::string root = testing::TempDir() + "winhost-locate-" + std::to_string(::getpid());
+    ASSERT_TRUE(files->create_directories(root + "/Program Files/App", 0755));
+    ASSERT_TRUE(files->create_symlink("/etc", root + "/out"));
+    EXPECT_EQ(*locate(*files, root, {"program files", "APP", "New"}), root + "/Program Files/App/New");
+    EXPECT_EQ(*locate(*files, root, {}), root);
+    EXPECT_EQ(locate(*files, root, {"OUT"}).error().reason, Reason::Forbidden);
+    (void)files->remove_all(root);
+}
+
+cri::ContainerConfig config_of(std::vector<std::string> command, std::vector<std::string> args) {
+    cri::ContainerConfig config;
+    config.command = std::move(command);
+    config.args = std::move(args);
+    return config;
+}
+
+TEST(ProgramPlan, TakesThePodsWordsInPlaceOfTheImages) {
+    ImageConfig image{.entrypoint = {"C:\\my app\\a.exe"}, .command = {"serve", "a b"}, .environment = {"A=1"}};
+    EXPECT_EQ(plan_program(config_of({}, {}), image, "h")->command_line, "\"C:\\my app\\a.exe\" serve \"a b\"");
+    EXPECT_EQ(plan_program(config_of({}, {"x"}), image, "h")->command_line, "\"C:\\my app\\a.exe\" x");
+    EXPECT_EQ(plan_program(config_of({"cmd", "/c", "dir"}, {}), image, "h")->command_line, "cmd /c dir")
+        << "the image's arguments go with its entry point";
+    image = {.command = {"cmd /S /C \"start.bat > log\""}, .args_escaped = true};
+    EXPECT_EQ(plan_program(config_of({}, {}), image, "h")->command_line, "cmd /S /C \"start.bat > log\"")
+        << "a finished line is never quoted again";
+    EXPECT_EQ(plan_program(config_of({}, {}), {}, "h").error().message, "no command specified");
+}
+
+TEST(ProgramPlan, PutsThePodsVariablesAfterTheImagesAndGivesDirectoriesADrive) {
+    cri::ContainerConfig config = config_of({"a"}, {});
+    config.working_dir = "/data";
+    config.envs = {{.key = "A", .value = "2"}};
+    const auto spec = plan_program(config, {.environment = {"A=1"}}, "h");
+    EXPECT_EQ(spec->variables, (std::vector<std::string>{"A=1", "A=2"}));
+    EXPECT_EQ(spec->directory, "C:\\data");
+    EXPECT_EQ(ProgramSpec::decode(spec->encode()).variables, spec->variables);
+}
+
+TEST(UserPlan, KnowsOnlyTheUsersOfEveryContainer) {
+    cri::ContainerConfig config;
+    EXPECT_EQ(*plan_user(config, {}), ContainerUser::Administrator);
+    EXPECT_EQ(*plan_user(config, {.user = "ContainerUser"}), ContainerUser::User);
+    config.windows.emplace().security_context.emplace().run_as_username = "FooBar";
+    EXPECT_EQ(plan_user(config, {.user = "ContainerUser"}).error().reason, Reason::Invalid);
+    config.windows->security_context->run_as_username = "User Manager\\CONTAINERUSER";
+    EXPECT_EQ(*plan_user(config, {}), ContainerUser::User);
+}
+
+TEST(LimitPlan, DoesNotChargeTheEmulationToThePod) {
+    const cri::WindowsContainerResources resources{.cpu_maximum = 2500, .memory_limit_in_bytes = 128 << 20};
+    const ContainerLimits limits = plan_limits(&resources, 4);
+    EXPECT_EQ(limits.cgroup.cpu_quota_us, 100'000) << "a quarter of four processors";
+    EXPECT_GT(limits.memory_per_process, 128u << 20);
+    EXPECT_GT(limits.cgroup.memory_bytes, static_cast<std::int64_t>(limits.memory_per_process))
+        << "an allocation fails before anything is killed";
+    EXPECT_EQ(plan_limits(nullptr, 4).cgroup.memory_bytes, 0);
+    EXPECT_GT(plan_limits(nullptr, 4).cgroup.processes, 0) << "the number of processes is always bounded";
+}
+
+TEST(StopPlan, MapsSignalsToControlEvents) {
+    EXPECT_EQ(*plan_stop_event(cri::Signal::RuntimeDefault, ""), "6");
+    EXPECT_EQ(*plan_stop_event(cri::Signal::RuntimeDefault, "CtrlBreak"), "1");
+    EXPECT_EQ(*plan_stop_event(cri::Signal::Sigkill, "CtrlBreak"), "kill");
+    EXPECT_FALSE(plan_stop_event(cri::Signal::RuntimeDefault, "SIGHUP"));
+}
+
+}  // namespace
+}  // namespace porthole::winhost

@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "api/cri_v1.h"
+#include "runtime/task.h"
+
+namespace porthole::winhost {
+
+/// A sandbox as its network sees it.
+struct PodAttachment {
+    std::string sandbox_id;
+    std::string namespace_id;  ///< of the host network service: a GUID
+    api::cri::v1::PodSandboxConfig config;
+};
+
+struct PodAddresses {
+    std::vector<std::string> addresses;  ///< without prefix length, the main one first
+    std::vector<std::string> dns_servers, dns_searches;
+};
+
+/// The seam to pods' networks: namespaces of the host network service, and what CNI does to them.
+class PodNetwork {
+public:
+    virtual ~PodNetwork() = default;
+    /// Why no pod can get a network now; "" if one can.
+    virtual std::string not_ready() = 0;
+    /// A new network namespace; its id.
+    virtual Task<std::string> create_namespace() = 0;
+    /// Fine if it is not there.
+    virtual Task<> remove_namespace(std::string namespace_id) = 0;
+    /// Where it is on Linux.
+    virtual std::string path(const std::string& namespace_id) const = 0;
+    virtual Task<PodAddresses> attach(PodAttachment attachment) = 0;
+    /// Safe to repeat.
+    virtual Task<> detach(PodAttachment attachment) = 0;
+};
+
+}  // namespace porthole::winhost

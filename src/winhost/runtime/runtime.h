@@ -1,0 +1,107 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "kubelet/cri/cri.h"
+#include "runtime/asio_loop.h"
+#include "runtime/file_system.h"
+#include "runtime/process.h"
+#include "runtime/random.h"
+#include "runtime/scope.h"
+#include "runtime/worker_pool.h"
+#include "winhost/bundle/cgroup.h"
+#include "winhost/bundle/runc.h"
+#include "winhost/images/image_store.h"
+#include "winhost/runtime/container_plan.h"
+#include "winhost/runtime/pod_network.h"
+#include "winhost/template/wine_template.h"
+
+namespace porthole::winhost {
+
+struct RuntimeContext {
+    AsioLoop& loop;
+    ProcessRunner& processes;
+    FileSystem& files;
+    WorkerPool& pool;
+    Random& random;
+    ImageStore& images;
+    PodNetwork& network;
+    Logger log;
+};
+
+struct RuntimeOptions {
+    std::string host_name;   ///< of the emulated host: names its cgroups, [a-z0-9-]+
+    std::string data;        ///< a folder of its own; its path must be short (at most 60 bytes)
+    std::string host_drive;  ///< the Linux folder that is C:\ of the host: where CRI's host paths are
+    HostProfile profile;
+    WineTemplate wine;
+};
+
+/// The streams of exec, attach and port-forward: who gives out addresses for them.
+class StreamAddresses {
+public:
+    virtual ~StreamAddresses() = default;
+    virtual std::string exec(cri::ExecRequest request) = 0;
+    virtual std::string attach(cri::AttachRequest request) = 0;
+    virtual std::string port_forward(cri::PortForwardRequest request) = 0;
+};
+
+/// The container runtime of an emulated Windows host: CRI's calls over sandboxes and Wine containers.
+///
+/// Runs beside its containers: killed and started again with the same folder it finds them running, or how they ended. Errors are those
+/// of RuntimeService; texts are Windows' own where Windows has one for the case.
+class Runtime final : public kubelet::RuntimeService {
+public:
+    Runtime(RuntimeContext context, RuntimeOptions options);
+    ~Runtime() override;
+
+    /// Adopts what is there and cleans up what nobody owns. Errors: BadRequest for a path that is too long, Io.
+    Task<> start();
+    /// Stops watching; containers go on.
+    Task<> close();
+    /// Ends and removes every pod: nothing is left of them.
+    Task<> remove_everything();
+    void set_streams(StreamAddresses* streams);
+
+    // For the streaming server.
+    /// The socket of a running container's init. Error: NotFound, Conflict when it does not run.
+    Result<std::string> container_socket(const std::string& container_id) const;
+    Result<std::string> sandbox_socket(const std::string& sandbox_id) const;
+    /// What a command in the container is told: the container's own environment and directory.
+    Result<std::string> exec_spec(const std::string& container_id, const std::vector<std::string>& command) const;
+    bool has_terminal(const std::string& container_id) const;
+
+    Task<cri::VersionResponse> version(cri::VersionRequest request) override;
+    Task<cri::StatusResponse> status(cri::StatusRequest request) override;
+    Task<cri::RunPodSandboxResponse> run_pod_sandbox(cri::RunPodSandboxRequest request) override;
+    Task<cri::StopPodSandboxResponse> stop_pod_sandbox(cri::StopPodSandboxRequest request) override;
+    Task<cri::RemovePodSandboxResponse> remove_pod_sandbox(cri::RemovePodSandboxRequest request) override;
+    Task<cri::PodSandboxStatusResponse> pod_sandbox_status(cri::PodSandboxStatusRequest request) override;
+    Task<cri::ListPodSandboxResponse> list_pod_sandbox(cri::ListPodSandboxRequest request) override;
+    Task<cri::CreateContainerResponse> create_container(cri::CreateContainerRequest request) override;
+    Task<cri::StartContainerResponse> start_container(cri::StartContainerRequest request) override;
+    Task<cri::StopContainerResponse> stop_container(cri::StopContainerRequest request) override;
+    Task<cri::RemoveContainerResponse> remove_container(cri::RemoveContainerRequest request) override;
+    Task<cri::ListContainersResponse> list_containers(cri::ListContainersRequest request) override;
+    Task<cri::ContainerStatusResponse> container_status(cri::ContainerStatusRequest request) override;
+    Task<cri::UpdateContainerResourcesResponse> update_container_resources(cri::UpdateContainerResourcesRequest request) override;
+    Task<cri::ReopenContainerLogResponse> reopen_container_log(cri::ReopenContainerLogRequest request) override;
+    Task<cri::ExecSyncResponse> exec_sync(cri::ExecSyncRequest request) override;
+    Task<cri::ExecResponse> exec(cri::ExecRequest request) override;
+    Task<cri::AttachResponse> attach(cri::AttachRequest request) override;
+    Task<cri::PortForwardResponse> port_forward(cri::PortForwardRequest request) override;
+    Task<cri::ListContainerStatsResponse> list_container_stats(cri::ListContainerStatsRequest request) override;
+    Task<cri::ListPodSandboxStatsResponse> list_pod_sandbox_stats(cri::ListPodSandboxStatsRequest request) override;
+    Task<cri::UpdateRuntimeConfigResponse> update_runtime_config(cri::UpdateRuntimeConfigRequest request) override;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// The text of an image whose build does not fit the host's: what Windows says (0xc0370101).
+std::string os_mismatch_message(const std::string& image_version, const std::string& host_version);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,48 @@
+#pragma once  // private to this folder
+#include "winhost/runtime/container_root.h"
+#include "winhost/runtime/records.h"
+
+namespace porthole::winhost {
+
+struct Sandbox {
+    SandboxRecord record;
+    Folder folder;
+    int pid = 0;            ///< of the process that holds its namespaces
+    bool changing = false;  ///< being made or taken down: everything else waits its turn or is refused
+};
+
+/// The pods' sandboxes: a namespace of the host network service with a network in it, and the process that holds ipc and uts.
+class Sandboxes {
+public:
+    Sandboxes(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Scope& scope)
+        : context_(context), options_(options), runc_(runc), scope_(scope) {}
+
+    Task<> load();
+    Task<std::string> run(cri::RunPodSandboxRequest request);
+    /// Gives back the network and ends its process. Its containers have ended. Safe to repeat.
+    Task<> stop(std::string id);
+    Task<> remove(std::string id);
+
+    /// nullptr if there is none; so in const form.
+    std::shared_ptr<Sandbox> find(const std::string& id) const;
+    const std::map<std::string, std::shared_ptr<Sandbox>>& all() const { return sandboxes_; }
+    std::string cgroup(const std::string& id) const;
+
+private:
+    Task<> bring_up(std::shared_ptr<Sandbox> sandbox);
+    Task<> start_process(std::shared_ptr<Sandbox> sandbox);
+    Task<> watch(std::shared_ptr<Sandbox> sandbox);
+    Task<> detach(std::shared_ptr<Sandbox> sandbox);
+    Result<void> write_network_files(const Sandbox& sandbox, const PodAddresses& addresses);
+    Result<void> save(const Sandbox& sandbox);
+
+    RuntimeContext context_;
+    const RuntimeOptions& options_;
+    Runc& runc_;
+    Scope& scope_;
+    std::map<std::string, std::shared_ptr<Sandbox>> sandboxes_;
+};
+
+std::int64_t wall_nanoseconds(const Clock& clock);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,36 @@
+#pragma once  // private to this folder
+#include "winhost/runtime/containers.h"
+
+namespace porthole::winhost {
+
+/// What containers and pods use, in CRI's words for Windows. The emulation's own processes are left out.
+class Statistics {
+public:
+    Statistics(RuntimeContext context, Sandboxes& sandboxes, Containers& containers)
+        : context_(context), sandboxes_(sandboxes), containers_(containers), cgroups_(context.files) {}
+
+    cri::ContainerStats container(const Container& container);
+    cri::PodSandboxStats sandbox(const Sandbox& sandbox);
+
+private:
+    struct Usage {
+        std::int64_t timestamp = 0;
+        std::uint64_t cpu_ns = 0, nano_cores = 0;
+        std::uint64_t working_set = 0, commit = 0, page_faults = 0, processes = 0;
+    };
+    struct Sample {
+        std::int64_t timestamp = 0;
+        std::uint64_t cpu_ns = 0, nano_cores = 0;
+    };
+    Usage measure(const std::string& cgroup);
+    std::uint64_t written_by(const Container& container);
+    cri::WindowsNetworkUsage network(const Sandbox& sandbox, std::int64_t timestamp);
+
+    RuntimeContext context_;
+    Sandboxes& sandboxes_;
+    Containers& containers_;
+    Cgroups cgroups_;
+    std::map<std::string, Sample> samples_;  ///< by cgroup, for the rate of CPU use
+};
+
+}  // namespace porthole::winhost

@@ -1,0 +1,79 @@
+#include "winhost/runtime/windows_path.h"
+
+#include <algorithm>
+
+namespace porthole::winhost {
+namespace {
+
+char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
+bool is_separator(char letter) { return letter == '\\' || letter == '/'; }
+bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
+
+bool same_name(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
+Result<WindowsPath> WindowsPath::parse(std::string_view text) {
+    const auto invalid = [&](const char* why) { return Error(Reason::BadRequest, "the path \"" + std::string(text) + "\" " + why); };
+    std::string_view rest = text;
+    if (rest.size() >= 2 && is_separator(rest[0]) && is_separator(rest[1])) return invalid("is no path of a drive");
+    WindowsPath path;
+    if (rest.size() >= 2 && is_letter(rest[0]) && rest[1] == ':') {
+        path.drive = lower(rest[0]);
+        rest.remove_prefix(2);
+    }
+    if (rest.empty() ? text.empty() : !is_separator(rest[0])) return invalid("is not absolute");
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find_first_of("\\/"), rest.size());
+        const std::string_view name = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (name.empty() || name == ".") continue;
+        if (name == "..") return invalid("must not contain \"..\"");
+        if (name.find_first_of(":*?\"<>|") != name.npos) return invalid("has a character that Windows does not allow in names");
+        path.components.emplace_back(name);
+    }
+    return path;
+}
+
+std::string WindowsPath::text() const {
+    std::string text{static_cast<char>(drive - 32), ':'};
+    for (const std::string& name : components) text += "\\" + name;
+    return components.empty() ? text + "\\" : text;
+}
+
+bool is_pipe_path(std::string_view text) {
+    std::string plain;
+    for (const char letter : text) plain.push_back(letter == '/' ? '\\' : lower(letter));
+    return plain.starts_with("\\\\.\\pipe\\") || plain.starts_with("\\\\?\\pipe\\");
+}
+
+Result<std::string> locate(FileSystem& files, const std::string& root, const std::vector<std::string>& components) {
+    std::string path = root;
+    bool exists = true;
+    for (const std::string& name : components) {
+        std::string found = name;
+        if (exists && !files.exists(join_path(path, name))) {
+            exists = false;
+            if (const auto names = files.list(path)) {
+                const auto same =
+                    std::find_if(names->begin(), names->end(), [&](const std::string& candidate) { return same_name(candidate, name); });
+                if (same != names->end()) {
+                    found = *same;
+                    exists = true;
+                }
+            }
+        }
+        path = join_path(path, found);
+    }
+    if (exists) {
+        TRY(const std::string real, files.real_path(path));
+        TRY(const std::string real_root, files.real_path(root));
+        if (real != real_root && !real.starts_with(real_root == "/" ? real_root : real_root + "/"))
+            return Error(Reason::Forbidden, path + " leads out of the drive");
+    }
+    return path;
+}
+
+}  // namespace porthole::winhost

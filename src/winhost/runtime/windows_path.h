@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/file_system.h"
+
+namespace porthole::winhost {
+
+/// "C:\var\log", also with slashes, without a drive ("/var/log" is on C:), or "C:".
+struct WindowsPath {
+    char drive = 'c';                     ///< lower case
+    std::vector<std::string> components;  ///< without "." and empty ones
+
+    /// Errors: BadRequest for pipes and shares ("\\..."), relative paths, and paths with "..".
+    static Result<WindowsPath> parse(std::string_view text);
+    std::string text() const;  ///< "C:\var\log"
+};
+
+/// Whether `text` names a pipe: "\\.\pipe\...", "\\?\pipe\...".
+bool is_pipe_path(std::string_view text);
+
+/// Where `components` are below the Linux folder `root`: each name as it is spelled there, whatever its case in `components`; names that
+/// are not there keep theirs. Links are not followed out: a component that is a link ends with Forbidden if it leaves `root`.
+Result<std::string> locate(FileSystem& files, const std::string& root, const std::vector<std::string>& components);
+
+}  // namespace porthole::winhost
