@@ -1,4 +1,5 @@
 #pragma once  // for tests
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <string>
