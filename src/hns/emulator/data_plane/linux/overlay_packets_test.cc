@@ -158,7 +158,7 @@ TEST_F(OverlayPackets, FollowASubnetThatMovesToAnotherHost) {
 TEST_F(OverlayPackets, FitIntoTheTunnel) {
     EXPECT_NE(shell(web1, "ip -br link; cat /proc/net/route; ip link show type veth").find("mtu 1450"), std::string::npos);
     bool whole = false;
-    run_in(web1, [&] { whole = std::system("ping -c1 -W1 -q -M do -s 1422 10.9.2.5 >/dev/null 2>&1") == 0; });
+    run_in(web1, [&] { whole = std::system("ping -c5 -i0.2 -W5 -q -M do -s 1422 10.9.2.5 >/dev/null 2>&1") == 0; });
     EXPECT_TRUE(whole);
 }
 
