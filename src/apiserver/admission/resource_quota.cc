@@ -10,6 +10,7 @@ namespace {
 
 using namespace api::core::v1;
 using client::ResourceAmounts;
+using client::operator+=;  // std::map's own lookup does not reach our namespace
 
 /// How long a passed write is counted although it is not stored yet; it is stored, or has failed, long before.
 constexpr Duration ReservationLife = std::chrono::seconds(2);

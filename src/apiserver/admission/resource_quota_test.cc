@@ -1,3 +1,4 @@
+#include "api/core_v1.h"
 #include "apiserver/admission/admission_fixture.h"
 
 namespace porthole::apiserver {

@@ -1,3 +1,4 @@
+#include "api/core_v1.h"
 #include "controllers/framework/sim/sim_world.h"
 #include "controllers/resource_quota/resource_quota.h"
 
