@@ -60,9 +60,15 @@ std::optional<std::string> address_set(const std::string& text, const Sets& sets
     return joined;
 }
 
+bool is_number_or_range(const std::string& text) {
+    return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
+}
+
 std::string port_set(const std::string& text) {
     std::string joined;
-    for (const std::string& part : split(text)) joined.append(joined.empty() ? "" : ", ").append(part);
+    for (const std::string& part : split(text)) {
+        if (is_number_or_range(part)) joined.append(joined.empty() ? "" : ", ").append(part);
+    }
     return joined;
 }
 
@@ -71,7 +77,7 @@ std::string protocol_set(const std::string& text) {
     std::string joined;
     for (const std::string& part : split(text)) {
         if (part == "256" || part == "0") return "";
-        joined.append(joined.empty() ? "" : ", ").append(part);
+        if (is_number_or_range(part)) joined.append(joined.empty() ? "" : ", ").append(part);
     }
     return joined;
 }

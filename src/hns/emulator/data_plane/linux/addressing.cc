@@ -23,9 +23,14 @@ std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts) {
     return kept;
 }
 
+std::string ipv4_or_nothing(const std::string& text) {
+    const auto address = IpAddress::parse(text);
+    return address && address->is_v4() ? text : "";
+}
+
 std::string ipv4_of(const Endpoint& endpoint) {
     for (const auto& configuration : endpoint.document.ip_configurations) {
-        if (configuration.ip_address.find(':') == std::string::npos) return configuration.ip_address;
+        if (!ipv4_or_nothing(configuration.ip_address).empty()) return configuration.ip_address;
     }
     return "";
 }

@@ -12,6 +12,8 @@ namespace porthole::hns::emulator {
 std::optional<IpPrefix> ipv4_range(const std::string& text);
 /// The IPv4 ranges among `texts` without those that others contain: nft refuses ranges that overlap.
 std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts);
+/// `text` if it is an IPv4 address, else "". What documents say becomes lines of commands, so nothing else may pass.
+std::string ipv4_or_nothing(const std::string& text);
 /// The endpoint's first IPv4 address; "" where it has none.
 std::string ipv4_of(const Endpoint& endpoint);
 /// "00:15:5d:0a:0b:0c" of "00-15-5D-0A-0B-0C".

@@ -32,7 +32,7 @@ std::string virtual_adapter(const std::string& adapter) {
 std::string gateway_on_host(const Network& network, const hcn::Subnet& subnet) {
     const std::string_view type = type_of(network.document);
     const bool is_here = type == hcn::NetworkMode::Nat || type == hcn::NetworkMode::Ics || type == hcn::NetworkMode::Internal;
-    return is_here && !subnet.routes.empty() ? subnet.routes[0].next_hop : "";
+    return is_here && !subnet.routes.empty() ? ipv4_or_nothing(subnet.routes[0].next_hop) : "";
 }
 
 std::string port_name(const Endpoint& endpoint) { return fmt::format("hnsep{}", endpoint.number); }

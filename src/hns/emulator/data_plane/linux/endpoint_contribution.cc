@@ -6,6 +6,7 @@
 #include "hns/emulator/data_plane/linux/access_control.h"
 #include "hns/emulator/data_plane/linux/addressing.h"
 #include "hns/emulator/data_plane/linux/contributions.h"
+#include "hns/emulator/data_plane/linux/rules.h"
 
 namespace porthole::hns::emulator {
 
@@ -89,7 +90,9 @@ private:
         const auto wanted = find_settings<hcn::PortNameSettings>(document_.policies, "PortName");
         const auto usable = [](const std::string& name) {
             constexpr std::size_t LongestName = 15;
-            return !name.empty() && name.size() <= LongestName && std::ranges::none_of(name, [](char c) { return c <= ' ' || c == '/'; });
+            const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
+            return !name.empty() && name.size() <= LongestName && std::isalpha(static_cast<unsigned char>(name[0])) &&
+                   std::ranges::all_of(name, plain);
         };
         return wanted && usable(wanted->name) ? wanted->name : fmt::format("eth{}", endpoint_.number);
     }
@@ -108,12 +111,12 @@ private:
     void configure_inside(const std::string& place, const std::string& inner) {
         std::string addresses = fmt::format("link set dev {} up\n", inner), routes;
         for (const auto& configuration : document_.ip_configurations) {
-            if (configuration.ip_address.find(':') != std::string::npos) continue;
+            if (ipv4_or_nothing(configuration.ip_address).empty()) continue;
             addresses += fmt::format("addr replace {}/{} dev {}\n", configuration.ip_address,
                                      configuration.prefix_length ? configuration.prefix_length : 32, inner);
         }
         for (const auto& route : document_.routes) {
-            if (!ipv4_range(route.destination_prefix) || !IpAddress::parse(route.next_hop)) continue;
+            if (!ipv4_range(route.destination_prefix) || ipv4_or_nothing(route.next_hop).empty()) continue;
             routes += fmt::format("route replace {} via {} dev {} onlink metric {}\n", route.destination_prefix, route.next_hop, inner,
                                   route.metric);
         }
@@ -159,7 +162,7 @@ private:
         if (type_ == Mode::Private || (overlay && !host_route)) element("closed", quoted(port_));
         if (overlay) element("hidden", quoted(port_));
         if (type_ == Mode::Nat || type_ == Mode::Ics) element("nat-pods", address_);
-        if (type_ == Mode::L2Tunnel) element("tunnels", quoted(port_), fmt::format("{:#x}", 0x1000000 | network_.number));
+        if (type_ == Mode::L2Tunnel) element("tunnels", quoted(port_), fmt::format("{:#x}", TunnelMark | network_.number));
     }
 
     void translate() {
@@ -167,7 +170,7 @@ private:
         std::vector<std::string> exceptions, destinations;
         std::string outbound, inbound;
         for (const auto& nat : nats_) {
-            const std::string source = nat.virtual_ip.empty() ? network_.management_address : nat.virtual_ip;
+            const std::string given = ipv4_or_nothing(nat.virtual_ip), source = given.empty() ? network_.management_address : given;
             if (nat.destinations.empty()) {
                 exceptions.insert(exceptions.end(), nat.exceptions.begin(), nat.exceptions.end());
                 outbound = source;
@@ -216,7 +219,7 @@ private:
             const bool any_address = mapping.vip.empty() || mapping.vip == "0.0.0.0";
             if (any_address)
                 element("host-ports", key, target);
-            else
+            else if (!ipv4_or_nothing(mapping.vip).empty())
                 element("host-ports-at", mapping.vip + " . " + key, target);
         }
     }

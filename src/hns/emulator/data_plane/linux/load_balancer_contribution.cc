@@ -33,7 +33,8 @@ public:
         : port_(port), targets_(targets), view_(view), protocol_(port.protocol == Protocol::Tcp ? "tcp" : "udp") {
         const Network* network = view.network_of(balancer);
         const bool direct = (balancer.document.flags & LoadBalancerFlags::EnableDirectServerReturn) != 0;
-        if (network && !direct) source_ = balancer.document.source_vip.empty() ? network->management_address : balancer.document.source_vip;
+        if (network && !direct) source_ = ipv4_or_nothing(balancer.document.source_vip);
+        if (network && !direct && source_.empty()) source_ = network->management_address;
         has_local_endpoint_ = network && view.has_local_endpoint(network->document.id);
     }
 
@@ -125,7 +126,7 @@ Contribution needs(const LoadBalancer& balancer, const View& view) {
         const PortRules rules(balancer, port, targets, view);
         if (balancer.document.frontend_vips.empty()) rules.add_node_port(all);
         for (const std::string& vip : balancer.document.frontend_vips) {
-            if (vip.find(':') == std::string::npos) rules.add_frontend(vip, all);
+            if (!ipv4_or_nothing(vip).empty()) rules.add_frontend(vip, all);
         }
     }
     return all;

@@ -62,7 +62,8 @@ std::map<std::string, hcn::RemoteSubnetRouteSettings> remote_subnets(const Netwo
     std::map<std::string, hcn::RemoteSubnetRouteSettings> by_prefix;
     for (auto& remote : all_settings<hcn::RemoteSubnetRouteSettings>(network.document.policies, "RemoteSubnetRoute")) {
         const auto range = ipv4_range(remote.destination_prefix);
-        if (range && !canonical_mac(remote.distributed_router_mac_address).empty()) by_prefix[range->to_string()] = std::move(remote);
+        const bool usable = range && !ipv4_or_nothing(remote.provider_address).empty();
+        if (usable && !canonical_mac(remote.distributed_router_mac_address).empty()) by_prefix[range->to_string()] = std::move(remote);
     }
     return by_prefix;
 }
@@ -118,7 +119,7 @@ void add_tunnel(const Network& network, Contribution& all) {
     std::string gateway;
     for (const auto& ipam : network.document.ipams) {
         for (const auto& subnet : ipam.subnets) {
-            if (gateway.empty() && !subnet.routes.empty()) gateway = subnet.routes[0].next_hop;
+            if (gateway.empty() && !subnet.routes.empty()) gateway = ipv4_or_nothing(subnet.routes[0].next_hop);
         }
     }
     if (gateway.empty()) return;
