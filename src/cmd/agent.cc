@@ -12,6 +12,7 @@
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/node_certificate.h"
+#include "cmd/node_identity.h"
 #include "cmd/renewable_transport.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
@@ -276,9 +277,9 @@ Task<> Agent::start() {
     scope_.spawn(kubelet_->run());
     // An identity that somebody else keeps (a token, a file of the administrator's) is theirs to renew.
     if (fs::exists(fs::path(options_.data) / "client.pem")) {
-        renewal_ = std::make_unique<CertificateRenewal>(CertificateRenewal::Seams{world_.loop, *client_, random_, log_.named("certificates")},
-                                                        options_.node_name,
-                                                        [this](const KeyPair& identity) { return use_identity(identity); });
+        renewal_ =
+            std::make_unique<CertificateRenewal>(CertificateRenewal::Seams{world_.loop, *client_, random_, log_.named("certificates")},
+                                                 options_.node_name, [this](const KeyPair& identity) { return use_identity(identity); });
         scope_.spawn(renewal_->run(config_.certificate_pem));
     }
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});

@@ -1,8 +1,8 @@
 #include "cmd/agent_options.h"
 
-#include "cmd/cluster.h"
+#include <filesystem>
+
 #include "cmd/flags.h"
-#include "cmd/pki.h"
 
 namespace porthole::cmd {
 
@@ -48,19 +48,6 @@ std::vector<std::string> agent_arguments(const AgentOptions& options) {
     add("--node-labels", join(options.labels));
     add("--register-with-taints", join(options.taints));
     return words;
-}
-
-Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity) {
-    return write_file(folder / "client.pem", identity.certificate_pem + identity.key_pem);
-}
-
-std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder) {
-    return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
-           "clusters:\n- name: porthole\n  cluster:\n    server: " +
-           server + "\n    certificate-authority: " + ca.string() +
-           "\nusers:\n- name: node\n  user:\n    client-certificate: " + (folder / "client.pem").string() +
-           "\n    client-key: " + (folder / "client.pem").string() +
-           "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
 }
 
 }  // namespace porthole::cmd

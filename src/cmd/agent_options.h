@@ -1,10 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
-
-#include "base/result.h"
 
 namespace CLI {
 class App;
@@ -33,10 +30,5 @@ struct AgentOptions {
 void add_node_flags(CLI::App& app, AgentOptions& options);
 /// The command line of an agent with these options, from the program's path on.
 std::vector<std::string> agent_arguments(const AgentOptions& options);
-struct KeyPair;
-/// A node's certificate and key, in the one file `folder`/client.pem, so that they always belong together.
-Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
-/// A kubeconfig that names `ca` and client.pem in `folder` by path.
-std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder);
 
 }  // namespace porthole::cmd

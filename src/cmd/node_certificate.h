@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
-#include "cmd/pki.h"
+#include "cmd/key_pair.h"
 #include "runtime/random.h"
 
 namespace porthole::cmd {

@@ -4,13 +4,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/key_pair.h"
 #include "runtime/event_loop.h"
 
 namespace porthole::cmd {
-
-struct KeyPair {
-    std::string certificate_pem, key_pem;
-};
 
 /// The cluster's own certificate authority and what it issued, as files of mode 0600 in one folder. Made at first start;
 /// certificates in their last third are issued anew by ensure().

@@ -5,6 +5,7 @@
 #include "cmd/agent_options.h"
 #include "cmd/containerd.h"
 #include "cmd/host_links.h"
+#include "cmd/node_identity.h"
 #include "net/http_client.h"
 #include "schema/json.h"
 #include "schema/value.h"
