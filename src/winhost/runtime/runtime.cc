@@ -139,6 +139,16 @@ Task<> Runtime::start() {
 
 Task<> Runtime::close() { return state_->scope.close(); }
 
+Task<> Runtime::power_off() {
+    std::vector<std::string> containers, sandboxes;
+    for (const auto& [id, container] : state_->containers.all()) containers.push_back(id);
+    for (const auto& [id, sandbox] : state_->sandboxes.all()) sandboxes.push_back(id);
+    for (const std::string& id : containers) CO_CHECK(co_await state_->containers.stop(id, Duration::zero()));
+    for (const std::string& id : sandboxes) CO_CHECK(co_await state_->sandboxes.lose(id));
+    Cgroups(state_->context.files).remove("/porthole-winhost/" + state_->options.host_name);
+    co_return {};
+}
+
 Task<> Runtime::remove_everything() {
     std::vector<std::string> ids;
     for (const auto& [id, sandbox] : state_->sandboxes.all()) ids.push_back(id);

@@ -61,6 +61,9 @@ public:
     Task<> start();
     /// Stops watching; containers go on.
     Task<> close();
+    /// The host's power goes: every process of every pod ends at once. Sandboxes are not ready afterwards and without a namespace,
+    /// containers have ended; the kubelet finds them so and takes them down.
+    Task<> power_off();
     /// Ends and removes every pod: nothing is left of them.
     Task<> remove_everything();
     void set_streams(StreamAddresses* streams);

@@ -175,6 +175,17 @@ Task<> Sandboxes::stop(std::string id) {
     co_return done;
 }
 
+Task<> Sandboxes::lose(std::string id) {
+    const auto sandbox = find(id);
+    if (!sandbox) co_return {};
+    sandbox->record.ready = false;
+    CO_CHECK(co_await runc_.remove(short_id(id)));
+    sandbox->pid = 0;
+    sandbox->record.namespace_id.clear();
+    Cgroups(context_.files).remove(cgroup(id));
+    co_return save(*sandbox);
+}
+
 Task<> Sandboxes::remove(std::string id) {
     const auto sandbox = find(id);
     if (!sandbox) co_return {};

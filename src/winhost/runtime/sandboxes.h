@@ -22,6 +22,8 @@ public:
     /// Gives back the network and ends its process. Its containers have ended. Safe to repeat.
     Task<> stop(std::string id);
     Task<> remove(std::string id);
+    /// Its process and its namespace are gone, as after a power failure; what plugins keep of it is still to be given back.
+    Task<> lose(std::string id);
 
     /// nullptr if there is none; so in const form.
     std::shared_ptr<Sandbox> find(const std::string& id) const;

@@ -1,0 +1,34 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/value.h"
+#include "winhost/runtime/pod_network.h"
+
+namespace porthole::winhost {
+
+/// A network configuration of CNI: one plugin (*.conf) or a chain of them (*.conflist).
+struct CniNetworkConfig {
+    std::string name, version;
+    std::vector<schema::Value> plugins;  ///< each with its `type`; at least one
+
+    /// Error: BadRequest, saying what is missing.
+    static Result<CniNetworkConfig> parse(const std::string& text);
+    std::string type(std::size_t plugin) const;
+};
+
+/// What one plugin of the chain reads on standard input: the network's name and version, what the pod brings for the capabilities that
+/// the plugin asks for, and the result of the plugins before it (null for the first).
+std::string make_plugin_input(const CniNetworkConfig& network, std::size_t plugin, const PodAttachment& pod, const schema::Value& previous);
+
+/// The environment of a call: CNI_COMMAND, CNI_CONTAINERID, CNI_NETNS, CNI_IFNAME, CNI_PATH, CNI_ARGS.
+std::vector<std::string> make_plugin_environment(const std::string& command, const PodAttachment& pod, const std::string& path);
+
+/// The addresses and name servers of a result of any version. Error: Invalid.
+Result<PodAddresses> read_plugin_result(const schema::Value& result);
+
+/// What a plugin that failed has printed, in its own words.
+std::string plugin_failure(const std::string& output, const std::string& errors, int exit_code);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,85 @@
+#include "winhost/host/control.h"
+
+#include <array>
+
+#include "runtime/file_system.h"
+#include "schema/json.h"
+
+namespace porthole::winhost {
+namespace {
+
+using namespace std::chrono_literals;
+using schema::Value;
+
+constexpr std::size_t LongestLine = 1 << 20;
+
+/// Up to the line's end, or the peer's.
+Task<std::string> read_line(net::ByteStream& stream) {
+    std::string line;
+    std::array<char, 4096> buffer;
+    while (line.find('\n') == line.npos) {
+        CO_TRY(const std::size_t count, co_await stream.read(buffer));
+        if (count == 0) break;
+        line.append(buffer.data(), count);
+        if (line.size() > LongestLine) co_return Error(Reason::RequestEntityTooLarge, "the request is too long");
+    }
+    co_return line.substr(0, line.find('\n'));
+}
+
+}  // namespace
+
+std::string control_socket(const std::string& data) { return join_path(data, "control.sock"); }
+
+Result<void> ControlServer::listen(const std::string& path) {
+    TRY(listener_, net::Listener::local(loop_, path));
+    scope_.spawn(accept());
+    return {};
+}
+
+Task<> ControlServer::close() {
+    auto closed = co_await scope_.close();
+    listener_.reset();
+    co_return closed;
+}
+
+Task<> ControlServer::accept() {
+    for (;;) {
+        auto accepted = co_await listener_->accept();
+        if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
+        if (accepted) {
+            scope_.spawn(serve(std::move(accepted->stream)));
+        } else {
+            CO_CHECK(co_await loop_.sleep(100ms));
+        }
+    }
+}
+
+Task<Value> ControlServer::answer(std::string line) {
+    CO_TRY(Value request, schema::parse_json(line));
+    const auto found = calls_.find(std::string(request.string_at({"call"})));
+    if (found == calls_.end()) co_return Error(Reason::BadRequest, "a host knows no such call");
+    co_return co_await found->second(std::move(request));
+}
+
+Task<> ControlServer::serve(std::unique_ptr<net::ByteStream> stream) {
+    CO_TRY(std::string line, co_await with_timeout(read_line(*stream), 10s, "the request"));
+    auto answered = co_await answer(std::move(line));
+    if (!answered && answered.error().reason == Reason::Cancelled) co_return std::move(answered).error();
+    const Value document = answered ? *std::move(answered)
+                                    : Value::object({{"error", answered.error().message}, {"code", http_code(answered.error().reason)}});
+    CO_CHECK(co_await stream->write(schema::to_json(document) + "\n"));
+    co_return co_await stream->end_writing();
+}
+
+Task<Value> ask_host(AsioLoop& loop, std::string data, Value request) {
+    auto stream = co_await net::connect_socket(loop, net::Endpoint{.unix_path = control_socket(data)});
+    if (!stream) co_return Error(Reason::Unavailable, "no emulated host runs in " + data);
+    CO_CHECK(co_await (*stream)->write(schema::to_json(request) + "\n"));
+    CO_TRY(const std::string line, co_await read_line(**stream));
+    CO_TRY(Value answer, schema::parse_json(line));
+    if (const Value* error = answer.find("error"))
+        co_return Error(reason_of_http_code(static_cast<int>(schema::at(answer, "code").int_or(500))), std::string(error->string_or("")));
+    co_return answer;
+}
+
+}  // namespace porthole::winhost

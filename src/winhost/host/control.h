@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "net/socket.h"
+#include "runtime/asio_loop.h"
+#include "runtime/scope.h"
+#include "schema/value.h"
+
+namespace porthole::winhost {
+
+/// Where a running host listens for its operator: `data`/control.sock. A connection carries one line of JSON each way:
+///
+///   {"call":"status"}                            {"ready":true,"name":"windows-1",...}
+///   {"call":"fault","document":"..."}            what the emulator's faults.h answers
+///   {"call":"load","path":"/a/web.tar"}          {"images":["registry/app:1"]}
+///   {"call":"reboot"}, {"call":"shutdown"}       {}
+///
+/// A failed call answers {"error":"...","code":404}.
+std::string control_socket(const std::string& data);
+
+class ControlServer {
+public:
+    using Call = std::function<Task<schema::Value>(schema::Value request)>;
+
+    explicit ControlServer(AsioLoop& loop) : loop_(loop), scope_(loop) {}
+    void add(std::string call, Call handler) { calls_[std::move(call)] = std::move(handler); }
+    /// Errors: AlreadyExists, Io.
+    Result<void> listen(const std::string& path);
+    Task<> close();
+
+private:
+    Task<> accept();
+    Task<> serve(std::unique_ptr<net::ByteStream> stream);
+    Task<schema::Value> answer(std::string line);
+
+    AsioLoop& loop_;
+    std::map<std::string, Call> calls_;
+    std::unique_ptr<net::Listener> listener_;
+    Scope scope_;
+};
+
+/// One call to the host whose folder is `data`. Errors: Unavailable where none runs; the call's own.
+Task<schema::Value> ask_host(AsioLoop& loop, std::string data, schema::Value request);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,230 @@
+#include "winhost/host/host_container.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "winhost/bundle/overlay.h"
+#include "winhost/host/program_files.h"
+#include "winhost/runtime/command_line.h"
+#include "winhost/runtime/container_root.h"
+#include "winhost/template/registry_file.h"
+#include "winhost/tools/programs.h"
+
+namespace porthole::winhost {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* Id = "host";
+constexpr const char* Pipe = "\\\\.\\pipe\\containerd-containerd";
+constexpr const char* ProgramData = "wine/drive_c/ProgramData/Porthole";
+constexpr const char* PathKey = "System\\CurrentControlSet\\Control\\Session Manager\\Environment";
+constexpr const char* ExtraPath = "C:\\k;C:\\k\\cni";
+/// A node's own programs need tens of processes; a storm of them must not reach the machine.
+constexpr std::int64_t ProcessLimit = 1024;
+constexpr std::int64_t MemoryLimit = std::int64_t{4} << 30;
+constexpr Duration BootLimit = 120s;
+
+}  // namespace
+
+ProgramSpec host_program_spec(const std::string& command_line, const std::string& directory, const std::vector<std::string>& variables) {
+    ProgramSpec spec{command_line, directory.empty() ? "C:\\" : directory, variables};
+    return spec;
+}
+
+HostContainer::HostContainer(HostContainerContext context, HostContainerOptions options)
+    : context_(context),
+      options_(std::move(options)),
+      runc_(context.processes, context.files, join_path(options_.data, "runc")),
+      cgroups_(context.files) {}
+
+HostContainer::~HostContainer() = default;
+
+std::string HostContainer::drive() const { return join_path(Folder{options_.data}.rootfs(), "wine/drive_c"); }
+std::string HostContainer::socket() const { return Folder{options_.data}.socket(); }
+
+Result<void> HostContainer::prepare_disk() {
+    const Folder folder{options_.data};
+    FileSystem& files = context_.files;
+    for (const std::string& path : {folder.upper(), folder.work(), folder.rootfs()}) TRY_VOID(files.create_directories(path, 0755));
+    TRY_VOID(files.create_directories(folder.exchange(), 0700));
+    if (!is_mounted(folder.rootfs()))
+        TRY_VOID(mount_overlay(options_.wine.lowers(options_.profile), folder.upper(), folder.work(), folder.rootfs()));
+    const std::string own = join_path(folder.rootfs(), ProgramData);
+    TRY_VOID(files.create_directories(own, 0700));
+    TRY_VOID(files.write(join_path(own, "emulator.json"), services_.host_file, 0600));
+    TRY_VOID(files.write(join_path(own, "token"), services_.token + "\n", 0600));
+    TRY_VOID(files.write(join_path(own, "host.exe"), winhost::programs().host, 0755));
+    TRY_VOID(files.write(join_path(own, "relay.exe"), winhost::programs().relay, 0755));
+    const std::string hosts = "127.0.0.1 localhost\n::1 localhost\n" + services_.address + " " + options_.name + "\n";
+    TRY_VOID(files.write(folder.hosts(), hosts, 0644));
+    TRY_VOID(files.write(folder.resolv_conf(), files.read("/etc/resolv.conf").value_or(""), 0644));
+    return {};
+}
+
+Result<void> HostContainer::place_programs() {
+    return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, drive());
+}
+
+/// Services get their environment from the registry.
+Result<void> HostContainer::extend_path() {
+    const std::string file = join_path(Folder{options_.data}.rootfs(), "wine/system.reg");
+    TRY(const std::string text, context_.files.read(file));
+    TRY(RegistryFile registry, RegistryFile::parse(text));
+    std::string value = registry.value(PathKey, "PATH");
+    std::string escaped;
+    for (const char letter : std::string_view(ExtraPath)) escaped += letter == '\\' ? std::string("\\\\") : std::string(1, letter);
+    if (value.find(escaped) != value.npos) return {};
+    if (!value.ends_with('"')) return Error(Reason::Invalid, "the host's registry holds no PATH");
+    value.insert(value.size() - 1, ";" + escaped);
+    registry.set(PathKey, "PATH", value);
+    return context_.files.write(file, registry.text(), 0644);
+}
+
+Task<HostContainer::Connection> HostContainer::boot() {
+    CO_CHECK(co_await take_down());
+    CO_CHECK(prepare_disk());
+    CO_CHECK(co_await run_blocking<void>(context_.pool, [this] { return place_programs(); }));
+    CO_CHECK(extend_path());
+    const Folder folder{options_.data};
+    (void)context_.files.remove(folder.exit_file());
+    const std::string relay =
+        join_command_line({"C:\\ProgramData\\Porthole\\relay.exe", Pipe, services_.cri, "C:\\ProgramData\\Porthole\\token"});
+    const ProgramSpec main = host_program_spec(join_command_line({"C:\\ProgramData\\Porthole\\host.exe", relay}), "", {});
+    CO_CHECK(context_.files.write(join_path(folder.exchange(), "main"), main.encode(), 0600));
+    OciBundle bundle;
+    bundle.rootfs = folder.rootfs();
+    bundle.arguments = {"/porthole/init", "--socket",  "/.ph/s",          "--main", "/.ph/main",
+                        "--exit-file",    "/.ph/exit", "--keep-registry", "--log",  "/.ph/log"};
+    bundle.environment = wine_environment(false);
+    bundle.hostname = options_.name;
+    bundle.network_namespace_path = "/proc/" + std::to_string(::getpid()) + "/ns/net";
+    bundle.cgroup_path = options_.cgroup;
+    bundle.mounts = {{folder.exchange(), "/.ph"}, {folder.hosts(), "/etc/hosts"}, {folder.resolv_conf(), "/etc/resolv.conf"}};
+    bundle.limits.processes = ProcessLimit;
+    bundle.limits.memory_bytes = MemoryLimit;
+    CO_CHECK(co_await runc_.create(Id, folder.path, std::move(bundle)));
+    CO_CHECK(co_await runc_.start(Id));
+    co_return co_await with_timeout(wait_until_started(), BootLimit, "booting the emulated host");
+}
+
+Task<HostContainer::Connection> HostContainer::wait_until_started() {
+    for (;;) {
+        auto connection = co_await InitConnection::open(context_.loop, socket());
+        if (connection) {
+            CO_CHECK(co_await (*connection)->send(FrameType::Request, init_request({"wait"})));
+            CO_TRY(const Frame first, co_await (*connection)->next());
+            if (first.type != FrameType::Started) co_return error_of_failure(first.payload).with_context("starting the emulated host");
+            co_return *std::move(connection);
+        }
+        if (connection.error().reason == Reason::Cancelled) co_return std::move(connection).error();
+        CO_TRY(const auto state, co_await runc_.state(Id));
+        if (!state.running) co_return Error(Reason::Io, "the emulated host's first process has ended at once");
+        CO_CHECK(co_await context_.loop.sleep(20ms));
+    }
+}
+
+/// Whatever ended it, the host starts anew, as a machine after a crash does.
+Task<> HostContainer::keep_running(Connection connection) {
+    Duration delay = 1s;
+    for (;;) {
+        while (connection) {
+            const auto frame = co_await connection->next();
+            if (!frame && frame.error().reason == Reason::Cancelled) co_return frame.error();
+            if (!frame || frame->type == FrameType::Exit) connection.reset();
+        }
+        context_.log.error("the emulated host has ended by itself; it is booted again", {{"host", options_.name}});
+        CO_CHECK(co_await context_.loop.sleep(delay));
+        delay = std::min<Duration>(delay * 2, 1min);
+        auto booted = co_await boot();
+        if (booted) {
+            connection = *std::move(booted);
+        } else if (booted.error().reason == Reason::Cancelled) {
+            co_return std::move(booted).error();
+        } else {
+            context_.log.error("the emulated host does not boot", {{"host", options_.name}, {"error", booted.error().message}});
+        }
+    }
+}
+
+Task<HostContainer::Connection> HostContainer::adopt() {
+    CO_TRY(const auto state, co_await runc_.state(Id));
+    if (!state.running) co_return Connection();
+    const auto known = context_.files.read(join_path(Folder{options_.data}.rootfs(), std::string(ProgramData) + "/emulator.json"));
+    if (!known || *known != services_.host_file) co_return Connection();
+    auto started = co_await with_timeout(wait_until_started(), 10s, "adopting the emulated host");
+    if (started || started.error().reason == Reason::Cancelled) co_return started;
+    co_return Connection();
+}
+
+Task<> HostContainer::start(HostServices services) {
+    services_ = std::move(services);
+    CO_TRY(Connection connection, co_await adopt());
+    if (connection) {
+        context_.log.info("a running host is adopted", {{"host", options_.name}});
+    } else {
+        CO_TRY(connection, co_await boot());
+    }
+    watching_ = std::make_unique<Scope>(context_.loop);
+    watching_->spawn(keep_running(std::move(connection)));
+    co_return {};
+}
+
+Task<> HostContainer::close() {
+    if (watching_) CO_CHECK(co_await watching_->close());
+    watching_.reset();
+    co_return {};
+}
+
+Task<> HostContainer::take_down() {
+    CO_CHECK(co_await runc_.remove(Id));
+    CO_CHECK(unmount_below(Folder{options_.data}.rootfs()));
+    cgroups_.remove(options_.cgroup);
+    co_return {};
+}
+
+Task<> HostContainer::shut_down(Duration grace) {
+    CO_CHECK(co_await close());
+    CO_TRY(const auto state, co_await runc_.state(Id));
+    if (state.running) {
+        const auto asked = co_await ask_init(context_.loop, socket(), init_request({"event", "6"}));
+        const MonotonicTime until = context_.loop.now() + grace;
+        while (asked && context_.loop.now() < until && !context_.files.exists(Folder{options_.data}.exit_file()))
+            CO_CHECK(co_await context_.loop.sleep(50ms));
+    }
+    co_return co_await take_down();
+}
+
+namespace {
+
+Task<CommandOutput> converse(AsioLoop& loop, std::string socket, std::string spec, std::string input) {
+    CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
+    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
+    constexpr std::size_t Piece = 64 << 10;
+    for (std::size_t start = 0; start < input.size(); start += Piece)
+        CO_CHECK(co_await connection->send(FrameType::Input, input.substr(start, Piece)));
+    CO_CHECK(co_await connection->send(FrameType::EndInput, ""));
+    CommandOutput output;
+    for (;;) {
+        CO_TRY(const Frame frame, co_await connection->next());
+        if (frame.type == FrameType::Output) output.output += frame.payload;
+        if (frame.type == FrameType::Errors) output.errors += frame.payload;
+        if (frame.type == FrameType::Failed) co_return error_of_failure(frame.payload);
+        if (frame.type != FrameType::Exit) continue;
+        output.exit_code = static_cast<int>(frame.number());
+        co_return output;
+    }
+}
+
+}  // namespace
+
+Task<CommandOutput> HostContainer::run(HostCommand command) {
+    const std::string spec = host_program_spec(command.command_line, command.directory, command.variables).encode();
+    // When the time is up the connection is dropped, and init ends the program.
+    auto output = co_await with_timeout(converse(context_.loop, socket(), spec, std::move(command.input)), command.limit, "the program");
+    if (!output) co_return std::move(output).error().with_context("running " + command.command_line + " on " + options_.name);
+    co_return *std::move(output);
+}
+
+}  // namespace porthole::winhost

@@ -1,0 +1,85 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "base/log.h"
+#include "runtime/asio_loop.h"
+#include "runtime/scope.h"
+#include "winhost/bundle/cgroup.h"
+#include "winhost/bundle/runc.h"
+#include "winhost/host/host_programs.h"
+#include "winhost/runtime/init_connection.h"
+#include "winhost/runtime/program_spec.h"
+#include "winhost/template/wine_template.h"
+
+namespace porthole::winhost {
+
+struct HostContainerContext {
+    AsioLoop& loop;
+    ProcessRunner& processes;
+    FileSystem& files;
+    WorkerPool& pool;
+    Logger log;
+};
+
+struct HostContainerOptions {
+    std::string name;      ///< the host's own, "windows-1"
+    std::string data;      ///< a folder of its own, short
+    std::string cgroup;    ///< "/porthole-winhost/..."
+    std::string programs;  ///< folder with the .exe and .dll files to place on it; "" for none
+    HostProfile profile;
+    WineTemplate wine;
+};
+
+/// What a boot sets up for the programs on the host.
+struct HostServices {
+    std::string address;    ///< the host's own, which its name stands for
+    std::string host_file;  ///< emulator.json
+    std::string cri;        ///< "127.0.0.1:7002"
+    std::string token;
+};
+
+/// The host itself: Wine on an overlay of its own, in the network namespace we are in, with a service manager that runs from boot to
+/// shutdown. Its disk stays; its processes may outlive us and are adopted.
+class HostContainer final : public HostPrograms {
+public:
+    HostContainer(HostContainerContext context, HostContainerOptions options);
+    ~HostContainer() override;
+
+    /// Where C:\ is on Linux; there from start() on.
+    std::string drive() const;
+    std::string socket() const;
+    /// Adopts a host that runs already with the same services; boots it otherwise. From then on a host that ends by itself is booted
+    /// again. Errors: Io, Timeout.
+    Task<> start(HostServices services);
+    /// Stops watching; the host goes on.
+    Task<> close();
+    /// Services are stopped in good order, then everything ends. Fine if it does not run.
+    Task<> shut_down(Duration grace);
+
+    Task<CommandOutput> run(HostCommand command) override;
+
+private:
+    using Connection = std::unique_ptr<InitConnection>;
+    Task<Connection> boot();
+    Result<void> prepare_disk();
+    Result<void> place_programs();
+    Result<void> extend_path();
+    /// Nothing where none runs that knows the very services we offer.
+    Task<Connection> adopt();
+    Task<Connection> wait_until_started();
+    Task<> keep_running(Connection connection);
+    Task<> take_down();
+
+    HostContainerContext context_;
+    HostContainerOptions options_;
+    HostServices services_;
+    Runc runc_;
+    Cgroups cgroups_;
+    std::unique_ptr<Scope> watching_;
+};
+
+/// What a program on the host is told: the command line and the environment of an administrator's console.
+ProgramSpec host_program_spec(const std::string& command_line, const std::string& directory, const std::vector<std::string>& variables);
+
+}  // namespace porthole::winhost

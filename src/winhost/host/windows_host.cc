@@ -1,0 +1,334 @@
+#include "winhost/host/windows_host.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "hns/emulator/data_plane/linux/linux_data_plane.h"
+#include "hns/emulator/data_plane/linux/network_namespace.h"
+#include "hns/emulator/emulator.h"
+#include "hns/emulator/profile.h"
+#include "hns/wire/host_file.h"
+#include "hns/wire/server.h"
+#include "schema/json.h"
+#include "winhost/bundle/overlay.h"
+#include "winhost/cri/cri_server.h"
+#include "winhost/cri/image_service.h"
+#include "winhost/host/cni_network.h"
+#include "winhost/host/control.h"
+#include "winhost/host/host_container.h"
+#include "winhost/images/image_store.h"
+#include "winhost/runtime/runtime.h"
+
+namespace porthole::winhost {
+namespace {
+
+using namespace std::chrono_literals;
+using schema::Value;
+
+constexpr Duration ShutdownGrace = 25s;
+
+/// One host a folder, until its process ends, however that is.
+class FolderLock {
+public:
+    FolderLock() = default;
+    FolderLock(const FolderLock&) = delete;
+    ~FolderLock() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    /// Error: Conflict.
+    Result<void> take(const std::string& folder) {
+        fd_ = ::open(join_path(folder, "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd_ < 0) return Error(Reason::Io, "cannot write in " + folder);
+        if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) return Error(Reason::Conflict, "another emulated host runs in " + folder);
+        return {};
+    }
+
+private:
+    int fd_ = -1;
+};
+
+/// Cgroups are one tree for the whole machine; hosts of several clusters may have one name.
+std::string unique_name(const std::string& name, const std::string& data) {
+    char suffix[17];
+    std::snprintf(suffix, sizeof suffix, "%08zx", std::hash<std::string>()(data) & 0xffffffff);
+    return name + "-" + suffix;
+}
+std::string runtime_folder(const std::string& data) { return join_path(data, "r"); }
+std::string host_folder(const std::string& data) { return join_path(data, "h"); }
+std::string namespaces_folder(const std::string& data) { return join_path(data, "n"); }
+std::string host_cgroup(const std::string& name, const std::string& data) {
+    return "/porthole-winhost/" + unique_name(name, data) + "-host";
+}
+
+std::vector<std::string> names_of(const std::vector<Image>& images) {
+    std::vector<std::string> names;
+    for (const Image& image : images) {
+        if (image.repo_tags.empty()) names.push_back(image.id);
+        names.insert(names.end(), image.repo_tags.begin(), image.repo_tags.end());
+    }
+    return names;
+}
+
+}  // namespace
+
+struct WindowsHost::State {
+    State(WindowsHostContext context, WindowsHostOptions options) : context(context), options(std::move(options)) {}
+
+    Task<> start();
+    Task<> start_network();
+    Task<> start_runtime();
+    Task<> import_pause_image();
+    Task<> boot();
+    Result<void> listen();
+    Result<void> remember_services();
+    hns::wire::HostFile remembered_services();
+    Task<> end_pods_and_host();
+    Task<> power_off();
+    Task<> reboot();
+    Task<Value> load(std::string path);
+    Value status() const;
+    HostContainerContext host_context() const {
+        return {context.loop, context.processes, context.files, context.pool, context.log.named("host")};
+    }
+
+    WindowsHostContext context;
+    WindowsHostOptions options;
+    FolderLock lock;
+    WineTemplate wine;
+    std::string token, address;
+    std::unique_ptr<hns::emulator::DataPlane> data_plane;
+    std::unique_ptr<hns::emulator::Emulator> emulator;
+    std::unique_ptr<hns::wire::Server> hns_server;
+    std::unique_ptr<ImageStore> images;
+    std::unique_ptr<HostContainer> host;
+    std::unique_ptr<CniNetwork> network;
+    std::unique_ptr<Runtime> runtime;
+    std::unique_ptr<kubelet::ImageService> image_service;
+    std::unique_ptr<CriServer> cri;
+    std::unique_ptr<ControlServer> control;
+    Event shutdown_wanted;
+    Semaphore power_switch{1};
+    bool ready = false;
+};
+
+hns::wire::HostFile WindowsHost::State::remembered_services() {
+    const auto text = context.files.read(join_path(options.data, "services.json"));
+    auto file = text ? hns::wire::parse_host_file(*text) : Result<hns::wire::HostFile>(text.error());
+    return file ? *std::move(file) : hns::wire::HostFile{};
+}
+
+Result<void> WindowsHost::State::remember_services() {
+    const hns::wire::HostFile file{"127.0.0.1:" + std::to_string(hns_server->port()), "127.0.0.1:" + std::to_string(cri->tcp_port()),
+                                   token};
+    return context.files.write(join_path(options.data, "services.json"), hns::wire::write_host_file(file), 0600);
+}
+
+/// The host network service, as it was, and its port on loopback: the same as before where that is free, because programs on a host that
+/// goes on running know it.
+Task<> WindowsHost::State::start_network() {
+    const hns::emulator::Profile* profile = hns::emulator::find_profile(options.profile.name);
+    if (!profile) co_return Error(Reason::BadRequest, "the host network service knows no profile " + options.profile.name);
+    CO_CHECK(context.files.create_directories(namespaces_folder(options.data), 0700));
+    hns::emulator::LinuxOptions plane{.namespace_folder = namespaces_folder(options.data)};
+    data_plane = hns::emulator::make_linux_data_plane(context.processes, context.pool, context.log.named("hns"), std::move(plane));
+    emulator = std::make_unique<hns::emulator::Emulator>(
+        hns::emulator::EmulatorContext{context.loop, context.files, context.random, *data_plane, context.log.named("hns")},
+        hns::emulator::EmulatorOptions{.data_dir = join_path(options.data, "hns"), .profile = *profile});
+    CO_CHECK(co_await emulator->start());
+    CO_TRY(const auto adapters, co_await data_plane->adapters());
+    for (const auto& adapter : adapters)
+        if (address.empty()) address = adapter.address;
+    if (address.empty()) co_return Error(Reason::BadRequest, "the host's network namespace has no network adapter with an address");
+    const hns::wire::HostFile known = remembered_services();
+    token = known.token.empty() ? context.random.pick(48, "abcdefghijklmnopqrstuvwxyz0123456789") : known.token;
+    const auto port = hns::wire::parse_host_and_port(known.hns);
+    const hns::wire::SessionContext session{context.loop, *emulator,
+                                            [this](std::string request) { return emulator->control(std::move(request)); }, token};
+    hns_server = std::make_unique<hns::wire::Server>(context.loop, session, context.log.named("hns"));
+    if (!port || !hns_server->listen("127.0.0.1", port->port)) CO_CHECK(hns_server->listen("127.0.0.1", 0));
+    co_return {};
+}
+
+Task<> WindowsHost::State::import_pause_image() {
+    if (options.pause_image.empty()) co_return {};
+    auto imported = co_await images->import_archive(options.pause_image);
+    if (!imported) co_return std::move(imported).error().with_context("importing the sandbox image");
+    co_return {};
+}
+
+Task<> WindowsHost::State::start_runtime() {
+    CO_TRY(const OsVersion version, OsVersion::parse(options.profile.version()));
+    ImageStore::Options store{.root = join_path(options.data, "images"), .host = version};
+    store.template_lowers = wine.lowers(options.profile);
+    store.template_id = wine.id;
+    store.pinned = {"registry.porthole.internal/pause:1"};
+    CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
+    CO_CHECK(co_await import_pause_image());
+    host = std::make_unique<HostContainer>(host_context(), HostContainerOptions{.name = options.name,
+                                                                                .data = host_folder(options.data),
+                                                                                .cgroup = host_cgroup(options.name, options.data),
+                                                                                .programs = options.programs,
+                                                                                .profile = options.profile,
+                                                                                .wine = wine});
+    network =
+        std::make_unique<CniNetwork>(CniNetworkContext{context.files, *emulator, *host}, host->drive(), join_path(options.data, "cni"));
+    runtime = std::make_unique<Runtime>(RuntimeContext{context.loop, context.processes, context.files, context.pool, context.random,
+                                                       *images, *network, context.log.named("runtime")},
+                                        RuntimeOptions{.host_name = unique_name(options.name, options.data),
+                                                       .data = runtime_folder(options.data),
+                                                       .host_drive = host->drive(),
+                                                       .profile = options.profile,
+                                                       .wine = wine});
+    CO_CHECK(co_await runtime->start());
+    image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
+    cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *image_service, context.log.named("cri"));
+    CriServerOptions sockets{.unix_socket = join_path(options.data, "cri.sock"), .token = token};
+    const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
+    sockets.tcp_port = port ? port->port : std::uint16_t{0};
+    CO_CHECK(cri->listen(sockets));
+    co_return remember_services();
+}
+
+Task<> WindowsHost::State::boot() {
+    CO_TRY(const std::string file, context.files.read(join_path(options.data, "services.json")));
+    co_return co_await host->start(
+        {.address = address, .host_file = file, .cri = "127.0.0.1:" + std::to_string(cri->tcp_port()), .token = token});
+}
+
+Value WindowsHost::State::status() const {
+    return Value::object({{"ready", ready},
+                          {"name", options.name},
+                          {"profile", options.profile.name},
+                          {"osVersion", options.profile.version()},
+                          {"address", address},
+                          {"network", network->not_ready()},
+                          {"pid", static_cast<int>(::getpid())}});
+}
+
+Task<Value> WindowsHost::State::load(std::string path) {
+    CO_TRY(const auto imported, co_await images->import_archive(std::move(path)));
+    schema::Array names;
+    for (const std::string& name : names_of(imported)) names.emplace_back(name);
+    co_return Value::object({{"images", std::move(names)}});
+}
+
+namespace {
+
+Task<Value> nothing(Task<> work) {
+    CO_CHECK(co_await std::move(work));
+    co_return Value::object();
+}
+
+Task<Value> as_document(Task<std::string> text) {
+    CO_TRY(const std::string json, co_await std::move(text));
+    co_return schema::parse_json(json);
+}
+
+Task<Value> at_once(Value value) { co_return value; }
+
+}  // namespace
+
+Result<void> WindowsHost::State::listen() {
+    control = std::make_unique<ControlServer>(context.loop);
+    control->add("status", [this](Value) { return at_once(status()); });
+    control->add("load", [this](Value request) { return load(std::string(request.string_at({"path"}))); });
+    control->add("fault", [this](Value request) { return as_document(emulator->control(std::string(request.string_at({"document"})))); });
+    control->add("reboot", [this](Value) { return nothing(reboot()); });
+    control->add("shutdown", [this](Value) {
+        shutdown_wanted.set();
+        return at_once(Value::object());
+    });
+    return control->listen(control_socket(options.data));
+}
+
+Task<> WindowsHost::State::start() {
+    CO_CHECK(context.files.create_directories(options.data, 0700));
+    CO_CHECK(lock.take(options.data));
+    TemplateContext building{context.loop, context.processes, context.files, context.pool,
+                             [log = context.log](const std::string& step) { log.info("building the Wine template", {{"step", step}}); }};
+    CO_TRY(wine, co_await ensure_wine_template(std::move(building), options.cache));
+    CO_CHECK(co_await start_network());
+    CO_CHECK(co_await start_runtime());
+    const std::string drive = join_path(options.data, "C");
+    if (!context.files.exists(drive)) CO_CHECK(context.files.create_symlink(host->drive(), drive));
+    CO_CHECK(co_await boot());
+    ready = true;
+    CO_CHECK(listen());
+    context.log.info("emulated host ready", {{"host", options.name}, {"version", options.profile.version()}, {"address", address}});
+    co_return {};
+}
+
+Task<> WindowsHost::State::end_pods_and_host() {
+    if (host) CO_CHECK(co_await host->shut_down(ShutdownGrace));
+    if (runtime) CO_CHECK(co_await runtime->power_off());
+    if (emulator) CO_CHECK(co_await emulator->reboot());
+    co_return {};
+}
+
+Task<> WindowsHost::State::reboot() {
+    CO_TRY(const Semaphore::Permit permit, co_await power_switch.acquire());
+    context.log.info("the host reboots", {{"host", options.name}});
+    ready = false;
+    CO_CHECK(co_await end_pods_and_host());
+    CO_CHECK(co_await boot());
+    ready = true;
+    co_return {};
+}
+
+Task<> WindowsHost::State::power_off() {
+    if (control) CO_CHECK(co_await control->close());
+    if (wine.folder.empty()) co_return {};  // it has not come far
+    auto ended = co_await end_pods_and_host();
+    if (cri) CO_CHECK(co_await cri->close());
+    if (runtime) CO_CHECK(co_await runtime->close());
+    if (hns_server) CO_CHECK(co_await hns_server->close());
+    if (emulator) CO_CHECK(co_await emulator->close());
+    CO_CHECK(ended);
+    CO_CHECK(unmount_below(runtime_folder(options.data)));
+    co_return unmount_below(host_folder(options.data));
+}
+
+WindowsHost::WindowsHost(WindowsHostContext context, WindowsHostOptions options)
+    : state_(std::make_unique<State>(context, std::move(options))) {}
+WindowsHost::~WindowsHost() = default;
+
+Task<> WindowsHost::start() { return state_->start(); }
+Task<> WindowsHost::wait_for_shutdown() { return state_->shutdown_wanted.wait(); }
+Task<> WindowsHost::power_off() { return state_->power_off(); }
+Task<> WindowsHost::reboot() { return state_->reboot(); }
+
+namespace {
+
+Task<> end_containers(WindowsHostContext context, std::string folder) {
+    Runc runc(context.processes, context.files, join_path(folder, "runc"));
+    CO_TRY(const auto ids, runc.list());
+    for (const std::string& id : ids) CO_CHECK(co_await runc.remove(id));
+    co_return {};
+}
+
+Result<void> remove_namespaces(FileSystem& files, const std::string& folder) {
+    const auto names = files.list(folder);
+    if (!names) return {};
+    for (const std::string& name : *names) TRY_VOID(hns::emulator::remove_network_namespace(join_path(folder, name)));
+    return {};
+}
+
+}  // namespace
+
+Task<> clean_up_host(WindowsHostContext context, std::string name, std::string data) {
+    if (!context.files.exists(data)) co_return {};
+    FolderLock lock;
+    CO_CHECK(lock.take(data));
+    CO_CHECK(co_await end_containers(context, host_folder(data)));
+    CO_CHECK(co_await end_containers(context, runtime_folder(data)));
+    Cgroups cgroups(context.files);
+    cgroups.remove(host_cgroup(name, data));
+    cgroups.remove("/porthole-winhost/" + unique_name(name, data));
+    CO_CHECK(remove_namespaces(context.files, namespaces_folder(data)));
+    co_return unmount_below(data);
+}
+
+}  // namespace porthole::winhost
