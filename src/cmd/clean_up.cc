@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cmd/emulated_host.h"
 #include "cmd/node_traces.h"
 #include "cmd/pods.h"
 #include "cmd/supervisor.h"
@@ -39,6 +40,11 @@ Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {
 
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster) {
     for (const NodeHost& node : cluster.nodes(data)) {
+        if (node.is_windows()) {
+            EmulatedHost host(loop, processes, data, node);
+            CO_CHECK(co_await host.clean_up());
+            continue;
+        }
         // In good order where containerd answers: it also takes back addresses and port mappings.
         (void)co_await with_timeout(remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
     }

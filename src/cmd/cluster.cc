@@ -32,13 +32,44 @@ std::string io_error(const char* what, const std::filesystem::path& path) {
 
 }  // namespace
 
+Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
+    const Error unknown(Reason::BadRequest, "--nodes " + text +
+                                                " is not understood; write it like linux=2 or linux=1,windows=2:2022 "
+                                                "(1 to 50 Linux nodes, up to 20 Windows nodes of 2019, 2022 or 2025)");
+    int linux_nodes = 0;
+    std::vector<std::string> windows_nodes;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto equals = part.find('='), colon = part.find(':');
+        const std::string system = part.substr(0, equals);
+        char* end = nullptr;
+        const long count = equals == part.npos ? 0 : std::strtol(part.c_str() + equals + 1, &end, 10);
+        if (count < 1 || count > 50 || *end != (colon == part.npos ? '\0' : ':')) return unknown;
+        const std::string profile = colon == part.npos ? "2022" : part.substr(colon + 1);
+        if (system == "windows" && (profile == "2019" || profile == "2022" || profile == "2025")) {
+            windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
+        } else if (system == "linux" && colon == part.npos) {
+            linux_nodes += static_cast<int>(count);
+        } else {
+            return unknown;
+        }
+    }
+    if (linux_nodes < 1 || linux_nodes > 50 || windows_nodes.size() > 20) return unknown;
+    options.linux_nodes = linux_nodes;
+    options.windows_nodes = std::move(windows_nodes);
+    return {};
+}
+
 std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
     std::vector<NodeHost> hosts;
-    for (int i = 1; i <= options.linux_nodes; ++i) {
-        const std::string name = "linux-" + std::to_string(i);
-        hosts.push_back({name, address_in(options.node_cidr, static_cast<unsigned>(i)).value_or(""),
-                         i == 1 ? "" : "porthole-" + data.id() + "-" + name});
-    }
+    const auto add = [&](const std::string& name, const std::string& windows_profile) {
+        const auto number = static_cast<unsigned>(hosts.size() + 1);
+        hosts.push_back({name, address_in(options.node_cidr, number).value_or(""), number == 1 ? "" : "porthole-" + data.id() + "-" + name,
+                         windows_profile});
+    };
+    for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), "");
+    int windows = 0;
+    for (const std::string& profile : options.windows_nodes) add("windows-" + std::to_string(++windows), profile);
     return hosts;
 }
 
@@ -58,6 +89,9 @@ Result<Cluster> Cluster::load(const DataDir& data) {
         if (const Value* found = value.find(key)) into = found->string_or(into);
     };
     if (const Value* nodes = value.find("linuxNodes")) options.linux_nodes = static_cast<int>(nodes->int_or(1));
+    if (const Value* nodes = value.find("windowsNodes"); nodes && nodes->is_array()) {
+        for (const Value& profile : nodes->as_array()) options.windows_nodes.push_back(std::string(profile.string_or("")));
+    }
     if (const Value* port = value.find("port")) options.port = static_cast<std::uint16_t>(port->int_or(options.port));
     string("clusterCidr", options.cluster_cidr);
     string("serviceCidr", options.service_cidr);
@@ -74,8 +108,11 @@ Result<Cluster> Cluster::load(const DataDir& data) {
 Result<void> Cluster::save(const DataDir& data) const {
     Value processes_value = Value::object();
     for (const auto& [name, process] : processes) processes_value[name] = encode(process);
+    Value windows_nodes = Value::array();
+    for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
     const Value value = Value::object({
         {"linuxNodes", options.linux_nodes},
+        {"windowsNodes", std::move(windows_nodes)},
         {"clusterCidr", options.cluster_cidr},
         {"serviceCidr", options.service_cidr},
         {"clusterDns", options.cluster_dns},

@@ -12,6 +12,7 @@ namespace porthole::cmd {
 /// What the user asked for; kept over restarts.
 struct ClusterOptions {
     int linux_nodes = 1;
+    std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2019", "2022" or "2025"
     std::string cluster_cidr = "10.244.0.0/16";
     std::string service_cidr = "10.96.0.0/12";
     std::string cluster_dns = "10.96.0.10";
@@ -21,10 +22,17 @@ struct ClusterOptions {
     bool operator==(const ClusterOptions&) const = default;
 };
 
+/// What --nodes says, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 unless told
+/// otherwise. Error: BadRequest, with what to write.
+Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
+
 struct NodeHost {
-    std::string name;  ///< for example "linux-2"
+    std::string name;  ///< for example "linux-2" or "windows-1"
     std::string address;
     std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
+    std::string windows_profile;    ///< of an emulated Windows host; "" for Linux
+
+    bool is_windows() const { return !windows_profile.empty(); }
 };
 
 /// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.

@@ -1,5 +1,6 @@
 #include "cmd/command.h"
 #include "cmd/containerd.h"
+#include "cmd/emulated_host.h"
 #include "cmd/flags.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
@@ -30,12 +31,20 @@ Task<std::vector<fs::path>> archives_of(ProcessRunner& processes, fs::path path,
     co_return archives;
 }
 
+Task<std::vector<std::string>> import_into(RealWorld& world, const DataDir& data, NodeHost node, fs::path archive) {
+    if (node.is_windows()) {
+        EmulatedHost host(world.loop, *world.processes, data, node);
+        co_return co_await host.import(archive);
+    }
+    NodeContainerd containerd(*world.processes, data, node);
+    co_return co_await containerd.import(archive);
+}
+
 Task<> load(RealWorld& world, const DataDir& data, const Cluster& cluster, fs::path path) {
     CO_TRY(const auto archives, co_await archives_of(*world.processes, path, data.runtime()));
     for (const fs::path& archive : archives) {
         for (const NodeHost& node : cluster.nodes(data)) {
-            NodeContainerd containerd(*world.processes, data, node);
-            CO_TRY(const auto names, co_await containerd.import(archive));
+            CO_TRY(const auto names, co_await import_into(world, data, node, archive));
             for (const std::string& name : names) std::printf("%s: %s\n", node.name.c_str(), name.c_str());
         }
     }

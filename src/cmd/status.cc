@@ -54,7 +54,8 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>&
     for (const NodeHost& node : cluster.nodes(data)) {
         status["nodes"].as_array().push_back(Value::object({{"name", node.name},
                                                             {"address", node.address},
-                                                            {"system", "linux"},
+                                                            {"system", node.is_windows() ? "windows" : "linux"},
+                                                            {"emulates", node.windows_profile},
                                                             {"status", readiness(nodes, node.name)},
                                                             {"networkNamespace", node.network_namespace}}));
     }
@@ -64,9 +65,11 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>&
 void print_text(const Value& status) {
     std::printf("cluster  %s\nserver   %s\ndata     %s\n\n", status.find("running")->as_bool() ? "running" : "not running",
                 status.find("server")->as_string().c_str(), status.find("data")->as_string().c_str());
-    std::printf("%-12s %-8s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
+    std::printf("%-12s %-24s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
     for (const Value& node : status.find("nodes")->as_array()) {
-        std::printf("%-12s %-8s %-16s %s\n", node.find("name")->as_string().c_str(), node.find("system")->as_string().c_str(),
+        const std::string& profile = node.find("emulates")->as_string();
+        const std::string system = profile.empty() ? node.find("system")->as_string() : "windows " + profile + " (emulated)";
+        std::printf("%-12s %-24s %-16s %s\n", node.find("name")->as_string().c_str(), system.c_str(),
                     node.find("address")->as_string().c_str(), node.find("status")->as_string().c_str());
     }
     std::printf("\n%-24s %-8s %s\n", "PROCESS", "PID", "STATUS");

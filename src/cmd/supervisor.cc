@@ -4,6 +4,7 @@
 
 #include "cmd/agent_options.h"
 #include "cmd/containerd.h"
+#include "cmd/emulated_host.h"
 #include "cmd/host_links.h"
 #include "cmd/node_identity.h"
 #include "net/http_client.h"
@@ -138,8 +139,8 @@ Task<> Supervisor::wait_for_api() {
     }
 }
 
-Task<> Supervisor::wait_for_node(std::string name) {
-    const MonotonicTime deadline = loop_.now() + 60s;
+Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log) {
+    const MonotonicTime deadline = loop_.now() + limit;
     for (;;) {
         const auto answer = co_await with_timeout(api_get("/api/v1/nodes/" + name), 2s, "reading the node");
         if (answer) {
@@ -149,13 +150,27 @@ Task<> Supervisor::wait_for_node(std::string name) {
             co_return answer.error();
         }
         if (loop_.now() > deadline) {
-            co_return Error(Reason::Timeout, "the node is not Ready after 60 s" + see(data_.logs() / (name + "-agent.log")));
+            co_return Error(Reason::Timeout, "the node is not Ready in time" + see(log));
         }
         CO_CHECK(co_await loop_.sleep(50ms));
     }
 }
 
-Task<> Supervisor::bring_up(NodeHost node) {
+Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
+
+Task<> Supervisor::bring_up_windows(NodeHost node) {
+    CO_TRY(const std::string ca_hash, pki_.ca_hash());
+    EmulatedHost host(loop_, processes_, data_, node);
+    std::error_code error;
+    fs::create_directories(data_.node(node.name), error);
+    if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
+    children_.spawn(keep_running(node.name + "/winhost", host.command()));
+    CO_CHECK(co_await host.ensure_ready());
+    CO_CHECK(co_await host.join(cluster_, ca_hash));
+    co_return co_await wait_for_node(node.name, 2min, host.log_file());
+}
+
+Task<> Supervisor::bring_up_linux(NodeHost node) {
     CO_TRY(const KeyPair identity, pki_.issue_node(node.name, node.address, loop_.wall_now()));
     const NodeContainerd containerd(processes_, data_, node);
     CO_CHECK(containerd.prepare());
@@ -166,7 +181,7 @@ Task<> Supervisor::bring_up(NodeHost node) {
     NodeContainerd waiting(processes_, data_, node);
     CO_CHECK(co_await waiting.ensure_ready(loop_));
     children_.spawn(keep_running(node.name + "/agent", agent_command(node)));
-    co_return co_await wait_for_node(node.name);
+    co_return co_await wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
 }
 
 Task<> Supervisor::step(std::string name, Task<> work) {
@@ -207,7 +222,9 @@ Task<> Supervisor::end_process(const std::string& name, Duration grace) {
 
 Task<> Supervisor::shut_down() {
     CO_CHECK(co_await children_.close());
-    for (const NodeHost& node : cluster_.nodes(data_)) CO_CHECK(co_await end_process(node.name + "/agent", 5s));
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        CO_CHECK(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
+    }
     CO_CHECK(co_await clean_up(loop_, processes_, data_, cluster_));
     for (const NodeHost& node : cluster_.nodes(data_)) CO_CHECK(co_await end_process(node.name + "/containerd", 5s));
     CO_CHECK(co_await end_process("server", 10s));

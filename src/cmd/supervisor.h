@@ -41,7 +41,10 @@ private:
     Task<> keep_running(std::string name, ChildCommand command);
     Task<> wait_for_api();
     Task<> bring_up(NodeHost node);
-    Task<> wait_for_node(std::string name);
+    Task<> bring_up_linux(NodeHost node);
+    Task<> bring_up_windows(NodeHost node);
+    /// `log` is named when the node is not Ready within `limit`.
+    Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
     Task<> step(std::string name, Task<> work);
     Task<> end_process(const std::string& name, Duration grace);
     /// GET with the administrator's certificate; the body of a 200.

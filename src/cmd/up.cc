@@ -8,6 +8,7 @@
 
 #include "client/kubeconfig.h"
 #include "cmd/command.h"
+#include "cmd/emulated_host.h"
 #include "cmd/flags.h"
 #include "cmd/kubeconfig_entry.h"
 #include "cmd/progress.h"
@@ -28,20 +29,6 @@ struct UpFlags {
     bool detach = false, quiet = false;
     ClusterOptions options;
 };
-
-/// "linux=2" -> 2. Error: BadRequest.
-Result<int> parse_nodes(const std::string& text) {
-    constexpr std::string_view Prefix = "linux=";
-    if (text.find("windows=") != text.npos) {
-        return Error(Reason::BadRequest, "Windows nodes are not there yet; use --nodes linux=N");
-    }
-    char* end = nullptr;
-    const long count = text.starts_with(Prefix) ? std::strtol(text.c_str() + Prefix.size(), &end, 10) : 0;
-    if (!end || *end || count < 1 || count > 50) {
-        return Error(Reason::BadRequest, "--nodes " + text + " is not understood; write it like --nodes linux=2 (1 to 50)");
-    }
-    return static_cast<int>(count);
-}
 
 bool in_path(const std::string& program) {
     const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
@@ -75,7 +62,9 @@ Result<void> preflight(const ClusterOptions& options) {
     }
     if (!fs::exists("/usr/lib/cni/bridge")) missing += " containernetworking-plugins";
     if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
-    TRY_VOID(address_in(options.node_cidr, static_cast<unsigned>(options.linux_nodes)));
+    if (!options.windows_nodes.empty()) TRY_VOID(EmulatedHost::preflight());
+    TRY_VOID(
+        address_in(options.node_cidr, static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size())));
     TRY_VOID(address_in(options.service_cidr, 1));
     TRY_VOID(address_in(options.cluster_cidr, 1));
     if (!port_is_free(options.port)) {
@@ -168,7 +157,8 @@ std::string kubeconfig_file(const std::string& chosen) {
 /// After a reboot the cluster comes back by itself where systemd can see to it. Yields what to tell the person.
 Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
     if (!SystemUnit::possible())
-        co_return "this machine has no systemd: after a reboot, bring the cluster back with: porthole up --detach --data " + data.root().string();
+        co_return "this machine has no systemd: after a reboot, bring the cluster back with: porthole up --detach --data " +
+            data.root().string();
     const SystemUnit unit = SystemUnit::cluster(data.root(), data.id());
     CO_CHECK(co_await unit.install(*world.processes, false));
     co_return "after a reboot the cluster comes back by " + unit.name();
@@ -192,7 +182,9 @@ int run_up(std::vector<std::string> arguments) {
     UpFlags flags;
     ClusterOptions& options = flags.options;
     CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
-    app.add_option("--nodes", flags.nodes, "how many nodes, for example linux=2")->capture_default_str();
+    app.add_option("--nodes", flags.nodes,
+                   "how many nodes, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
+        ->capture_default_str();
     app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
@@ -205,9 +197,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
-    const auto nodes = parse_nodes(flags.nodes);
-    if (!nodes) return fail(nodes.error().message);
-    options.linux_nodes = *nodes;
+    if (const auto parsed = parse_nodes(flags.nodes, options); !parsed) return fail(parsed.error().message);
 
     RealWorld world;
     const DataDir data(flags.data);

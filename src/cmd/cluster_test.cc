@@ -1,0 +1,43 @@
+#include "cmd/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace porthole::cmd {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseNodes, CountsSystemsAndHostProfiles) {
+    ClusterOptions options;
+    ASSERT_TRUE(parse_nodes("linux=2,windows=2:2019,windows=1", options));
+    EXPECT_EQ(options.linux_nodes, 2);
+    EXPECT_THAT(options.windows_nodes, ElementsAre("2019", "2019", "2022"));
+}
+
+TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
+    for (const char* text : {"", "2", "linux", "linux=", "linux=0", "linux=x", "linux=1x", "linux=51", "windows=1",
+                             "linux=1,windows=1:2016", "linux=1:2022", "linux=1,mac=1", "linux=1,windows=21", "linux=50,linux=1"}) {
+        ClusterOptions options{.linux_nodes = 7};
+        const auto parsed = parse_nodes(text, options);
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_THAT(parsed.error().message, HasSubstr("write it like")) << text;
+        EXPECT_EQ(options.linux_nodes, 7);
+    }
+}
+
+TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {
+    Cluster cluster;
+    ASSERT_TRUE(parse_nodes("linux=1,windows=1:2025", cluster.options));
+    const auto nodes = cluster.nodes(DataDir("/somewhere"));
+    ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[0].network_namespace, "");
+    EXPECT_EQ(nodes[1].name, "windows-1");
+    EXPECT_EQ(nodes[1].address, "10.89.0.2");
+    EXPECT_EQ(nodes[1].windows_profile, "2025");
+    EXPECT_THAT(nodes[1].network_namespace, HasSubstr("windows-1"));
+}
+
+}  // namespace
+}  // namespace porthole::cmd

@@ -1,0 +1,91 @@
+#include "cmd/emulated_host.h"
+
+#include <sstream>
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+std::string own_path() { return fs::read_symlink("/proc/self/exe").string(); }
+
+std::string trimmed(std::string text) {
+    text.erase(text.find_last_not_of(" \r\n") + 1);
+    return text;
+}
+
+/// The last line that a program printed before it failed: the one that says why.
+std::string last_line(const CommandOutput& result) {
+    const std::string text = trimmed(result.errors.empty() ? result.output : result.errors);
+    return text.empty() ? "exit code " + std::to_string(result.exit_code) : text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
+
+Result<void> EmulatedHost::preflight() {
+    if (fs::exists("/usr/lib/wine/wine64") || fs::exists("/usr/lib/x86_64-linux-gnu/wine")) return {};
+    return Error(Reason::NotFound, "an emulated Windows node needs Wine: apt-get install wine64; or ask for none: --nodes linux=1");
+}
+
+ChildCommand EmulatedHost::command() const {
+    return {
+        .arguments = {own_path(), "winhost", "run", "--name", node_.name, "--profile", node_.windows_profile, "--data", folder().string()},
+        .log_file = log_file(),
+        .network_namespace = "/run/netns/" + node_.network_namespace};
+}
+
+Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> more) const {
+    Command command{.arguments = {own_path(), "winhost", verb, "--data", folder().string()}};
+    command.arguments.insert(command.arguments.end(), more.begin(), more.end());
+    return command;
+}
+
+Task<> EmulatedHost::ensure_ready() {
+    const MonotonicTime deadline = loop_.now() + 2min;
+    for (;;) {
+        CO_TRY(const CommandOutput status, co_await processes_.run(winhost("status")));
+        if (status.exit_code == 0) co_return {};
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, "the emulated host does not start: " + last_line(status) + "; see " + log_file().string());
+        }
+        CO_CHECK(co_await loop_.sleep(100ms));
+    }
+}
+
+Task<std::string> EmulatedHost::make_token() {
+    CO_TRY(const CommandOutput made, co_await processes_.run({.arguments = {own_path(), "token", "create", "--data", data_.root().string(),
+                                                                            "--ttl", "15m", "--description", "join of " + node_.name}}));
+    if (made.exit_code != 0) co_return Error(Reason::Unavailable, "no token for " + node_.name + ": " + last_line(made));
+    co_return trimmed(made.output);
+}
+
+Task<> EmulatedHost::join(const Cluster& cluster, std::string ca_hash) {
+    const fs::path joined = folder() / "joined";
+    if (fs::exists(joined)) co_return {};
+    CO_TRY(const std::string token, co_await make_token());
+    CO_TRY(const CommandOutput result,
+           co_await processes_.run(winhost("exec", {"--", "kubeadm.exe", "join", cluster.server_url(), "--token", token,
+                                                    "--discovery-token-ca-cert-hash", ca_hash, "--node-name", node_.name})));
+    CO_CHECK(write_file(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
+    if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
+    co_return write_file(joined, cluster.server_url() + "\n");
+}
+
+Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {
+    CO_TRY(const CommandOutput loaded, co_await processes_.run(winhost("load", {fs::absolute(archive).string()})));
+    if (loaded.exit_code != 0) co_return Error(Reason::BadRequest, node_.name + ": " + last_line(loaded));
+    std::vector<std::string> names;
+    std::istringstream lines(loaded.output);
+    for (std::string line; std::getline(lines, line);) names.push_back(line);
+    co_return names;
+}
+
+Task<> EmulatedHost::clean_up() {
+    if (!fs::exists(folder())) co_return {};
+    CO_TRY(const CommandOutput cleaned, co_await processes_.run(winhost("cleanup")));
+    if (cleaned.exit_code != 0) co_return Error(Reason::Io, "cleaning up " + node_.name + ": " + last_line(cleaned));
+    co_return {};
+}
+
+}  // namespace porthole::cmd
