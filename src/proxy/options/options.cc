@@ -17,7 +17,7 @@ constexpr const char* AlwaysSo = "it is not configurable here";
 
 /// What the flags say before it is made sense of.
 struct Raw {
-    std::string mode = "kernelspace", hostname, bind_address, source_vip, healthz = "0.0.0.0:10256", metrics;
+    std::string mode, hostname, bind_address, source_vip, healthz = "0.0.0.0:10256", metrics;
     std::string healthz_port;
     std::map<std::string, std::string> gates;
     std::int64_t backends = 0;
@@ -52,7 +52,7 @@ void add_flags(FlagSet& flags, KubeProxyOptions& options, Raw& raw) {
     flags.add("kubeconfig", options.kubeconfig, "how to reach the API server, and as whom");
     flags.add("master", options.master, "the API server's URL, in place of the kubeconfig's");
     flags.add("config", options.config_file, "a KubeProxyConfiguration; flags win over it");
-    flags.add("proxy-mode", raw.mode, "kernelspace, the only one on Windows");
+    flags.add("proxy-mode", raw.mode, "kernelspace on Windows, nftables on Linux");
     flags.add("hostname-override", raw.hostname, "the node's name in the API; usually the host's name in lower case");
     flags.add("bind-address", raw.bind_address, "the node's address; usually its InternalIP in the API");
     flags.add("cluster-cidr", options.cluster_cidr, "addresses of pods");
@@ -123,7 +123,15 @@ Result<std::vector<std::string>> flags_of_file(const std::string& text) {
     return arguments;
 }
 
-Result<void> read_mode(const std::string& mode, std::vector<std::string>& warnings) {
+Result<void> read_linux_mode(const std::string& mode, std::vector<std::string>& warnings) {
+    if (mode.empty() || mode == "nftables") return {};
+    if (mode != "iptables" && mode != "ipvs" && mode != "userspace")
+        return Error(Reason::BadRequest, "--proxy-mode " + mode + ": Linux nodes have the mode nftables");
+    warnings.push_back("the proxy mode " + mode + " is not there; nftables is used");
+    return {};
+}
+
+Result<void> read_windows_mode(const std::string& mode, std::vector<std::string>& warnings) {
     if (mode.empty() || mode == "kernelspace") return {};
     if (mode == "userspace") {
         warnings.emplace_back("the proxy mode userspace is gone; kernelspace is used");
@@ -168,11 +176,14 @@ bool gate(const Raw& raw, const char* name) {
     return found == raw.gates.end() || found->second != "false";
 }
 
+void read_node_name(const Raw& raw, KubeProxyOptions& options) {
+    std::string& name = options.kernelspace.node_name;
+    name = raw.hostname;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+}
+
 Result<void> read_kernelspace(const Raw& raw, const std::map<std::string, std::string>& environment, KubeProxyOptions& options) {
     auto& kernelspace = options.kernelspace;
-    kernelspace.node_name = raw.hostname;
-    std::ranges::transform(kernelspace.node_name, kernelspace.node_name.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (const auto name = environment.find("KUBE_NETWORK"); kernelspace.network_name.empty() && name != environment.end()) {
         kernelspace.network_name = name->second.substr(0, name->second.find('.'));
     }
@@ -194,7 +205,7 @@ Result<void> read_kernelspace(const Raw& raw, const std::map<std::string, std::s
 }  // namespace
 
 Result<KubeProxyOptions> parse_kube_proxy_options(const std::vector<std::string>& arguments,
-                                                  const std::map<std::string, std::string>& environment, FileSystem& files) {
+                                                  const std::map<std::string, std::string>& environment, FileSystem& files, System system) {
     std::vector<std::string> all = arguments;
     {
         KubeProxyOptions first;
@@ -214,9 +225,14 @@ Result<KubeProxyOptions> parse_kube_proxy_options(const std::vector<std::string>
     add_flags(flags, options, raw);
     TRY_VOID(flags.parse(all));
     options.warnings = flags.warnings();
-    TRY_VOID(read_mode(raw.mode, options.warnings));
     TRY_VOID(read_healthz(raw, options));
-    TRY_VOID(read_kernelspace(raw, environment, options));
+    read_node_name(raw, options);
+    if (system == System::Windows) {
+        TRY_VOID(read_windows_mode(raw.mode, options.warnings));
+        TRY_VOID(read_kernelspace(raw, environment, options));
+    } else {
+        TRY_VOID(read_linux_mode(raw.mode, options.warnings));
+    }
     if (options.kubeconfig.empty() && !options.clean_up) return Error(Reason::BadRequest, "--kubeconfig is missing");
     return options;
 }

@@ -9,7 +9,9 @@
 
 namespace porthole::proxy {
 
-/// The command line of a stand-alone kube-proxy on Windows.
+enum class System : std::uint8_t { Linux, Windows };
+
+/// The command line of a stand-alone kube-proxy.
 struct KubeProxyOptions {
     std::string kubeconfig, master, config_file;
     hns::KernelspaceOptions kernelspace;  ///< node_name is "" unless given
@@ -22,10 +24,11 @@ struct KubeProxyOptions {
     std::vector<std::string> warnings;
 };
 
-/// The file that --config names, then the flags; the network's name also from KUBE_NETWORK in `environment`.
+/// The file that --config names, then the flags; on Windows the network's name also from KUBE_NETWORK in `environment`.
 /// Error: BadRequest with one line that helps.
 Result<KubeProxyOptions> parse_kube_proxy_options(const std::vector<std::string>& arguments,
-                                                  const std::map<std::string, std::string>& environment, FileSystem& files);
+                                                  const std::map<std::string, std::string>& environment, FileSystem& files,
+                                                  System system = System::Windows);
 std::string kube_proxy_flags_help();
 
 }  // namespace porthole::proxy

@@ -49,6 +49,18 @@ TEST(KubeProxyOptions, SVC32_TakesThePublishedCommandLines) {
     EXPECT_EQ(overlay->healthz_port, 9000);
 }
 
+TEST(KubeProxyOptions, TakesTheModesOfLinuxForNftables) {
+    Command command;
+    const auto parse = [&](std::string mode) {
+        return parse_kube_proxy_options({"--kubeconfig=k", "--proxy-mode=" + mode}, {}, command.files, System::Linux);
+    };
+    ASSERT_TRUE(parse("nftables"));
+    EXPECT_THAT(parse("nftables")->warnings, IsEmpty());
+    ASSERT_TRUE(parse("ipvs"));
+    EXPECT_EQ(parse("ipvs")->warnings.size(), 1u);
+    EXPECT_FALSE(parse("kernelspace"));
+}
+
 TEST(KubeProxyOptions, SVC03_TakesUserspaceForKernelspace) {
     Command command;
     command.environment = {{"KUBE_NETWORK", "cbr0"}, {"INTERFACE_TO_ADD_SERVICE_IP", "vEthernet (KubeProxySwitch)"}};
