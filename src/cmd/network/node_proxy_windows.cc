@@ -1,0 +1,40 @@
+#include "cmd/network/node_proxy.h"
+#include "cmd/network/own_hns.h"
+#include "net/interface_address.h"
+#include "proxy/hns/kernelspace_proxy.h"
+
+namespace porthole::cmd {
+namespace {
+
+class KernelspaceNodeProxy final : public NodeProxy {
+public:
+    KernelspaceNodeProxy(NodeProxySeams seams, proxy::hns::KernelspaceOptions options)
+        : hns_(own_hns(seams.world.loop, *seams.world.pool)),
+          scope_(seams.world.loop),
+          proxy_({seams.world.loop, seams.informers, *hns_, seams.events, seams.health, net::mac_of_interface_with, seams.log},
+                 std::move(options)) {}
+
+    const proxy::ProxyStatus& status() const override { return proxy_; }
+
+    Task<> run() override {
+        scope_.spawn(proxy_.listen());
+        auto ended = co_await proxy_.run();
+        CO_CHECK(co_await scope_.close());
+        co_return ended;
+    }
+
+    Task<> clean_up() override { return proxy_.clean_up(); }
+
+private:
+    std::unique_ptr<hns::Hns> hns_;
+    Scope scope_;
+    proxy::hns::KernelspaceProxy proxy_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<NodeProxy>> make_node_proxy(NodeProxySeams seams, proxy::KubeProxyOptions options) {
+    return std::make_unique<KernelspaceNodeProxy>(std::move(seams), std::move(options.kernelspace));
+}
+
+}  // namespace porthole::cmd
