@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process_runner.h"
 #include "runtime/scope.h"
 
 namespace porthole::cmd {

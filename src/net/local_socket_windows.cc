@@ -197,6 +197,7 @@ Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path
                                           FILE_FLAG_OVERLAPPED | SECURITY_SQOS_PRESENT | SECURITY_IDENTIFICATION, nullptr);
         if (handle != INVALID_HANDLE_VALUE) co_return std::make_unique<PipeStream>(std::make_shared<Pipe>(loop.context(), handle));
         const error_code error = last_error();
+        if (error.value() == ERROR_FILE_NOT_FOUND) co_return Error(Reason::Unavailable, "no such pipe");
         if (error.value() != ERROR_PIPE_BUSY) co_return pipe_error(error);
         CO_CHECK(co_await loop.sleep(BusyWait));
     }

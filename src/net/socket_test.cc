@@ -1,9 +1,9 @@
 // HTTP and gRPC over real sockets of this machine: TLS, both versions, Unix sockets, lost connections.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <array>
+#include <filesystem>
+#include <random>
 
 #include "net/grpc.h"
 #include "net/http_client.h"
@@ -367,19 +367,28 @@ Task<> grpc_calls(Sockets& test, Endpoint endpoint) {
     co_return co_await channel.close();
 }
 
-TEST_F(Sockets, CarryGrpcOverAUnixSocket) {
+constexpr bool IsWindows = std::filesystem::path::preferred_separator == '\\';
+
+/// Where programs of one machine meet: a Unix socket, or a named pipe.
+std::string local_path() {
+    const std::string name = "porthole-grpc-" + std::to_string(std::random_device()());
+    return IsWindows ? "\\\\.\\pipe\\" + name : testing::TempDir() + "/" + name + ".sock";
+}
+
+TEST_F(Sockets, CarryGrpcOverALocalSocket) {
     TestService service(loop);
-    const std::string path = testing::TempDir() + "/porthole-grpc-" + std::to_string(::getpid()) + ".sock";
+    const std::string path = local_path();
     server = std::make_unique<HttpServer>(loop, service.handler, HttpServerOptions{.body_limit = 32 << 20}, log);
     ASSERT_TRUE(server->listen_unix(path));
     run(grpc_calls(*this, {.host = "", .port = 0, .unix_path = path}));
 }
 
 Task<> no_grpc_server(Sockets& test) {
-    GrpcChannel channel(test.loop, {.host = "", .port = 0, .unix_path = "/nonexistent/a.sock"});
+    const std::string path = IsWindows ? "\\\\.\\pipe\\none" : "/nonexistent/a.sock";
+    GrpcChannel channel(test.loop, {.host = "", .port = 0, .unix_path = path});
     const auto failed = co_await channel.call("/test/Echo", "");
     EXPECT_EQ(failed.error().reason, Reason::Unavailable);
-    EXPECT_EQ(failed.error().message, "no such file or directory: /nonexistent/a.sock");
+    EXPECT_EQ(failed.error().message, (IsWindows ? "no such pipe: " : "no such file or directory: ") + path);
     co_return {};
 }
 

@@ -1,5 +1,7 @@
 #include "kubelet/cri/cri_grpc.h"
 
+#include <algorithm>
+
 #include "net/grpc.h"
 #include "runtime/asio_loop.h"
 #include "schema/protobuf.h"
@@ -132,9 +134,20 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GrpcRuntime> connect_runtime(AsioLoop& loop, const std::string& socket) {
-    constexpr std::string_view Scheme = "unix://";
-    return std::make_unique<Connection>(loop, socket.starts_with(Scheme) ? socket.substr(Scheme.size()) : socket);
+std::string runtime_path(std::string_view endpoint) {
+    constexpr std::string_view UnixScheme = "unix://", PipeScheme = "npipe:";
+    if (endpoint.starts_with(UnixScheme)) return std::string(endpoint.substr(UnixScheme.size()));
+    if (!endpoint.starts_with(PipeScheme)) return std::string(endpoint);
+    std::string path(endpoint.substr(PipeScheme.size()));
+    std::ranges::replace(path, '/', '\\');
+    // "npipe:////./pipe/x" is the usual form; with two slashes less the host is left out.
+    const std::size_t slashes = std::min(path.find_first_not_of('\\'), path.size());
+    path.erase(0, slashes);
+    return path.starts_with(".\\") ? "\\\\" + path : "\\\\.\\" + path;
+}
+
+std::unique_ptr<GrpcRuntime> connect_runtime(AsioLoop& loop, const std::string& endpoint) {
+    return std::make_unique<Connection>(loop, runtime_path(endpoint));
 }
 
 }  // namespace porthole::kubelet

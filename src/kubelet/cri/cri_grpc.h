@@ -9,7 +9,7 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
-/// A runtime that listens on a Unix socket. Connects when first called and again when lost.
+/// A runtime that listens on a Unix socket or a named pipe. Connects when first called and again when lost.
 class GrpcRuntime {
 public:
     virtual ~GrpcRuntime() = default;
@@ -18,7 +18,9 @@ public:
     virtual Task<> close() = 0;
 };
 
-/// `socket` is a path, or "unix:///path" as in --container-runtime-endpoint.
-std::unique_ptr<GrpcRuntime> connect_runtime(AsioLoop& loop, const std::string& socket);
+/// Where --container-runtime-endpoint leads: "unix:///run/x.sock" → /run/x.sock, "npipe:////./pipe/x" → \\.\pipe\x, a path → itself.
+std::string runtime_path(std::string_view endpoint);
+
+std::unique_ptr<GrpcRuntime> connect_runtime(AsioLoop& loop, const std::string& endpoint);
 
 }  // namespace porthole::kubelet

@@ -1,0 +1,28 @@
+#include "cmd/node_program.h"
+#include "cmd/service_windows.h"
+
+namespace porthole::cmd {
+namespace {
+
+int run_until_stopped(RealWorld& world, NodeProgram& program, ServiceReport* service) {
+    Event stop;
+    world.loop.on_signal([&](int) { stop.set(); });
+    if (service) service->on_stop([&] { world.loop.post([&] { stop.set(); }); });
+    const auto started = world.run(program.start());
+    if (started) {
+        if (service) service->started();
+        (void)world.run(stop.wait());
+    }
+    const auto closed = world.run(program.close());
+    if (!started) return fail(started.error().message);
+    return closed ? 0 : fail(closed.error().message);
+}
+
+}  // namespace
+
+int run_node_program(RealWorld& world, NodeProgram& program, const std::string& service) {
+    if (service.empty()) return run_until_stopped(world, program, nullptr);
+    return run_as_service(service, [&](ServiceReport& report) { return run_until_stopped(world, program, &report); });
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,57 @@
+#include <windows.h>
+
+#include <cstdio>
+
+#include "base/wide_windows.h"
+#include "cmd/version.h"
+#include "cmd/windows/roles.h"
+#include "runtime/windows_command_line.h"
+
+namespace {
+
+using namespace porthole;
+using namespace porthole::cmd;
+
+void print_help() {
+    std::puts("Porthole: a Windows node of a Kubernetes cluster in one program.\n\nUsage: porthole.exe ROLE [OPTIONS]\n\nRoles:");
+    for (const SubCommand& role : windows_roles()) {
+        if (role.summary) std::printf("  %-12s %s\n", role.name, role.summary);
+    }
+    std::puts(
+        "\nEach role is also a program: kubelet.exe is porthole.exe kubelet.\n"
+        "More about one role:  porthole.exe ROLE --help");
+}
+
+int run_role(const SubCommand& role, std::vector<std::string> arguments) {
+    if (arguments.size() == 1 && (arguments[0] == "--version" || arguments[0] == "--version=true")) {
+        std::printf("Kubernetes %s\n", KubernetesVersion);  // scripts and kubeadm read upstream's form
+        return 0;
+    }
+    return role.run(std::move(arguments));
+}
+
+int run(const std::vector<std::string>& words) {
+    if (const SubCommand* role = find_role(windows_roles(), program_name(words.empty() ? "" : words[0]))) {
+        return run_role(*role, {words.begin() + 1, words.end()});
+    }
+    const std::string first = words.size() > 1 ? words[1] : "";
+    if (first.empty() || first == "--help" || first == "-h" || first == "help") {
+        print_help();
+        return first.empty() ? 2 : 0;
+    }
+    if (first == "--version" || first == "version") {
+        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        return 0;
+    }
+    if (const SubCommand* role = find_role(windows_roles(), first)) return run_role(*role, {words.begin() + 2, words.end()});
+    std::fprintf(stderr, "porthole: there is no role \"%s\"; `porthole.exe --help` lists them\n", first.c_str());
+    return 2;
+}
+
+}  // namespace
+
+int main() {
+    // A service must never wait for somebody to close a message box.
+    SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
+    return run(split_windows_command_line(to_utf8(GetCommandLineW())));
+}
