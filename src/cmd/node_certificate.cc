@@ -78,23 +78,25 @@ Task<std::string> CertificateRenewal::renew() {
     co_return pair.certificate_pem;
 }
 
-Task<> CertificateRenewal::run(std::string certificate_pem) {
+/// Tries until it is done. Error: Cancelled.
+Task<std::string> CertificateRenewal::renew_at_last() {
     client::Backoff backoff(seams_.random, FirstRetry, LongestRetry);
     for (;;) {
-        CO_TRY(const SystemTime due, renewal_time(certificate_pem, seams_.random));
-        CO_CHECK(co_await sleep_until(due));
         Result<std::string> renewed = co_await renew();
-        if (renewed) {
-            certificate_pem = std::move(*renewed);
-            backoff.reset();
-            seams_.log.info("the node's certificate has been renewed", {{"node", node_name_}});
-            continue;
-        }
-        if (renewed.error().reason == Reason::Cancelled) co_return renewed.error();
+        if (renewed || renewed.error().reason == Reason::Cancelled) co_return renewed;
         const Duration wait = backoff.next();
         seams_.log.warn("the node's certificate could not be renewed",
                         {{"node", node_name_}, {"error", renewed.error().message}, {"again in s", wait / 1s}});
         CO_CHECK(co_await seams_.loop.sleep(wait));
+    }
+}
+
+Task<> CertificateRenewal::run(std::string certificate_pem) {
+    for (;;) {
+        CO_TRY(const SystemTime due, renewal_time(certificate_pem, seams_.random));
+        CO_CHECK(co_await sleep_until(due));
+        CO_TRY(certificate_pem, co_await renew_at_last());
+        seams_.log.info("the node's certificate has been renewed", {{"node", node_name_}});
     }
 }
 

@@ -40,6 +40,7 @@ public:
 private:
     Task<> sleep_until(SystemTime time);
     Task<std::string> renew();
+    Task<std::string> renew_at_last();
 
     Seams seams_;
     std::string node_name_;
