@@ -1,5 +1,8 @@
 #include <windows.h>
 
+#include <fcntl.h>
+#include <io.h>
+
 #include <cstdio>
 
 #include "base/wide_windows.h"
@@ -53,5 +56,6 @@ int run(const std::vector<std::string>& words) {
 int main() {
     // A service must never wait for somebody to close a message box.
     SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
+    for (const int stream : {0, 1, 2}) _setmode(stream, _O_BINARY);  // lines end as on every other system
     return run(split_windows_command_line(to_utf8(GetCommandLineW())));
 }

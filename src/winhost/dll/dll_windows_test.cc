@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "hns/client.h"
+#include "hns/dll/load_hns.h"
+#include "hns/hresult.h"
+#include "runtime/asio_loop.h"
+#include "runtime/scope.h"
+
+namespace porthole::hns {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A Wine prefix of its own becomes an emulated host: the DLLs beside this program go to system32, and the file that
+/// PORTHOLE_TEST_HOST_FILE names (tests/windows starts an emulator and writes it) to where the DLLs look for it.
+class DllTest : public testing::Test {
+protected:
+    void SetUp() override {
+        const char* host_file = std::getenv("PORTHOLE_TEST_HOST_FILE");
+        if (!host_file) GTEST_SKIP() << "no emulated host to talk to: run tests/windows/hns_dll_test.py";
+        const auto replace = fs::copy_options::overwrite_existing;
+        fs::create_directories("C:/ProgramData/Porthole");
+        fs::copy_file(host_file, "C:/ProgramData/Porthole/emulator.json", replace);
+        const fs::path programs = fs::path(std::getenv("PORTHOLE_TEST_PROGRAMS"));
+        for (const char* name : {"computenetwork.dll", "vmcompute.dll"}) {
+            std::error_code in_use;
+            fs::copy_file(programs / name, fs::path("C:/windows/system32") / name, replace, in_use);
+        }
+        auto loaded = load_hns(loop, *pool);
+        ASSERT_TRUE(loaded) << loaded.error().message;
+        hns = *std::move(loaded);
+        client.emplace(*hns);
+    }
+
+    template <class T>
+    Result<T> run(Task<T> task) {
+        std::optional<Result<T>> result;
+        TaskContext context(loop);
+        loop.post([&] {
+            start_task(std::move(task), context, [&](Result<T> value) {
+                result.emplace(std::move(value));
+                loop.stop();
+            });
+        });
+        loop.run();
+        return std::move(*result);
+    }
+    template <class T>
+    T get(Task<T> task) {
+        auto result = run(std::move(task));
+        if (result) return *std::move(result);
+        ADD_FAILURE() << result.error().message;
+        return T();
+    }
+    void done(Task<> task) {
+        const auto result = run(std::move(task));
+        EXPECT_TRUE(result) << result.error().message;
+    }
+
+    AsioLoop loop;
+    std::unique_ptr<WorkerPool> pool = make_thread_pool(2);
+    std::unique_ptr<Hns> hns;
+    std::optional<Client> client;
+};
+
+// HNS-01, HNS-10, EMU-01: the API by the DLLs, as on Windows.
+TEST_F(DllTest, DoesTheWholeLifeOfAPod) {
+    EXPECT_TRUE(get(client->features()).api_v2);
+    hcn::HostComputeNetwork network;
+    network.name = "cbr0";
+    network.type = hcn::NetworkMode::L2Bridge;
+    network.ipams.emplace_back();
+    network.ipams[0].subnets.emplace_back();
+    network.ipams[0].subnets[0].ip_address_prefix = "10.9.3.0/24";
+    const auto bridge = get(client->create(network));
+    EXPECT_TRUE(is_policy(hcn::Policy{.type = bridge.type}, "l2bridge"));
+    hcn::HostComputeEndpoint document;
+    document.name = "päckchen_cbr0";
+    document.host_compute_network = bridge.id;
+    const auto pod = get(client->create(document));
+    EXPECT_EQ(pod.name, "päckchen_cbr0");
+    EXPECT_EQ(get(client->find<hcn::HostComputeEndpoint>("päckchen_cbr0"))->id, pod.id);
+    const auto space = get(client->create(hcn::HostComputeNamespace()));
+    done(client->attach_endpoint(space.id, pod.id));
+    const auto again = run(client->attach_endpoint(space.id, pod.id));
+    ASSERT_FALSE(again);
+    EXPECT_EQ(hresult_of(again.error()), Hresult::EndpointAlreadyAttached);
+    EXPECT_EQ(record_text(again.error()), "This endpoint is already attached to the switch.");
+    done(client->detach_endpoint(space.id, pod.id));
+    done(client->remove<hcn::HostComputeEndpoint>(pod.id));
+    done(client->remove<hcn::HostComputeNamespace>(space.id));
+    done(client->remove<hcn::HostComputeNetwork>(bridge.id));
+    EXPECT_TRUE(get(client->list<hcn::HostComputeNetwork>()).empty());
+    const auto gone = run(client->get<hcn::HostComputeNetwork>(bridge.id));
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(hresult_of(gone.error()), Hresult::NetworkNotFound);
+}
+
+// HNS-14
+TEST_F(DllTest, HearsNotificationsAndCanStop) {
+    std::vector<std::uint32_t> heard;
+    Event first;
+    Scope scope(loop);
+    scope.spawn(hns->subscribe([&](const Notification& notification) {
+        heard.push_back(notification.type);
+        first.set();
+    }));
+    hcn::HostComputeNamespace made;
+    // The subscription is at the service before the call: its connection is older.
+    made = get(client->create(hcn::HostComputeNamespace()));
+    done(with_timeout(first.wait(), std::chrono::seconds(20), "a notification"));
+    done(client->remove<hcn::HostComputeNamespace>(made.id));
+    done(scope.close());
+    ASSERT_FALSE(heard.empty());
+    EXPECT_EQ(heard.front(), NotificationType::NamespaceCreate);
+}
+
+TEST_F(DllTest, MakesManyCallsOverOneConnection) {
+    const auto began = std::chrono::steady_clock::now();
+    for (int i = 0; i < 500; ++i) ASSERT_TRUE(run(hns->enumerate(ObjectKind::LoadBalancer, "")));
+    const auto spent = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
+    RecordProperty("microseconds_per_call", static_cast<int>(spent.count() / 500));
+    std::printf("one call takes %lld microseconds\n", static_cast<long long>(spent.count() / 500));
+}
+
+}  // namespace
+}  // namespace porthole::hns
