@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 KEPT_FLAGS = ("-I", "-D", "-std", "-W", "-f")
+OF_ONE_SOURCE = "-DPORTHOLE_EMBEDDED="  # the hash of the files that a source embeds: no two sources have the same
 KEPT_WITH_VALUE = ("-isystem",)
 
 
@@ -47,7 +48,7 @@ def select_flags(words):
         if word in KEPT_WITH_VALUE:
             yield (word, words[position + 1])
             position += 1
-        elif word.startswith(KEPT_FLAGS) and not word.startswith("-fsanitize"):
+        elif word.startswith(KEPT_FLAGS) and not word.startswith(("-fsanitize", OF_ONE_SOURCE)):
             yield (word,)
         position += 1
 

@@ -1,4 +1,4 @@
-"""One HTTPS request to the cluster of a kubeconfig: raw_request.py KUBECONFIG METHOD PATH [--token TOKEN], body on input.
+"""One HTTPS request to the cluster of a kubeconfig: raw_request.py KUBECONFIG METHOD PATH [--token TOKEN] [--header "NAME: VALUE"...], body on input.
 
 Uses the kubeconfig's client certificate, or only the token when one is given (an empty one means: no credentials).
 Prints the body of the answer, whatever its code.
@@ -27,6 +27,7 @@ def main():
     arguments.add_argument("method")
     arguments.add_argument("path")
     arguments.add_argument("--token")
+    arguments.add_argument("--header", action="append", default=[])
     options = arguments.parse_args()
     text = open(options.kubeconfig).read()
 
@@ -40,6 +41,7 @@ def main():
             own.flush()
             context.load_cert_chain(own.name)
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    headers |= dict(header.split(": ", 1) for header in options.header)
     if options.token:
         headers["Authorization"] = "Bearer " + options.token
     server = urllib.parse.urlsplit(read_field(text, "server"))
