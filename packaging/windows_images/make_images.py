@@ -2,7 +2,7 @@
 """Builds the project's own Windows images: make_images.py pause|web OUTPUT.tar [--name REFERENCE...] [--build BUILD...].
 
   pause   registry.porthole.internal/pause:1, the sandbox image, for Linux too: one list names linux and every Windows build
-  web     registry.porthole.internal/windows-web:1, the web server of samples/
+  web     registry.porthole.internal/windows-web:1, the web server of samples/ and a client, fetch.exe
 
 Several --name give the image several tags. No Windows machine is needed; the same source gives the same bytes.
 """
@@ -44,9 +44,10 @@ def pause_image(compiler, name, builds=None):
 
 
 def web_image(compiler, name, builds=None):
+    programs = {f"web/{program}.exe": compile_program(compiler, f"{program}.c", ["-static"], ["-lws2_32"]) for program in ("web", "fetch")}
     return WindowsImage(
         name=name,
-        layers=[Layer({"web/web.exe": compile_program(compiler, "web.c", ["-static"], ["-lws2_32"])}, folders=["site"])],
+        layers=[Layer(programs, folders=["site"])],
         builds=builds or BUILDS,
         entrypoint=["C:\\web\\web.exe"],
         working_dir="C:\\web",
