@@ -75,7 +75,7 @@ class Network:
 class Cluster:
     """A running `porthole up` and what is needed to talk to it."""
 
-    def __init__(self, nodes=2):
+    def __init__(self, nodes="linux=2"):
         self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
         self.data = self.folder / "data"
@@ -91,10 +91,17 @@ class Cluster:
         self.start_registry()
         self.up()
         self.porthole("image", "load", self.images / "busybox.docker.tar")
+        if "windows" in self.nodes:
+            self.load_windows_images()
+
+    def load_windows_images(self):
+        archive = self.images / "windows-web.tar"
+        run([sys.executable, ROOT / "packaging/windows_images/make_images.py", "web", archive])
+        self.porthole("image", "load", archive)
 
     def up(self, check=True):
-        done = self.porthole("up", "--nodes", f"linux={self.nodes}", "--kubeconfig", self.kubeconfig, "--detach",
-                             seconds=120, check=check)
+        done = self.porthole("up", "--nodes", self.nodes, "--kubeconfig", self.kubeconfig, "--detach",
+                             seconds=240, check=check)
         self.id = self.mark() or self.id
         return done
 
@@ -203,45 +210,48 @@ def processes_naming(marks):
                 yield int(entry.name), words[:160]
 
 
-class Shared:
-    """The cluster that all tests use. A failed start is remembered, so that it costs its time once."""
+class SharedCluster:
+    """A cluster that many tests use. A failed start is remembered, so that it costs its time once."""
 
-    cluster = None
-    failed = False
-    lock = threading.Lock()
+    def __init__(self, nodes):
+        self.nodes = nodes
+        self.cluster = None
+        self.failed = False
+        self.lock = threading.Lock()
 
-    @classmethod
-    def get(cls):
-        with cls.lock:
-            if cls.failed:
+    def get(self):
+        with self.lock:
+            if self.failed:
                 raise AssertionError("the cluster did not start: the first failed test says why")
-            if not cls.cluster:
-                cls.cluster = cls.start()
-            return cls.cluster
+            if not self.cluster:
+                self.cluster = self.start()
+            return self.cluster
 
-    @classmethod
-    def start(cls):
+    def start(self):
         if os.geteuid() != 0:
             raise unittest.SkipTest("a cluster on this machine needs root")
-        cls.failed = True
+        self.failed = True
         if not PORTHOLE.exists():
             raise AssertionError(f"{PORTHOLE} is missing: ./run build")
-        cluster = Cluster()
+        cluster = Cluster(self.nodes)
         try:
             cluster.start()
         except Exception as error:  # whatever it is, it is the reason why nothing can be tested
             logs = log_tails(cluster.data)
             cluster.stop()
             raise AssertionError(f"the cluster did not start: {error}\n{logs}") from error
-        cls.failed = False
-        atexit.register(cls.end)
+        self.failed = False
+        atexit.register(self.end)
         return cluster
 
-    @classmethod
-    def end(cls):
+    def end(self):
         """Yields what was left behind; harmless when called again."""
-        cluster, cls.cluster = cls.cluster, None
+        cluster, self.cluster = self.cluster, None
         return cluster.stop() if cluster else []
+
+
+LINUX = SharedCluster("linux=2")
+MIXED = SharedCluster("linux=1,windows=2")
 
 
 def log_tails(data, lines=15):
@@ -256,11 +266,12 @@ def log_tails(data, lines=15):
 class ClusterCase(unittest.TestCase):
     """A test with an API namespace of its own. Subclasses may choose the client: "new" or "1.20"."""
 
+    shared = LINUX
     client = NEWEST_CLIENT
     alone = False  # True: it disturbs others, and runs when they have ended
 
     def setUp(self):
-        self.cluster = Shared.get()
+        self.cluster = self.shared.get()
         if not CLIENTS[self.client].exists():
             raise unittest.SkipTest(f"kubectl {self.client} is not built: ./run clients")
         self.namespace = "t-" + secrets.token_hex(4)

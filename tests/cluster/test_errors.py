@@ -175,7 +175,7 @@ class FailedStarts(unittest.TestCase):
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest("a cluster on this machine needs root")
-        self.cluster = Cluster(nodes=1)
+        self.cluster = Cluster("linux=1")
         self.addCleanup(self.cluster.stop)
 
     def fails_in_one_line(self, done, *words):

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import ClusterCase, Shared
+from harness import LINUX, ClusterCase
 from manifests import web_deployment
 
 
@@ -23,7 +23,7 @@ class Down(ClusterCase):
         self.cluster.down()
         self.assertEqual(self.cluster.leftovers(), [])
         self.doCleanups()
-        self.assertEqual(Shared.end(), [])
+        self.assertEqual(LINUX.end(), [])
 
 
 if __name__ == "__main__":
