@@ -89,6 +89,7 @@ struct ApiServer::Impl {
     void add_checks();
     void add_routes();
     Task<> serve_resource(RequestContext& context);
+    Task<> serve_metrics(RequestContext& context);
     void append_store_metrics(std::string& out) const;
     Result<void> load_caches();
     Task<> repair_allocations();
@@ -100,7 +101,8 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       tables(std::move(made)),
       store(std::move(opened)),
       tokens(std::move(key), {.issuer = options.issuer, .api_audiences = {options.issuer}}, reader, seams.loop, seams.random),
-      admission(make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random, .clock = seams.loop})),
+      admission(
+          make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random, .clock = seams.loop})),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler(registry, tables->resources, objects, seams.random),
       streams(handler, seams.loop, seams.connector),
@@ -145,12 +147,7 @@ void ApiServer::Impl::add_routes() {
     for (const char* path : {"/livez", "/livez/", "/readyz", "/readyz/", "/healthz", "/healthz/"}) {
         server.add_path(path, [this](RequestContext& context) { return health.handle(context); });
     }
-    server.add_path("/metrics", [this](RequestContext& context) {
-        std::string text;
-        server.metrics().append(text);
-        append_store_metrics(text);
-        return reply_text(context, 200, std::move(text));
-    });
+    server.add_path("/metrics", [this](RequestContext& context) { return serve_metrics(context); });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
@@ -159,6 +156,17 @@ void ApiServer::Impl::add_routes() {
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
     if (options.audit) server.set_audit(options.audit);
+}
+
+Task<> ApiServer::Impl::serve_metrics(RequestContext& context) {
+    std::string text;
+    server.metrics().append(text);
+    append_store_metrics(text);
+    if (options.more_metrics) {
+        CO_TRY(const std::string more, co_await options.more_metrics());
+        text += more;
+    }
+    co_return co_await reply_text(context, 200, std::move(text));
 }
 
 void ApiServer::Impl::append_store_metrics(std::string& out) const {

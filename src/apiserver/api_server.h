@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct ApiServerOptions {
     std::string git_version = "v1.36.0";
     Server::Limits limits;
     Server::AuditSink audit;  ///< may be empty
+    /// Appended to /metrics: what other components of this process count. Called on the API's loop; may be empty.
+    std::function<Task<std::string>()> more_metrics;
 };
 
 /// The API as a whole: store, caches, who may do what, the rules of every kind, and the routes. Construction only; each part

@@ -31,6 +31,7 @@
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
 #include "proxy/health_server.h"
+#include "proxy/metrics.h"
 #include "proxy/proxy.h"
 
 namespace porthole::cmd {
@@ -38,6 +39,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+
+constexpr std::uint16_t KubeletHealthPort = 10248, ProxyMetricsPort = 10249, ProxyHealthPort = 10256;  // as upstream's
 
 Result<std::vector<IpPrefix>> prefixes(const std::string& list) {
     std::vector<IpPrefix> parsed;
@@ -102,6 +105,8 @@ private:
     Result<void> make_dns();
     Result<void> make_kubelet();
     Result<void> listen();
+    /// Ports for probes and scrapers. A node works without them, so one that is taken is told and no more.
+    void serve_health();
     Result<void> use_identity(const KeyPair& identity);
     Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
 
@@ -132,6 +137,9 @@ private:
     std::unique_ptr<kubelet::Kubelet> kubelet_;
     std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
     std::unique_ptr<net::HttpServer> http_;
+    std::unique_ptr<kubelet::HealthHandler> kubelet_health_;
+    std::unique_ptr<proxy::MetricsHandler> proxy_metrics_;
+    std::unique_ptr<net::HttpServer> kubelet_health_http_, proxy_metrics_http_;
     client::ClientConfig config_;
     std::unique_ptr<CertificateRenewal> renewal_;
     Scope scope_;
@@ -208,6 +216,21 @@ Result<void> Agent::listen() {
     return {};
 }
 
+void Agent::serve_health() {
+    const auto told = [this](const char* what, const auto& listening) {
+        if (!listening) log_.warn("a port of the agent is not served", {{"what", what}, {"error", listening.error().message}});
+    };
+    const auto listen_here = [this](net::HttpHandler& handler, std::unique_ptr<net::HttpServer>& server, std::uint16_t port) {
+        server = std::make_unique<net::HttpServer>(world_.loop, handler, net::HttpServerOptions{}, log_);
+        return server->listen("127.0.0.1", port);
+    };
+    kubelet_health_ = std::make_unique<kubelet::HealthHandler>(*kubelet_);
+    proxy_metrics_ = std::make_unique<proxy::MetricsHandler>(*proxy_, world_.loop);
+    told("health of the kubelet", listen_here(*kubelet_health_, kubelet_health_http_, KubeletHealthPort));
+    told("metrics of the proxy", listen_here(*proxy_metrics_, proxy_metrics_http_, ProxyMetricsPort));
+    told("health of the proxy", health_->serve_proxy(*proxy_, "0.0.0.0", ProxyHealthPort));
+}
+
 Result<void> Agent::use_identity(const KeyPair& identity) {
     client::ClientConfig renewed = config_;
     renewed.certificate_pem = identity.certificate_pem;
@@ -270,6 +293,7 @@ Task<> Agent::start() {
     CO_CHECK(make_dns());
     CO_CHECK(make_kubelet());
     CO_CHECK(listen());
+    serve_health();
     informers_->start();
     scope_.spawn(network_->run());
     scope_.spawn(proxy_->run());
@@ -287,7 +311,8 @@ Task<> Agent::start() {
 }
 
 Task<> Agent::close() {
-    if (http_) CO_CHECK(co_await http_->close());
+    for (net::HttpServer* server : {http_.get(), kubelet_health_http_.get(), proxy_metrics_http_.get()})
+        if (server) CO_CHECK(co_await server->close());
     if (dns_server_) CO_CHECK(co_await dns_server_->close());
     CO_CHECK(co_await scope_.close());
     if (health_) CO_CHECK(co_await health_->close());

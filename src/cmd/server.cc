@@ -16,6 +16,7 @@
 #include "controllers/registry.h"
 #include "net/http_server.h"
 #include "net/tls.h"
+#include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "store/embedded/embedded_engine.h"
 
@@ -71,6 +72,7 @@ public:
         CO_CHECK(co_await scope_.close());
         co_return co_await informers_.close();
     }
+    std::string metrics() const { return scheduler::metrics_text(scheduler_); }
 
 private:
     SystemRandom random_;
@@ -100,6 +102,9 @@ private:
     // On the components' own loops.
     Task<> start_controllers(controllers::Settings settings);
     Task<> start_scheduler();
+    Task<> read_scheduler_metrics(std::string& into);
+    // On the API's loop.
+    Task<std::string> scheduler_metrics();
     apiserver::ApiServerOptions options(const Pki& pki, const std::string& service_ip) const;
 
     RealWorld& world_;
@@ -142,11 +147,11 @@ Result<std::shared_ptr<const net::TlsClientContext>> kubelet_identity(const Pki&
 
 Result<Pki> ControlPlane::ensure_pki() const {
     TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
-    return Pki::ensure(DataDir(flags_.data).pki(),
-                       {{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + flags_.cluster_domain,
-                         "localhost"},
-                        {flags_.advertise_address, "127.0.0.1", service_ip}},
-                       world_.loop.wall_now());
+    return Pki::ensure(
+        DataDir(flags_.data).pki(),
+        {{"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc." + flags_.cluster_domain, "localhost"},
+         {flags_.advertise_address, "127.0.0.1", service_ip}},
+        world_.loop.wall_now());
 }
 
 Task<> ControlPlane::renew_certificates() {
@@ -176,6 +181,7 @@ Task<> ControlPlane::start() {
     CO_TRY(const Pki pki, ensure_pki());
     CO_TRY(auto engine, store::open_embedded_engine(data.store().string()));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);
+    chosen.more_metrics = [this] { return scheduler_metrics(); };
     if (!flags_.audit_log.empty()) {
         audit_.open(flags_.audit_log, std::ios::app);
         if (!audit_) co_return Error(Reason::Io, "cannot write the audit log " + flags_.audit_log);
@@ -202,7 +208,7 @@ Result<void> ControlPlane::make_connector(const Pki& pki) {
 
 Result<void> ControlPlane::listen(const Pki& pki) {
     TRY(tls_, net::TlsServerContext::create(
-                            {.certificate_pem = pki.server.certificate_pem, .key_pem = pki.server.key_pem, .client_ca_pem = pki.ca_pem}));
+                  {.certificate_pem = pki.server.certificate_pem, .key_pem = pki.server.key_pem, .client_ca_pem = pki.ca_pem}));
     http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_}, log_.named("http"));
     TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
     return {};
@@ -235,6 +241,17 @@ Task<> ControlPlane::start_scheduler() {
     scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.client(), log_.named("scheduler"));
     scheduler_->start();
     co_return {};
+}
+
+Task<> ControlPlane::read_scheduler_metrics(std::string& into) {
+    if (scheduler_) into = scheduler_->metrics();
+    co_return {};
+}
+
+Task<std::string> ControlPlane::scheduler_metrics() {
+    std::string text;
+    if (scheduler_component_) CO_CHECK(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
+    co_return text;
 }
 
 template <class T>

@@ -44,6 +44,7 @@ public:
     /// Waits for the first lists, then schedules until cancelled.
     Task<> run();
 
+    const std::string& name() const { return scheduler_name_; }
     const SchedulerCounts& counts() const { return counts_; }
     SchedulingQueue::Sizes queue_sizes() const { return queue_.sizes(); }
 

@@ -6,6 +6,7 @@
 #include "client/fake/fake_api.h"
 #include "client/pods.h"
 #include "runtime/sim/sim_loop.h"
+#include "scheduler/metrics.h"
 
 namespace porthole::scheduler {
 namespace {
@@ -81,6 +82,9 @@ TEST(Scheduler, BindsPodsAndTellsSo) {
     EXPECT_EQ(world.node_of("web"), "n1");
     EXPECT_EQ(world.event_of("web", "Scheduled"), "Normal: Successfully assigned default/web to n1");
     EXPECT_EQ(world.scheduler.counts().scheduled, 1u);
+    EXPECT_NE(
+        metrics_text(world.scheduler).find("scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"} 1\n"),
+        std::string::npos);
 }
 
 TEST(Scheduler, LeavesOtherSchedulersPodsAndGatedOnesAlone) {
