@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/wide_windows.h"
 #include "net/interface_address.h"
 
 namespace porthole::net {
@@ -35,22 +36,27 @@ std::vector<char> adapters() {
     return {};
 }
 
+std::string mac_text(const BYTE* mac) {
+    char text[18];
+    std::snprintf(text, sizeof text, "%02x-%02x-%02x-%02x-%02x-%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+    return text;
+}
+
 }  // namespace
 
-std::string mac_of_interface_with(const IpAddress& address) {
+std::optional<InterfaceFacts> interface_with(const IpAddress& address) {
     const std::vector<char> buffer = adapters();
     const auto* adapter = buffer.empty() ? nullptr : reinterpret_cast<const IP_ADAPTER_ADDRESSES*>(buffer.data());
     for (; adapter; adapter = adapter->Next) {
-        if (adapter->PhysicalAddressLength != 6) continue;
         for (const auto* one = adapter->FirstUnicastAddress; one; one = one->Next) {
             if (!has_address(one->Address.lpSockaddr, address)) continue;
-            const BYTE* mac = adapter->PhysicalAddress;
-            char text[18];
-            std::snprintf(text, sizeof text, "%02x-%02x-%02x-%02x-%02x-%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-            return text;
+            return InterfaceFacts{.name = to_utf8(adapter->FriendlyName),
+                                  .mac = adapter->PhysicalAddressLength == 6 ? mac_text(adapter->PhysicalAddress) : "",
+                                  .prefix_length = one->OnLinkPrefixLength,
+                                  .mtu = static_cast<int>(adapter->Mtu)};
         }
     }
-    return "";
+    return std::nullopt;
 }
 
 }  // namespace porthole::net

@@ -4,8 +4,13 @@ namespace porthole::cmd {
 namespace {
 
 constexpr SubCommand Roles[] = {
+    {"join", "make this machine a node of a cluster", run_join},
+    {"leave", "undo join", run_reset},
+    {"reset", nullptr, run_reset},
+    {"kubeadm", "join and reset as kubeadm spells them", run_kubeadm},
     {"kubelet", "run this node's pods", run_kubelet},
     {"kube-proxy", "make services reachable from this node", run_kube_proxy},
+    {"flanneld", "make this node's pod network and the ways to other nodes' pods", run_flanneld},
     {"win-bridge", "CNI plugin: pods on an L2 bridge", run_win_bridge},
     {"win-overlay", "CNI plugin: pods on a VXLAN overlay", run_win_overlay},
     {"wincni", "CNI plugin: the one of early SDN scripts", run_wincni},

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "cmd/command.h"
+#include "cmd/network/own_hns.h"
+#include "cmd/node_program.h"
+#include "cmd/version.h"
+#include "cni/flannel/options.h"
+#include "kubelet/node/host.h"
+#include "net/interface_address.h"
+#include "net/source_address.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace flannel = cni::flannel;
+
+/// A Windows node's network manager alone, with the flags of Flannel's daemon.
+class FlanneldProgram final : public NodeProgram {
+public:
+    FlanneldProgram(RealWorld& world, FileSystem& files, flannel::ProgramOptions options, Logger log)
+        : world_(world), files_(files), options_(std::move(options)), log_(std::move(log)), scope_(world.loop, [this](const Error& error) {
+              log_.error("the network manager ended", {{"error", error.message}});
+          }) {}
+
+    Task<> start() override {
+        for (const std::string& warning : options_.warnings) log_.warn(warning);
+        CO_CHECK(connect());
+        CO_CHECK(make_daemon());
+        informers_->start();
+        scope_.spawn(daemon_->run());
+        log_.info("flanneld started", {{"node", options_.daemon.node_name}, {"address", options_.daemon.address.to_string()}});
+        co_return {};
+    }
+
+    Task<> close() override {
+        CO_CHECK(co_await scope_.close());
+        if (informers_) CO_CHECK(co_await informers_->close());
+        co_return {};
+    }
+
+private:
+    Result<void> connect() {
+        TRY(const auto document, client::load_kubeconfig(files_, {options_.kubeconfig}));
+        TRY(config_, document.resolve(files_));
+        TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("flanneld/") + Version));
+        client_ = std::make_unique<client::Client>(*transport_);
+        informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
+        return {};
+    }
+
+    Result<void> find_address() {
+        flannel::DaemonOptions& daemon = options_.daemon;
+        if (options_.own_address.empty()) {
+            TRY(daemon.address, net::source_address_towards(config_.server));
+        } else {
+            auto address = IpAddress::parse(options_.own_address);
+            if (!address) return Error(Reason::BadRequest, "--iface takes this node's IP address here, not \"" + options_.own_address + "\"");
+            daemon.address = *address;
+        }
+        const auto facts = net::interface_with(daemon.address);
+        if (!facts) return Error(Reason::BadRequest, "no interface of this machine has the address " + daemon.address.to_string());
+        daemon.address_network = IpPrefix(daemon.address, facts->prefix_length);
+        daemon.mtu = facts->mtu;
+        return {};
+    }
+
+    Result<void> make_daemon() {
+        TRY_VOID(find_address());
+        if (options_.daemon.node_name.empty()) {
+            options_.daemon.node_name = kubelet::make_host(files_)->describe().hostname;
+            std::ranges::transform(options_.daemon.node_name, options_.daemon.node_name.begin(),
+                                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        }
+        hns_ = own_hns(world_.loop, *world_.pool);
+        routes_ = flannel::make_system_host_routes(options_.daemon.address);
+        if (!routes_) routes_ = flannel::make_hns_host_routes(*hns_);
+        daemon_ = std::make_unique<flannel::Daemon>(
+            flannel::DaemonContext{world_.loop, *informers_, *client_, *hns_, *routes_, files_, log_}, options_.daemon);
+        return {};
+    }
+
+    RealWorld& world_;
+    FileSystem& files_;
+    flannel::ProgramOptions options_;
+    Logger log_;
+    SystemRandom random_;
+    client::ClientConfig config_;
+    std::unique_ptr<client::Transport> transport_;
+    std::unique_ptr<client::Client> client_;
+    std::unique_ptr<client::Informers> informers_;
+    std::unique_ptr<hns::Hns> hns_;
+    std::unique_ptr<flannel::HostRoutes> routes_;
+    std::unique_ptr<flannel::Daemon> daemon_;
+    Scope scope_;
+};
+
+std::shared_ptr<LogSink> log_sink(const flannel::ProgramOptions& options) {
+    const LogLevel lowest = options.verbosity >= 4 ? LogLevel::Debug : LogLevel::Info;
+    if (options.log_to_stderr || options.log_directory.empty()) return make_stderr_sink(lowest);
+    return make_file_sink(options.log_directory + "/flanneld.log", lowest);
+}
+
+}  // namespace
+
+int run_flanneld(std::vector<std::string> arguments) {
+    if (std::ranges::any_of(arguments, [](const std::string& word) { return word == "--help" || word == "-h"; })) {
+        std::printf("Run a Windows node's network manager alone.\n\n%s", flannel::program_flags_help().c_str());
+        return 0;
+    }
+    const auto files = make_file_system();
+    const char* node_name = std::getenv("NODE_NAME");
+    auto options = flannel::parse_program_options(arguments, node_name ? node_name : "", *files);
+    if (!options) {
+        (void)fail(options.error().message);
+        return 255;
+    }
+    const std::string service = options->windows_service ? "flanneld" : "";
+    RealWorld world;
+    Logger log(log_sink(*options), "flanneld");
+    FlanneldProgram program(world, *files, *std::move(options), std::move(log));
+    return run_node_program(world, program, service);
+}
+
+}  // namespace porthole::cmd

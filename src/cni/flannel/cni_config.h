@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cni/flannel/network_config.h"
+
+namespace porthole::cni::flannel {
+
+/// What a Windows node's CNI configuration is made of.
+struct WindowsCniOptions {
+    NetworkConfig network;
+    IpPrefix subnet;  ///< of this node's pods
+    std::vector<IpPrefix> service_prefixes;
+    IpAddress management_address;  ///< the node's
+    IpPrefix management_network;   ///< in which it is
+    std::string cluster_dns, cluster_domain;
+};
+
+/// A network configuration for win-bridge or win-overlay. What goes to pods, services and the node's network is not translated
+/// (NET-20); services and the node itself are reached through the host (NET-22).
+std::string windows_cni_configuration(const WindowsCniOptions& options);
+
+}  // namespace porthole::cni::flannel

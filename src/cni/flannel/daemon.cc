@@ -1,0 +1,132 @@
+#include "cni/flannel/daemon.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::cni::flannel {
+
+namespace core = api::core::v1;
+
+Daemon::Daemon(DaemonContext context, DaemonOptions options)
+    : context_(std::move(context)), options_(std::move(options)), nodes_(context_.informers.get<core::Node>()) {
+    nodes_.subscribe({.added = [this](const auto& now) { node_seen(*now); },
+                      .updated = [this](const auto&, const auto& now) { node_seen(*now); },
+                      .deleted =
+                          [this](const auto& last) {
+                              leases_.erase(last->metadata.name);
+                              wake_.set();
+                          }});
+}
+
+void Daemon::node_seen(const core::Node& node) {
+    const auto lease = lease_of(node);
+    const auto known = leases_.find(node.metadata.name);
+    if (lease ? known != leases_.end() && known->second == *lease : known == leases_.end()) return;  // a heartbeat
+    if (lease) {
+        leases_.insert_or_assign(node.metadata.name, *lease);
+    } else {
+        leases_.erase(known);
+    }
+    wake_.set();
+}
+
+Task<> Daemon::run() {
+    CO_CHECK(co_await nodes_.core().wait_for_sync());
+    for (;;) {
+        wake_.reset();
+        const auto done = co_await reconcile();
+        if (!done && done.error().reason == Reason::Cancelled) co_return done.error();
+        const std::string trouble = done ? "" : done.error().message;
+        // What goes on is told once.
+        if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network not in order", {{"error", trouble}});
+        trouble_ = trouble;
+        const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
+        if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
+    }
+}
+
+Result<void> Daemon::check_back_ends() const {
+    const auto other = find_other_backend(leases_, options_.node_name, options_.network.backend);
+    if (!other) return {};
+    return Error(Reason::BadRequest, std::string("this node is to have the back end ") + to_string(options_.network.backend) +
+                                         ", but node " + other->node + " has " + to_string(*other->backend) +
+                                         "; all nodes of a cluster need the same");
+}
+
+Task<> Daemon::reconcile() {
+    const auto self = nodes_.find({"", options_.node_name});
+    if (!self) co_return Error(Reason::NotFound, "the node " + options_.node_name + " is not in the API yet; its kubelet registers it");
+    const auto lease = lease_of(*self);
+    if (!lease)
+        co_return Error(Reason::NotFound, "the node " + options_.node_name + " has no pod range (spec.podCIDR) or address in the API yet");
+    CO_CHECK(check_back_ends());
+    if (subnet_ != lease->subnet) {
+        network_ =
+            std::make_unique<WindowsNetwork>(WindowsNetworkContext{context_.loop, context_.hns, context_.routes, context_.log},
+                                             WindowsNetworkOptions{options_.network, lease->subnet, options_.address, options_.adapter});
+        subnet_ = lease->subnet;
+    }
+    CO_CHECK(co_await network_->ensure());
+    CO_CHECK(co_await publish(*self));
+    CO_CHECK(co_await network_->follow(others()));
+    // Last: with the configuration in place the runtime starts pods.
+    CO_CHECK(write_files(*subnet_));
+    if (!ready_) context_.log.info("pod network ready", {{"network", options_.network.name}, {"range", subnet_->to_string()}});
+    ready_ = true;
+    co_return {};
+}
+
+std::vector<Lease> Daemon::others() const {
+    std::vector<Lease> found;
+    for (const auto& [name, lease] : leases_) {
+        if (name != options_.node_name && lease.public_ip != options_.address) found.push_back(lease);
+    }
+    return found;
+}
+
+Task<> Daemon::publish(const core::Node& self) {
+    const Lease own{.node = options_.node_name,
+                    .subnet = *subnet_,
+                    .public_ip = options_.address,
+                    .backend = options_.network.backend,
+                    .vni = options_.network.vni,
+                    .vtep_mac = network_->router_mac()};
+    schema::Value changed = schema::Value::object();
+    for (const auto& [name, value] : annotations_of(own)) {
+        const auto present = self.metadata.annotations.find(name);
+        if (present == self.metadata.annotations.end() || present->second != value) changed[name] = value;
+    }
+    if (changed.as_object().empty()) co_return {};
+    const schema::Value patch = schema::Value::object({{"metadata", schema::Value::object({{"annotations", std::move(changed)}})}});
+    const client::NamespacedName key{"", options_.node_name};
+    CO_CHECK((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
+    co_return {};
+}
+
+Result<void> Daemon::write_files(const IpPrefix& subnet) {
+    const SubnetFile file{.network = options_.network.network,
+                          .subnet = subnet,
+                          .mtu = options_.mtu - overhead(options_.network.backend),
+                          .ip_masq = options_.ip_masq};
+    TRY_VOID(write(options_.subnet_file, to_text(file)));
+    if (options_.cni_config_file.empty()) return {};
+    return write(options_.cni_config_file, windows_cni_configuration({.network = options_.network,
+                                                                      .subnet = subnet,
+                                                                      .service_prefixes = options_.service_prefixes,
+                                                                      .management_address = options_.address,
+                                                                      .management_network = options_.address_network,
+                                                                      .cluster_dns = options_.cluster_dns,
+                                                                      .cluster_domain = options_.cluster_domain}));
+}
+
+Result<void> Daemon::write(const std::string& path, const std::string& text) {
+    const auto present = context_.files.read(path);
+    if (present && *present == text) return {};
+    TRY_VOID(context_.files.create_directories(parent_path(path), 0755));
+    // Another ending while it is written, so that no runtime ever reads half a file.
+    TRY_VOID(context_.files.write(path + ".new", text, 0644));
+    return context_.files.rename(path + ".new", path);
+}
+
+}  // namespace porthole::cni::flannel

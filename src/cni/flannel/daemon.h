@@ -1,0 +1,75 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/informer.h"
+#include "cni/flannel/cni_config.h"
+#include "cni/flannel/subnet_file.h"
+#include "cni/flannel/windows_network.h"
+#include "runtime/file_system.h"
+
+namespace porthole::cni::flannel {
+
+/// What the network manager runs on. All outlive it and live on `loop`.
+struct DaemonContext {
+    EventLoop& loop;
+    client::Informers& informers;  ///< of all Nodes
+    client::Client& client;
+    porthole::hns::Hns& hns;
+    HostRoutes& routes;
+    FileSystem& files;
+    Logger log;
+};
+
+struct DaemonOptions {
+    std::string node_name;
+    NetworkConfig network;
+    IpAddress address;         ///< by which other nodes reach this one
+    IpPrefix address_network;  ///< in which it is
+    std::string adapter;       ///< "" leaves the choice to the host network service
+    int mtu = 1500;            ///< of the adapter
+    bool ip_masq = true;
+    std::string subnet_file = "C:/run/flannel/subnet.env";
+    std::string cni_config_file;  ///< "": somebody else writes it
+    std::vector<IpPrefix> service_prefixes;
+    std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
+    Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
+};
+
+/// The network manager of a Windows node as a component.
+///
+/// It waits for the node's pod range, makes the HNS network, publishes the node's lease in annotations, writes subnet.env and last
+/// the CNI configuration, and then keeps the ways to other nodes' pods in step with the API. Everything stays when it ends.
+class Daemon {
+public:
+    Daemon(DaemonContext context, DaemonOptions options);
+    Daemon(const Daemon&) = delete;
+
+    /// Works until cancelled; what fails is told in the log and tried again.
+    Task<> run();
+    /// The network is there and pods may start.
+    bool ready() const { return ready_; }
+
+private:
+    void node_seen(const api::core::v1::Node& node);
+    Task<> reconcile();
+    Result<void> check_back_ends() const;
+    Task<> publish(const api::core::v1::Node& self);
+    Result<void> write_files(const IpPrefix& subnet);
+    Result<void> write(const std::string& path, const std::string& text);
+    std::vector<Lease> others() const;
+
+    DaemonContext context_;
+    DaemonOptions options_;
+    client::Informer<api::core::v1::Node>& nodes_;
+    std::map<std::string, Lease> leases_;
+    std::unique_ptr<WindowsNetwork> network_;
+    std::optional<IpPrefix> subnet_;  // that network_ is for
+    std::string trouble_;             // told last
+    Event wake_;
+    bool ready_ = false;
+};
+
+}  // namespace porthole::cni::flannel

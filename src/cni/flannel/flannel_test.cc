@@ -1,0 +1,234 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "cni/flannel/daemon.h"
+#include "hns/emulator/data_plane/remembering_data_plane.h"
+#include "hns/emulator/emulator.h"
+#include "runtime/scope.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+#include "schema/json.h"
+
+namespace porthole::cni::flannel {
+namespace {
+
+namespace core = api::core::v1;
+namespace emulator = porthole::hns::emulator;
+using porthole::hns::all_settings;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+core::Node node(const std::string& name, const std::string& address, const std::string& pods) {
+    core::Node object;
+    object.metadata.name = name;
+    object.spec.pod_cidr = pods;
+    object.status.addresses = {{.type = "InternalIP", .address = address}};
+    return object;
+}
+
+core::Node vxlan_node(const std::string& name, const std::string& address, const std::string& pods, const std::string& mac,
+                      int vni = 4096) {
+    core::Node object = node(name, address, pods);
+    object.metadata.annotations = {
+        {"flannel.alpha.coreos.com/backend-type", "vxlan"},
+        {"flannel.alpha.coreos.com/backend-data", R"({"VNI":)" + std::to_string(vni) + R"(,"VtepMAC":")" + mac + R"("})"},
+        {"flannel.alpha.coreos.com/public-ip", address}};
+    return object;
+}
+
+/// An emulated Windows host in a cluster.
+struct Host {
+    sim::SimLoop loop;
+    client::FakeApi api{loop};
+    client::Client client{api};
+    SeededRandom random{1};
+    Logger log{make_null_sink(), "network"};
+    client::Informers informers{{loop, client, random, log}};
+    sim::MemoryFileSystem files{loop};
+    emulator::RememberingDataPlane data_plane;
+    emulator::Emulator emulated{{loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile("2022")}};
+    porthole::hns::Client hns{emulated};
+    std::unique_ptr<HostRoutes> routes = make_hns_host_routes(emulated);
+    Scope scope{loop};
+    std::unique_ptr<Daemon> daemon;
+
+    explicit Host(const std::string& network) {
+        EXPECT_TRUE(sim::run(loop, emulated.start()));
+        DaemonOptions options{.node_name = "win1",
+                              .network = parse_network_config(network).value(),
+                              .address = IpAddress::parse("192.0.2.13").value(),
+                              .address_network = IpPrefix::parse("192.0.2.0/24").value(),
+                              .subnet_file = "/run/flannel/subnet.env",
+                              .cni_config_file = "/k/cni/config/10-porthole.conf",
+                              .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}};
+        daemon = std::make_unique<Daemon>(DaemonContext{loop, informers, client, emulated, *routes, files, log}, std::move(options));
+        informers.start();
+        scope.spawn(daemon->run());
+    }
+    ~Host() {
+        EXPECT_TRUE(sim::run(loop, scope.close()));
+        EXPECT_TRUE(sim::run(loop, informers.close()));
+        EXPECT_TRUE(sim::run(loop, emulated.close()));
+    }
+
+    std::optional<hcn::HostComputeNetwork> network(const std::string& name) {
+        return sim::run(loop, hns.find<hcn::HostComputeNetwork>(name)).value();
+    }
+    std::vector<std::string> ways() {
+        std::vector<std::string> found;
+        for (const HostRoute& route : sim::run(loop, routes->own()).value()) {
+            found.push_back(route.destination.to_string() + " via " + route.next_hop.to_string());
+        }
+        return found;
+    }
+    std::vector<std::string> remote_subnets() {
+        std::vector<std::string> found;
+        for (const auto& remote : all_settings<hcn::RemoteSubnetRouteSettings>(network("flannel.4096")->policies, "RemoteSubnetRoute")) {
+            found.push_back(remote.destination_prefix + " at " + remote.provider_address + " " + remote.distributed_router_mac_address);
+        }
+        return found;
+    }
+    std::string annotation(const std::string& name) {
+        return api.find<core::Node>({"", "win1"})->metadata.annotations["flannel.alpha.coreos.com/" + name];
+    }
+};
+
+const char* const HostGateway = R"({"Network":"10.244.0.0/16","Backend":{"Type":"host-gw"}})";
+const char* const Vxlan = R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}})";
+
+// NET-16, NET-17
+TEST(Flannel, NET16_MakesTheBridgeOfANodeAndItsFiles) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", ""));
+    host.loop.advance(20s);
+    EXPECT_FALSE(host.daemon->ready()) << "without a pod range";
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(15s);
+    ASSERT_TRUE(host.daemon->ready());
+
+    const auto network = host.network("cbr0");
+    ASSERT_TRUE(network);
+    EXPECT_EQ(network->type, "L2Bridge");
+    EXPECT_EQ(network->ipams.at(0).subnets.at(0).ip_address_prefix, "10.244.3.0/24");
+    EXPECT_EQ(network->ipams.at(0).subnets.at(0).routes.at(0).next_hop, "10.244.3.1");
+    const auto leg = sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value();
+    ASSERT_TRUE(leg);
+    EXPECT_EQ(leg->ip_configurations.at(0).ip_address, "10.244.3.2");
+    EXPECT_TRUE(host.data_plane.made().endpoints.at(leg->id)->on_host);
+    EXPECT_EQ(host.files.read("/run/flannel/subnet.env").value(),
+              "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n");
+    EXPECT_EQ(host.annotation("backend-type"), "host-gw");
+    EXPECT_EQ(host.annotation("backend-data"), "null");
+    EXPECT_EQ(host.annotation("public-ip"), "192.0.2.13");
+    EXPECT_EQ(host.annotation("kube-subnet-manager"), "true");
+}
+
+// NET-20, NET-22
+TEST(Flannel, NET20_LeavesTheClustersOwnTrafficUntranslated) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.loop.advance(15s);
+    const auto config = schema::parse_json(host.files.read("/k/cni/config/10-porthole.conf").value()).value();
+    EXPECT_EQ(config.string_at({"type"}), "win-bridge");
+    EXPECT_EQ(config.string_at({"ipam", "subnet"}), "10.244.3.0/24");
+    const auto& policies = config.find("policies")->as_array();
+    ASSERT_EQ(policies.size(), 3u);
+    EXPECT_EQ(schema::to_json(*policies[0].at_path({"value", "Settings", "Exceptions"})),
+              R"(["10.244.0.0/16","10.96.0.0/12","192.0.2.0/24"])");
+    EXPECT_EQ(policies[1].string_at({"value", "Settings", "DestinationPrefix"}), "10.96.0.0/12");
+    EXPECT_EQ(policies[2].string_at({"value", "Settings", "DestinationPrefix"}), "192.0.2.13/32");
+}
+
+// NET-03, NET-04
+TEST(Flannel, NET03_KeepsRoutesInStepWithTheNodes) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(node("lin1", "192.0.2.11", "10.244.1.0/24"));
+    host.api.put(node("new", "192.0.2.12", ""));
+    host.loop.advance(15s);
+    EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+    host.api.put(node("new", "192.0.2.12", "10.244.2.0/24"));
+    host.loop.advance(1s);
+    EXPECT_THAT(host.ways(), UnorderedElementsAre("10.244.1.0/24 via 192.0.2.11", "10.244.2.0/24 via 192.0.2.12"));
+    host.api.put(node("lin1", "192.0.2.21", "10.244.1.0/24"));
+    host.api.erase<core::Node>({"", "new"});
+    host.loop.advance(1s);
+    EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.21"));
+}
+
+TEST(Flannel, RepairsWhatWasTakenAway) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(node("lin1", "192.0.2.11", "10.244.1.0/24"));
+    host.loop.advance(15s);
+    for (const HostRoute& route : sim::run(host.loop, host.routes->own()).value()) {
+        ASSERT_TRUE(sim::run(host.loop, host.routes->remove(route)));
+    }
+    ASSERT_TRUE(sim::run(host.loop, host.hns.remove<hcn::HostComputeNetwork>(host.network("cbr0")->id)));
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.network("cbr0"));
+    EXPECT_TRUE(sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value());
+    EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+}
+
+// NET-06
+TEST(Flannel, NET06_TellsAnOverlayWhereOtherPodsAre) {
+    Host host(Vxlan);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(vxlan_node("lin1", "192.0.2.11", "10.244.1.0/24", "5e:00:00:00:00:01"));
+    host.api.put(vxlan_node("old", "192.0.2.12", "10.244.2.0/24", "5e:00:00:00:00:02", 1));
+    host.loop.advance(15s);
+    ASSERT_TRUE(host.daemon->ready());
+    const auto network = host.network("flannel.4096");
+    EXPECT_EQ(network->type, "Overlay");
+    const auto router = porthole::hns::find_settings<hcn::DrMacAddressSettings>(network->policies, "DrMacAddress");
+    const auto data = schema::parse_json(host.annotation("backend-data")).value();
+    EXPECT_EQ(schema::at(data, "VNI").int_or(0), 4096);
+    EXPECT_EQ(porthole::hns::canonical_mac(data.string_at({"VtepMAC"})), router->address);
+    EXPECT_THAT(host.remote_subnets(), ElementsAre("10.244.1.0/24 at 192.0.2.11 5E-00-00-00-00-01"));
+    EXPECT_THAT(host.files.read("/run/flannel/subnet.env").value(), HasSubstr("FLANNEL_MTU=1450"));
+    EXPECT_THAT(host.files.read("/k/cni/config/10-porthole.conf").value(), HasSubstr("win-overlay"));
+
+    host.api.put(vxlan_node("lin1", "192.0.2.11", "10.244.1.0/24", "5e:00:00:00:00:99"));
+    host.loop.advance(1s);
+    EXPECT_THAT(host.remote_subnets(), ElementsAre("10.244.1.0/24 at 192.0.2.11 5E-00-00-00-00-99"));
+    host.api.erase<core::Node>({"", "lin1"});
+    host.loop.advance(1s);
+    EXPECT_THAT(host.remote_subnets(), IsEmpty());
+}
+
+// NET-11
+TEST(Flannel, NET11_RefusesAnotherNetworkThanTheClusters) {
+    Host host(HostGateway);
+    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+    host.api.put(vxlan_node("lin1", "192.0.2.11", "10.244.1.0/24", "5e:00:00:00:00:01"));
+    host.loop.advance(30s);
+    EXPECT_FALSE(host.daemon->ready());
+    EXPECT_FALSE(host.network("cbr0"));
+}
+
+// NET-07
+TEST(NetworkConfig, NET07_NamesWhatWindowsAllows) {
+    const auto error = [](const std::string& json) { return parse_network_config(json).error().message; };
+    EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":1}})"), HasSubstr("4096"));
+    EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","Port":8472}})"), HasSubstr("4789"));
+    EXPECT_THAT(error(R"({"Network":"10.244.0.0/16","Backend":{"Type":"wireguard"}})"), HasSubstr("host-gw or vxlan"));
+    EXPECT_THAT(error(R"({"Network":"fd00::/48","Backend":{"Type":"host-gw"}})"), HasSubstr("IPv4"));
+}
+
+TEST(SubnetFile, IsReadAsItIsWritten) {
+    const SubnetFile file{IpPrefix::parse("10.244.0.0/16").value(), IpPrefix::parse("10.244.4.0/24").value(), 1450, true};
+    EXPECT_EQ(parse_subnet_file(to_text(file)).value(), file);
+    EXPECT_EQ(
+        parse_subnet_file("FLANNEL_NETWORK=10.244.0.0/16\r\nFLANNEL_SUBNET=10.244.4.1/24\r\nFLANNEL_MTU=1450\r\nFLANNEL_IPMASQ=true\r\n")
+            .value(),
+        file);
+    EXPECT_THAT(parse_subnet_file("FLANNEL_NETWORK=10.244.0.0/16\n").error().message, HasSubstr("FLANNEL_SUBNET"));
+}
+
+}  // namespace
+}  // namespace porthole::cni::flannel

@@ -1,0 +1,77 @@
+#include "cni/flannel/lease.h"
+
+#include <algorithm>
+
+#include "schema/json.h"
+
+namespace porthole::cni::flannel {
+
+namespace {
+
+constexpr const char* Prefix = "flannel.alpha.coreos.com/";
+
+std::string annotation(const api::core::v1::Node& node, const std::string& name) {
+    const auto found = node.metadata.annotations.find(Prefix + name);
+    return found == node.metadata.annotations.end() ? "" : found->second;
+}
+
+std::optional<IpAddress> v4(const std::string& text) {
+    const auto address = IpAddress::parse(text);
+    return address && address->is_v4() ? std::optional(*address) : std::nullopt;
+}
+
+std::optional<IpAddress> address_of(const api::core::v1::Node& node) {
+    for (const char* name : {"public-ip-overwrite", "public-ip"}) {
+        if (const auto address = v4(annotation(node, name))) return address;
+    }
+    for (const auto& address : node.status.addresses) {
+        if (address.type != "InternalIP") continue;
+        if (const auto parsed = v4(address.address)) return parsed;
+    }
+    return std::nullopt;
+}
+
+std::optional<IpPrefix> subnet_of(const api::core::v1::Node& node) {
+    std::vector<std::string> cidrs = node.spec.pod_cidrs;
+    if (cidrs.empty()) cidrs.push_back(node.spec.pod_cidr);
+    for (const std::string& cidr : cidrs) {
+        const auto prefix = IpPrefix::parse(cidr);
+        if (prefix && prefix->base().is_v4()) return *prefix;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Lease> lease_of(const api::core::v1::Node& node) {
+    const auto subnet = subnet_of(node);
+    const auto address = address_of(node);
+    if (!subnet || !address) return std::nullopt;
+    Lease lease{.node = node.metadata.name, .subnet = *subnet, .public_ip = *address};
+    const std::string type = annotation(node, "backend-type");
+    if (type == "vxlan") lease.backend = Backend::Vxlan;
+    if (type == "host-gw") lease.backend = Backend::HostGateway;
+    if (const auto data = schema::parse_json(annotation(node, "backend-data")); data && data->is_object()) {
+        lease.vni = static_cast<std::uint32_t>(schema::at(*data, "VNI").int_or(0));
+        lease.vtep_mac = data->string_at({"VtepMAC"});
+    }
+    return lease;
+}
+
+std::map<std::string, std::string> annotations_of(const Lease& lease) {
+    const Backend backend = lease.backend.value_or(Backend::HostGateway);
+    const std::string data =
+        backend == Backend::Vxlan ? schema::to_json(schema::Value::object({{"VNI", lease.vni}, {"VtepMAC", lease.vtep_mac}})) : "null";
+    return {{std::string(Prefix) + "backend-type", to_string(backend)},
+            {std::string(Prefix) + "backend-data", data},
+            {std::string(Prefix) + "public-ip", lease.public_ip.to_string()},
+            {std::string(Prefix) + "kube-subnet-manager", "true"}};
+}
+
+std::optional<Lease> find_other_backend(const std::map<std::string, Lease>& leases, const std::string& self, Backend backend) {
+    const auto other = std::ranges::find_if(
+        leases, [&](const auto& entry) { return entry.first != self && entry.second.backend && *entry.second.backend != backend; });
+    return other == leases.end() ? std::nullopt : std::optional(other->second);
+}
+
+}  // namespace porthole::cni::flannel

@@ -1,0 +1,29 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "cni/flannel/network_config.h"
+
+namespace porthole::cni::flannel {
+
+/// A node's part of the pod network, as its Node object tells it.
+struct Lease {
+    std::string node;
+    IpPrefix subnet;
+    IpAddress public_ip;
+    std::optional<Backend> backend;  ///< absent: the node publishes nothing, as nodes without a daemon of Flannel's kind
+    std::uint32_t vni = 0;
+    std::string vtep_mac;  ///< "00:15:5d:…"; VXLAN
+    bool operator==(const Lease&) const = default;
+};
+
+/// Nothing for a node without an IPv4 pod range or address.
+std::optional<Lease> lease_of(const api::core::v1::Node& node);
+/// The annotations `flannel.alpha.coreos.com/…` by which a node publishes its lease.
+std::map<std::string, std::string> annotations_of(const Lease& lease);
+/// The node whose published back end differs from `backend`; nothing if all agree.
+std::optional<Lease> find_other_backend(const std::map<std::string, Lease>& leases, const std::string& self, Backend backend);
+
+}  // namespace porthole::cni::flannel

@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/ip.h"
+
+namespace porthole::cni::flannel {
+
+/// The file subnet.env: what the daemon tells the CNI meta plugin.
+struct SubnetFile {
+    IpPrefix network;  ///< of all pods
+    IpPrefix subnet;   ///< of this node's
+    int mtu = 1500;
+    bool ip_masq = false;
+    bool operator==(const SubnetFile&) const = default;
+};
+
+std::string to_text(const SubnetFile& file);
+/// Error: BadRequest, naming the key.
+Result<SubnetFile> parse_subnet_file(std::string_view text);
+
+}  // namespace porthole::cni::flannel

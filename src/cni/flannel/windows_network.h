@@ -1,0 +1,67 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cni/flannel/host_routes.h"
+#include "cni/flannel/lease.h"
+#include "hns/client.h"
+#include "hns/client_v1.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::cni::flannel {
+
+namespace hcn = porthole::hns::hcn;
+
+/// What the pod network of a Windows host runs on. All outlive it.
+struct WindowsNetworkContext {
+    EventLoop& loop;
+    porthole::hns::Hns& hns;
+    HostRoutes& routes;
+    Logger log;
+};
+
+struct WindowsNetworkOptions {
+    NetworkConfig config;
+    IpPrefix subnet;               ///< of this host's pods
+    IpAddress management_address;  ///< by which other nodes reach this host
+    std::string adapter;           ///< "Ethernet"; "" leaves the choice to the host network service
+};
+
+/// The pod network of a Windows host: with a host gateway an L2Bridge network, the host's own endpoint in it (the second address of
+/// the subnet, the gateway of the pods) and routes; with VXLAN an overlay network and a policy for each other host.
+///
+/// Level-triggered: ensure() and follow() look at what is there and change what differs, so both may be repeated at any time.
+class WindowsNetwork {
+public:
+    WindowsNetwork(WindowsNetworkContext context, WindowsNetworkOptions options);
+
+    /// A network of this name that is of another type or range is replaced, and its endpoints are gone with it.
+    /// Errors: Timeout while the host is not back on its new switch; BadRequest for a service without overlay networks.
+    Task<> ensure();
+    /// Ways to the pods of all `others`. VXLAN: leases of another VNI are left out.
+    Task<> follow(std::vector<Lease> others);
+
+    /// VXLAN: the MAC by which other hosts address this one's router, "00:15:5d:…"; known after ensure().
+    const std::string& router_mac() const { return router_mac_; }
+
+private:
+    bool is_overlay() const { return options_.config.backend == Backend::Vxlan; }
+    hcn::HostComputeNetwork wanted() const;
+    bool is_wanted(const hcn::HostComputeNetwork& network) const;
+    Task<hcn::HostComputeNetwork> find_or_make();
+    Task<> wait_for_bridge();
+    Task<> wait_for_overlay();
+    Task<> ensure_host_endpoint();
+    Task<> attach_to_host(std::string endpoint_id);
+    Task<> follow_by_routes(std::vector<Lease> others);
+    Task<> follow_by_policies(std::vector<Lease> others);
+
+    WindowsNetworkContext context_;
+    WindowsNetworkOptions options_;
+    porthole::hns::Client client_;
+    porthole::hns::ClientV1 client_v1_;
+    std::string network_id_, router_mac_;
+};
+
+}  // namespace porthole::cni::flannel
