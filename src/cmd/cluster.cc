@@ -63,9 +63,11 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
 std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
     std::vector<NodeHost> hosts;
     const auto add = [&](const std::string& name, const std::string& windows_profile) {
-        const auto number = static_cast<unsigned>(hosts.size() + 1);
-        hosts.push_back({name, address_in(options.node_cidr, number).value_or(""), number == 1 ? "" : "porthole-" + data.id() + "-" + name,
-                         windows_profile});
+        const bool machine = hosts.empty() && windows_profile.empty();
+        const auto others = static_cast<int>(hosts.size()) - (options.linux_nodes > 0 ? 1 : 0);
+        const int number = machine ? 1 : options.first_host + others;
+        hosts.push_back({options.host_prefix + name, address_in(options.node_cidr, static_cast<unsigned>(number)).value_or(""),
+                         machine ? "" : "porthole-" + data.id() + "-" + name, windows_profile});
     };
     for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), "");
     int windows = 0;
@@ -75,7 +77,10 @@ std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
 
 std::string Cluster::server_address() const { return address_in(options.node_cidr, 1).value_or(""); }
 
-std::string Cluster::server_url() const { return "https://" + server_address() + ":" + std::to_string(options.port); }
+std::string Cluster::server_url() const {
+    if (options.foreign) return options.foreign->server;
+    return "https://" + server_address() + ":" + std::to_string(options.port);
+}
 
 Result<Cluster> Cluster::load(const DataDir& data) {
     if (!std::filesystem::exists(data.state_file())) {
@@ -98,6 +103,13 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     string("clusterDns", options.cluster_dns);
     string("clusterDomain", options.cluster_domain);
     string("nodeCidr", options.node_cidr);
+    string("hostPrefix", options.host_prefix);
+    string("bridge", options.bridge);
+    if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
+    if (value.find("foreign")) {
+        const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
+        options.foreign = ForeignCluster{.server = part("server"), .token = part("token"), .ca_hash = part("caHash")};
+    }
     cluster.supervisor = decode_process(value.find("supervisor"));
     if (const Value* processes = value.find("processes"); processes && processes->is_object()) {
         for (const auto& member : processes->as_object()) cluster.processes[member.key] = decode_process(&member.value);
@@ -110,7 +122,7 @@ Result<void> Cluster::save(const DataDir& data) const {
     for (const auto& [name, process] : processes) processes_value[name] = encode(process);
     Value windows_nodes = Value::array();
     for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
-    const Value value = Value::object({
+    Value value = Value::object({
         {"linuxNodes", options.linux_nodes},
         {"windowsNodes", std::move(windows_nodes)},
         {"clusterCidr", options.cluster_cidr},
@@ -118,10 +130,16 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"clusterDns", options.cluster_dns},
         {"clusterDomain", options.cluster_domain},
         {"nodeCidr", options.node_cidr},
+        {"hostPrefix", options.host_prefix},
+        {"bridge", options.bridge},
+        {"firstHost", options.first_host},
         {"port", static_cast<int>(options.port)},
         {"supervisor", encode(supervisor)},
         {"processes", std::move(processes_value)},
     });
+    if (const auto& foreign = options.foreign) {
+        value["foreign"] = Value::object({{"server", foreign->server}, {"token", foreign->token}, {"caHash", foreign->ca_hash}});
+    }
     return write_file(data.state_file(), schema::to_json(value) + "\n");
 }
 

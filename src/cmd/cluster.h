@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,12 @@
 #include "cmd/data_dir.h"
 
 namespace porthole::cmd {
+
+/// A cluster elsewhere that this machine's hosts join, and what a join needs to believe and to be believed.
+struct ForeignCluster {
+    std::string server, token, ca_hash;
+    bool operator==(const ForeignCluster&) const = default;
+};
 
 /// What the user asked for; kept over restarts.
 struct ClusterOptions {
@@ -19,6 +26,10 @@ struct ClusterOptions {
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
     std::uint16_t port = 6443;
+    std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
+    std::string host_prefix;                ///< before the hosts' names, which must be nobody else's in a foreign cluster
+    std::string bridge;                     ///< an existing one that the hosts are joined to; "" for one of our own
+    int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
     bool operator==(const ClusterOptions&) const = default;
 };
 

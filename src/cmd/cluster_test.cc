@@ -39,5 +39,27 @@ TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {
     EXPECT_THAT(nodes[1].network_namespace, HasSubstr("windows-1"));
 }
 
+TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
+    const DataDir data(testing::TempDir() + "porthole-foreign");
+    std::filesystem::create_directories(data.root());
+    Cluster cluster;
+    cluster.options.linux_nodes = 0;
+    cluster.options.windows_nodes = {"2019", "2019"};
+    cluster.options.host_prefix = "desk-";
+    cluster.options.first_host = 200;
+    cluster.options.foreign = ForeignCluster{"https://10.0.0.5:6443", "abcdef.0123456789abcdef", "sha256:00"};
+    ASSERT_TRUE(cluster.save(data));
+    const auto loaded = Cluster::load(data);
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->options, cluster.options);
+    EXPECT_EQ(loaded->server_url(), "https://10.0.0.5:6443");
+    const auto nodes = loaded->nodes(data);
+    ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[1].name, "desk-windows-2");
+    EXPECT_EQ(nodes[0].address, "10.89.0.200");
+    EXPECT_NE(nodes[0].network_namespace, "");
+    std::filesystem::remove_all(data.root());
+}
+
 }  // namespace
 }  // namespace porthole::cmd

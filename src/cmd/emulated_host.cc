@@ -53,23 +53,15 @@ Task<> EmulatedHost::ensure_ready() {
     }
 }
 
-Task<std::string> EmulatedHost::make_token() {
-    CO_TRY(const CommandOutput made, co_await processes_.run({.arguments = {own_path(), "token", "create", "--data", data_.root().string(),
-                                                                            "--ttl", "15m", "--description", "join of " + node_.name}}));
-    if (made.exit_code != 0) co_return Error(Reason::Unavailable, "no token for " + node_.name + ": " + last_line(made));
-    co_return trimmed(made.output);
-}
+bool EmulatedHost::has_joined() const { return fs::exists(folder() / "joined"); }
 
-Task<> EmulatedHost::join(const Cluster& cluster, std::string ca_hash) {
-    const fs::path joined = folder() / "joined";
-    if (fs::exists(joined)) co_return {};
-    CO_TRY(const std::string token, co_await make_token());
+Task<> EmulatedHost::join(ForeignCluster target) {
     CO_TRY(const CommandOutput result,
-           co_await processes_.run(winhost("exec", {"--", "kubeadm.exe", "join", cluster.server_url(), "--token", token,
-                                                    "--discovery-token-ca-cert-hash", ca_hash, "--node-name", node_.name})));
+           co_await processes_.run(winhost("exec", {"--", "kubeadm.exe", "join", target.server, "--token", target.token,
+                                                    "--discovery-token-ca-cert-hash", target.ca_hash, "--node-name", node_.name})));
     CO_CHECK(write_file(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
-    co_return write_file(joined, cluster.server_url() + "\n");
+    co_return write_file(folder() / "joined", target.server + "\n");
 }
 
 Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {

@@ -19,8 +19,9 @@ public:
     /// Waits until programs can be run on the host. The first start on a machine makes a Windows root file system. Error: Timeout,
     /// naming the log.
     Task<> ensure_ready();
-    /// Joins the cluster with a token of its own, unless that has been done. Error: what the join said.
-    Task<> join(const Cluster& cluster, std::string ca_hash);
+    bool has_joined() const;
+    /// Joins a cluster by kubeadm.exe. Error: what the join said.
+    Task<> join(ForeignCluster target);
     /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
     Task<std::vector<std::string>> import(std::filesystem::path archive);
     /// Removes what the host left when it was not shut down in good order. Safe at any time after its process has ended.
@@ -32,7 +33,6 @@ private:
     std::filesystem::path folder() const { return data_.node(node_.name); }
     /// `porthole winhost <verb> --data <folder> <more>`
     Command winhost(const std::string& verb, std::vector<std::string> more = {}) const;
-    Task<std::string> make_token();
 
     AsioLoop& loop_;
     ProcessRunner& processes_;

@@ -24,7 +24,7 @@ Task<> HostLinks::ensure() {
     const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
     const std::string gateway = cluster_.server_address();
     std::string lines;
-    if (!link_exists(bridge())) {
+    if (cluster_.options.bridge.empty() && !link_exists(bridge())) {
         lines += "link add " + bridge() + " type bridge\n";
         lines += "addr add " + gateway + length + " dev " + bridge() + "\n";
         lines += "link set " + bridge() + " up\nlink set lo up\n";
@@ -34,7 +34,7 @@ Task<> HostLinks::ensure() {
         ++number;
         if (node.network_namespace.empty()) continue;
         const std::string& space = node.network_namespace;
-        const std::string port = bridge() + "n" + std::to_string(number);
+        const std::string port = prefix() + "n" + std::to_string(number);
         if (!std::filesystem::exists(namespace_path(space))) lines += "netns add " + space + "\n";
         if (link_exists(port)) continue;
         lines += "link add " + port + " type veth peer name eth0 netns " + space + "\n";
@@ -57,12 +57,12 @@ Task<> HostLinks::ensure() {
 
 Task<> HostLinks::remove() {
     std::string lines;
-    if (link_exists(bridge())) lines += "link del " + bridge() + "\n";
+    if (link_exists(prefix())) lines += "link del " + prefix() + "\n";
     int number = 0;
     for (const NodeHost& node : cluster_.nodes(data_)) {
         ++number;
         if (node.network_namespace.empty()) continue;
-        const std::string port = bridge() + "n" + std::to_string(number);
+        const std::string port = prefix() + "n" + std::to_string(number);
         if (link_exists(port)) lines += "link del " + port + "\n";
         if (std::filesystem::exists(namespace_path(node.network_namespace))) {
             lines += "netns del " + node.network_namespace + "\n";

@@ -19,9 +19,11 @@ public:
     /// Removes all of it, whatever state it is in.
     Task<> remove();
 
-    std::string bridge() const { return "ph" + data_.id(); }
+    std::string bridge() const { return cluster_.options.bridge.empty() ? prefix() : cluster_.options.bridge; }
 
 private:
+    /// Of the names of our links.
+    std::string prefix() const { return "ph" + data_.id(); }
     /// Runs lines of `ip -batch`; stops at the first that fails unless `force`.
     Task<> ip_batch(std::string lines, bool force);
 

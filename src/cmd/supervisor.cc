@@ -50,13 +50,14 @@ Result<void> Supervisor::prepare() {
         if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
         fs::permissions(folder, fs::perms::owner_all, error);
     }
+    cluster_.supervisor = identify(::getpid());
+    if (cluster_.options.foreign) return cluster_.save(data_);
     TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
     TRY(pki_, Pki::ensure(data_.pki(),
                           {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
                             "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
                            {cluster_.server_address(), "127.0.0.1", service}},
                           loop_.wall_now()));
-    cluster_.supervisor = identify(::getpid());
     return cluster_.save(data_);
 }
 
@@ -158,15 +159,31 @@ Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log)
 
 Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
 
-Task<> Supervisor::bring_up_windows(NodeHost node) {
+Task<ForeignCluster> Supervisor::make_invitation(std::string node_name) {
     CO_TRY(const std::string ca_hash, pki_.ca_hash());
+    CO_TRY(CommandOutput made, co_await processes_.run({.arguments = {own_path(), "token", "create", "--data", data_.root().string(),
+                                                                      "--ttl", "15m", "--description", "join of " + node_name}}));
+    if (made.exit_code != 0) co_return Error(Reason::Unavailable, "no token for " + node_name + ": " + made.errors);
+    co_return ForeignCluster{.server = cluster_.server_url(), .token = made.output.substr(0, made.output.find('\n')), .ca_hash = ca_hash};
+}
+
+Task<> Supervisor::bring_up_windows(NodeHost node) {
     EmulatedHost host(loop_, processes_, data_, node);
     std::error_code error;
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
     children_.spawn(keep_running(node.name + "/winhost", host.command()));
     CO_CHECK(co_await host.ensure_ready());
-    CO_CHECK(co_await host.join(cluster_, ca_hash));
+    if (!host.has_joined()) {
+        ForeignCluster target;
+        if (cluster_.options.foreign) {
+            target = *cluster_.options.foreign;
+        } else {
+            CO_TRY(target, co_await make_invitation(node.name));
+        }
+        CO_CHECK(co_await host.join(std::move(target)));
+    }
+    if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
     co_return co_await wait_for_node(node.name, 2min, host.log_file());
 }
 
@@ -199,10 +216,15 @@ Task<> Supervisor::start() {
     CO_CHECK(prepare());
     HostLinks links(processes_, data_, cluster_);
     CO_CHECK(co_await step("hosts' network", links.ensure()));
-    children_.spawn(keep_running("server", server_command()));
-    CO_CHECK(co_await step("control plane ready", wait_for_api()));
+    const bool foreign = cluster_.options.foreign.has_value();
+    if (!foreign) {
+        children_.spawn(keep_running("server", server_command()));
+        CO_CHECK(co_await step("control plane ready", wait_for_api()));
+    }
     std::vector<Task<>> nodes;
-    for (const NodeHost& node : cluster_.nodes(data_)) nodes.push_back(step("node " + node.name + " Ready", bring_up(node)));
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        nodes.push_back(step("node " + node.name + (foreign ? " joined" : " Ready"), bring_up(node)));
+    }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
     for (auto& result : results) CO_CHECK(std::move(result));
     co_return {};

@@ -40,6 +40,8 @@ private:
     /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
     Task<> keep_running(std::string name, ChildCommand command);
     Task<> wait_for_api();
+    /// A token with which a host joins our own cluster.
+    Task<ForeignCluster> make_invitation(std::string node_name);
     Task<> bring_up(NodeHost node);
     Task<> bring_up_linux(NodeHost node);
     Task<> bring_up_windows(NodeHost node);

@@ -1,0 +1,69 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/supervisor.h"
+
+namespace porthole::cmd {
+namespace {
+
+/// The supervisor's side of the progress pipe: a line a step, "begin|done|failed TAB step [TAB why]".
+class PipeReport final : public StartReport {
+public:
+    explicit PipeReport(int fd) : fd_(fd) {}
+    void begin(const std::string& step) override { send("begin\t" + step); }
+    void done(const std::string& step) override { send("done\t" + step); }
+    void failed(const std::string& step, const std::string& why) override { send("failed\t" + step + "\t" + why); }
+    void ready() {
+        send("ready");
+        ::close(fd_);
+        fd_ = -1;
+    }
+
+private:
+    void send(std::string line) {
+        for (char& c : line) {
+            if (c == '\n') c = ' ';
+        }
+        line += '\n';
+        if (fd_ >= 0 && ::write(fd_, line.data(), line.size()) < 0) fd_ = -1;  // whoever asked has gone; the cluster stays
+    }
+    int fd_;
+};
+
+}  // namespace
+
+int run_supervise(std::vector<std::string> arguments) {
+    std::string path;
+    bool report = false;
+    CLI::App app("Keep a cluster's processes running (started by `porthole up`).", "supervise");
+    app.add_option("--data", path, "the cluster's data directory")->required();
+    app.add_flag("--report", report, "tell about the start on descriptor 3");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    ::signal(SIGPIPE, SIG_IGN);
+    const DataDir data(path);
+    auto cluster = Cluster::load(data);
+    if (!cluster) return fail(cluster.error().message);
+    // The server starts another supervisor when ours dies, and so does systemd: one is enough.
+    if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
+    RealWorld world;
+    PipeReport pipe(report ? 3 : -1);
+    Logger log(make_stderr_sink(LogLevel::Info), "supervisor");
+    Supervisor supervisor(world.loop, *world.processes, data, std::move(*cluster), pipe, log);
+    world.loop.on_signal([&](int) { supervisor.stop(); });
+    auto started = world.run(supervisor.start());
+    if (started) {
+        pipe.ready();
+    } else {
+        log.error("the cluster did not come up", {{"error", started.error().message}});
+        supervisor.stop();
+    }
+    const auto served = world.run(supervisor.serve());
+    if (!served) log.error("ending the cluster failed", {{"error", served.error().message}});
+    return started && served ? 0 : 1;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,103 @@
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/emulated_host.h"
+#include "cmd/flags.h"
+#include "cmd/node_identity.h"
+#include "cmd/start.h"
+
+namespace porthole::cmd {
+namespace {
+
+struct WinnodeFlags {
+    std::string data = "/var/lib/porthole-winnode";
+    JoinTarget target;
+    std::string profile = "2022";
+    int count = 1;
+    bool detach = false;
+    ClusterOptions options;
+};
+
+std::string machine_name() {
+    char name[256] = "";
+    ::gethostname(name, sizeof name - 1);
+    return std::string(name).substr(0, std::string_view(name).find('.'));
+}
+
+Result<void> preflight(const ClusterOptions& options) {
+    if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` makes namespaces and links: run it as root, for example with sudo");
+    std::string missing;
+    for (const auto& [program, package] : {std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
+        if (!in_path(program)) missing += std::string(" ") + package;
+    }
+    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
+    TRY_VOID(EmulatedHost::preflight());
+    TRY_VOID(
+        address_in(options.node_cidr, static_cast<unsigned>(options.first_host) + static_cast<unsigned>(options.windows_nodes.size())));
+    return {};
+}
+
+int join(WinnodeFlags flags) {
+    ClusterOptions& options = flags.options;
+    if (const auto checked = check_target(flags.target); !checked) return fail(checked.error().message);
+    options.foreign = ForeignCluster{.server = flags.target.server, .token = flags.target.token, .ca_hash = flags.target.ca_hashes.front()};
+    options.linux_nodes = 0;
+    options.windows_nodes.assign(static_cast<std::size_t>(flags.count), flags.profile);
+
+    RealWorld world;
+    const DataDir data(flags.data);
+    Progress progress(world.loop, false);
+    bool running = false;
+    auto cluster = planned_cluster(data, options, running);
+    if (!cluster) return fail(cluster.error().message);
+    if (!running) {
+        if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
+        if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
+    }
+    progress.note("kubectl get nodes, in that cluster, shows " + cluster->nodes(data).front().name);
+    if (options.bridge.empty()) {
+        progress.note("the cluster's other machines reach it by this one: ip route add " + options.node_cidr +
+                      " via <address of this machine>");
+    }
+    return flags.detach ? 0 : stay(world, cluster->supervisor, data, "emulated hosts");
+}
+
+void add_data_flag(CLI::App& app, WinnodeFlags& flags) {
+    app.add_option("--data", flags.data, "where the hosts keep their things")->capture_default_str();
+}
+
+}  // namespace
+
+int run_winnode(std::vector<std::string> arguments) {
+    WinnodeFlags flags;
+    ClusterOptions& options = flags.options;
+    options.node_cidr = "10.88.0.0/24";
+    options.host_prefix = machine_name() + "-";
+    CLI::App app("Emulated Windows nodes on this machine for a cluster that is not ours: kubeadm, k3s, kind, or a Porthole elsewhere.",
+                 "winnode");
+    app.require_subcommand(1);
+    CLI::App* join_command = app.add_subcommand("join", "start emulated Windows hosts and join them, as kubeadm join would on real ones");
+    join_command->add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
+    join_command->add_option("--token", flags.target.token, "a bootstrap token of that cluster (kubeadm token create)")->required();
+    join_command->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of its public key")
+        ->required();
+    join_command->add_option("--profile", flags.profile, "Windows Server release to emulate")
+        ->check(CLI::IsMember({"2019", "2022", "2025"}))
+        ->capture_default_str();
+    join_command->add_option("--count", flags.count, "how many")->check(CLI::Range(1, 20))->capture_default_str();
+    join_command->add_option("--prefix", options.host_prefix, "before the nodes' names windows-1, windows-2, …")->capture_default_str();
+    join_command->add_option("--node-cidr", options.node_cidr, "addresses of the hosts; the first is this machine's, or the bridge's")
+        ->capture_default_str();
+    join_command->add_option("--bridge", options.bridge, "an existing bridge to join the hosts to, for example that of kind's network");
+    join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
+    join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");
+    CLI::App* leave_command = app.add_subcommand("leave", "end the hosts and delete all that is theirs on this machine");
+    CLI::App* status_command = app.add_subcommand("status", "show the hosts");
+    for (CLI::App* command : {join_command, leave_command, status_command}) add_data_flag(*command, flags);
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (leave_command->parsed()) return run_down({"--data", flags.data, "--purge"});
+    if (status_command->parsed()) return run_status({"--data", flags.data});
+    return join(std::move(flags));
+}
+
+}  // namespace porthole::cmd
