@@ -23,7 +23,7 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("net-config-path", raw.net_config, "the cluster's network as Flannel's net-conf.json");
     flags.add("cluster-cidr", raw.cluster_cidr, "addresses of pods, without --net-config-path");
     flags.add("backend", raw.backend, "host-gw or vxlan, without --net-config-path");
-    flags.add("network-name", raw.network_name, "the HNS network, without --net-config-path; usually cbr0 or flannel.4096");
+    flags.add("network-name", raw.network_name, "the HNS network, without --net-config-path; usually cbr0 or vxlan0");
     flags.add("service-cidr", raw.service_cidr, "addresses of services");
     flags.add("cluster-dns", daemon.cluster_dns, "address of the cluster's DNS");
     flags.add("cluster-domain", daemon.cluster_domain, "domain of services");
@@ -54,7 +54,7 @@ Result<NetworkConfig> network_of(const Raw& raw, FileSystem& files) {
     }
     using schema::Value;
     Value backend = Value::object({{"Type", raw.backend}});
-    if (!raw.network_name.empty()) backend["Name"] = raw.network_name;
+    if (!raw.network_name.empty() || raw.backend == "vxlan") backend["Name"] = raw.network_name.empty() ? "vxlan0" : raw.network_name;
     return parse_network_config(schema::to_json(Value::object({{"Network", raw.cluster_cidr}, {"Backend", std::move(backend)}})));
 }
 

@@ -80,6 +80,9 @@ Task<hcn::HostComputeNetwork> WindowsNetwork::find_or_make() {
         CO_CHECK(co_await client_.remove<hcn::HostComputeNetwork>(found->id));
     }
     CO_TRY(auto made, co_await client_.create(wanted()));
+    // Routes go with the interface that the switch has replaced; some places show them all the same.
+    CO_TRY(const auto routes, co_await context_.routes.own());
+    for (const HostRoute& route : routes) CO_CHECK(co_await context_.routes.remove(route));
     context_.log.info("HNS network made", {{"network", made.name}, {"type", made.type}, {"range", options_.subnet.to_string()}});
     co_return made;
 }

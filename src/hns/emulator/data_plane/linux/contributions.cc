@@ -45,8 +45,29 @@ Contribution needs(const Namespace& compartment, const View& view) {
     return all;
 }
 
+namespace {
+
+/// A route that names no endpoint is the host's own: for node agents whose system cannot set routes. Its device goes with a switch, so
+/// that taking it away must not mind when it has gone already.
+void add_host_routes(const SdnRoute& route, Contribution& all) {
+    for (const auto& setting : route.document.setting) {
+        const auto range = ipv4_range(setting.destination_prefix);
+        const std::string hop = ipv4_or_nothing(setting.next_hop);
+        if (!range || hop.empty() || setting.need_encap) continue;
+        const std::string prefix = range->to_string();
+        all.fixtures.push_back({.key = "route " + prefix,
+                                .stage = Stage::Route,
+                                .program = "ip",
+                                .make = fmt::format("route replace {} via {} proto 81\n", prefix, hop),
+                                .unmake = fmt::format("route flush exact {} proto 81\n", prefix)});
+    }
+}
+
+}  // namespace
+
 Contribution needs(const SdnRoute& route, const View& view) {
     Contribution all;
+    if (route.document.host_compute_endpoints.empty()) add_host_routes(route, all);
     for (const std::string& id : route.document.host_compute_endpoints) {
         const Endpoint* endpoint = find(view.model.endpoints, id);
         if (!endpoint || ipv4_of(*endpoint).empty()) continue;

@@ -97,6 +97,21 @@ TEST_F(PlannerTest, MakesAnEndpointOfOneTransactionAndItsLinks) {
               "/pods/pod\n");
 }
 
+// NET-03
+TEST_F(PlannerTest, MakesARouteWithoutEndpointsTheHostsOwn) {
+    put(network("cbr0", "L2Bridge", "10.244.1.0/24", "10.244.1.1"));
+    (void)plan();
+    hcn::HostComputeRoute document;
+    document.id = "to-lin1";
+    document.setting.push_back({.destination_prefix = "10.244.2.0/24", .next_hop = "192.168.50.12"});
+    after.routes["to-lin1"] = std::make_shared<SdnRoute>(SdnRoute{.document = document});
+    changes.routes = {"to-lin1"};
+    EXPECT_EQ(plan().text(), "# ip\nroute replace 10.244.2.0/24 via 192.168.50.12 proto 81\n");
+    after.routes.clear();
+    changes.routes = {"to-lin1"};
+    EXPECT_EQ(plan().text(), "# ip away\nroute flush exact 10.244.2.0/24 proto 81\n");
+}
+
 // SVC-10
 TEST_F(PlannerTest, MovesABackendWithTwoElementsOfAMap) {
     put(network("cbr0", "L2Bridge", "10.244.1.0/24", "10.244.1.1"));
