@@ -229,6 +229,9 @@ public:
         std::wstring native_target = to_wide(target);
         std::ranges::replace(native_target, L'/', L'\\');
         if (!CreateSymbolicLinkW(native_path(path).c_str(), native_target.c_str(), flags)) return file_error("symlink", path);
+        // Wine says that it has made one, and has not.
+        if (GetFileAttributesW(native_path(path).c_str()) == INVALID_FILE_ATTRIBUTES)
+            return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system makes no links");
         return {};
     }
 

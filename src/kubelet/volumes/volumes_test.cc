@@ -54,6 +54,18 @@ TEST_F(AtomicWriterTest, ChangesSwapTheWholeSetAndDropWhatHasGone) {
     EXPECT_EQ(names().size(), 4u);  // one data directory, ..data, a, c
 }
 
+TEST_F(AtomicWriterTest, WithoutLinksTheFilesThemselvesAreReplaced) {
+    files.refuse_links(true);
+    ASSERT_TRUE(write({{"a", {"1"}}, {"d/b", {"1"}}}).value());
+    EXPECT_EQ(files.read("/v/a").value(), "1");
+    EXPECT_FALSE(write({{"a", {"1"}}, {"d/b", {"1"}}}).value());
+    ASSERT_TRUE(write({{"a", {"2"}}, {"d/c", {"2"}}}).value());
+    EXPECT_EQ(files.read("/v/a").value(), "2");
+    EXPECT_EQ(files.read("/v/d/c").value(), "2");
+    EXPECT_FALSE(files.exists("/v/d/b"));
+    EXPECT_EQ(names().size(), 2u);
+}
+
 TEST_F(AtomicWriterTest, PathsThatLeadOutAreRefused) {
     for (const char* path : {"", "/a", "..", "../a", "a/../b", "..data"}) EXPECT_FALSE(write({{path, {"x"}}})) << path;
     EXPECT_TRUE(names().empty());

@@ -13,6 +13,8 @@ public:
     explicit MemoryFileSystem(const Clock& clock);
 
     void fail_writes(bool full) { full_ = full; }
+    /// Plays a system without symbolic links.
+    void refuse_links(bool refuse) { refuses_links_ = refuse; }
 
     Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override;
@@ -46,6 +48,7 @@ private:
     std::map<std::string, Node> nodes_;  // by path without links
     std::uint64_t next_inode_ = 1;
     bool full_ = false;
+    bool refuses_links_ = false;
 };
 
 }  // namespace porthole::sim

@@ -47,7 +47,12 @@ Result<bool> AtomicWriter::write(const Payload& payload, std::optional<std::uint
     const auto old = files_.read_link(directory_ + "/" + DataLink);
     TRY(const std::string fresh, write_new_directory(payload, group));
     (void)files_.remove(directory_ + "/" + NewDataLink);
-    TRY_VOID(files_.create_symlink(fresh, directory_ + "/" + NewDataLink));
+    const auto linked = files_.create_symlink(fresh, directory_ + "/" + NewDataLink);
+    if (!linked && linked.error().reason == Reason::MethodNotAllowed) {
+        TRY_VOID(write_without_links(payload, directory_ + "/" + fresh));
+        return true;
+    }
+    TRY_VOID(linked);
     TRY_VOID(replace_data_link());
     TRY_VOID(link_top_level(payload));
     TRY_VOID(remove_stale(payload));
@@ -55,35 +60,53 @@ Result<bool> AtomicWriter::write(const Payload& payload, std::optional<std::uint
     return true;
 }
 
-bool AtomicWriter::is_current(const Payload& payload) {
-    const auto target = files_.read_link(directory_ + "/" + DataLink);
-    if (!target) return false;
-    const std::string data = directory_ + "/" + base_name(*target);
-    std::set<std::string> present;
-    for (const std::string& name : files_.list(data).value_or(std::vector<std::string>())) present.insert(name);
-    if (present != top_level_names(payload)) return false;
+/// Where a system has no links, each file is replaced by itself: readers see old or new files, for a moment some of each.
+Result<void> AtomicWriter::write_without_links(const Payload& payload, const std::string& fresh) {
     for (const auto& [path, file] : payload) {
-        const std::string at = data + "/" + path;
-        const auto status = files_.status(at);
-        if (!status || status->size != file.contents.size() || status->mode != file.mode) return false;
-        if (files_.read(at).value_or("") != file.contents) return false;
+        const std::string at = directory_ + "/" + path;
+        TRY_VOID(files_.create_directories(parent_path(at), 0755));
+        TRY_VOID(files_.rename(fresh + "/" + path, at));
     }
-    // A file that was dropped from a subdirectory leaves the others as they are; count them.
-    std::size_t files = 0;
-    std::vector<std::string> open{data};
+    TRY_VOID(files_.remove_all(fresh));
+    for (const std::string& path : files_below(directory_))
+        if (!payload.contains(path)) TRY_VOID(files_.remove(directory_ + "/" + path));
+    return {};
+}
+
+/// By path relative to `directory`, without what the writer keeps for itself.
+std::vector<std::string> AtomicWriter::files_below(const std::string& directory) {
+    std::vector<std::string> files, open{""};
     while (!open.empty()) {
-        const std::string directory = std::move(open.back());
+        const std::string folder = std::move(open.back());
         open.pop_back();
-        for (const std::string& name : files_.list(directory).value_or(std::vector<std::string>())) {
-            const auto status = files_.link_status(directory + "/" + name);
+        for (const std::string& name : files_.list(directory + "/" + folder).value_or(std::vector<std::string>())) {
+            if (folder.empty() && name.starts_with("..")) continue;
+            const std::string path = folder + name;
+            const auto status = files_.link_status(directory + "/" + path);
             if (status && status->is_directory()) {
-                open.push_back(directory + "/" + name);
+                open.push_back(path + "/");
             } else {
-                ++files;
+                files.push_back(path);
             }
         }
     }
-    return files == payload.size();
+    return files;
+}
+
+bool AtomicWriter::is_current(const Payload& payload) {
+    const auto target = files_.read_link(directory_ + "/" + DataLink);
+    if (!target && payload.empty()) return false;
+    const std::string data = target ? directory_ + "/" + base_name(*target) : directory_;
+    // Our directories have mode 0755; another one shows a system that keeps no modes.
+    const auto folder = files_.status(data);
+    const bool keeps_modes = folder && folder->mode != 0777;
+    for (const auto& [path, file] : payload) {
+        const std::string at = data + "/" + path;
+        const auto status = files_.status(at);
+        if (!status || status->size != file.contents.size() || (keeps_modes && status->mode != file.mode)) return false;
+        if (files_.read(at).value_or("") != file.contents) return false;
+    }
+    return files_below(data).size() == payload.size();
 }
 
 Result<std::string> AtomicWriter::write_new_directory(const Payload& payload, std::optional<std::uint32_t> group) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/event_loop.h"
 #include "runtime/file_system.h"
@@ -25,6 +26,7 @@ using Payload = std::map<std::string, ProjectedFile>;
 ///     ..2026_01_01_00_00_00.123456789/key    ..data -> ..2026_01_01_00_00_00.123456789    key -> ..data/key
 ///
 /// A change writes a new directory and renames a new "..data" over the old one. Nothing is touched when nothing differs.
+/// A system that makes no links (create_symlink says MethodNotAllowed) gets the files themselves, replaced one by one.
 class AtomicWriter {
 public:
     AtomicWriter(FileSystem& files, const Clock& clock, Random& random, std::string directory)
@@ -35,6 +37,8 @@ public:
 
 private:
     bool is_current(const Payload& payload);
+    std::vector<std::string> files_below(const std::string& directory);
+    Result<void> write_without_links(const Payload& payload, const std::string& fresh);
     Result<std::string> write_new_directory(const Payload& payload, std::optional<std::uint32_t> group);
     Result<void> replace_data_link();
     Result<void> link_top_level(const Payload& payload);
