@@ -10,6 +10,8 @@ namespace porthole::cmd {
 /// What a Windows node's programs do. A role is a sub-command of porthole.exe and a program's own name, as kubelet.exe.
 std::span<const SubCommand> windows_roles();
 
+int run_kubeadm(std::vector<std::string> arguments);
+
 /// "kubelet" of "C:\k\Kubelet.EXE"; also of a path with slashes and without ".exe".
 std::string program_name(std::string_view path);
 

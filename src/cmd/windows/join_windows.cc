@@ -1,0 +1,207 @@
+#include <filesystem>
+
+#include "api/core_v1.h"
+#include "client/client.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "cmd/command.h"
+#include "cmd/durable_file.h"
+#include "cmd/flags.h"
+#include "cmd/network/own_hns.h"
+#include "cmd/node_identity.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/version.h"
+#include "cmd/windows/firewall.h"
+#include "cmd/windows/host_windows.h"
+#include "cmd/windows/preflight.h"
+#include "cmd/windows/service_order.h"
+#include "net/source_address.h"
+#include "net/x509.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr const char* RuntimeService = "containerd";
+
+struct JoinFlags {
+    JoinTarget target;
+    WindowsNode node;
+    bool skip_checks = false, no_wait = false;
+};
+
+std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
+    WindowsNode& node = flags.node;
+    CLI::App app("Make this machine a node of a cluster. Safe to run again.", "join");
+    app.add_option("server", flags.target.server, "the API server, for example 10.0.0.5:6443")->required();
+    app.add_option("--token", flags.target.token, "from `porthole token create` or `kubeadm token create`")->required();
+    app.add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
+        ->required();
+    app.add_option("--node-name", node.name, "the computer's name unless given");
+    app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
+    app.add_option("--network-mode", node.network_mode, "l2bridge or overlay, as the whole cluster")->capture_default_str();
+    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
+    app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
+    app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
+    app.add_option("--windows-priorityclass", node.priority_class, "of the kubelet")->capture_default_str();
+    app.add_option("--label", node.labels, "key=value for the node; may be repeated");
+    app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
+    app.add_flag("--ignore-preflight-errors", flags.skip_checks, "go on although a check has failed");
+    app.add_flag("--no-wait", flags.no_wait, "do not wait until the cluster shows the node");
+    return parse_flags(app, std::move(arguments));
+}
+
+std::string datum(const ClusterInfo& info, const char* key, const std::string& fallback) {
+    const auto found = info.data.find(key);
+    return found == info.data.end() || found->second.empty() ? fallback : found->second;
+}
+
+/// Joins step by step. Nothing of the machine changes until the cluster has given a certificate.
+class Joining {
+public:
+    Joining(RealWorld& world, JoinFlags flags) : world_(world), flags_(std::move(flags)), progress_(world.loop, false) {}
+
+    Result<void> run() {
+        TRY_VOID(complete());
+        TRY_VOID(look_first());
+        TRY_VOID(become_known());
+        TRY_VOID(stop_services(*services_, names_, [this](const std::string& text) { progress_.done(text); }));
+        TRY_VOID(write_files());
+        open_firewall();
+        TRY_VOID(install());
+        if (!flags_.no_wait) TRY_VOID(world_.run(wait_for_node()));
+        return {};
+    }
+
+private:
+    WindowsNode& node() { return flags_.node; }
+
+    Result<void> complete() {
+        TRY_VOID(check_target(flags_.target));
+        if (node().name.empty()) node().name = computer_name();
+        if (node().ip.empty()) {
+            auto address = net::source_address_towards(flags_.target.server);
+            if (!address) return std::move(address).error().with_context("this machine's address is not clear, give it with --node-ip");
+            node().ip = address->to_string();
+        }
+        return check_node(node());
+    }
+
+    Result<void> look_first() {
+        const HostFacts facts = look_at_host(node(), *services_);
+        std::string failed;
+        for (const Check& check : preflight(facts, node())) {
+            if (!say(check)) failed += (failed.empty() ? "" : ", ") + check.id;
+        }
+        node().proxy = facts.proxy;
+        node().no_proxy = facts.no_proxy;
+        if (failed.empty() || flags_.skip_checks) return {};
+        return Error(Reason::BadRequest, "this machine cannot join yet: " + failed + "; see the remedies above");
+    }
+
+    /// Whether the check lets the join go on.
+    bool say(const Check& check) {
+        const std::string remedy = check.remedy.empty() ? "" : "; " + check.remedy;
+        switch (check.outcome) {
+            case CheckOutcome::Pass:
+                progress_.done("[" + check.id + "] " + check.text);
+                return true;
+            case CheckOutcome::Warn:
+                progress_.note("[" + check.id + "] warning: " + check.text + remedy);
+                return true;
+            case CheckOutcome::Fail:
+                progress_.failed("[" + check.id + "]", check.text + remedy);
+        }
+        return false;
+    }
+
+    Result<void> become_known() {
+        progress_.begin("asking " + flags_.target.server + " who it is");
+        TRY(info_, world_.run(discover_cluster(world_.loop, flags_.target)));
+        progress_.done("the cluster at " + flags_.target.server + " is the one meant");
+        progress_.begin("asking for a certificate");
+        TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_.ca_pem, node().name)));
+        TRY(const auto certificate, net::parse_certificate(identity_.certificate_pem));
+        const auto behind = std::chrono::duration_cast<std::chrono::seconds>(certificate.not_before - world_.loop.wall_now()).count();
+        if (!say(check_clock(behind)) && !flags_.skip_checks)
+            return Error(Reason::BadRequest, "the clocks of this machine and the cluster differ");
+        progress_.done("certificate for " + node().name);
+        node().cluster_cidr = datum(info_, "clusterCidr", node().cluster_cidr);
+        node().service_cidr = datum(info_, "serviceCidr", node().service_cidr);
+        node().cluster_dns = datum(info_, "clusterDns", node().cluster_dns);
+        node().cluster_domain = datum(info_, "clusterDomain", node().cluster_domain);
+        if (!node().proxy.empty()) node().no_proxy = completed_no_proxy(node().no_proxy, node(), flags_.target.server);
+        return {};
+    }
+
+    Result<void> write_files() {
+        TRY_VOID(install_programs(node()));
+        const fs::path folder = node().credentials(), ca = folder / "ca.crt";
+        TRY_VOID(make_secret_folder(folder.string()));
+        TRY_VOID(write_durably(ca, info_.ca_pem, 0644));
+        TRY_VOID(write_node_identity(folder, identity_));
+        TRY_VOID(write_durably(node().kubeconfig(), node_kubeconfig(flags_.target.server, ca, folder)));
+        progress_.done("programs and credentials in " + node().folder);
+        return {};
+    }
+
+    /// A firewall that is not Windows' own is no reason not to join.
+    void open_firewall() {
+        for (const FirewallRule& rule : firewall_rules(node())) {
+            const std::string what = rule.protocol + " " + std::to_string(rule.port);
+            const auto done = world_.run(ensure_firewall_rule(*world_.processes, rule));
+            done ? progress_.done("firewall lets in " + what) : progress_.note("[firewall] warning: " + done.error().message);
+        }
+    }
+
+    Result<void> install() {
+        TRY(const auto runtime, services_->find(RuntimeService));
+        const auto wanted = node_services(node(), runtime ? RuntimeService : "");
+        return install_services(*services_, wanted, [this](const std::string& text) { progress_.done(text); });
+    }
+
+    Task<> wait_for_node() {
+        progress_.begin("waiting for the kubelet");
+        const client::ClientConfig config{.server = flags_.target.server,
+                                          .ca_pem = info_.ca_pem,
+                                          .certificate_pem = identity_.certificate_pem,
+                                          .key_pem = identity_.key_pem};
+        CO_TRY(const auto transport, client::make_http_transport(world_.loop, config, std::string("porthole-join/") + Version));
+        client::Client client(*transport);
+        const MonotonicTime deadline = world_.loop.now() + 60s;
+        for (;;) {
+            const auto found = co_await client.get<api::core::v1::Node>({"", node().name});
+            if (found) break;
+            if (found.error().reason == Reason::Cancelled || world_.loop.now() > deadline) {
+                co_return Error(Reason::Timeout,
+                                "the kubelet runs, but the cluster does not show the node: see " + node().log_folder + "\\kubelet.log");
+            }
+            CO_CHECK(co_await world_.loop.sleep(500ms));
+        }
+        progress_.done("node " + node().name + " is there; `kubectl get nodes` shows when it is Ready");
+        co_return {};
+    }
+
+    RealWorld& world_;
+    JoinFlags flags_;
+    Progress progress_;
+    std::unique_ptr<ServiceManager> services_ = make_service_manager();
+    const std::vector<std::string> names_{std::begin(NodeServices), std::end(NodeServices)};
+    ClusterInfo info_;
+    KeyPair identity_;
+};
+
+}  // namespace
+
+int run_join(std::vector<std::string> arguments) {
+    JoinFlags flags;
+    if (const auto code = parse(std::move(arguments), flags)) return *code;
+    RealWorld world;
+    const auto joined = Joining(world, std::move(flags)).run();
+    return joined ? 0 : fail(joined.error().message);
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,32 @@
+#include <cstdio>
+
+#include "cmd/version.h"
+#include "cmd/windows/roles.h"
+
+namespace porthole::cmd {
+namespace {
+
+int print_version(std::vector<std::string>) {
+    std::printf("kubeadm version: %s\n", KubernetesVersion);
+    return 0;
+}
+
+constexpr SubCommand Commands[] = {
+    {"join", "make this machine a node of a cluster", run_join},
+    {"reset", "undo join", run_reset},
+    {"version", "print the version", print_version},
+};
+
+}  // namespace
+
+int run_kubeadm(std::vector<std::string> arguments) {
+    const std::string first = arguments.empty() ? "" : arguments[0];
+    if (const SubCommand* command = find_role(Commands, first)) return command->run({arguments.begin() + 1, arguments.end()});
+    std::puts("What kubeadm does for a Windows node.\n\nUsage: kubeadm COMMAND [OPTIONS]\n\nCommands:");
+    for (const SubCommand& command : Commands) std::printf("  %-8s %s\n", command.name, command.summary);
+    if (first.empty() || first == "--help" || first == "-h") return first.empty() ? 2 : 0;
+    std::fprintf(stderr, "kubeadm: there is no command \"%s\" on Windows: control planes run on Linux\n", first.c_str());
+    return 2;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,85 @@
+#include <filesystem>
+
+#include "cmd/command.h"
+#include "cmd/flags.h"
+#include "cmd/network/own_hns.h"
+#include "cmd/pod_removal.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/windows/firewall.h"
+#include "cmd/windows/network_removal.h"
+#include "cmd/windows/node_plan.h"
+#include "cmd/windows/service_order.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// Names of HNS networks that a node's daemon makes; `l2bridge` and `flannel.4096` are those of earlier set-ups.
+constexpr const char* PodNetworks[] = {"cbr0", "vxlan0", "flannel.4096"};
+
+/// Undoes a join. What cannot be undone is said, and the rest goes on: one wants to get rid of a broken node, too.
+class Leaving {
+public:
+    Leaving(RealWorld& world, WindowsNode node) : world_(world), node_(std::move(node)), progress_(world.loop, false) {}
+
+    bool run() {
+        // The proxy and the daemon must not repair what is taken away; pods are ended by the runtime itself.
+        step("stopping services", stop_services(*services_, names_, report()));
+        step("removing pods", world_.run(with_timeout(remove_pods(world_.loop, node_.runtime_endpoint), 2min, "removing pods")));
+        step("deleting services", remove_services(*services_, names_, report()));
+        const auto hns = own_hns(world_.loop, *world_.pool);
+        for (const char* network : PodNetworks) step(network, world_.run(remove_pod_network(*hns, network, report())));
+        for (const std::string& rule : firewall_rule_names()) step(rule, world_.run(remove_firewall_rule(*world_.processes, rule)));
+        for (const std::string& path : {node_.kubeconfig(), node_.credentials(), node_.cni_config(), node_.folder + "\\sourceVip.json",
+                                        std::string("C:\\run\\flannel"), std::string("C:\\var\\lib\\cni"),
+                                        std::string("C:\\var\\lib\\kubelet"), std::string("C:\\var\\log\\pods")}) {
+            remove(path);
+        }
+        if (complete_) progress_.done("this machine is no node any more; `kubectl delete node` makes its cluster forget it");
+        return complete_;
+    }
+
+private:
+    Report report() {
+        return [this](const std::string& text) { progress_.done(text); };
+    }
+
+    void step(const std::string& what, const Result<void>& done) {
+        if (done) return;
+        complete_ = false;
+        progress_.failed(what, done.error().message);
+    }
+
+    void remove(const std::string& path) {
+        std::error_code code;
+        const auto count = fs::remove_all(path, code);
+        if (code) return step(path, Error(Reason::Io, code.message()));
+        if (count > 0) progress_.done(path + " removed");
+    }
+
+    RealWorld& world_;
+    WindowsNode node_;
+    Progress progress_;
+    std::unique_ptr<ServiceManager> services_ = make_service_manager();
+    const std::vector<std::string> names_{std::begin(NodeServices), std::end(NodeServices)};
+    bool complete_ = true;
+};
+
+}  // namespace
+
+int run_reset(std::vector<std::string> arguments) {
+    WindowsNode node;
+    bool agreed = false;
+    CLI::App app("Undo `join`: services, pods, HNS networks, firewall rules and credentials are removed; the programs stay.", "leave");
+    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
+    app.add_option("--folder", node.folder, "the folder that `join` was given")->capture_default_str();
+    app.add_flag("-f,--force", agreed, "accepted; nothing is asked");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    RealWorld world;
+    return Leaving(world, std::move(node)).run() ? 0 : fail("some things stay, see above; running it again is safe");
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmd/service_manager.h"
+
+namespace porthole::cmd {
+
+/// How the programs of a Windows node are set up; `join` makes it of its flags and of what the cluster says of itself.
+struct WindowsNode {
+    std::string folder = "C:\\k";  ///< programs, configuration and credentials
+    std::string log_folder = "C:\\k\\logs";
+    std::string name, ip;
+    std::string runtime_endpoint = "npipe:////./pipe/containerd-containerd";
+    std::string network_mode = "l2bridge";  ///< or "overlay"
+    std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
+    std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
+    std::string priority_class = "ABOVE_NORMAL_PRIORITY_CLASS";
+    std::vector<std::string> labels, taints;
+    std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
+
+    bool is_overlay() const { return network_mode == "overlay"; }
+    std::string network_name() const { return is_overlay() ? "vxlan0" : "cbr0"; }
+    std::string kubeconfig() const { return folder + "\\config"; }
+    std::string credentials() const { return folder + "\\pki"; }
+    std::string cni_folder() const { return folder + "\\cni"; }
+    std::string cni_config() const { return cni_folder() + "\\config\\10-porthole.conf"; }
+};
+
+/// Error: BadRequest, one line, for a name, mode or range that cannot be one (KBL-04).
+Result<void> check_node(const WindowsNode& node);
+
+/// The node's services in the order in which they start. `runtime_service` is the service of the container runtime, "" where it is none.
+/// Each waits by itself for what it needs of the others; only the proxy is held until the kubelet's service runs (JOI-12).
+std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service);
+inline constexpr const char* NodeServices[] = {"kubelet", "flanneld", "kube-proxy"};
+
+/// What other machines must reach on this one.
+struct FirewallRule {
+    std::string name, protocol;
+    std::uint16_t port = 0;
+    bool operator==(const FirewallRule&) const = default;
+};
+std::vector<FirewallRule> firewall_rules(const WindowsNode& node);
+/// Every rule that a node may have, for leaving.
+std::vector<std::string> firewall_rule_names();
+
+}  // namespace porthole::cmd
