@@ -32,8 +32,8 @@ protected:
 
     std::string pass(AdmissionPlugin& plugin, AdmissionOperation operation, const api::meta::v1::ObjectMeta& metadata,
                      const schema::Kind& kind, ApiObject* object, const ApiObject* old, std::string subresource = "") {
-        std::vector<std::string> warnings;
-        std::map<std::string, std::string> audit;
+        warnings_.clear();
+        audit_.clear();
         AdmissionAttributes attributes{.operation = operation,
                                        .kind = kind,
                                        .subresource = std::move(subresource),
@@ -42,8 +42,8 @@ protected:
                                        .user = user_,
                                        .object = object,
                                        .old_object = old,
-                                       .warnings = warnings,
-                                       .audit_annotations = audit};
+                                       .warnings = warnings_,
+                                       .audit_annotations = audit_};
         auto outcome = run(plugin.admit(attributes));
         if (outcome) outcome = run(plugin.validate(attributes));
         error_ = outcome ? Error() : outcome.error();
@@ -52,6 +52,8 @@ protected:
 
     User user_{.name = "jane"};
     Error error_;
+    std::vector<std::string> warnings_;         // of the last object
+    std::map<std::string, std::string> audit_;  // likewise
     ObjectReader reader_{*store_};
 };
 

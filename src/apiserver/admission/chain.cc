@@ -9,11 +9,13 @@ AdmissionChain make_admission_chain(const AdmissionDependencies& with) {
     chain.add(service_account_admission(with.reader, with.random));
     chain.add(node_restriction(with.reader));
     chain.add(taint_nodes_by_condition());
+    chain.add(pod_security_admission(with.reader));
     chain.add(priority_admission(with.reader));
     chain.add(default_toleration_seconds());
     chain.add(default_storage_class(with.reader));
     chain.add(storage_object_in_use_protection());
     chain.add(runtime_class_admission(with.reader));
+    chain.add(certificate_requests(with.authorizer));
     chain.add(default_ingress_class(with.reader));
     chain.add(rbac_escalation(with.rbac, with.authorizer));
     chain.add(resource_quota_admission(with.reader, with.clock));

@@ -22,6 +22,8 @@ AdmissionPluginPtr service_account_admission(const ObjectReader& reader, Random&
 AdmissionPluginPtr node_restriction(const ObjectReader& reader);
 /// A new node is tainted until it is known to be ready.
 AdmissionPluginPtr taint_nodes_by_condition();
+/// Pods keep to the Pod Security Standard of their namespace's labels; workloads whose pods would not are warned of.
+AdmissionPluginPtr pod_security_admission(const ObjectReader& reader);
 /// The number behind a pod's priority class.
 AdmissionPluginPtr priority_admission(const ObjectReader& reader);
 /// Pods outlive the loss of their node by five minutes.
@@ -34,6 +36,8 @@ AdmissionPluginPtr storage_object_in_use_protection();
 AdmissionPluginPtr default_ingress_class(const ObjectReader& reader);
 /// Overhead, node selector and tolerations of a pod's runtime class.
 AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader);
+/// Who approves or signs a certificate request has the right over its signer, and nobody asks for the administrators' group.
+AdmissionPluginPtr certificate_requests(Authorizer& authorizer);
 /// Nobody grants by a role or a binding what they may not do themselves.
 AdmissionPluginPtr rbac_escalation(const RbacAuthorizer& rbac, Authorizer& authorizer);
 /// What would take a namespace over one of its ResourceQuotas is refused.

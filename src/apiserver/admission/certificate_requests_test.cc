@@ -1,0 +1,85 @@
+#include "api/certificates_v1.h"
+#include "apiserver/admission/admission_fixture.h"
+#include "net/x509.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::certificates::v1::CertificateSigningRequest;
+
+/// Allows "<verb> <signer>" of a list.
+struct Rights final : Authorizer {
+    Task<Decision> authorize(const AuthorizationAttributes& attributes) override {
+        EXPECT_EQ(attributes.group, "certificates.k8s.io");
+        EXPECT_EQ(attributes.resource, "signers");
+        co_return granted == attributes.verb + " " + attributes.name ? Decision::allow() : Decision::no_opinion();
+    }
+    std::string granted;
+};
+
+struct CertificateRequestsTest : AdmissionTest {
+    static CertificateSigningRequest request(const char* signer, std::vector<std::string> groups = {}) {
+        auto made = named<CertificateSigningRequest>("", "r");
+        made.spec.signer_name = signer;
+        made.spec.request =
+            net::create_certificate_request(net::PrivateKey::generate(), {.common_name = "x", .organizations = std::move(groups)});
+        return made;
+    }
+    Rights rights;
+    AdmissionPluginPtr plugin = certificate_requests(rights);
+};
+
+TEST_F(CertificateRequestsTest, ApprovingTakesTheRightOverTheSigner) {
+    const auto before = request("example.test/web");
+    auto after = before;
+    after.status.conditions.push_back({.type = "Approved", .status = "True"});
+    const struct {
+        const char* granted;
+        bool passes;
+    } rows[] = {{"", false},
+                {"approve example.test/web", true},
+                {"approve example.test/*", true},
+                {"approve example.test/other", false},
+                {"sign example.test/web", false}};
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.granted);
+        rights.granted = row.granted;
+        EXPECT_EQ(update(*plugin, before, after, "approval") == "", row.passes);
+        EXPECT_EQ(error_.reason == Reason::Forbidden, !row.passes);
+    }
+    rights.granted.clear();
+    EXPECT_EQ(update(*plugin, before, after, "approval"),
+              "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: "
+              "user not permitted to approve requests with signerName \"example.test/web\"");
+}
+
+TEST_F(CertificateRequestsTest, SigningTakesARightThatOtherChangesOfTheStatusDoNot) {
+    const auto before = request("example.test/web");
+    auto after = before;
+    after.status.conditions.push_back({.type = "Seen", .status = "True"});
+    EXPECT_EQ(update(*plugin, before, after, "status"), "");
+    after.status.certificate = "PEM";
+    EXPECT_NE(update(*plugin, before, after, "status"), "");
+    rights.granted = "sign example.test/web";
+    EXPECT_EQ(update(*plugin, before, after, "status"), "");
+}
+
+TEST_F(CertificateRequestsTest, ASignerOfAnotherNameInTheBodyChangesNothing) {
+    const auto before = request("example.test/web");
+    auto after = before;
+    after.spec.signer_name = "mine.test/x";
+    after.status.conditions.push_back({.type = "Approved", .status = "True"});
+    rights.granted = "approve mine.test/x";
+    EXPECT_NE(update(*plugin, before, after, "approval"), "");
+}
+
+TEST_F(CertificateRequestsTest, NobodyAsksToBeAnAdministrator) {
+    EXPECT_EQ(create(*plugin, request("kubernetes.io/kube-apiserver-client", {"system:masters"})),
+              "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: "
+              "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
+    EXPECT_EQ(create(*plugin, request("kubernetes.io/kube-apiserver-client", {"developers"})), "");
+    EXPECT_EQ(create(*plugin, request("example.test/web", {"system:masters"})), "");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

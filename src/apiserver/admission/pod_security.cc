@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "api/apps_v1.h"
+#include "api/batch_v1.h"
+#include "api/core_v1.h"
+#include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_security_standards.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using Labels = std::map<std::string, std::string>;
+using Violations = std::vector<PodSecurityViolation>;
+
+constexpr std::string_view Prefix = "pod-security.kubernetes.io/";
+constexpr std::size_t PodsNamed = 10;  ///< in warnings about pods that are there already
+
+struct Policies {
+    PodSecurityPolicy enforce, audit, warn;
+};
+
+std::string label_of(const Labels& labels, const std::string& mode) {
+    const auto found = labels.find(std::string(Prefix) + mode);
+    return found == labels.end() ? "" : found->second;
+}
+
+/// What a label that nobody understands asks for is not known: the strictest, then.
+PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode) {
+    PodSecurityPolicy policy;
+    if (const std::string level = label_of(labels, mode); !level.empty())
+        policy.level = parse_pod_security_level(level).value_or(PodSecurityLevel::Restricted);
+    if (const std::string version = label_of(labels, mode + "-version"); !version.empty())
+        policy.minor = parse_pod_security_version(version).value_or(PodSecurityPolicy::Latest);
+    return policy;
+}
+
+Policies policies_of(const Labels& labels) { return {policy_of(labels, "enforce"), policy_of(labels, "audit"), policy_of(labels, "warn")}; }
+
+std::string text_of(const Violations& violations) {
+    std::string text;
+    for (const auto& [reason, detail] : violations) text += (text.empty() ? "" : ", ") + reason + " (" + detail + ")";
+    return text;
+}
+
+/// `violates PodSecurity "baseline:latest": privileged (…)`.
+std::string sentence(const char* verb, const PodSecurityPolicy& policy, const Violations& violations) {
+    return std::string(verb) + " PodSecurity \"" + policy.text() + "\": " + text_of(violations);
+}
+
+/// Whether anything that the standards look at has changed.
+bool looks_the_same(const Pod& now, const Pod& before) {
+    return now.spec.containers == before.spec.containers && now.spec.init_containers == before.spec.init_containers &&
+           now.spec.ephemeral_containers == before.spec.ephemeral_containers && now.spec.security_context == before.spec.security_context &&
+           now.metadata.annotations == before.metadata.annotations;
+}
+
+template <class... Kinds>
+const PodTemplateSpec* template_in(const ApiObject& object) {
+    const PodTemplateSpec* found = nullptr;
+    ((found = !found && object.is<Kinds>() ? &object.view<Kinds>().spec.template_ : found), ...);
+    return found;
+}
+
+/// The template of the pods that the object's controller will make; null for other kinds.
+const PodTemplateSpec* template_of(const ApiObject& object) {
+    if (object.is<PodTemplate>()) return &object.view<PodTemplate>().template_;
+    if (object.is<api::batch::v1::CronJob>()) return &object.view<api::batch::v1::CronJob>().spec.job_template.spec.template_;
+    if (object.is<ReplicationController>()) {
+        const auto& wanted = object.view<ReplicationController>().spec.template_;
+        return wanted ? &*wanted : nullptr;
+    }
+    using namespace api::apps::v1;
+    return template_in<ReplicaSet, Deployment, StatefulSet, DaemonSet, api::batch::v1::Job>(object);
+}
+
+class PodSecurity final : public AdmissionPlugin {
+public:
+    explicit PodSecurity(const ObjectReader& reader) : reader_(reader) {}
+    std::string_view name() const override { return "PodSecurity"; }
+
+    Task<> validate(const AdmissionAttributes& attributes) override {
+        const bool written = attributes.operation == AdmissionOperation::Create || attributes.operation == AdmissionOperation::Update;
+        if (!written || !attributes.object || !attributes.object->is_built_in()) co_return {};
+        if (attributes.is("", "namespaces")) co_return attributes.subresource.empty() ? check_namespace(attributes) : Result<void>();
+        if (attributes.is("", "pods")) co_return check_pod(attributes);
+        co_return check_workload(attributes);
+    }
+
+private:
+    Result<Policies> policies_in(const std::string& name) const {
+        TRY(const auto found, reader_.find<Namespace>("", name));
+        return found ? policies_of(found->metadata.labels) : Policies();
+    }
+
+    Result<void> check_pod(const AdmissionAttributes& attributes) const {
+        if (!attributes.subresource.empty() && attributes.subresource != "ephemeralcontainers") return {};
+        const Pod& pod = attributes.object->view<Pod>();
+        if (attributes.old_object && looks_the_same(pod, attributes.old_object->view<Pod>())) return {};
+        TRY(const Policies policies, policies_in(attributes.namespace_));
+        attributes.audit_annotations[std::string(Prefix) + "enforce-policy"] = policies.enforce.text();
+        const Violations forbidden = pod_security_violations(policies.enforce, pod.metadata, pod.spec);
+        audit(attributes, policies.audit, pod.metadata, pod.spec);
+        if (!forbidden.empty()) return admission_forbidden(attributes, sentence("violates", policies.enforce, forbidden));
+        warn(attributes, policies.warn, pod.metadata, pod.spec);
+        return {};
+    }
+
+    /// A workload may be made; its pods may not. That is better said now than found out in events.
+    Result<void> check_workload(const AdmissionAttributes& attributes) const {
+        if (!attributes.subresource.empty()) return {};
+        const PodTemplateSpec* wanted = template_of(*attributes.object);
+        if (!wanted) return {};
+        const PodTemplateSpec* before = attributes.old_object ? template_of(*attributes.old_object) : nullptr;
+        if (before && *before == *wanted) return {};
+        TRY(const Policies policies, policies_in(attributes.namespace_));
+        audit(attributes, policies.audit, wanted->metadata, wanted->spec);
+        warn(attributes, policies.warn, wanted->metadata, wanted->spec);
+        return {};
+    }
+
+    static void audit(const AdmissionAttributes& attributes, const PodSecurityPolicy& policy, const ObjectMeta& metadata,
+                      const PodSpec& spec) {
+        const Violations found = pod_security_violations(policy, metadata, spec);
+        if (!found.empty())
+            attributes.audit_annotations[std::string(Prefix) + "audit-violations"] = sentence("would violate", policy, found);
+    }
+
+    static void warn(const AdmissionAttributes& attributes, const PodSecurityPolicy& policy, const ObjectMeta& metadata,
+                     const PodSpec& spec) {
+        const Violations found = pod_security_violations(policy, metadata, spec);
+        if (!found.empty()) attributes.warnings.push_back(sentence("would violate", policy, found));
+    }
+
+    Result<void> check_namespace(const AdmissionAttributes& attributes) const {
+        const Labels& labels = attributes.object->metadata().labels;
+        const Labels* before = attributes.old_object ? &attributes.old_object->metadata().labels : nullptr;
+        TRY_VOID(check_labels(attributes, labels, before));
+        const PodSecurityPolicy now = policy_of(labels, "enforce");
+        if (!before || now.level == PodSecurityLevel::Privileged) return {};
+        const PodSecurityPolicy old = policy_of(*before, "enforce");
+        if (now.level == old.level && now.minor == old.minor) return {};
+        return warn_of_existing_pods(attributes, now);
+    }
+
+    static Result<void> check_labels(const AdmissionAttributes& attributes, const Labels& labels, const Labels* before) {
+        for (const std::string mode : {"enforce", "audit", "warn"}) {
+            for (const bool version : {false, true}) {
+                const std::string key = version ? mode + "-version" : mode;
+                const std::string value = label_of(labels, key);
+                if (value.empty() && !labels.contains(std::string(Prefix) + key)) continue;
+                if (before && label_of(*before, key) == value) continue;
+                if (version ? parse_pod_security_version(value).has_value() : parse_pod_security_level(value).has_value()) continue;
+                return admission_forbidden(
+                    attributes, "metadata.labels[" + std::string(Prefix) + key + "]: Invalid value: \"" + value + "\": " +
+                                    (version ? "must be \"latest\" or \"v1.x\"" : "must be one of privileged, baseline, restricted"));
+            }
+        }
+        return {};
+    }
+
+    /// They stay; a person who tightens a namespace wants to know of them.
+    Result<void> warn_of_existing_pods(const AdmissionAttributes& attributes, const PodSecurityPolicy& policy) const {
+        TRY(const auto pods, reader_.list<Pod>(attributes.name));
+        std::map<std::string, std::vector<std::string>> by_reason;
+        for (const auto& pod : pods) {
+            std::string reasons;
+            for (const auto& violation : pod_security_violations(policy, pod->metadata, pod->spec))
+                reasons += (reasons.empty() ? "" : ", ") + violation.reason;
+            if (!reasons.empty()) by_reason[reasons].push_back(pod->metadata.name);
+        }
+        if (by_reason.empty()) return {};
+        attributes.warnings.push_back("existing pods in namespace \"" + attributes.name +
+                                      "\" violate the new PodSecurity enforce level \"" + policy.text() + '"');
+        std::size_t named = 0;
+        for (const auto& [reasons, names] : by_reason) {
+            if (++named > PodsNamed) break;
+            const std::string others =
+                names.size() == 1 ? "" : " (and " + std::to_string(names.size() - 1) + " other pod" + (names.size() == 2 ? ")" : "s)");
+            attributes.warnings.push_back(names.front() + others + ": " + reasons);
+        }
+        return {};
+    }
+
+    const ObjectReader& reader_;
+};
+
+}  // namespace
+
+AdmissionPluginPtr pod_security_admission(const ObjectReader& reader) { return std::make_unique<PodSecurity>(reader); }
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,37 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/core_v1.h"
+
+namespace porthole::apiserver {
+
+enum class PodSecurityLevel : std::uint8_t { Privileged, Baseline, Restricted };
+
+/// A level of the Pod Security Standards as it was in one release: the rules grow.
+struct PodSecurityPolicy {
+    static constexpr int Latest = 1'000'000;
+    PodSecurityLevel level = PodSecurityLevel::Privileged;
+    int minor = Latest;  ///< of version 1
+
+    /// "restricted:latest", "baseline:v1.24".
+    std::string text() const;
+};
+
+/// "privileged", "baseline", "restricted".
+std::optional<PodSecurityLevel> parse_pod_security_level(std::string_view text);
+/// "latest", "v1.24".
+std::optional<int> parse_pod_security_version(std::string_view text);
+
+struct PodSecurityViolation {
+    std::string reason, detail;  ///< as in "privileged (container "a" must not set securityContext.privileged=true)"
+};
+
+/// What a pod does that the policy does not allow: the baseline's first, each in order of its name.
+/// Source: the Pod Security Standards of Kubernetes' documentation; windows pods are spared what Windows does not know (KEP-2802).
+std::vector<PodSecurityViolation> pod_security_violations(const PodSecurityPolicy& policy, const api::meta::v1::ObjectMeta& metadata,
+                                                          const api::core::v1::PodSpec& spec);
+
+}  // namespace porthole::apiserver
