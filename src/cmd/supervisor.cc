@@ -2,11 +2,15 @@
 
 #include <signal.h>
 
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
 #include "cmd/agent_options.h"
+#include "cmd/bootstrap_token.h"
 #include "cmd/containerd.h"
 #include "cmd/emulated_host.h"
 #include "cmd/host_links.h"
 #include "cmd/node_identity.h"
+#include "cmd/version.h"
 #include "net/http_client.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -161,10 +165,13 @@ Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up
 
 Task<ForeignCluster> Supervisor::make_invitation(std::string node_name) {
     CO_TRY(const std::string ca_hash, pki_.ca_hash());
-    CO_TRY(CommandOutput made, co_await processes_.run({.arguments = {own_path(), "token", "create", "--data", data_.root().string(),
-                                                                      "--ttl", "15m", "--description", "join of " + node_name}}));
-    if (made.exit_code != 0) co_return Error(Reason::Unavailable, "no token for " + node_name + ": " + made.errors);
-    co_return ForeignCluster{.server = cluster_.server_url(), .token = made.output.substr(0, made.output.find('\n')), .ca_hash = ca_hash};
+    client::ClientConfig config{.server = "https://127.0.0.1:" + std::to_string(cluster_.options.port), .ca_pem = pki_.ca_pem};
+    config.certificate_pem = pki_.admin.certificate_pem;
+    config.key_pem = pki_.admin.key_pem;
+    CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + Version));
+    client::Client client(*transport);
+    CO_TRY(std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + 15min, "join of " + node_name));
+    co_return ForeignCluster{.server = cluster_.server_url(), .token = std::move(token), .ca_hash = ca_hash};
 }
 
 Task<> Supervisor::bring_up_windows(NodeHost node) {

@@ -3,22 +3,18 @@
 #include "api/core_v1.h"
 #include "base/time.h"
 #include "cmd/admin_client.h"
+#include "cmd/bootstrap_token.h"
 #include "cmd/command.h"
 #include "cmd/data_dir.h"
 #include "cmd/flags.h"
 #include "cmd/runtime_setup.h"
 #include "net/x509.h"
-#include "runtime/random.h"
 
 namespace porthole::cmd {
 namespace {
 
 using api::core::v1::Secret;
 using namespace std::chrono_literals;
-
-constexpr const char* Alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
-constexpr const char* Namespace = "kube-system";
-constexpr std::string_view Prefix = "bootstrap-token-";
 
 struct TokenFlags {
     std::string data = default_data_dir(), kubeconfig, ttl = "24h", description, output;
@@ -37,26 +33,15 @@ Result<std::optional<std::chrono::nanoseconds>> parse_ttl(const std::string& tex
 
 Task<> create(RealWorld& world, AdminClient& admin, TokenFlags flags) {
     CO_TRY(const auto ttl, parse_ttl(flags.ttl));
-    SystemRandom random;
-    const std::string id = random.pick(6, Alphabet), key = random.pick(16, Alphabet);
-    Secret secret;
-    secret.metadata.name = std::string(Prefix) + id;
-    secret.metadata.namespace_ = Namespace;
-    secret.type = "bootstrap.kubernetes.io/token";
-    secret.data = {{"token-id", id},
-                   {"token-secret", key},
-                   {"usage-bootstrap-authentication", "true"},
-                   {"usage-bootstrap-signing", "true"},
-                   {"auth-extra-groups", "system:bootstrappers:porthole:default-node-token"}};
-    if (!flags.description.empty()) secret.data["description"] = flags.description;
-    if (ttl) secret.data["expiration"] = Timestamp(world.loop.wall_now() + *ttl).to_string();
-    CO_CHECK(co_await admin.client.create(std::move(secret)));
+    std::optional<SystemTime> expires;
+    if (ttl) expires = world.loop.wall_now() + *ttl;
+    CO_TRY(const std::string token, co_await create_bootstrap_token(admin.client, expires, flags.description));
     if (!flags.print_join_command) {
-        std::printf("%s.%s\n", id.c_str(), key.c_str());
+        std::puts(token.c_str());
         co_return {};
     }
     CO_TRY(const auto ca, net::parse_certificate(admin.ca_pem));
-    std::printf("porthole join %s --token %s.%s --ca-cert-hash sha256:%s\n", admin.server.c_str(), id.c_str(), key.c_str(),
+    std::printf("porthole join %s --token %s --ca-cert-hash sha256:%s\n", admin.server.c_str(), token.c_str(),
                 net::to_hex(net::sha256(ca.public_der)).c_str());
     co_return {};
 }
@@ -67,8 +52,8 @@ std::string datum(const Secret& secret, const char* key) {
 }
 
 Task<> list(RealWorld& world, AdminClient& admin) {
-    CO_TRY(const auto secrets,
-           co_await admin.client.list<Secret>({.namespace_ = Namespace, .field_selector = "type=bootstrap.kubernetes.io/token"}));
+    CO_TRY(const auto secrets, co_await admin.client.list<Secret>(
+                                   {.namespace_ = BootstrapTokenNamespace, .field_selector = "type=bootstrap.kubernetes.io/token"}));
     std::printf("%-25s %-10s %-22s %s\n", "TOKEN", "LEFT", "EXPIRES", "DESCRIPTION");
     for (const Secret& secret : secrets.items) {
         const std::string expires = datum(secret, "expiration");
@@ -83,7 +68,7 @@ Task<> list(RealWorld& world, AdminClient& admin) {
 Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
     for (const std::string& token : tokens) {
         const std::string id = token.substr(0, token.find('.'));
-        CO_CHECK(co_await admin.client.remove<Secret>({Namespace, std::string(Prefix) + id}));
+        CO_CHECK(co_await admin.client.remove<Secret>({BootstrapTokenNamespace, BootstrapTokenPrefix + id}));
         std::printf("token %s deleted\n", id.c_str());
     }
     co_return {};
