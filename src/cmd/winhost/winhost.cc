@@ -101,6 +101,18 @@ int ask(const WinhostOptions& options, Value request) {
     return ready && !ready->bool_or(false) ? 1 : 0;
 }
 
+/// Prints a name a line; none for an archive without images for this host.
+int run_load(const WinhostOptions& options) {
+    RealWorld world;
+    const auto answer = world.run(winhost::ask_host(world.loop, absolute(options.data),
+                                                    Value::object({{"call", "load"}, {"path", absolute(options.archive)}})));
+    if (!answer) return fail(answer.error().message);
+    const Value* images = answer->find("images");
+    if (images && images->is_array())
+        for (const Value& name : images->as_array()) std::printf("%s\n", std::string(name.string_or("")).c_str());
+    return 0;
+}
+
 }  // namespace
 
 int run_winhost(std::vector<std::string> arguments) {
@@ -140,7 +152,7 @@ int run_winhost(std::vector<std::string> arguments) {
     if (status->parsed()) return ask(options, Value::object({{"call", "status"}}));
     if (reboot->parsed()) return ask(options, Value::object({{"call", "reboot"}}));
     if (shutdown->parsed()) return ask(options, Value::object({{"call", "shutdown"}}));
-    if (load->parsed()) return ask(options, Value::object({{"call", "load"}, {"path", absolute(options.archive)}}));
+    if (load->parsed()) return run_load(options);
     if (fault->parsed()) return ask(options, Value::object({{"call", "fault"}, {"document", options.fault}}));
     return 2;
 }

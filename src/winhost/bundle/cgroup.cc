@@ -86,4 +86,8 @@ void Cgroups::remove(const std::string& path) const {
     for (const std::string& hierarchy : hierarchies()) remove_tree(files_, join_path(hierarchy, path));
 }
 
+void Cgroups::remove_empty(const std::string& path) const {
+    for (const std::string& hierarchy : hierarchies()) (void)files_.remove(join_path(hierarchy, path));
+}
+
 }  // namespace porthole::winhost

@@ -26,6 +26,8 @@ public:
     Result<CgroupUsage> usage(const std::string& path) const;
     /// Removes it with everything below; no process may be left in it. Fine if it is not there.
     void remove(const std::string& path) const;
+    /// Removes it if nothing is below it.
+    void remove_empty(const std::string& path) const;
 
 private:
     std::vector<std::string> hierarchies() const;

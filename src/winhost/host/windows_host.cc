@@ -29,6 +29,7 @@ using namespace std::chrono_literals;
 using schema::Value;
 
 constexpr Duration ShutdownGrace = 25s;
+constexpr const char* AllHosts = "/porthole-winhost";  ///< the cgroup above those of all hosts of this machine
 
 /// One host a folder, until its process ends, however that is.
 class FolderLock {
@@ -60,7 +61,7 @@ std::string runtime_folder(const std::string& data) { return join_path(data, "r"
 std::string host_folder(const std::string& data) { return join_path(data, "h"); }
 std::string namespaces_folder(const std::string& data) { return join_path(data, "n"); }
 std::string host_cgroup(const std::string& name, const std::string& data) {
-    return "/porthole-winhost/" + unique_name(name, data) + "-host";
+    return std::string(AllHosts) + "/" + unique_name(name, data) + "-host";
 }
 
 std::vector<std::string> names_of(const std::vector<Image>& images) {
@@ -209,9 +210,12 @@ Value WindowsHost::State::status() const {
 }
 
 Task<Value> WindowsHost::State::load(std::string path) {
-    CO_TRY(const auto imported, co_await images->import_archive(std::move(path)));
+    const auto imported = co_await images->import_archive(std::move(path));
+    const bool other_system = !imported && imported.error().message.find("ImageOSMismatch") != std::string::npos;
+    if (!other_system) CO_CHECK(imported);
     schema::Array names;
-    for (const std::string& name : names_of(imported)) names.emplace_back(name);
+    if (imported)
+        for (const std::string& name : names_of(*imported)) names.emplace_back(name);
     co_return Value::object({{"images", std::move(names)}});
 }
 
@@ -287,6 +291,7 @@ Task<> WindowsHost::State::power_off() {
     if (hns_server) CO_CHECK(co_await hns_server->close());
     if (emulator) CO_CHECK(co_await emulator->close());
     CO_CHECK(ended);
+    Cgroups(context.files).remove_empty(AllHosts);
     CO_CHECK(unmount_below(runtime_folder(options.data)));
     co_return unmount_below(host_folder(options.data));
 }
@@ -326,7 +331,8 @@ Task<> clean_up_host(WindowsHostContext context, std::string name, std::string d
     CO_CHECK(co_await end_containers(context, runtime_folder(data)));
     Cgroups cgroups(context.files);
     cgroups.remove(host_cgroup(name, data));
-    cgroups.remove("/porthole-winhost/" + unique_name(name, data));
+    cgroups.remove(std::string(AllHosts) + "/" + unique_name(name, data));
+    cgroups.remove_empty(AllHosts);
     CO_CHECK(remove_namespaces(context.files, namespaces_folder(data)));
     co_return unmount_below(data);
 }
