@@ -1,0 +1,99 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kubelet/cri/cri_grpc.h"
+#include "runtime/asio_loop.h"
+#include "runtime/process_linux.h"
+#include "winhost/cri/cri_server.h"
+#include "winhost/cri/image_service.h"
+#include "winhost/images/image_store.h"
+#include "winhost/runtime/runtime.h"
+
+namespace porthole::winhost {
+
+/// Pods' networks for tests: a namespace each, joined to ours by a veth pair.
+class LabNetwork final : public PodNetwork {
+public:
+    LabNetwork(ProcessRunner& processes, std::string folder) : processes_(processes), folder_(std::move(folder)) {}
+
+    std::string not_ready() override { return ""; }
+    Task<std::string> create_namespace() override;
+    Task<> remove_namespace(std::string namespace_id) override;
+    std::string path(const std::string& namespace_id) const override { return join_path(folder_, namespace_id); }
+    Task<PodAddresses> attach(PodAttachment attachment) override;
+    Task<> detach(PodAttachment) override { co_return {}; }
+
+private:
+    Task<> run(std::string command);
+
+    ProcessRunner& processes_;
+    std::string folder_;
+    int next_ = 0;
+};
+
+/// A whole runtime with its CRI server in this process, on real Wine and runc, and a client that goes through its socket. Lives in a
+/// network namespace and a folder of its own.
+class RuntimeLab {
+public:
+    RuntimeLab();
+    ~RuntimeLab();
+
+    /// Why this machine cannot run it; "" if it can.
+    static std::string missing();
+
+    template <class T>
+    Result<T> run(Task<T> task) {
+        TaskContext context(loop);
+        std::optional<Result<T>> result;
+        start_task(std::move(task), context, [&](Result<T> value) {
+            result.emplace(std::move(value));
+            loop.stop();
+        });
+        while (!result) loop.run();
+        return std::move(*result);
+    }
+
+    void start();
+    /// As if it were killed: containers go on.
+    void stop();
+    kubelet::RuntimeService& cri() { return client_->runtime(); }
+    kubelet::ImageService& images() { return client_->images(); }
+
+    std::string make_sandbox(const std::string& name);
+    /// A container of the probe image; `arguments` follow probe.exe.
+    api::cri::v1::ContainerConfig probe(const std::string& name, std::vector<std::string> arguments);
+    std::string make_container(const std::string& sandbox, const api::cri::v1::ContainerConfig& config);
+    Result<void> start_container(const std::string& id);
+    api::cri::v1::ContainerStatus status(const std::string& id);
+    /// Its status once it has ended; fails the test after 20 s.
+    api::cri::v1::ContainerStatus wait_for_end(const std::string& id);
+    /// Its log without times and carriage returns: "stdout F text\n" ...
+    std::string log(const std::string& name);
+    std::string address(const std::string& sandbox);
+    /// Mounts, cgroups, processes and folders that are still there, a line each.
+    std::string traces();
+    std::string host_drive() const { return folder_ + "/C"; }
+
+    AsioLoop loop;
+
+private:
+    void import_images();
+
+    std::string folder_;
+    std::unique_ptr<WorkerPool> pool_ = make_thread_pool(8);
+    std::unique_ptr<ProcessRunner> processes_ = make_process_runner(*pool_);
+    std::unique_ptr<FileSystem> files_ = make_file_system();
+    SystemRandom random_;
+    std::unique_ptr<RegistryClient> registries_;
+    std::unique_ptr<ImageStore> store_;
+    std::unique_ptr<LabNetwork> network_;
+    std::unique_ptr<Runtime> runtime_;
+    std::unique_ptr<kubelet::ImageService> image_service_;
+    std::unique_ptr<CriServer> server_;
+    std::unique_ptr<kubelet::GrpcRuntime> client_;
+};
+
+}  // namespace porthole::winhost
