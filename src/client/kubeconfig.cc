@@ -68,7 +68,7 @@ void make_paths_absolute(Value& entry, const char* body, std::initializer_list<c
     if (!inner) return;
     for (const char* key : keys) {
         Value* path = inner->find(key);
-        if (path && path->is_string() && !path->as_string().empty() && path->as_string()[0] != '/')
+        if (path && path->is_string() && !path->as_string().empty() && !is_absolute_path(path->as_string()))
             *path = join_path(folder, path->as_string());
     }
 }

@@ -49,6 +49,8 @@ public:
         co_return {};
     }
 
+    void failed(const Error& error) override { log_.error("the kubelet cannot run", {{"error", error.message}}); }
+
 private:
     Result<void> connect() {
         TRY(const auto document, client::load_kubeconfig(*system_.files, {options_.kubeconfig}));

@@ -12,6 +12,8 @@ public:
     /// Error: what keeps it from starting, in one line.
     virtual Task<> start() = 0;
     virtual Task<> close() = 0;
+    /// Called with what kept it from starting or from ending in good order: a service has no standard error, so it goes to the log.
+    virtual void failed(const Error&) {}
 };
 
 /// Starts the program, waits until it shall stop and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), when

@@ -12,8 +12,10 @@ int run_node_program(RealWorld& world, NodeProgram& program, const std::string& 
     const auto started = world.run(program.start());
     if (started) (void)world.run(stop.wait());
     const auto closed = world.run(program.close());
-    if (!started) return fail(started.error().message);
-    return closed ? 0 : fail(closed.error().message);
+    const Result<void>& ended = started ? closed : started;
+    if (ended) return 0;
+    program.failed(ended.error());
+    return fail(ended.error().message);
 }
 
 }  // namespace porthole::cmd

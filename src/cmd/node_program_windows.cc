@@ -14,8 +14,10 @@ int run_until_stopped(RealWorld& world, NodeProgram& program, ServiceReport* ser
         (void)world.run(stop.wait());
     }
     const auto closed = world.run(program.close());
-    if (!started) return fail(started.error().message);
-    return closed ? 0 : fail(closed.error().message);
+    const Result<void>& ended = started ? closed : started;
+    if (ended) return 0;
+    program.failed(ended.error());
+    return fail(ended.error().message);
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ std::string_view trimmed(std::string_view path) {
 
 }  // namespace
 
+bool is_absolute_path(std::string_view path) {
+    return (!path.empty() && is_separator(path[0])) || (path.size() > 2 && is_drive(path.substr(0, 2)) && is_separator(path[2]));
+}
+
 std::string join_path(std::string_view base, std::string_view part) {
     while (!part.empty() && is_separator(part[0])) part.remove_prefix(1);
     std::string joined(base);

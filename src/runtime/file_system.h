@@ -71,6 +71,8 @@ public:
 /// The machine's own.
 std::unique_ptr<FileSystem> make_file_system();
 
+/// "/a"; on Windows also "C:\\a" and "\\\\server\\a".
+bool is_absolute_path(std::string_view path);
 /// "a/b" and "c" → "a/b/c"; an absolute second part is put below the first.
 std::string join_path(std::string_view base, std::string_view part);
 /// "/a/b" → "/a"; "/" stays.

@@ -58,6 +58,8 @@ public:
         co_return {};
     }
 
+    void failed(const Error& error) override { log_.error("kube-proxy cannot run", {{"error", error.message}}); }
+
 private:
     Result<void> connect() {
         TRY(const auto document, client::load_kubeconfig(files_, {options_.kubeconfig}));
