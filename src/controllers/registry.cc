@@ -8,8 +8,8 @@
 #include "controllers/cron_job/cron_job.h"
 #include "controllers/daemonset/daemon_set.h"
 #include "controllers/deployment/deployment.h"
-#include "controllers/dns_endpoints/dns_endpoints.h"
 #include "controllers/disruption/disruption.h"
+#include "controllers/dns_endpoints/dns_endpoints.h"
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/endpoints.h"
 #include "controllers/endpoints/slice_mirroring.h"
@@ -19,6 +19,9 @@
 #include "controllers/node_ipam/node_ipam.h"
 #include "controllers/node_lifecycle/node_lifecycle.h"
 #include "controllers/node_lifecycle/taint_eviction.h"
+#include "controllers/persistent_volume/ephemeral_volumes.h"
+#include "controllers/persistent_volume/volume_binder.h"
+#include "controllers/persistent_volume/volume_protection.h"
 #include "controllers/pod_gc/pod_gc.h"
 #include "controllers/replicaset/replica_set.h"
 #include "controllers/replicaset/replication_controller.h"
@@ -65,11 +68,14 @@ std::vector<Registration> all_controllers() {
         controller<EndpointSliceController>("endpoint-slice"),
         controller<SliceMirroringController>("endpoint-slice-mirroring"),
         controller<EndpointsController>("endpoints"),
+        controller<EphemeralVolumeController>("ephemeral-volume"),
         controller<GarbageCollector>("garbage-collector"),
         controller<JobController>("job"),
         controller<NamespaceController>("namespace"),
         {"node-ipam", make_node_ipam},
         controller<NodeLifecycleController>("node-lifecycle"),
+        controller<VolumeBinder>("persistent-volume-binder"),
+        controller<VolumeProtection>("persistent-volume-protection"),
         controller<PodGcController>("pod-garbage-collector"),
         controller<ReplicaSetController>("replica-set"),
         controller<ReplicationControllerController>("replication-controller"),

@@ -1,0 +1,56 @@
+#include "controllers/persistent_volume/ephemeral_volumes.h"
+
+#include <algorithm>
+
+#include "client/owners.h"
+
+namespace porthole::controllers {
+
+using client::Requeue;
+
+std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume) {
+    return pod.metadata.name + "-" + volume.name;
+}
+
+EphemeralVolumeController::EphemeralVolumeController(Context& context)
+    : Controller(context.loop, context.log, {.name = "ephemeral-volume", .workers = 5}),
+      client_(context.client),
+      events_(context.events.get("ephemeral_volume")),
+      pods_(context.informers.get<Pod>()),
+      claims_(context.informers.get<Claim>()) {
+    reconcile_each(pods_);
+    depends_on(claims_);
+}
+
+Task<Requeue> EphemeralVolumeController::reconcile(client::NamespacedName key) {
+    const auto pod = pods_.find(key);
+    if (!pod || pod->metadata.deletion_timestamp) co_return Requeue::never();
+    for (const auto& volume : pod->spec.volumes)
+        if (volume.ephemeral && volume.ephemeral->volume_claim_template) CO_CHECK(co_await ensure_claim(pod, volume.name));
+    co_return Requeue::never();
+}
+
+Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, std::string name) {
+    const auto volume = std::ranges::find(pod->spec.volumes, name, &api::core::v1::Volume::name);
+    const std::string claim_name = ephemeral_claim_name(*pod, *volume);
+    if (const auto found = claims_.find({pod->metadata.namespace_, claim_name})) {
+        if (client::is_controlled_by(found->metadata, pod->metadata.uid)) co_return {};
+        const std::string message = "ephemeral volume " + name + ": PVC " + pod->metadata.namespace_ + "/" + claim_name +
+                                    " was not created for pod " + client::key_of(*pod).text() + " (pod is not owner)";
+        events_.warning(*pod, "FailedBinding", message);
+        co_return {};
+    }
+    const auto& wanted = *volume->ephemeral->volume_claim_template;
+    Claim claim;
+    claim.metadata.namespace_ = pod->metadata.namespace_;
+    claim.metadata.name = claim_name;
+    claim.metadata.labels = wanted.metadata.labels;
+    claim.metadata.annotations = wanted.metadata.annotations;
+    claim.metadata.owner_references = {client::controller_reference(*pod)};
+    claim.spec = wanted.spec;
+    const auto created = co_await client_.create(std::move(claim));
+    if (!created && created.error().reason != Reason::AlreadyExists) co_return created.error();
+    co_return {};
+}
+
+}  // namespace porthole::controllers

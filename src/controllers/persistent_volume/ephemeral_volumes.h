@@ -1,0 +1,27 @@
+#pragma once
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// "<pod>-<volume>": the claim behind a pod's ephemeral volume.
+std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume);
+
+/// Makes the claims of pods' ephemeral volumes. They belong to their pod, and go with it.
+class EphemeralVolumeController final : public client::Controller {
+public:
+    explicit EphemeralVolumeController(Context& context);
+
+private:
+    using Pod = api::core::v1::Pod;
+    using Claim = api::core::v1::PersistentVolumeClaim;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<> ensure_claim(std::shared_ptr<const Pod> pod, std::string volume);
+
+    client::Client& client_;
+    client::EventRecorder& events_;
+    client::Informer<Pod>& pods_;
+    client::Informer<Claim>& claims_;
+};
+
+}  // namespace porthole::controllers

@@ -1,0 +1,259 @@
+#include "controllers/persistent_volume/volume_binder.h"
+
+#include "client/owners.h"
+
+namespace porthole::controllers {
+
+using client::NamespacedName;
+using client::Requeue;
+
+namespace {
+
+constexpr const char* BindCompleted = "pv.kubernetes.io/bind-completed";
+constexpr const char* BoundByController = "pv.kubernetes.io/bound-by-controller";
+constexpr const char* ProvisionedBy = "pv.kubernetes.io/provisioned-by";
+constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
+constexpr const char* Provisioner = "volume.kubernetes.io/storage-provisioner";
+constexpr const char* OldProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
+constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
+
+std::string annotation(const api::meta::v1::ObjectMeta& metadata, const char* key) {
+    const auto found = metadata.annotations.find(key);
+    return found == metadata.annotations.end() ? "" : found->second;
+}
+
+NamespacedName claim_key(const PersistentVolume& volume) { return {volume.spec.claim_ref->namespace_, volume.spec.claim_ref->name}; }
+
+}  // namespace
+
+VolumeBinder::VolumeBinder(Context& context)
+    : Controller(context.loop, context.log, {.name = "persistentvolume-controller"}),
+      client_(context.client),
+      events_(context.events.get("persistentvolume-controller")),
+      claims_(context.informers.get<PersistentVolumeClaim>()),
+      volumes_(context.informers.get<PersistentVolume>()),
+      classes_(context.informers.get<StorageClass>()),
+      nodes_(context.informers.get<Node>()),
+      by_volume_(claims_.add_index([](const PersistentVolumeClaim& claim) { return std::vector{claim.spec.volume_name}; })) {
+    reconcile_each(claims_);
+    reconcile_each(volumes_);
+    depends_on(nodes_);
+    depends_on(classes_).on_change([this](const StorageClass&) { retry_unbound_claims(); });
+    volumes_.on_change([this](const PersistentVolume& volume) {
+        if (volume.spec.claim_ref)
+            queue().add(claim_key(volume));
+        else
+            retry_unbound_claims();
+    });
+    claims_.on_change([this](const PersistentVolumeClaim& claim) {
+        if (!claim.spec.volume_name.empty()) queue().add({"", claim.spec.volume_name});
+    });
+}
+
+void VolumeBinder::retry_unbound_claims() {
+    for (const auto& claim : by_volume_.find("")) queue().add(client::key_of(*claim));
+}
+
+Task<Requeue> VolumeBinder::reconcile(NamespacedName key) {
+    if (key.namespace_.empty()) {
+        if (const VolumeRef volume = volumes_.find(key)) CO_CHECK(co_await sync_volume(volume));
+        co_return Requeue::never();
+    }
+    const ClaimRef claim = claims_.find(key);
+    if (claim && !claim->metadata.deletion_timestamp) CO_CHECK(co_await sync_claim(claim));
+    if (claim) co_return Requeue::never();
+    // Gone: the volume that it had is released.
+    for (const VolumeRef& volume : volumes_.list())
+        if (volume->spec.claim_ref && claim_key(*volume) == key) queue().add(client::key_of(*volume));
+    co_return Requeue::never();
+}
+
+// --- claims
+
+Task<> VolumeBinder::sync_claim(ClaimRef claim) {
+    if (!claim->spec.volume_name.empty()) co_return co_await sync_bound_claim(claim);
+    const auto node = selected_node(*claim);
+    const bool early = waits_for_consumer(*claim) && !node;
+    const VolumeRef volume = choose_volume(volumes_.list(), *claim, node.get());
+    if (volume && (!early || is_reserved_for(*volume, *claim))) co_return co_await bind(claim, volume);
+    co_return co_await wait_for_volume(claim);
+}
+
+/// A volumeName is there: written by us, by a provisioner, or by a person who wants that very volume.
+Task<> VolumeBinder::sync_bound_claim(ClaimRef claim) {
+    const bool was_bound = !annotation(claim->metadata, BindCompleted).empty();
+    const VolumeRef volume = volumes_.find({"", claim->spec.volume_name});
+    if (!volume) {
+        if (was_bound)
+            co_return co_await lose(claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+        co_return co_await set_pending(claim);
+    }
+    const bool free = !volume->spec.claim_ref;
+    if (!free && !is_reserved_for(*volume, *claim)) {
+        if (was_bound)
+            co_return co_await lose(claim, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly");
+        events_.warning(*claim, "FailedBinding", "volume \"" + volume->metadata.name + "\" already bound to a different claim.");
+        co_return co_await set_pending(claim);
+    }
+    if (free && was_bound) {
+        co_return co_await lose(claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
+    }
+    if (!was_bound && !fits(*volume, *claim, nullptr)) {
+        events_.warning(
+            *claim, "VolumeMismatch",
+            "Cannot bind to requested volume \"" + volume->metadata.name + "\": its class, size or modes are not what the claim asks for");
+        co_return co_await set_pending(claim);
+    }
+    co_return co_await bind(claim, volume);
+}
+
+Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
+    PersistentVolume taken = *volume;
+    if (!taken.spec.claim_ref) taken.metadata.annotations[BoundByController] = "yes";
+    if (!taken.spec.claim_ref || taken.spec.claim_ref->uid.empty()) {
+        taken.spec.claim_ref = client::object_reference(*claim);
+        CO_TRY(taken, co_await client_.update(std::move(taken)));
+    }
+    CO_CHECK(co_await set_phase(std::make_shared<const PersistentVolume>(taken), "Bound"));
+
+    PersistentVolumeClaim bound = *claim;
+    if (bound.spec.volume_name.empty()) {
+        bound.spec.volume_name = taken.metadata.name;
+        bound.metadata.annotations[BoundByController] = "yes";
+    }
+    bound.metadata.annotations[BindCompleted] = "yes";
+    if (bound != *claim) {
+        CO_TRY(bound, co_await client_.update(std::move(bound)));
+    }
+    auto status = bound.status;
+    status.phase = "Bound";
+    status.access_modes = taken.spec.access_modes;
+    if (bound.status.phase != "Bound") status.capacity = taken.spec.capacity;
+    if (status == bound.status) co_return {};
+    bound.status = std::move(status);
+    CO_CHECK(co_await client_.update_status(std::move(bound)));
+    log().info("claim bound", {{"claim", client::key_of(*claim).text()}, {"volume", taken.metadata.name}});
+    co_return {};
+}
+
+Task<> VolumeBinder::lose(ClaimRef claim, std::string reason, std::string message) {
+    if (claim->status.phase == "Lost") co_return {};
+    PersistentVolumeClaim lost = *claim;
+    lost.status.phase = "Lost";
+    lost.status.access_modes.clear();
+    lost.status.capacity.clear();
+    CO_CHECK(co_await client_.update_status(std::move(lost)));
+    events_.warning(*claim, std::move(reason), std::move(message));
+    co_return {};
+}
+
+Task<> VolumeBinder::set_pending(ClaimRef claim) {
+    if (claim->status.phase == "Pending") co_return {};
+    PersistentVolumeClaim pending = *claim;
+    pending.status.phase = "Pending";
+    CO_CHECK(co_await client_.update_status(std::move(pending)));
+    co_return {};
+}
+
+bool VolumeBinder::waits_for_consumer(const PersistentVolumeClaim& claim) const {
+    const auto found = classes_.find({"", class_of(claim)});
+    return found && found->volume_binding_mode == "WaitForFirstConsumer";
+}
+
+std::shared_ptr<const Node> VolumeBinder::selected_node(const PersistentVolumeClaim& claim) const {
+    const std::string name = annotation(claim.metadata, SelectedNode);
+    return name.empty() ? nullptr : nodes_.find({"", name});
+}
+
+Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
+    CO_CHECK(co_await set_pending(claim));
+    const std::string& name = class_of(*claim);
+    if (name.empty()) {
+        events_.normal(*claim, "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
+        co_return {};
+    }
+    const auto found = classes_.find({"", name});
+    if (!found) {
+        events_.warning(*claim, "ProvisioningFailed", "storageclass.storage.k8s.io \"" + name + "\" not found");
+        co_return {};
+    }
+    if (waits_for_consumer(*claim) && annotation(claim->metadata, SelectedNode).empty()) {
+        events_.normal(*claim, "WaitForFirstConsumer", "waiting for first consumer to be created before binding");
+        co_return {};
+    }
+    if (found->provisioner == NoProvisioner) {
+        events_.normal(*claim, "FailedBinding",
+                       "no persistent volume of storage class \"" + name + "\" fits this claim, and the class makes none");
+        co_return {};
+    }
+    co_return co_await ask_provisioner(claim, found->provisioner);
+}
+
+Task<> VolumeBinder::ask_provisioner(ClaimRef claim, std::string provisioner) {
+    if (annotation(claim->metadata, Provisioner) != provisioner) {
+        PersistentVolumeClaim asking = *claim;
+        asking.metadata.annotations[Provisioner] = provisioner;
+        asking.metadata.annotations[OldProvisioner] = provisioner;
+        CO_CHECK(co_await client_.update(std::move(asking)));
+    }
+    events_.normal(*claim, "ExternalProvisioning",
+                   "Waiting for a volume to be created either by the external provisioner '" + provisioner +
+                       "' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is "
+                       "running and correctly registered.");
+    co_return {};
+}
+
+// --- volumes
+
+Task<> VolumeBinder::sync_volume(VolumeRef volume) {
+    if (!volume->spec.claim_ref) co_return co_await set_phase(volume, "Available");
+    const std::string& uid = volume->spec.claim_ref->uid;
+    if (uid.empty()) co_return co_await set_phase(volume, "Available");  // kept for a claim that may come
+
+    std::shared_ptr<const PersistentVolumeClaim> claim = claims_.find(claim_key(*volume));
+    if (!claim || claim->metadata.uid != uid) {  // the cache may lag, and a volume is not let go for that
+        auto live = co_await client_.get<PersistentVolumeClaim>(claim_key(*volume));
+        if (!live && live.error().reason != Reason::NotFound) co_return std::move(live).error();
+        if (live && live->metadata.uid == uid)
+            claim = std::make_shared<const PersistentVolumeClaim>(std::move(*live));
+        else
+            co_return co_await release(volume);
+    }
+    if (claim->spec.volume_name == volume->metadata.name) co_return co_await set_phase(volume, "Bound");
+    if (claim->spec.volume_name.empty()) {
+        queue().add(client::key_of(*claim));
+        co_return {};
+    }
+    // The claim has found another one. What we have promised, we take back; what a person has promised stays.
+    if (annotation(volume->metadata, BoundByController).empty()) co_return {};
+    PersistentVolume freed = *volume;
+    freed.spec.claim_ref.reset();
+    freed.metadata.annotations.erase(BoundByController);
+    CO_CHECK(co_await client_.update(std::move(freed)));
+    co_return {};
+}
+
+Task<> VolumeBinder::release(VolumeRef volume) {
+    const std::string& policy = volume->spec.persistent_volume_reclaim_policy;
+    if (policy == "Retain" || !annotation(volume->metadata, ProvisionedBy).empty()) co_return co_await set_phase(volume, "Released");
+    if (volume->status.phase == "Failed") co_return {};
+    const std::string what = policy == "Delete" ? "deletable" : "recyclable";
+    const std::string message = "no " + what + " volume plugin matched: nobody here has made \"" + volume->metadata.name +
+                                "\"; delete it, or set persistentVolumeReclaimPolicy to Retain";
+    CO_CHECK(co_await set_phase(volume, "Failed", policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message));
+    events_.warning(*volume, policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message);
+    co_return {};
+}
+
+Task<> VolumeBinder::set_phase(VolumeRef volume, std::string phase, std::string reason, std::string message) {
+    if (volume->status.phase == phase && volume->status.message == message) co_return {};
+    PersistentVolume changed = *volume;
+    if (changed.status.phase != phase) changed.status.last_phase_transition_time = Timestamp(loop().wall_now());
+    changed.status.phase = std::move(phase);
+    changed.status.reason = std::move(reason);
+    changed.status.message = std::move(message);
+    CO_CHECK(co_await client_.update_status(std::move(changed)));
+    co_return {};
+}
+
+}  // namespace porthole::controllers

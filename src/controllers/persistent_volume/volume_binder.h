@@ -1,0 +1,52 @@
+#pragma once
+#include "api/storage_v1.h"
+#include "controllers/framework/context.h"
+#include "controllers/persistent_volume/volume_match.h"
+
+namespace porthole::controllers {
+
+/// Brings claims and volumes together and keeps the phases of both.
+///
+/// A binding is written in four steps, each of which can be the last before a crash: the volume's claimRef, the volume's phase, the
+/// claim's volumeName, the claim's phase. Whoever finds a half-written one finishes it.
+/// Example: volume v of 5Gi and claim c of 3Gi, both of class "fast": v.claimRef = c, v Bound, c.volumeName = v, c Bound with 5Gi.
+///
+/// Claims and volumes share one queue: a key without a namespace is a volume's.
+class VolumeBinder final : public client::Controller {
+public:
+    explicit VolumeBinder(Context& context);
+
+private:
+    using StorageClass = api::storage::v1::StorageClass;
+    using ClaimRef = std::shared_ptr<const PersistentVolumeClaim>;
+    using VolumeRef = std::shared_ptr<const PersistentVolume>;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+
+    Task<> sync_claim(ClaimRef claim);
+    Task<> sync_bound_claim(ClaimRef claim);
+    Task<> bind(ClaimRef claim, VolumeRef volume);
+    Task<> lose(ClaimRef claim, std::string reason, std::string message);
+    /// Nothing fits: says why, or asks the class's provisioner.
+    Task<> wait_for_volume(ClaimRef claim);
+    Task<> ask_provisioner(ClaimRef claim, std::string provisioner);
+    bool waits_for_consumer(const PersistentVolumeClaim& claim) const;
+    std::shared_ptr<const Node> selected_node(const PersistentVolumeClaim& claim) const;
+
+    Task<> sync_volume(VolumeRef volume);
+    /// Its claim is gone.
+    Task<> release(VolumeRef volume);
+    Task<> set_phase(VolumeRef volume, std::string phase, std::string reason = "", std::string message = "");
+    Task<> set_pending(ClaimRef claim);
+    void retry_unbound_claims();
+
+    client::Client& client_;
+    client::EventRecorder& events_;
+    client::Informer<PersistentVolumeClaim>& claims_;
+    client::Informer<PersistentVolume>& volumes_;
+    client::Informer<StorageClass>& classes_;
+    client::Informer<Node>& nodes_;
+    client::Informer<PersistentVolumeClaim>::Index by_volume_;  // "" for those that have none
+};
+
+}  // namespace porthole::controllers

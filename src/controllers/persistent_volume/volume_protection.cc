@@ -1,0 +1,87 @@
+#include "controllers/persistent_volume/volume_protection.h"
+
+#include <algorithm>
+
+#include "client/owners.h"
+#include "controllers/persistent_volume/ephemeral_volumes.h"
+
+namespace porthole::controllers {
+
+using client::Requeue;
+
+namespace {
+
+constexpr const char* ClaimFinalizer = "kubernetes.io/pvc-protection";
+constexpr const char* VolumeFinalizer = "kubernetes.io/pv-protection";
+
+bool has_ended(const api::core::v1::Pod& pod) { return pod.status.phase == "Succeeded" || pod.status.phase == "Failed"; }
+
+/// "ns/claim" of every claim that the pod uses.
+std::vector<std::string> claims_of(const api::core::v1::Pod& pod) {
+    std::vector<std::string> keys;
+    for (const auto& volume : pod.spec.volumes) {
+        if (volume.persistent_volume_claim) keys.push_back(pod.metadata.namespace_ + "/" + volume.persistent_volume_claim->claim_name);
+        if (volume.ephemeral) keys.push_back(pod.metadata.namespace_ + "/" + ephemeral_claim_name(pod, volume));
+    }
+    return keys;
+}
+
+bool is_held(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
+    return metadata.deletion_timestamp && client::has_finalizer(metadata, finalizer);
+}
+
+template <class T>
+T without_finalizer(const T& object, const char* finalizer) {
+    T free = object;
+    std::erase(free.metadata.finalizers, finalizer);
+    return free;
+}
+
+}  // namespace
+
+VolumeProtection::VolumeProtection(Context& context)
+    : Controller(context.loop, context.log, {.name = "persistentvolumeclaim-protection"}),
+      client_(context.client),
+      pods_(context.informers.get<Pod>()),
+      claims_(context.informers.get<Claim>()),
+      volumes_(context.informers.get<Volume>()),
+      by_claim_(pods_.add_index(claims_of)) {
+    reconcile_each(claims_);
+    reconcile_each(volumes_);
+    depends_on(pods_).on_change([this](const Pod& pod) {
+        for (const std::string& claim : claims_of(pod))
+            queue().add({pod.metadata.namespace_, claim.substr(pod.metadata.namespace_.size() + 1)});
+    });
+}
+
+Task<bool> VolumeProtection::is_used(const Claim& claim) {
+    const std::string key = client::key_of(claim).text();
+    const auto uses = [&](const Pod& pod) {
+        const auto used = claims_of(pod);
+        return !has_ended(pod) && std::ranges::find(used, key) != used.end();
+    };
+    for (const auto& pod : by_claim_.find(key))
+        if (!has_ended(*pod)) co_return true;
+    CO_TRY(const auto live, co_await client_.list<Pod>({.namespace_ = claim.metadata.namespace_}));
+    co_return std::ranges::any_of(live.items, uses);
+}
+
+Task<> VolumeProtection::release_claim(std::shared_ptr<const Claim> claim) {
+    CO_TRY(const bool used, co_await is_used(*claim));
+    if (!used) CO_CHECK(co_await client_.update(without_finalizer(*claim, ClaimFinalizer)));
+    co_return {};
+}
+
+Task<Requeue> VolumeProtection::reconcile(client::NamespacedName key) {
+    if (key.namespace_.empty()) {
+        const auto volume = volumes_.find(key);
+        if (volume && is_held(volume->metadata, VolumeFinalizer) && volume->status.phase != "Bound")
+            CO_CHECK(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
+        co_return Requeue::never();
+    }
+    const auto claim = claims_.find(key);
+    if (claim && is_held(claim->metadata, ClaimFinalizer)) CO_CHECK(co_await release_claim(claim));
+    co_return Requeue::never();
+}
+
+}  // namespace porthole::controllers

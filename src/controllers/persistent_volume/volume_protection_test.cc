@@ -1,0 +1,95 @@
+#include "controllers/persistent_volume/volume_protection.h"
+
+#include "controllers/framework/sim/sim_world.h"
+#include "controllers/persistent_volume/ephemeral_volumes.h"
+
+namespace porthole::controllers {
+namespace {
+
+using namespace api::core::v1;
+
+struct VolumeProtectionTest : SimWorld {
+    void put_claim(const std::string& name) {
+        PersistentVolumeClaim claim;
+        claim.metadata.namespace_ = "ns";
+        claim.metadata.name = name;
+        claim.metadata.finalizers = {"kubernetes.io/pvc-protection"};
+        api.put(claim);
+    }
+    void put_pod(const std::string& name, const std::string& claim) {
+        Pod pod;
+        pod.metadata.namespace_ = "ns";
+        pod.metadata.name = name;
+        pod.spec.volumes.emplace_back().name = "v";
+        pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = claim;
+        pod.status.phase = "Running";
+        api.put(pod);
+    }
+    template <class T>
+    void start_deleting(const client::NamespacedName& key) {
+        api.change<T>(key, [this](T& object) { object.metadata.deletion_timestamp = Timestamp(loop.wall_now()); });
+        pass(1s);
+    }
+    bool is_held(const std::string& claim) {
+        const auto found = api.find<PersistentVolumeClaim>({"ns", claim});
+        return found && !found->metadata.finalizers.empty();
+    }
+};
+
+TEST_F(VolumeProtectionTest, AClaimStaysUntilItsLastPodHasEnded) {
+    put_claim("used");
+    put_claim("idle");
+    put_pod("p", "used");
+    run<VolumeProtection>();
+    start_deleting<PersistentVolumeClaim>({"ns", "used"});
+    start_deleting<PersistentVolumeClaim>({"ns", "idle"});
+    EXPECT_TRUE(is_held("used"));
+    EXPECT_FALSE(is_held("idle"));
+    set_phase({"ns", "p"}, "Succeeded");
+    pass(1s);
+    EXPECT_FALSE(is_held("used"));
+}
+
+TEST_F(VolumeProtectionTest, AVolumeStaysWhileAClaimHasIt) {
+    PersistentVolume volume;
+    volume.metadata.name = "v";
+    volume.metadata.finalizers = {"kubernetes.io/pv-protection"};
+    volume.status.phase = "Bound";
+    api.put(volume);
+    run<VolumeProtection>();
+    start_deleting<PersistentVolume>({"", "v"});
+    EXPECT_FALSE(api.find<PersistentVolume>({"", "v"})->metadata.finalizers.empty());
+    api.change<PersistentVolume>({"", "v"}, [](auto& volume) { volume.status.phase = "Released"; });
+    pass(1s);
+    const auto left = api.find<PersistentVolume>({"", "v"});
+    EXPECT_TRUE(!left || left->metadata.finalizers.empty());
+}
+
+TEST_F(VolumeProtectionTest, EphemeralVolumesGetClaimsThatBelongToTheirPod) {
+    Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = "p";
+    pod.spec.volumes.emplace_back().name = "scratch";
+    auto& wanted = pod.spec.volumes[0].ephemeral.emplace().volume_claim_template.emplace();
+    wanted.metadata.labels["a"] = "b";
+    wanted.spec.resources.requests["storage"] = *Quantity::parse("1Gi");
+    api.put(pod);
+    run<EphemeralVolumeController>();
+    const auto made = api.find<PersistentVolumeClaim>({"ns", "p-scratch"});
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(made->metadata.owner_references.at(0).uid, (api.find<Pod>({"ns", "p"})->metadata.uid));
+    EXPECT_EQ(made->metadata.labels.at("a"), "b");
+
+    PersistentVolumeClaim foreign;
+    foreign.metadata.namespace_ = "ns";
+    foreign.metadata.name = "q-scratch";
+    api.put(foreign);
+    pod.metadata.name = "q";
+    pod.metadata.uid.clear();
+    api.put(pod);
+    pass(1s);
+    EXPECT_TRUE(has_event("FailedBinding: ephemeral volume scratch: PVC ns/q-scratch was not created for pod ns/q (pod is not owner)"));
+}
+
+}  // namespace
+}  // namespace porthole::controllers
