@@ -41,6 +41,18 @@ TEST_F(Lists, ComeInPagesThatShowOneMoment) {
     EXPECT_EQ(get(std::string(ConfigMaps) + "?continue=nonsense").code, 400);
 }
 
+TEST_F(Lists, PagesOfARevisionThatIsGoneMayGoOnInThePresent) {
+    for (const char* name : {"a", "b", "c"}) post(ConfigMaps, config_map(name));
+    Answer page = get(std::string(ConfigMaps) + "?limit=2");
+    post(ConfigMaps, config_map("d"));
+    ASSERT_TRUE(sim::run(loop, api->store().compact(api->store().revision())));
+    page = get(std::string(ConfigMaps) + "?limit=2&continue=" + std::string(page.at({"metadata", "continue"})));
+    EXPECT_EQ(page.code, 410);
+    EXPECT_EQ(page.at({"reason"}), "Expired");
+    page = get(std::string(ConfigMaps) + "?limit=2&continue=" + std::string(page.at({"metadata", "continue"})));
+    EXPECT_EQ(names_of(page.body), "c d");
+}
+
 TEST_F(Lists, SelectByLabelsAndFields) {
     for (const char* name : {"a", "b", "c"}) post(ConfigMaps, config_map(name, name));
     const struct {

@@ -48,6 +48,29 @@ TEST_F(Subresources, ScaleShowsAndChangesReplicas) {
     EXPECT_EQ(deployment.body.at_path({"metadata", "generation"})->as_int(), 2);
 }
 
+TEST_F(Subresources, ScaleIsAppliedByManagersThatOwnTheNumber) {
+    make_deployment();
+    const std::string path = std::string(Deployments) + "/d/scale";
+    const auto apply = [&](const char* manager, const char* replicas, const char* more = "") {
+        return call(
+            "PATCH", path + "?fieldManager=" + manager + more,
+            std::string(R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":)") + replicas + "}}",
+            "application/apply-patch+yaml");
+    };
+    const Answer refused = apply("scaler", "7");
+    EXPECT_EQ(refused.code, 409) << "who made the deployment owns its replicas: " << refused.text;
+    const Answer forced = apply("scaler", "7", "&force=true");
+    EXPECT_EQ(forced.at({"kind"}), "Scale") << forced.text;
+    EXPECT_EQ(forced.body.at_path({"spec", "replicas"})->as_int(), 7);
+    EXPECT_EQ(apply("scaler", "8").body.at_path({"spec", "replicas"})->as_int(), 8);
+    EXPECT_EQ(apply("another", "9").code, 409);
+    EXPECT_EQ(apply("scaler", "-1").code, 422);
+    const Answer deployment = get(std::string(Deployments) + "/d");
+    EXPECT_NE(deployment.text.find(R"("manager":"scaler","operation":"Apply")"), std::string::npos);
+    EXPECT_NE(deployment.text.find(R"("subresource":"scale")"), std::string::npos);
+    EXPECT_EQ(deployment.body.at_path({"spec", "replicas"})->as_int(), 8);
+}
+
 TEST_F(Subresources, BindingPlacesAPodOnce) {
     post(Pods, pod("p"));
     const Answer bound = bind("p", "n1");

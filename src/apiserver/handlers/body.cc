@@ -67,4 +67,10 @@ Result<Value> decode_optional_body(RequestContext& context, const schema::Regist
     return parse_body(context, registry, duplicates);
 }
 
+Error unknown_patch_type() {
+    return Error(Reason::UnsupportedMediaType,
+                 "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+                 "application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml");
+}
+
 }  // namespace porthole::apiserver

@@ -16,5 +16,7 @@ Result<schema::Value> decode_optional_body(RequestContext& context, const schema
 
 /// Conforms a tree that did not come as a body, such as a patched object.
 Result<ApiObject> conform(const schema::Kind& kind, schema::Value tree, FieldValidation validation, std::vector<std::string>& warnings);
+/// A body whose media type is no patch.
+Error unknown_patch_type();
 
 }  // namespace porthole::apiserver

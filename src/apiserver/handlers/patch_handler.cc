@@ -13,12 +13,6 @@ using schema::Value;
 
 constexpr int ApplyAttempts = 5;
 
-Error unknown_patch_type() {
-    return Error(Reason::UnsupportedMediaType,
-                 "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
-                 "application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml");
-}
-
 /// A patch that leaves resourceVersion as it is asks for no guard, so a lost race can be run again.
 void drop_unchanged_version(Value& patched, const Value& current) {
     Value* metadata = patched.find("metadata");

@@ -5,6 +5,7 @@
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
+#include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/watch_stream.h"
 
 namespace porthole::apiserver {
@@ -87,13 +88,24 @@ Task<> ResourceHandler::get(RequestContext& context, const Resource& resource) {
     co_return co_await reply_object(context, resource, 200, record->value, now());
 }
 
+Task<> ResourceHandler::refuse_page(RequestContext& context, Error error, std::string token) {
+    CO_TRY(std::string next, ContinueToken::of_the_present(token));
+    schema::Value status = status_of(error);
+    status["metadata"]["continue"] = std::move(next);
+    co_return co_await reply_tree(context, http_code(error.reason), std::move(status));
+}
+
 Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) {
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
     form.pretty = form.pretty || context.info.flag("pretty");
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, parse_list_options(context.info));
     const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
-    CO_TRY(const Page page, co_await objects_.list(resource, namespace_, std::move(options)));
+    const std::string token = options.continue_;
+    auto listed = co_await objects_.list(resource, namespace_, std::move(options));
+    if (!listed && listed.error().reason == Reason::Expired && !token.empty())
+        co_return co_await refuse_page(context, std::move(listed).error(), token);
+    CO_TRY(const Page page, std::move(listed));
     const std::string content_type = form.content_type();
     const Presenter presenter(resource, std::move(form), include, now());
     CO_TRY(std::vector<store::Bytes> body, presenter.list(page));

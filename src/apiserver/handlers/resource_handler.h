@@ -24,6 +24,8 @@ public:
 private:
     Task<> get(RequestContext& context, const Resource& resource);
     Task<> list(RequestContext& context, const Resource& resource);
+    /// The list that `token` continues is gone: says so, with a token for going on in the present.
+    static Task<> refuse_page(RequestContext& context, Error error, std::string token);
     Task<> watch(RequestContext& context, const Resource& resource);
     Task<> create(RequestContext& context, const Resource& resource);
     Task<> update(RequestContext& context, const Resource& resource);

@@ -8,6 +8,8 @@
 namespace porthole::apiserver {
 namespace {
 
+constexpr std::int64_t Present = -1;  ///< in place of a revision
+
 constexpr std::string_view Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 std::string encode(std::string_view bytes) {
@@ -50,13 +52,22 @@ Result<ContinueToken> ContinueToken::parse(std::string_view text, std::string_vi
     if (!tree || tree->string_at({"v"}) != "meta.k8s.io/v1") return refused("incorrect encoded continue token version");
     const std::int64_t revision = schema::at(*tree, "rv").int_or(0);
     const std::string_view start = tree->string_at({"start"});
-    if (revision <= 0 || start.empty() || start.contains("..")) return refused("incorrect encoded start resourceVersion or key");
-    return ContinueToken{store::Revision(static_cast<std::uint64_t>(revision)), std::string(prefix) + std::string(start)};
+    if ((revision <= 0 && revision != Present) || start.empty() || start.contains(".."))
+        return refused("incorrect encoded start resourceVersion or key");
+    return ContinueToken{store::Revision(revision == Present ? 0 : static_cast<std::uint64_t>(revision)),
+                         std::string(prefix) + std::string(start)};
+}
+
+Result<std::string> ContinueToken::of_the_present(std::string_view text) {
+    TRY(ContinueToken token, parse(text, ""));
+    token.revision = store::Revision();
+    return token.text("");
 }
 
 std::string ContinueToken::text(std::string_view prefix) const {
-    return encode(schema::to_json(schema::Value::object(
-        {{"v", "meta.k8s.io/v1"}, {"rv", revision.value}, {"start", std::string_view(start_key).substr(prefix.size())}})));
+    const std::int64_t shown = revision == store::Revision() ? Present : static_cast<std::int64_t>(revision.value);
+    return encode(schema::to_json(
+        schema::Value::object({{"v", "meta.k8s.io/v1"}, {"rv", shown}, {"start", std::string_view(start_key).substr(prefix.size())}})));
 }
 
 }  // namespace porthole::apiserver

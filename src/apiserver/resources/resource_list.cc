@@ -18,8 +18,11 @@ Error annotated_too_large(Error error) {
 }
 
 Error expired_token() {
-    return Error(Reason::Expired,
-                 "The provided continue parameter is too old to display a consistent list result. Start a new list without it.");
+    return Error(
+        Reason::Expired,
+        "The provided continue parameter is too old to display a consistent list result. "
+        "Start a new list without it, or go on with the token in this answer: "
+        "the rest then shows the present, so objects that came, went or changed since the first page may be missing or show twice.");
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
     if (!filter.empty()) range.matches = [&filter](const store::Record& record) { return filter.matches(record); };
 
     Page page;
-    if (!filter.name().empty() && !namespace_.empty() == resource.kind->namespaced() && range.revision == store::Revision()) {
+    if (!token && !filter.name().empty() && !namespace_.empty() == resource.kind->namespaced() && range.revision == store::Revision()) {
         // One name in one namespace: no need to walk the others.
         page.revision = seams_.store.revision();
         if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name())); record && filter.matches(*record))

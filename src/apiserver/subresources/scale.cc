@@ -6,9 +6,12 @@
 #include "apiserver/request/field_errors.h"
 #include "apiserver/request/label_selector.h"
 #include "apiserver/request/status.h"
+#include "apiserver/resources/object_codec.h"
 #include "schema/convert.h"
 #include "schema/json.h"
+#include "schema/patch/apply.h"
 #include "schema/patch/patch.h"
+#include "schema/yaml.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -82,6 +85,35 @@ Task<> change(ResourceHandler& handler, RequestContext& context, const Resource&
     co_return co_await reply_scale(context, resource, written.bytes);
 }
 
+/// Server-side apply of a Scale is one of its workload, of the number alone: the manager owns that field under the name of this
+/// subresource.
+Task<> apply(ResourceHandler& handler, RequestContext& context, const Resource& resource) {
+    CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", true));
+    CO_TRY(const Value body, schema::parse_yaml(context.request.body));
+    CO_TRY(ApiObject checked, conform(Scale::kind(), body, options.field_validation, context.warnings));
+    CO_CHECK(settle_names(context.info, *resource.kind, checked));
+    const Scale scale = checked.view<Scale>();
+    CO_CHECK(check(scale));
+
+    Value applied = Value::object({{"apiVersion", resource.kind->api_version()}, {"kind", std::string(resource.kind->kind)}});
+    applied["metadata"]["name"] = context.info.name;
+    applied["metadata"]["namespace"] = context.info.namespace_;
+    if (const Value* replicas = body.at_path({"spec", "replicas"})) applied.ensure_path({"spec"})["replicas"] = *replicas;
+
+    WriteRequest request = handler.write_request(context, resource, options);
+    const schema::FieldManager manager = *std::exchange(request.manager, std::nullopt);
+    request.subresource.clear();
+    const Mutation mutation = [&](const ApiObject& stored) -> Result<ApiObject> {
+        const ApiObject current = to_served(resource, ApiObject(stored));
+        TRY(Value merged, schema::server_side_apply(*resource.kind, current.tree(), applied, manager, options.force));
+        TRY(ApiObject object, conform(*resource.kind, std::move(merged), FieldValidation::Ignore, context.warnings));
+        object.edit_metadata([&](ObjectMeta& metadata) { metadata.resource_version = scale.metadata.resource_version; });
+        return to_stored(resource, std::move(object));
+    };
+    CO_TRY(const Written written, co_await handler.objects().mutate(std::move(request), mutation));
+    co_return co_await reply_scale(context, resource, written.bytes);
+}
+
 }  // namespace
 
 Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Resource& resource) {
@@ -100,8 +132,8 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     }
     if (verb != "patch") co_return method_not_allowed();
     const auto type = schema::parse_patch_type(parse_media_type(context.request.headers.get("content-type")).type);
-    if (!type || *type == schema::PatchType::Apply)
-        co_return Error(Reason::UnsupportedMediaType, "a Scale can be changed by JSON, merge and strategic merge patches");
+    if (!type) co_return unknown_patch_type();
+    if (*type == schema::PatchType::Apply) co_return co_await apply(handler, context, resource);
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", false));
     CO_TRY(const Value patch, schema::parse_json(context.request.body));
     co_return co_await change(handler, context, resource, options, [&, patch](const ApiObject& current) -> Result<ApiObject> {
