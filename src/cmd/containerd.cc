@@ -100,15 +100,21 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
 
 Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     CO_TRY(const CommandOutput result, co_await ctr({"images", "import", archive.string()}));
-    if (result.exit_code != 0) {
-        co_return Error(Reason::BadRequest, "importing " + archive.string() + ": " + result.errors);
-    }
     std::vector<std::string> names;  // lines such as "unpacking docker.io/library/x:1 (sha256:…)...done"
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string verb, name;
         if (words >> verb >> name && verb == "unpacking") names.push_back(name);
+    }
+    if (result.exit_code == 0) co_return names;
+    if (!result.errors.contains("no match for platform")) {
+        co_return Error(Reason::BadRequest, "importing " + archive.string() + ": " + result.errors);
+    }
+    // Images for Windows only: what containerd has noted down of the one that it cannot unpack goes again.
+    if (!names.empty()) {
+        CO_TRY(const CommandOutput removed, co_await ctr({"images", "rm", names.back()}));
+        names.pop_back();
     }
     co_return names;
 }

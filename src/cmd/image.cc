@@ -43,10 +43,13 @@ Task<std::vector<std::string>> import_into(RealWorld& world, const DataDir& data
 Task<> load(RealWorld& world, const DataDir& data, const Cluster& cluster, fs::path path) {
     CO_TRY(const auto archives, co_await archives_of(*world.processes, path, data.runtime()));
     for (const fs::path& archive : archives) {
+        bool taken = false;
         for (const NodeHost& node : cluster.nodes(data)) {
             CO_TRY(const auto names, co_await import_into(world, data, node, archive));
             for (const std::string& name : names) std::printf("%s: %s\n", node.name.c_str(), name.c_str());
+            taken = taken || !names.empty();
         }
+        if (!taken) co_return Error(Reason::BadRequest, archive.string() + " holds no image that a node of this cluster can run");
     }
     co_return {};
 }
