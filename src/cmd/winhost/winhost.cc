@@ -24,7 +24,7 @@ using schema::Value;
 
 struct WinhostOptions {
     std::string name = "windows-1", profile = "2022", data, programs, cache = winhost::default_cache_folder();
-    std::string archive, fault, directory;
+    std::string archive, fault, directory, pause_image;
     std::vector<std::string> command, variables;
     std::vector<std::string> insecure_registries;
 };
@@ -52,9 +52,10 @@ int run_host(WinhostOptions options) {
     winhost::WindowsHostOptions wanted{.name = options.name, .profile = *std::move(profile), .data = absolute(options.data)};
     wanted.programs = options.programs.empty() ? find_programs() : absolute(options.programs);
     wanted.cache = absolute(options.cache);
-    wanted.pause_image = join_path(wanted.data, "pause.tar");
+    wanted.pause_archive = join_path(wanted.data, "pause.tar");
+    if (!options.pause_image.empty()) wanted.pause_image = options.pause_image;
     if (auto made = files->create_directories(wanted.data, 0700); !made) return fail(made.error().message);
-    if (auto written = files->write(wanted.pause_image, windows_pause_image(), 0600); !written) return fail(written.error().message);
+    if (auto written = files->write(wanted.pause_archive, windows_pause_image(), 0600); !written) return fail(written.error().message);
     winhost::WindowsHost host({world.loop, *world.processes, *files, *world.pool, random, *registries, log}, std::move(wanted));
     Event stop;
     world.loop.on_signal([&](int) { stop.set(); });
@@ -104,8 +105,8 @@ int ask(const WinhostOptions& options, Value request) {
 /// Prints a name a line; none for an archive without images for this host.
 int run_load(const WinhostOptions& options) {
     RealWorld world;
-    const auto answer = world.run(winhost::ask_host(world.loop, absolute(options.data),
-                                                    Value::object({{"call", "load"}, {"path", absolute(options.archive)}})));
+    const auto answer = world.run(
+        winhost::ask_host(world.loop, absolute(options.data), Value::object({{"call", "load"}, {"path", absolute(options.archive)}})));
     if (!answer) return fail(answer.error().message);
     const Value* images = answer->find("images");
     if (images && images->is_array())
@@ -129,6 +130,7 @@ int run_winhost(std::vector<std::string> arguments) {
     run->add_option("--profile", options.profile, "the Windows Server that it plays: 2019, 2022 or 2025")->capture_default_str();
     run->add_option("--programs", options.programs, "folder of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "where the Wine template is kept")->capture_default_str();
+    run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");
     run->add_option("--insecure-registry", options.insecure_registries, "registries that are asked without TLS");
     CLI::App* clean = add("cleanup", "take away what a killed host has left: processes, mounts, cgroups, namespaces");
     clean->add_option("--name", options.name, "its computer name")->capture_default_str();

@@ -154,8 +154,8 @@ Task<> WindowsHost::State::start_network() {
 }
 
 Task<> WindowsHost::State::import_pause_image() {
-    if (options.pause_image.empty()) co_return {};
-    auto imported = co_await images->import_archive(options.pause_image);
+    if (options.pause_archive.empty()) co_return {};
+    auto imported = co_await images->import_archive(options.pause_archive);
     if (!imported) co_return std::move(imported).error().with_context("importing the sandbox image");
     co_return {};
 }
@@ -165,7 +165,7 @@ Task<> WindowsHost::State::start_runtime() {
     ImageStore::Options store{.root = join_path(options.data, "images"), .host = version};
     store.template_lowers = wine.lowers(options.profile);
     store.template_id = wine.id;
-    store.pinned = {"registry.porthole.internal/pause:1"};
+    store.pinned = {options.pause_image};
     CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
     CO_CHECK(co_await import_pause_image());
     host = std::make_unique<HostContainer>(host_context(), HostContainerOptions{.name = options.name,
@@ -182,7 +182,8 @@ Task<> WindowsHost::State::start_runtime() {
                                                        .data = runtime_folder(options.data),
                                                        .host_drive = host->drive(),
                                                        .profile = options.profile,
-                                                       .wine = wine});
+                                                       .wine = wine,
+                                                       .sandbox_image = options.pause_image});
     CO_CHECK(co_await runtime->start());
     image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
     cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *image_service, context.log.named("cri"));

@@ -24,12 +24,13 @@ struct WindowsHostContext {
 };
 
 struct WindowsHostOptions {
-    std::string name;         ///< "windows-1": its computer name, [a-z0-9-]+
-    HostProfile profile;      ///< the Windows version that it plays
-    std::string data;         ///< a folder of its own, kept over restarts; its path must be short (at most 56 bytes)
-    std::string programs;     ///< folder of the Windows programs to place on it; "" for none
-    std::string cache;        ///< where the Wine template is, or is built
-    std::string pause_image;  ///< archive of the sandbox image, imported where it is missing; "" for none
+    std::string name;           ///< "windows-1": its computer name, [a-z0-9-]+
+    HostProfile profile;        ///< the Windows version that it plays
+    std::string data;           ///< a folder of its own, kept over restarts; its path must be short (at most 56 bytes)
+    std::string programs;       ///< folder of the Windows programs to place on it; "" for none
+    std::string cache;          ///< where the Wine template is, or is built
+    std::string pause_archive;  ///< archive of the project's own sandbox image, imported at the start; "" for none
+    std::string pause_image = "registry.porthole.internal/pause:1";  ///< the sandbox image of pods
 };
 
 /// An emulated Windows host, in the network namespace that its maker runs in: the host network service, the container runtime with its

@@ -37,6 +37,8 @@ struct RuntimeOptions {
     std::string host_drive;  ///< the Linux folder that is C:\ of the host: where CRI's host paths are
     HostProfile profile;
     WineTemplate wine;
+    /// Every sandbox needs it, pulled if need be; "" for none. Nothing of it runs, but one for another build keeps pods from starting.
+    std::string sandbox_image;
 };
 
 /// The streams of exec, attach and port-forward: who gives out addresses for them.

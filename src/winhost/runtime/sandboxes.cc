@@ -65,7 +65,19 @@ Task<std::string> Sandboxes::run(cri::RunPodSandboxRequest request) {
     co_return std::move(up).error();
 }
 
+/// Its build is what the host's kernel would look at: pods hang in ContainerCreating with just this cause.
+Task<> Sandboxes::ensure_image() {
+    if (options_.sandbox_image.empty() || context_.images.find(options_.sandbox_image)) co_return {};
+    auto pulled = co_await context_.images.pull(options_.sandbox_image, Credentials());
+    if (!pulled) {
+        co_return std::move(pulled).error().with_context("failed to get sandbox image \"" + options_.sandbox_image + "\" for Windows " +
+                                                         options_.profile.version());
+    }
+    co_return {};
+}
+
 Task<> Sandboxes::bring_up(std::shared_ptr<Sandbox> sandbox) {
+    CO_CHECK(co_await ensure_image());
     if (const std::string why = context_.network.not_ready(); !why.empty())
         co_return Error(Reason::Unavailable, "cni plugin not initialized: " + why);
     CO_TRY(sandbox->record.namespace_id, co_await context_.network.create_namespace());

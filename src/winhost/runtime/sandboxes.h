@@ -31,6 +31,7 @@ public:
     std::string cgroup(const std::string& id) const;
 
 private:
+    Task<> ensure_image();
     Task<> bring_up(std::shared_ptr<Sandbox> sandbox);
     Task<> start_process(std::shared_ptr<Sandbox> sandbox);
     Task<> watch(std::shared_ptr<Sandbox> sandbox);
