@@ -26,6 +26,8 @@ int run_wincni(std::vector<std::string> arguments);
 int run_host_local(std::vector<std::string> arguments);
 int run_winnode(std::vector<std::string> arguments);
 int run_winhost(std::vector<std::string> arguments);
+int run_hns(std::vector<std::string> arguments);
+int run_net(std::vector<std::string> arguments);
 int run_agent(std::vector<std::string> arguments);
 int run_image(std::vector<std::string> arguments);
 int run_token(std::vector<std::string> arguments);

@@ -19,6 +19,8 @@ constexpr SubCommand Commands[] = {
     {"server", "run the control plane alone", run_server},
     {"agent", "run a node's agent alone", run_agent},
     {"kubelet", "run a node's kubelet alone, with upstream's flags", run_kubelet},
+    {"kube-proxy", "run a node's service proxy alone, with upstream's flags", run_kube_proxy},
+    {"net", "check a cluster's network; print routes for a router", run_net},
     {"winnode", "add emulated Windows nodes of this machine to a cluster elsewhere", run_winnode},
     {"winhost", "run an emulated Windows host, or talk to one", run_winhost},
     {"supervise", nullptr, run_supervise},

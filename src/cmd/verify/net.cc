@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "base/ip.h"
+#include "cmd/admin_client.h"
+#include "cmd/command.h"
+#include "cmd/data_dir.h"
+#include "cmd/flags.h"
+#include "cmd/progress.h"
+#include "cmd/runtime_setup.h"
+#include "cmd/verify/router_routes.h"
+#include "cmd/verify/verification.h"
+
+namespace porthole::cmd {
+namespace {
+
+struct NetFlags {
+    std::string kubeconfig, data = default_data_dir(), output;
+    verify::VerificationOptions options{
+        .images = {"registry.k8s.io/e2e-test-images/agnhost:2.53", "registry.porthole.internal/windows-web:1"}};
+    int seconds = 120;
+    bool everything = false;
+    std::string format = "ip";
+};
+
+int verify_network(RealWorld& world, AdminClient& admin, const NetFlags& flags) {
+    SystemRandom random;
+    const bool json = flags.output == "json";
+    Progress progress(world.loop, json);
+    verify::VerificationOptions options = flags.options;
+    options.patience = std::chrono::seconds(flags.seconds);
+    verify::Verification verification(world.loop, admin.client, random, options, [&](const std::string& step) { progress.note(step); });
+    const auto report = world.run(verification.run());
+    if (!report) return fail(report.error().message);
+    std::fputs((json ? verify::to_json(*report) : verify::to_text(*report, flags.everything)).c_str(), stdout);
+    return report->passed() ? 0 : 1;
+}
+
+int print_routes(RealWorld& world, AdminClient& admin, const NetFlags& flags) {
+    const auto nodes = world.run(admin.client.list<verify::core::Node>());
+    if (!nodes) return fail(nodes.error().message);
+    const auto text = verify::router_routes(nodes->items, flags.format);
+    if (!text) return fail(text.error().message);
+    std::fputs(text->c_str(), stdout);
+    return 0;
+}
+
+}  // namespace
+
+int run_net(std::vector<std::string> arguments) {
+    NetFlags flags;
+    CLI::App app("Check the network of a cluster, of ours or any other.", "net");
+    app.require_subcommand(1);
+    const auto add_common = [&](CLI::App* command) {
+        command->add_option("--kubeconfig", flags.kubeconfig,
+                            "how to reach the API server; usually the cluster on this machine, else kubectl's");
+        command->add_option("--data", flags.data, "the data directory of a cluster on this machine")->capture_default_str();
+    };
+    CLI::App* check = app.add_subcommand("verify", "try every way between all nodes, pods and services, by pods on each node");
+    add_common(check);
+    check->add_option("-o,--output", flags.output, "json, or text for people")->check(CLI::IsMember({"json", "text"}));
+    check->add_option("--linux-image", flags.options.images.linux_image, "an image with a shell, wget, ping and httpd, or agnhost")
+        ->capture_default_str();
+    check->add_option("--windows-image", flags.options.images.windows_image, "the sample image for Windows, or agnhost")
+        ->capture_default_str();
+    check->add_option("--outside", flags.options.outside, "also try this URL beyond the cluster (http://host[:port]/)");
+    check->add_option("--host-port", flags.options.host_port, "a port of the nodes that is free; 0: no host ports are checked")
+        ->capture_default_str();
+    check->add_option("--cluster-domain", flags.options.cluster_domain, "domain of services")->capture_default_str();
+    check->add_option("--timeout", flags.seconds, "seconds for pods to start, and again for their attempts")->capture_default_str();
+    check->add_flag("-v,--verbose", flags.everything, "also list what passes");
+    CLI::App* routes = app.add_subcommand("routes", "print the routes that a router in front of the nodes needs");
+    add_common(routes);
+    routes->add_option("--format", flags.format, "ip, powershell, csv or json")->capture_default_str();
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (!flags.options.outside.empty() && !flags.options.outside.starts_with("http://"))
+        return fail("--outside takes a URL that begins with http://");
+
+    RealWorld world;
+    const auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);
+    if (!admin) return fail(admin.error().message);
+    return check->parsed() ? verify_network(world, **admin, flags) : print_routes(world, **admin, flags);
+}
+
+}  // namespace porthole::cmd

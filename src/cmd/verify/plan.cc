@@ -1,0 +1,187 @@
+#include "cmd/verify/plan.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace porthole::cmd::verify {
+
+namespace {
+
+constexpr const char* IcmpLimitation =
+    "Windows does not translate ICMP: pings that leave the pods' network are dropped, TCP and UDP are not (by design)";
+constexpr const char* OverlayLimitation = "on an overlay a node reaches only its own Windows pods (by design)";
+
+std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
+
+int server_port(const Node& node) { return node.windows ? 80 : 8080; }
+
+class Planner {
+public:
+    Planner(const std::vector<Node>& nodes, const Service& service, const std::string& outside)
+        : nodes_(nodes), service_(service), outside_(outside) {}
+
+    std::vector<Check> all() && {
+        for (const Node& from : nodes_) {
+            for (const Node& to : nodes_) pair(from, to);
+            to_service(from);
+            to_outside(from);
+        }
+        std::vector<Check> sorted;
+        for (int flow = 0; flow < FlowCount; ++flow) {
+            std::ranges::copy_if(checks_, std::back_inserter(sorted),
+                                 [&](const Check& check) { return check.flow == Flow{std::uint8_t(flow)}; });
+        }
+        return sorted;
+    }
+
+private:
+    void ping(Flow flow, const Node& from, const Node& to, bool on_host, const std::string& target, const char* limitation = "") {
+        checks_.push_back({.flow = flow, .from = from.name, .to = to.name, .on_host = on_host, .ping = target, .limitation = limitation});
+    }
+    void fetch(Flow flow, const Node& from, const std::string& to, bool on_host, std::string target, const char* limitation = "") {
+        checks_.push_back(
+            {.flow = flow, .from = from.name, .to = to, .on_host = on_host, .url = std::move(target), .limitation = limitation});
+    }
+
+    void pair(const Node& from, const Node& to) {
+        const bool other = from.name != to.name;
+        // A Windows pod cannot be on its node's own network, so that what starts there is only seen from the other side.
+        if (!from.windows) {
+            if (other) ping(Flow::NodeToNode, from, to, true, to.address);
+            const bool hidden = other && to.windows && (from.overlay || to.overlay);
+            fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, server_port(to)), hidden ? OverlayLimitation : "");
+        }
+        ping(Flow::PodToNode, from, to, false, to.address, from.windows ? IcmpLimitation : "");
+        fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, server_port(to)));
+        ping(Flow::PodPing, from, to, false, to.server_ip);
+        const std::string name = to.server + ".servers." + service_.namespace_ + ".svc." + service_.cluster_domain;
+        fetch(Flow::PodByName, from, to.name, false, url(name, server_port(to)));
+        if (service_.node_port != 0) fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
+        // From its own node a Windows host port cannot be reached.
+        if (service_.host_port != 0 && other) fetch(Flow::HostPort, from, to.name, false, url(to.address, service_.host_port));
+    }
+
+    void to_service(const Node& from) {
+        fetch(Flow::ServiceByAddress, from, "", false, url(service_.cluster_ip, service_.port));
+        if (!from.windows) fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port));
+        fetch(Flow::ServiceByName, from, "", false, url(service_.name, service_.port));
+        fetch(Flow::ServiceByFullName, from, "", false,
+              url(service_.name + "." + service_.namespace_ + ".svc." + service_.cluster_domain, service_.port));
+    }
+
+    void to_outside(const Node& from) {
+        if (outside_.empty()) return;
+        fetch(Flow::OutsideByTcp, from, "", false, outside_);
+        const std::size_t start = outside_.find("://") + 3;
+        const std::string host = outside_.substr(start, outside_.find_first_of(":/", start) - start);
+        checks_.push_back({.flow = Flow::OutsideByPing, .from = from.name, .ping = host, .limitation = from.windows ? IcmpLimitation : ""});
+    }
+
+    const std::vector<Node>& nodes_;
+    const Service& service_;
+    const std::string& outside_;
+    std::vector<Check> checks_;
+};
+
+/// Whether a flow works between two nodes; nothing where it was not tried.
+std::optional<bool> outcome(const Outcomes& outcomes, Flow flow, const std::string& from, const std::string& to) {
+    for (const auto& [check, passed] : outcomes) {
+        if (check.flow == flow && check.from == from && check.to == to) return passed;
+    }
+    return std::nullopt;
+}
+
+std::string pod_hop(const std::string& from, const std::string& to, const Outcomes& outcomes) {
+    const auto failed = [&](Flow flow, const std::string& a, const std::string& b) { return outcome(outcomes, flow, a, b) == false; };
+    if (failed(Flow::NodeToPod, to, to)) return "node " + to + " to its own pods: look at the pod network of " + to;
+    if (from == to) return "pods of " + from + " among each other: look at the pod network of " + from;
+    if (failed(Flow::NodeToNode, from, to) || failed(Flow::NodeToNode, to, from))
+        return "between the nodes " + from + " and " + to + ": look at cables, firewalls and the nodes' addresses";
+    if (failed(Flow::NodeToPod, from, to)) return "node " + from + " to the pods of " + to + ": look at the routes of " + from;
+    if (failed(Flow::PodToPod, from, from)) return "pods of " + from + " to their node: look at the pod network of " + from;
+    return "pods of " + from + " to those of " + to + ": look at forwarding on " + from + " and at the routes of " + to;
+}
+
+}  // namespace
+
+const char* title(Flow flow) {
+    switch (flow) {
+        case Flow::NodeToNode:
+            return "node to node (ping)";
+        case Flow::PodToNode:
+            return "pod to node (ping)";
+        case Flow::NodeToPod:
+            return "node to pod";
+        case Flow::PodToPod:
+            return "pod to pod by address";
+        case Flow::PodPing:
+            return "pod to pod (ping)";
+        case Flow::PodByName:
+            return "pod to pod by name";
+        case Flow::ServiceByAddress:
+            return "pod to service by address";
+        case Flow::ServiceFromNode:
+            return "node to service by address";
+        case Flow::ServiceByName:
+            return "pod to service by name";
+        case Flow::ServiceByFullName:
+            return "pod to service by full name";
+        case Flow::NodePort:
+            return "pod to node port";
+        case Flow::HostPort:
+            return "pod to host port";
+        case Flow::OutsideByTcp:
+            return "pod to the outside";
+        case Flow::OutsideByPing:
+            return "pod to the outside (ping)";
+    }
+    return "";
+}
+
+std::vector<Check> plan_checks(const std::vector<Node>& nodes, const Service& service, const std::string& outside) {
+    return Planner(nodes, service, outside).all();
+}
+
+std::string failing_hop(const Check& check, const Outcomes& outcomes, const std::vector<Node>& nodes) {
+    const auto first_unreachable = [&]() -> std::optional<std::string> {
+        for (const Node& node : nodes) {
+            if (outcome(outcomes, Flow::PodToPod, check.from, node.name) == false) return pod_hop(check.from, node.name, outcomes);
+        }
+        return std::nullopt;
+    };
+    switch (check.flow) {
+        case Flow::NodeToNode:
+            return "between the nodes " + check.from + " and " + check.to + ": look at cables, firewalls and the nodes' addresses";
+        case Flow::NodeToPod:
+        case Flow::PodToPod:
+        case Flow::PodPing:
+            return pod_hop(check.from, check.to, outcomes);
+        case Flow::PodToNode:
+            return check.from == check.to ? "pods of " + check.from + " to their node: look at the pod network of " + check.from
+                                          : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
+        case Flow::PodByName:
+            if (outcome(outcomes, Flow::PodToPod, check.from, check.to) == false) return pod_hop(check.from, check.to, outcomes);
+            return "cluster DNS as pods of " + check.from + " see it: look at their resolver and at the DNS service";
+        case Flow::ServiceByName:
+        case Flow::ServiceByFullName:
+            if (outcome(outcomes, Flow::ServiceByAddress, check.from, "") == true)
+                return "cluster DNS as pods of " + check.from + " see it: look at their resolver and at the DNS service";
+            [[fallthrough]];
+        case Flow::ServiceByAddress:
+        case Flow::ServiceFromNode:
+            if (const auto hop = first_unreachable()) return *hop;
+            return "service proxy of " + check.from + ": look at its log and its rules";
+        case Flow::NodePort:
+        case Flow::HostPort:
+            if (outcome(outcomes, Flow::PodToNode, check.from, check.to) == false && check.from != check.to)
+                return "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
+            return (check.flow == Flow::NodePort ? "service proxy of " : "port mappings of ") + check.to +
+                   ": look at its log and its rules";
+        case Flow::OutsideByTcp:
+        case Flow::OutsideByPing:
+            return "pods of " + check.from + " out of the cluster: look at address translation on " + check.from;
+    }
+    return "";
+}
+
+}  // namespace porthole::cmd::verify

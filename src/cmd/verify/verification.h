@@ -1,0 +1,66 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "cmd/verify/workload.h"
+#include "runtime/event_loop.h"
+#include "runtime/random.h"
+
+namespace porthole::cmd::verify {
+
+struct VerificationOptions {
+    Images images;
+    std::string outside;  ///< a URL beyond the cluster; "": that is not checked
+    std::string cluster_domain = "cluster.local";
+    int host_port = 43080;                          ///< 0: not checked
+    Duration patience = std::chrono::seconds(120);  ///< for pods to start, and again for their attempts
+};
+
+struct Report {
+    std::vector<Node> nodes;
+    std::vector<Check> checks;          ///< in the order of flows
+    Outcomes outcomes;                  ///< of every check
+    std::vector<std::string> left_out;  ///< nodes that could not be checked, and why
+
+    bool passed() const;
+};
+
+/// Checks the network of a cluster, ours or any other, by pods on all of its nodes: servers, a service in front of them, and pods that
+/// try to reach both and tell in their logs what they met. Needs nothing but the API, and rights for a namespace of its own, which is
+/// deleted in the end.
+class Verification {
+public:
+    using Told = std::function<void(const std::string& step)>;
+    Verification(EventLoop& loop, client::Client& client, Random& random, VerificationOptions options, Told told);
+
+    /// Error: whatever the API answers; NotFound where no node can be checked.
+    Task<Report> run();
+
+private:
+    Task<Report> run_in_namespace();
+    Task<> find_nodes();
+    Task<> make_namespace();
+    Task<> start_servers();
+    Task<> create_pod(core::Pod pod);
+    Task<> wait_for_servers();
+    Task<> read_service();
+    Task<> probe();
+    Task<> wait_for_probers(std::vector<std::string> names);
+    Task<> read_log(std::string name);
+    bool drop_unready(const std::vector<core::Pod>& pods);
+
+    EventLoop& loop_;
+    client::Client& client_;
+    VerificationOptions options_;
+    Told told_;
+    Service service_;
+    Report report_;
+};
+
+/// For people. `everything` also lists what passed.
+std::string to_text(const Report& report, bool everything);
+std::string to_json(const Report& report);
+
+}  // namespace porthole::cmd::verify

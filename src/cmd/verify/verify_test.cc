@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake/fake_api.h"
+#include "cmd/verify/router_routes.h"
+#include "cmd/verify/verification.h"
+#include "runtime/sim/sim_loop.h"
+
+namespace porthole::cmd::verify {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+const std::vector<Node> Nodes{{.name = "lin1", .address = "192.0.2.11", .server = "server-1", .server_ip = "10.244.1.5"},
+                              {.name = "lin2", .address = "192.0.2.12", .server = "server-2", .server_ip = "10.244.2.5"},
+                              {.name = "win1", .address = "192.0.2.13", .windows = true, .server = "server-3", .server_ip = "10.244.3.5"}};
+const Service All{.name = "all",
+                  .namespace_ = "check",
+                  .cluster_ip = "10.96.0.9",
+                  .cluster_domain = "cluster.local",
+                  .node_port = 30080,
+                  .host_port = 43080};
+
+std::vector<Check> of(const std::vector<Check>& checks, Flow flow, const std::string& from) {
+    std::vector<Check> found;
+    for (const Check& check : checks) {
+        if (check.flow == flow && check.from == from) found.push_back(check);
+    }
+    return found;
+}
+
+/// All pass but those for which `fails` is true.
+template <class F>
+Outcomes outcomes(const std::vector<Check>& checks, F fails) {
+    Outcomes all;
+    for (const Check& check : checks) all[check] = !fails(check);
+    return all;
+}
+
+// VER-03
+TEST(NetVerify, VER03_TriesEveryPairOfNodesOfBothSystems) {
+    const auto checks = plan_checks(Nodes, All, "http://198.51.100.7/");
+    EXPECT_EQ(of(checks, Flow::PodToPod, "win1").size(), 3u) << "its own pod among them";
+    EXPECT_EQ(of(checks, Flow::PodToPod, "win1")[2].url, "http://10.244.3.5:80/");
+    EXPECT_EQ(of(checks, Flow::PodToPod, "win1")[0].url, "http://10.244.1.5:8080/");
+    EXPECT_EQ(of(checks, Flow::NodeToNode, "lin1").size(), 2u);
+    EXPECT_EQ(of(checks, Flow::NodeToNode, "win1").size(), 0u) << "no pod of Windows is on the node's own network";
+    EXPECT_EQ(of(checks, Flow::PodByName, "lin1")[2].url, "http://server-3.servers.check.svc.cluster.local:80/");
+    EXPECT_EQ(of(checks, Flow::ServiceByName, "win1")[0].url, "http://all:80/");
+    EXPECT_EQ(of(checks, Flow::NodePort, "lin1")[2].url, "http://192.0.2.13:30080/");
+    EXPECT_EQ(of(checks, Flow::HostPort, "win1").size(), 2u) << "not its own";
+    EXPECT_EQ(of(checks, Flow::OutsideByPing, "lin1")[0].ping, "198.51.100.7");
+}
+
+// NET-30, NET-31
+TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
+    std::vector<Node> nodes = Nodes;
+    auto checks = plan_checks(nodes, All, "http://198.51.100.7/");
+    EXPECT_THAT(of(checks, Flow::OutsideByPing, "win1")[0].limitation, HasSubstr("ICMP"));
+    EXPECT_EQ(of(checks, Flow::OutsideByPing, "lin1")[0].limitation, "");
+    EXPECT_EQ(of(checks, Flow::NodeToPod, "lin1")[2].limitation, "");
+    for (Node& node : nodes) node.overlay = true;
+    checks = plan_checks(nodes, All, "");
+    EXPECT_THAT(of(checks, Flow::NodeToPod, "lin1")[2].limitation, HasSubstr("overlay"));
+    EXPECT_EQ(of(checks, Flow::NodeToPod, "lin1")[1].limitation, "");
+}
+
+TEST(NetVerify, NamesTheHopAtWhichAWayEnds) {
+    const auto checks = plan_checks(Nodes, All, "");
+    const auto hop = [&](Flow flow, const std::string& from, auto fails) {
+        return failing_hop(of(checks, flow, from).front(), outcomes(checks, fails), Nodes);
+    };
+    const auto to_lin1 = [](const Check& c) { return c.to == "lin1" && c.from == "lin2"; };
+    EXPECT_THAT(hop(Flow::PodToPod, "lin2", [&](const Check& c) { return to_lin1(c); }), HasSubstr("between the nodes lin2 and lin1"));
+    EXPECT_THAT(hop(Flow::PodToPod, "lin2", [&](const Check& c) { return to_lin1(c) && c.flow != Flow::NodeToNode; }),
+                HasSubstr("routes of lin2"));
+    EXPECT_THAT(hop(Flow::PodToPod, "lin2", [](const Check& c) { return c.to == "lin1" && c.flow != Flow::NodeToNode; }),
+                HasSubstr("pod network of lin1"));
+    const auto service = [](const Check& c) { return c.flow >= Flow::ServiceByAddress && c.flow <= Flow::NodePort && c.from == "win1"; };
+    EXPECT_THAT(hop(Flow::ServiceByFullName, "win1", service), HasSubstr("service proxy of win1"));
+    EXPECT_THAT(hop(Flow::ServiceByName, "win1", [](const Check& c) { return c.flow == Flow::ServiceByName; }), HasSubstr("DNS"));
+    EXPECT_THAT(hop(Flow::ServiceByAddress, "lin2", [&](const Check& c) { return service(c) || to_lin1(c) || c.from == "lin2"; }),
+                HasSubstr("between the nodes"))
+        << "not the proxy where pods are out of reach, too";
+}
+
+TEST(NetVerify, ReadsWhatProbersPrint) {
+    EXPECT_EQ(read_answers("check 3 pass\r\nnoise\ncheck 12 fail\ncheck x pass\ncheck 4"),
+              (std::map<std::size_t, bool>{{3, true}, {12, false}}));
+}
+
+TEST(NetVerify, ReportsPassLimitationAndFailure) {
+    Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "http://198.51.100.7/")};
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::OutsideByPing && c.from == "win1"; });
+    EXPECT_TRUE(report.passed());
+    EXPECT_THAT(to_text(report, false), HasSubstr("expected limitation: pod on win1 → 198.51.100.7"));
+    EXPECT_THAT(to_text(report, false), Not(HasSubstr("    pass: ")));
+    report.outcomes[of(report.checks, Flow::ServiceByAddress, "win1").front()] = false;
+    EXPECT_FALSE(report.passed());
+    EXPECT_THAT(to_text(report, false), HasSubstr("stops at service proxy of win1"));
+    EXPECT_THAT(to_json(report), HasSubstr("\"hop\": \"service proxy of win1"));
+}
+
+/// Runs pods in memory: servers get addresses, probers end.
+struct Kubelets {
+    client::FakeApi& api;
+    void step() {
+        for (auto pod : api.list<core::Pod>()) {
+            if (!pod.status.phase.empty()) continue;
+            const bool server = pod.metadata.name.starts_with("server-");
+            pod.status.phase = server ? "Running" : "Succeeded";
+            pod.status.pod_ip = "10.244.9." + std::to_string(++given);
+            if (server) pod.status.conditions.push_back({.type = "Ready", .status = "True"});
+            api.put(pod);
+        }
+    }
+    int given = 0;
+};
+
+core::Node ready_node(const std::string& name, const std::string& system, bool ready = true) {
+    core::Node node;
+    node.metadata.name = name;
+    node.metadata.labels = {{"kubernetes.io/os", system}};
+    node.spec.pod_cidr = name == "lin1" ? "10.244.1.0/24" : "10.244.2.0/24";
+    node.status.addresses = {{.type = "InternalIP", .address = name == "lin1" ? "192.0.2.11" : "192.0.2.13"}};
+    node.status.conditions.push_back({.type = "Ready", .status = ready ? "True" : "False"});
+    return node;
+}
+
+TEST(NetVerify, LeavesNothingBehindAndTellsWhichNodesItLeftOut) {
+    sim::SimLoop loop;
+    client::FakeApi api(loop);
+    client::Client client(api);
+    SeededRandom random{1};
+    Kubelets kubelets{api};
+    api.put(ready_node("lin1", "linux"));
+    api.put(ready_node("win1", "windows"));
+    api.put(ready_node("win2", "windows", false));
+    Verification verification(loop, client, random, {}, [](const std::string&) {});
+    std::optional<Result<Report>> ended;
+    TaskContext context(loop);
+    start_task(verification.run(), context, [&](Result<Report> report) { ended = std::move(report); });
+    for (int i = 0; i < 600 && !ended; ++i) {
+        loop.advance(500ms);
+        kubelets.step();
+    }
+    ASSERT_TRUE(ended);
+    ASSERT_TRUE(*ended) << ended->error().message;
+    const Report& report = **ended;
+    EXPECT_EQ(report.nodes.size(), 2u);
+    EXPECT_THAT(report.left_out.front(), HasSubstr("win2 is not Ready"));
+    EXPECT_FALSE(report.passed()) << "nobody has told of a success";
+    EXPECT_TRUE(api.list<core::Namespace>().empty() || api.list<core::Namespace>().front().metadata.deletion_timestamp);
+}
+
+// NET-02
+TEST(NetRoutes, NET02_PrintsTheRoutesOfARouter) {
+    const std::vector<core::Node> nodes{ready_node("win1", "windows"), ready_node("lin1", "linux")};
+    EXPECT_EQ(router_routes(nodes, "ip").value(),
+              "ip route replace 10.244.1.0/24 via 192.0.2.11\nip route replace 10.244.2.0/24 via 192.0.2.13\n");
+    EXPECT_EQ(router_routes(nodes, "csv").value(), "node,range,via\nlin1,10.244.1.0/24,192.0.2.11\nwin1,10.244.2.0/24,192.0.2.13\n");
+    EXPECT_THAT(router_routes(nodes, "cisco").error().message, HasSubstr("powershell"));
+    EXPECT_THAT(router_routes({core::Node{}}, "ip").error().message, HasSubstr("has no address"));
+}
+
+}  // namespace
+}  // namespace porthole::cmd::verify

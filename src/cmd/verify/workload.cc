@@ -1,0 +1,124 @@
+#include "cmd/verify/workload.h"
+
+#include <charconv>
+
+namespace porthole::cmd::verify {
+
+namespace {
+
+constexpr const char* Label = "porthole.io/verify";
+
+core::Pod pod_on(const Node& node, const std::string& name, const std::string& namespace_) {
+    core::Pod pod;
+    pod.metadata.name = name;
+    pod.metadata.namespace_ = namespace_;
+    pod.spec.node_selector = {{"kubernetes.io/hostname", node.name}, {"kubernetes.io/os", node.windows ? "windows" : "linux"}};
+    // Nodes are often tainted by system; the check is about all of them.
+    core::Toleration everything;
+    everything.operator_ = "Exists";
+    pod.spec.tolerations.push_back(everything);
+    pod.spec.termination_grace_period_seconds = 1;
+    pod.spec.automount_service_account_token = false;
+    return pod;
+}
+
+bool is_agnhost(const std::string& image) { return image.find("agnhost") != image.npos; }
+
+std::string linux_attempt(std::size_t number, const Check& check) {
+    const std::string attempt =
+        check.url.empty() ? "timeout 5 ping -c 1 -W 3 " + check.ping : "timeout 5 wget -q -O /dev/null " + check.url;
+    const std::string id = std::to_string(number);
+    // The first packet may have to wait for a neighbour's address or for rules that are being written.
+    return "( for i in 1 2 3; do " + attempt + " >/dev/null 2>&1 && echo check " + id + " pass && exit; sleep 1; done; echo check " + id +
+           " fail ) &\n";
+}
+
+std::string windows_attempt(std::size_t number, const Check& check, const std::string& image) {
+    const std::string fetch = is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ";
+    const std::string attempt = check.url.empty() ? "ping.exe -n 2 -w 2000 " + check.ping : fetch + check.url;
+    const std::string id = std::to_string(number);
+    return "(" + attempt + " >nul 2>nul && echo check " + id + " pass || echo check " + id + " fail)";
+}
+
+}  // namespace
+
+core::Pod server_pod(const Node& node, const Images& images, const Service& service) {
+    core::Pod pod = pod_on(node, node.server, service.namespace_);
+    pod.metadata.labels = {{Label, "server"}};
+    pod.spec.hostname = node.server;
+    pod.spec.subdomain = "servers";
+    core::Container container;
+    container.name = "server";
+    container.image = node.windows ? images.windows_image : images.linux_image;
+    container.image_pull_policy = "IfNotPresent";
+    const int port = node.windows ? 80 : 8080;
+    if (!node.windows) {
+        container.command = {"sh", "-c",
+                             "if [ -x /agnhost ]; then exec /agnhost netexec --http-port=8080; fi; mkdir -p /tmp/site; echo verified > "
+                             "/tmp/site/index.html; exec httpd -f -p 8080 -h /tmp/site"};
+    } else if (is_agnhost(images.windows_image)) {
+        container.args = {"netexec", "--http-port=80"};
+    }
+    container.ports.push_back({.name = "http", .host_port = service.host_port, .container_port = port, .protocol = "TCP"});
+    core::Probe probe;
+    probe.tcp_socket.emplace();
+    probe.tcp_socket->port = IntOrString(port);
+    probe.period_seconds = 1;
+    container.readiness_probe = probe;
+    pod.spec.containers.push_back(std::move(container));
+    return pod;
+}
+
+std::vector<core::Service> services(const Service& service) {
+    core::Service all;
+    all.metadata.name = service.name;
+    all.metadata.namespace_ = service.namespace_;
+    all.spec.type = "NodePort";
+    all.spec.selector = {{Label, "server"}};
+    all.spec.ports.push_back({.name = "http", .protocol = "TCP", .port = service.port, .target_port = IntOrString("http")});
+    core::Service names = all;
+    names.metadata.name = "servers";
+    names.spec.type = "ClusterIP";
+    names.spec.cluster_ip = "None";
+    return {all, names};
+}
+
+core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const std::string& namespace_,
+                     const std::vector<std::pair<std::size_t, Check>>& checks) {
+    core::Pod pod = pod_on(node, (on_host ? "from-node-" : "from-pod-") + node.server, namespace_);
+    pod.spec.host_network = on_host;
+    pod.spec.restart_policy = "Never";
+    core::Container container;
+    container.name = "prober";
+    container.image = node.windows ? images.windows_image : images.linux_image;
+    container.image_pull_policy = "IfNotPresent";
+    std::string script;
+    for (const auto& [number, check] : checks) {
+        if (node.windows) {
+            script += (script.empty() ? "" : " & ") + windows_attempt(number, check, images.windows_image);
+        } else {
+            script += linux_attempt(number, check);
+        }
+    }
+    container.command =
+        node.windows ? std::vector<std::string>{"cmd.exe", "/c", script} : std::vector<std::string>{"sh", "-c", script + "wait"};
+    pod.spec.containers.push_back(std::move(container));
+    return pod;
+}
+
+std::map<std::size_t, bool> read_answers(const std::string& log) {
+    std::map<std::size_t, bool> answers;
+    constexpr std::string_view Start = "check ";
+    for (std::size_t at = 0; (at = log.find(Start, at)) != log.npos;) {
+        at += Start.size();
+        std::size_t number = 0;
+        const auto [end, error] = std::from_chars(log.data() + at, log.data() + log.size(), number);
+        if (error != std::errc()) continue;
+        const std::string_view rest(end, static_cast<std::size_t>(log.data() + log.size() - end));
+        if (rest.starts_with(" pass")) answers[number] = true;
+        if (rest.starts_with(" fail")) answers[number] = false;
+    }
+    return answers;
+}
+
+}  // namespace porthole::cmd::verify
