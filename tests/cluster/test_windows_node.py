@@ -1,0 +1,174 @@
+"""A mixed cluster: one Linux node and two emulated Windows nodes, joined as real ones would be, their agents the same .exe files."""
+
+import json
+import re
+import signal
+import subprocess
+import unittest
+
+from harness import MIXED, ROOT, ClusterCase, condition
+from manifests import pod, service, web_pod
+
+IMAGE = "registry.porthole.internal/windows-web:1"
+WINDOWS = {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "windows"}}
+
+
+def windows_pod(name, command=None, labels=None, container_fields=None, **fields):
+    """The sample web server, or another program of the image."""
+    main = {"name": "main", "image": IMAGE, **(container_fields or {})}
+    if command:
+        main["command"] = command
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {"app": name}},
+            "spec": {"terminationGracePeriodSeconds": 5, "containers": [main], **WINDOWS, **fields}}
+
+
+def web_server(name, labels=None, **fields):
+    return windows_pod(name, labels=labels, container_fields={
+        "ports": [{"containerPort": 80}], "readinessProbe": {"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1}}, **fields)
+
+
+class WindowsCase(ClusterCase):
+    shared = MIXED
+    alone = True
+
+    def wait_ready(self, pod, seconds=90):
+        return super().wait_ready(pod, seconds)
+
+    def ip(self, name):
+        return self.get("pod", name)["status"]["podIP"]
+
+    def linux_client(self):
+        self.apply(pod("client", nodeSelector={"kubernetes.io/os": "linux"}))
+        self.wait_ready("client")
+        return lambda url: self.fetch_from_pod("client", url)
+
+    def answers(self, fetch, url, seconds=30):
+        return self.eventually(lambda: fetch(url), seconds, f"{url} answers")
+
+
+class Nodes(WindowsCase):
+    def nodes(self):
+        return {node["metadata"]["name"]: node for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
+
+    # KBL-20, KBL-21
+    def test_windows_nodes_are_ready_and_say_what_they_are(self):
+        nodes = self.nodes()
+        self.assertEqual(sorted(nodes), ["linux-1", "windows-1", "windows-2"])
+        for name in ("windows-1", "windows-2"):
+            node = nodes[name]
+            self.assertEqual(condition(node, "Ready"), "True")
+            labels, info = node["metadata"]["labels"], node["status"]["nodeInfo"]
+            self.assertEqual(labels["kubernetes.io/os"], "windows")
+            self.assertEqual(labels["node.kubernetes.io/windows-build"], "10.0.20348")
+            self.assertEqual(info["operatingSystem"], "windows")
+            self.assertIn("Windows Server 2022", info["osImage"])
+            self.assertTrue(info["containerRuntimeVersion"].startswith("containerd://") or "://" in info["containerRuntimeVersion"])
+        table = self.kubectl("get", "nodes", "-o", "wide", namespaced=False)
+        self.assertRegex(table, r"windows-1 +Ready")
+
+    def test_status_says_that_they_are_emulated(self):
+        self.assertRegex(self.cluster.porthole("status").stdout, r"windows-2 +windows 2022 \(emulated\) +\S+ +Ready")
+
+
+class Sample(WindowsCase):
+    # VER-11
+    def test_two_replicas_behind_a_service_answer_linux_and_windows(self):
+        self.kubectl("apply", "-f", ROOT / "samples/web.yaml")
+        self.wait_rolled_out("win-web", 120)
+        pods = self.list("pods", "app=win-web")
+        self.assertEqual(len(pods), 2)
+        self.eventually(lambda: len(self.get("endpoints", "win-web")["subsets"][0]["addresses"]) == 2, 20, "two endpoints")
+        fetch = self.linux_client()
+        for found in pods:
+            self.assertIn(found["metadata"]["name"], self.answers(fetch, f"http://{found['status']['podIP']}/").lower())
+        address = self.get("service", "win-web")["spec"]["clusterIP"]
+        self.assertIn("win-web", self.answers(fetch, f"http://{address}/").lower())
+        self.assertIn("win-web", self.answers(fetch, f"http://win-web.{self.namespace}.svc.cluster.local/").lower())
+
+    def test_logs_exec_and_port_forward(self):
+        self.apply(web_server("web"))
+        self.wait_ready("web")
+        fetch = self.linux_client()
+        self.answers(fetch, f"http://{self.ip('web')}/seen-by-the-log")
+        self.eventually(lambda: "/seen-by-the-log" in self.kubectl("logs", "web"), 10, "the request is logged")
+        self.assertIn("hello from cmd", self.exec("web", "cmd", "/c", "echo hello from cmd"))
+        done = self.kubectl_run("exec", "web", "--", "cmd", "/c", "exit 42", check=False)
+        self.assertEqual(done.returncode, 42, done.stderr)
+        self.assertIn("web", self.port_forwarded("web", 80).lower())
+
+    def port_forwarded(self, name, port):
+        words = self.cluster.kubectl_command(self.client, "-n", self.namespace, "port-forward", f"pod/{name}", f":{port}")
+        forward = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.cluster.environment())
+        try:
+            local = re.search(r"127.0.0.1:(\d+)", forward.stdout.readline()).group(1)
+            return self.fetch_from_node(f"http://127.0.0.1:{local}/")
+        finally:
+            forward.send_signal(signal.SIGTERM)
+            forward.wait(10)
+            forward.stdout.close()
+
+
+class LifeCycle(WindowsCase):
+    # RUN-05
+    def test_exit_codes_keep_their_32_bits(self):
+        self.apply(windows_pod("fails", ["cmd", "/c", "exit -1073741819"], restartPolicy="Never"))
+        self.wait_phase("fails", "Failed", seconds=90)
+        state = self.get("pod", "fails")["status"]["containerStatuses"][0]["state"]["terminated"]
+        self.assertEqual(state["exitCode"] & 0xFFFFFFFF, 0xC0000005)
+
+    def test_a_killed_container_comes_back_in_the_same_pod(self):
+        self.apply(web_server("web"))
+        before = self.wait_ready("web")["status"]
+        self.kubectl_run("exec", "web", "--", "taskkill", "/f", "/im", "web.exe", check=False)
+        after = self.eventually(lambda: self.restarted("web"), 60, "restarted")["status"]
+        self.assertEqual(before["podIP"], after["podIP"])
+
+    def restarted(self, name):
+        found = self.try_get("pod", name)
+        return found if found and found["status"]["containerStatuses"][0]["restartCount"] == 1 and condition(found, "Ready") == "True" else None
+
+    def test_configuration_and_secrets_are_mounted(self):
+        self.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "site"}, "data": {"page.txt": "from a config map"}})
+        mounted = web_server("web", volumes=[{"name": "site", "configMap": {"name": "site"}}])
+        mounted["spec"]["containers"][0]["volumeMounts"] = [{"name": "site", "mountPath": "C:\\site"}]
+        self.apply(mounted)
+        self.wait_ready("web")
+        self.assertIn("from a config map", self.answers(self.linux_client(), f"http://{self.ip('web')}/page.txt"))
+
+
+class Network(WindowsCase):
+    def test_windows_pods_reach_linux_pods_services_and_names(self):
+        linux = web_pod("linux-web", nodeSelector={"kubernetes.io/os": "linux"})
+        self.apply(linux, service("linux-web", {"app": "linux-web"}), web_server("web"))
+        self.wait_ready("linux-web")
+        self.wait_ready("web")
+        for host in (f"{self.ip('linux-web')}:8080", self.get("service", "linux-web")["spec"]["clusterIP"],
+                     f"linux-web.{self.namespace}.svc.cluster.local"):
+            page = self.eventually(lambda: self.exec("web", "C:\\web\\fetch.exe", f"http://{host}/"), 30, f"{host} answers")
+            self.assertIn("linux-web", page)
+
+    # SVC-18
+    def test_node_port_is_answered_by_every_node(self):
+        self.apply(*[web_server(f"web-{number}", {"app": "web"}, nodeName=f"windows-{number}") for number in (1, 2)],
+                   service("web", {"app": "web"}, target=80, type="NodePort"))
+        self.wait_ready("web-1")
+        self.wait_ready("web-2")
+        port = self.get("service", "web")["spec"]["ports"][0]["nodePort"]
+        nodes = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
+        for node in nodes:
+            address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
+            self.assertIn("web", self.answers(self.fetch_from_node, f"http://{address}:{port}/").lower())
+
+
+class ZzDown(WindowsCase):
+    def test_down_leaves_nothing_of_a_mixed_cluster(self):
+        self.apply(web_server("web"))
+        self.wait_ready("web")
+        self.cluster.down()
+        self.assertEqual(self.cluster.leftovers(), [])
+        self.doCleanups()
+        self.assertEqual(MIXED.end(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
