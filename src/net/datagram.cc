@@ -5,6 +5,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/udp.hpp>
 
+#include "net/unreachable.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {
@@ -76,6 +77,7 @@ public:
     }
     error_code connect(const udp::endpoint& endpoint) {
         error_code error;
+        report_unreachable(static_cast<std::uintptr_t>(socket_.native_handle()), endpoint.address().is_v4());
         socket_.connect(endpoint, error);
         return error;
     }
