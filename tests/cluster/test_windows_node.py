@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import MIXED, ROOT, ClusterCase, condition
+from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, run
 from manifests import pod, service, web_pod
 
 IMAGE = "registry.porthole.internal/windows-web:1"
@@ -158,6 +158,60 @@ class Network(WindowsCase):
         for node in nodes:
             address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
             self.assertIn("web", self.answers(self.fetch_from_node, f"http://{address}:{port}/").lower())
+
+
+class Samples(WindowsCase):
+    # VER-10
+    def test_host_port_is_mapped_and_a_second_replica_stays_pending(self):
+        self.kubectl("apply", "-f", ROOT / "samples/host-port.yaml")
+        found = self.eventually(lambda: [pod for pod in self.list("pods") if condition(pod, "Ready") == "True"], 90, "one pod runs")[0]
+        address = found["status"]["hostIP"]
+        self.assertIn("host:", self.answers(self.fetch_from_node, f"http://{address}:4444/"))
+
+    def test_pod_from_json_and_daemon_set(self):
+        self.kubectl("apply", "-f", ROOT / "samples/pod.json")
+        self.kubectl("apply", "-f", ROOT / "samples/daemon-set.yaml")
+        for found in self.eventually(lambda: len(self.list("pods")) == 3 and self.list("pods"), 30, "a pod a node, and one more"):
+            self.wait_ready(found["metadata"]["name"])
+        self.assertEqual({pod["spec"]["nodeName"] for pod in self.list("pods")}, {"windows-1", "windows-2"})
+
+    def test_volumes(self):
+        self.kubectl("apply", "-f", ROOT / "samples/volumes.yaml")
+        for found in self.eventually(lambda: self.list("pods"), 30, "its pods"):
+            self.wait_ready(found["metadata"]["name"])
+
+    def test_hyper_v_isolation_is_refused_with_the_reason(self):
+        self.kubectl("apply", "-f", ROOT / "samples/hyper-v.yaml", warnings=True)
+        self.eventually(lambda: any("hyper" in (event.get("message") or "").lower() for event in self.list("events")), 60,
+                        "an event that names Hyper-V")
+
+
+class Recovery(WindowsCase):
+    def restarts(self, name):
+        return self.get("pod", name)["status"]["containerStatuses"][0]["restartCount"]
+
+    def test_runtime_that_is_killed_leaves_pods_running_and_adopts_them(self):
+        self.apply(web_server("web", nodeName="windows-1"))
+        self.wait_ready("web")
+        fetch = self.linux_client()
+        url = f"http://{self.ip('web')}/"
+        self.answers(fetch, url)
+        before = self.cluster.processes()["windows-1/winhost"]
+        self.cluster.kill("windows-1/winhost")
+        self.assertIn("web", self.answers(fetch, url, 5))
+        self.eventually(lambda: self.cluster.processes().get("windows-1/winhost", before) != before, 20, "the runtime is back")
+        self.apply(web_server("second", nodeName="windows-1"))
+        self.wait_ready("second")
+        self.assertIn("web", self.answers(fetch, url, 5))
+        self.assertEqual(self.restarts("web"), 0)
+
+    def test_host_that_reboots_brings_its_pods_back(self):
+        self.apply(web_server("web", nodeName="windows-2"))
+        self.wait_ready("web")
+        host = self.cluster.data / "nodes/windows-2"
+        run(self.cluster.network.inside([PORTHOLE, "winhost", "reboot", "--data", host]), env=self.cluster.environment(), seconds=120)
+        self.eventually(lambda: self.restarts("web") >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
 
 
 class ZzDown(WindowsCase):
