@@ -235,6 +235,14 @@ Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::str
     return merged;
 }
 
+Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path) {
+    if (path.empty())
+        return Error(Reason::BadRequest, "no kubeconfig is given: --kubeconfig names the file that tells how to reach the cluster");
+    if (!files.exists(path))
+        return Error(Reason::NotFound, "there is no kubeconfig " + path + ": `join` makes it, or copy it there from the cluster");
+    return load_kubeconfig(files, {path});
+}
+
 Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const KubeconfigEntry& entry) {
     return change_file(files, path, [&](Kubeconfig& config) {
         config.set_entry(entry);

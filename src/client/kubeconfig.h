@@ -62,6 +62,8 @@ private:
 std::vector<std::string> kubeconfig_paths(const std::string& kubeconfig_variable, const std::string& home);
 /// All of them merged; files that are missing count as empty. Error: BadRequest or Io, naming the file.
 Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::string>& paths);
+/// One that must be there, as --kubeconfig names it. Errors: NotFound, BadRequest or Io, naming the file.
+Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path);
 
 /// Changes one file as a whole, with mode 0600, so that no reader ever sees half of it, and under kubectl's own lock
 /// ("<path>.lock"). Error: AlreadyExists when somebody else holds the lock for long.

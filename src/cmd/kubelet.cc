@@ -53,7 +53,7 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::load_kubeconfig(*system_.files, {options_.kubeconfig}));
+        TRY(const auto document, client::read_kubeconfig(*system_.files, options_.kubeconfig));
         TRY(client_config_, document.resolve(*system_.files));
         TRY(transport_, client::make_http_transport(world_.loop, client_config_, std::string("kubelet/") + KubernetesVersion));
         client_ = std::make_unique<client::Client>(*transport_);

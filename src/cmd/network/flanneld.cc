@@ -46,7 +46,7 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::load_kubeconfig(files_, {options_.kubeconfig}));
+        TRY(const auto document, client::read_kubeconfig(files_, options_.kubeconfig));
         TRY(config_, document.resolve(files_));
         TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("flanneld/") + Version));
         client_ = std::make_unique<client::Client>(*transport_);

@@ -62,7 +62,7 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::load_kubeconfig(files_, {options_.kubeconfig}));
+        TRY(const auto document, client::read_kubeconfig(files_, options_.kubeconfig));
         TRY(auto config, document.resolve(files_));
         if (!options_.master.empty()) config.server = options_.master;
         TRY(transport_, client::make_http_transport(world_.loop, config, std::string("kube-proxy/") + KubernetesVersion));

@@ -25,8 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr const char* RuntimeService = "containerd";
-
 struct JoinFlags {
     JoinTarget target;
     WindowsNode node;
@@ -158,8 +156,8 @@ private:
     }
 
     Result<void> install() {
-        TRY(const auto runtime, services_->find(RuntimeService));
-        const auto wanted = node_services(node(), runtime ? RuntimeService : "");
+        TRY(const auto runtime, services_->find(ContainerdService));
+        const auto wanted = node_services(node(), runtime ? ContainerdService : "");
         return install_services(*services_, wanted, [this](const std::string& text) { progress_.done(text); });
     }
 

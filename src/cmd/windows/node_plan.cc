@@ -40,9 +40,8 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
         .description = "Runs this node's pods.",
         .command = {node.folder + "\\kubelet.exe", "--windows-service", "--kubeconfig=" + node.kubeconfig(),
                     "--hostname-override=" + node.name, "--node-ip=" + node.ip, "--container-runtime-endpoint=" + node.runtime_endpoint,
-                    "--client-ca-file=" + node.credentials() + "\\ca.crt", "--cluster-dns=" + node.cluster_dns,
-                    "--cluster-domain=" + node.cluster_domain, "--windows-priorityclass=" + node.priority_class,
-                    "--log-dir=" + node.log_folder, "--logtostderr=false"},
+                    "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
+                    "--windows-priorityclass=" + node.priority_class, "--log-dir=" + node.log_folder, "--logtostderr=false"},
         .environment = environment(node)};
     if (!node.labels.empty()) service.command.push_back("--node-labels=" + join_list(node.labels));
     if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join_list(node.taints));

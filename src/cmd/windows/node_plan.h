@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,13 @@ Result<void> check_node(const WindowsNode& node);
 /// The node's services in the order in which they start. `runtime_service` is the service of the container runtime, "" where it is none.
 /// Each waits by itself for what it needs of the others; only the proxy is held until the kubelet's service runs (JOI-12).
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service);
+inline constexpr const char* ContainerdService = "containerd";
 inline constexpr const char* NodeServices[] = {"kubelet", "flanneld", "kube-proxy"};
+
+/// The same services as command lines for cmd.exe, for those who register them by other means (JOI-09, JOI-10): with Windows' own sc.exe,
+/// or with the wrapper nssm, under which the programs run as on a console.
+std::vector<std::string> sc_commands(std::span<const ServiceDefinition> services);
+std::vector<std::string> nssm_commands(const WindowsNode& node, std::span<const ServiceDefinition> services);
 
 /// What other machines must reach on this one.
 struct FirewallRule {

@@ -51,6 +51,22 @@ TEST(NodeServices, AgreeOnTheNetworkInEitherMode) {
     EXPECT_THAT(firewall_rules(node), Contains(FirewallRule{"Porthole overlay network", "UDP", 4789}));
 }
 
+// JOI-09, JOI-10
+TEST(NodeServices, CanBeRegisteredByOtherMeans) {
+    auto node = some_node();
+    node.folder = "C:\\Program Files\\k";
+    const auto services = node_services(node, "");
+    const auto sc = sc_commands(services);
+    EXPECT_THAT(sc.front(), HasSubstr(R"(sc.exe create kubelet binPath= "\"C:\Program Files\k\kubelet.exe\" --windows-service )"));
+    EXPECT_THAT(sc, Contains(HasSubstr(" start= auto depend= kubelet")));
+    EXPECT_EQ(sc.back(), "sc.exe start kube-proxy");
+    const auto nssm = nssm_commands(node, services);
+    EXPECT_THAT(nssm.front(), HasSubstr(R"(nssm install kubelet "C:\Program Files\k\kubelet.exe" )"));
+    EXPECT_THAT(nssm, Contains("nssm set kube-proxy DependOnService kubelet"));
+    EXPECT_THAT(nssm, Contains("nssm set kubelet AppEnvironmentExtra KUBE_NETWORK=cbr0 NODE_NAME=win-1"));
+    for (const auto& line : nssm) EXPECT_THAT(line, testing::Not(HasSubstr("--windows-service")));
+}
+
 // KBL-04
 TEST(WindowsNode, RefusesWhatCannotBe) {
     EXPECT_TRUE(check_node(some_node()));

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Packs the programs of a Windows node: make_zip.py OUTPUT.zip PORTHOLE.EXE
+
+The same input gives the same bytes. Text has the line ends that Windows' own editors and cmd.exe expect.
+"""
+
+import pathlib
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = "porthole"
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can say
+
+
+def contents(program):
+    """Names in the zip, and their bytes."""
+    yield "porthole.exe", pathlib.Path(program).read_bytes()
+    yield "LICENSE.txt", text(HERE.parents[1] / "LICENSE")
+    for path in sorted([HERE / "README.txt", *HERE.glob("scripts/*"), *HERE.glob("examples/*")]):
+        yield str(path.relative_to(HERE)), text(path)
+
+
+def text(path):
+    return path.read_text(encoding="utf-8").replace("\r\n", "\n").replace("\n", "\r\n").encode()
+
+
+def write(output, program):
+    output = pathlib.Path(output)
+    partial = output.with_suffix(".new")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, data in contents(program):
+            entry = zipfile.ZipInfo(f"{FOLDER}/{name}", LONG_AGO)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    partial.replace(output)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    write(*sys.argv[1:])

@@ -1,0 +1,53 @@
+"""The zip for Windows machines. No PowerShell runs here: what is checked is that scripts and examples fit the programs."""
+
+import json
+import re
+import zipfile
+
+from wine import ROOT, WINDOWS, WineTest, windows_path
+
+PACKAGE = ROOT / "packaging/windows"
+PROGRAMS = ["kubelet", "flanneld", "kube-proxy"]
+
+
+class Package(WineTest):
+    # JOI-06 to JOI-08, JOI-10
+    def test_the_zip_holds_programs_scripts_and_examples(self):
+        zips = list(WINDOWS.glob("porthole-*-windows-amd64.zip"))
+        if not zips:
+            self.skipTest("no zip: ./run build windows")
+        names = set(zipfile.ZipFile(zips[0]).namelist())
+        for name in ["porthole.exe", "LICENSE.txt", "README.txt", "examples/kubelet-config.yaml"] + [
+                f"scripts/{script}.ps1" for script in ("install", "start", "start-kubelet", "start-kubeproxy", "register-svc", "stop", "remove", "collect-logs")]:
+            self.assertIn(f"porthole/{name}", names)
+
+    def test_scripts_use_only_flags_that_the_programs_know(self):
+        known = {name: self.wine(f"bin/{name}.exe", "--help", check=True).stdout for name in PROGRAMS}
+        known["register"] = self.wine("bin/porthole.exe", "register", "--help", check=True).stdout
+        known["install"] = self.wine("bin/porthole.exe", "install", "--help", check=True).stdout
+        known["leave"] = self.wine("bin/porthole.exe", "leave", "--help", check=True).stdout
+        for script in sorted((PACKAGE / "scripts").glob("*.ps1")):
+            text = script.read_text()
+            # A call goes from the program's name or role to the end of its list of arguments.
+            for program, arguments in re.findall(r"(?:Start-Logged \"\$Folder\\([a-z-]+)\.exe\"|@\('(?=register|install|leave))(.*?)\)\s*(?:\$LogDir)?\n", text, re.S):
+                name = program or re.match(r"[a-z]+", arguments).group()
+                for flag in re.findall(r"--[a-z-]+", arguments):
+                    self.assertRegex(known[name], rf"{flag}\b", f"{script.name}: {name} does not know {flag}")
+
+    def test_configuration_examples_are_read(self):
+        kubelet = self.wine("bin/kubelet.exe", "--config=" + windows_path(PACKAGE / "examples/kubelet-config.yaml"), "--kubeconfig=C:\\none")
+        self.assertRegex(kubelet.stderr, r"no kubeconfig C:\\none")
+        proxy = self.wine("bin/kube-proxy.exe", "--config=" + windows_path(PACKAGE / "examples/kube-proxy-config.yaml"))
+        self.assertRegex(proxy.stderr, r"no kubeconfig C:\\k\\config")
+        for plugin in ("win-bridge", "win-overlay"):
+            answer = self.wine(f"bin/{plugin}.exe", CNI_COMMAND="VERSION", check=True, stdin=(PACKAGE / f"examples/{plugin}.conf").read_text())
+            self.assertIn("1.0.0", json.loads(answer.stdout)["supportedVersions"])
+
+    # JOI-05, JOI-09, JOI-10
+    def test_services_can_be_registered_by_other_means(self):
+        flags = ["register", "--node-name", "win-1", "--node-ip", "192.0.2.13", "--network-mode", "overlay", "--print"]
+        sc = self.wine("bin/porthole.exe", *flags, "sc", check=True).stdout.splitlines()
+        self.assertTrue(sc[0].startswith('sc.exe create kubelet binPath= "C:\\k\\kubelet.exe --windows-service --kubeconfig=C:\\k\\config '), sc[0])
+        nssm = self.wine("bin/porthole.exe", *flags, "nssm", check=True).stdout.splitlines()
+        self.assertIn("nssm set kube-proxy DependOnService kubelet", nssm)
+        self.assertIn("nssm set kube-proxy AppEnvironmentExtra KUBE_NETWORK=vxlan0 NODE_NAME=win-1", nssm)
