@@ -80,7 +80,7 @@ class Load:
 class Bench:
     def __init__(self, table):
         self.table = table
-        self.cluster = harness.Cluster(nodes=1)
+        self.cluster = harness.Cluster("linux=1")
         self.load = Load(self.cluster)
         self.peers = []
         self.token = ""
