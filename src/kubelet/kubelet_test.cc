@@ -269,6 +269,7 @@ TEST_F(KubeletTest, ALostSandboxIsMadeAnew) {
     EXPECT_TRUE(until([&] { return pod("p").status.pod_ip == "10.244.0.2" && ready("p"); }));
     EXPECT_EQ(pod("p").status.container_statuses[0].restart_count, 1);
     EXPECT_THAT(events("SandboxChanged"), Contains("Pod sandbox changed, it will be killed and re-created."));
+    EXPECT_THAT(runtime.calls(), Contains("StopPodSandbox")) << "the lost one still holds its addresses";
 }
 
 TEST_F(KubeletTest, ARestartedKubeletAdoptsWhatRuns) {

@@ -51,6 +51,10 @@ int run_host(WinhostOptions options) {
     const auto registries = winhost::make_registry_client(world.loop, {.plain_http = options.insecure_registries});
     winhost::WindowsHostOptions wanted{.name = options.name, .profile = *std::move(profile), .data = absolute(options.data)};
     wanted.programs = options.programs.empty() ? find_programs() : absolute(options.programs);
+    if (wanted.programs.empty())
+        return fail(
+            "the Windows programs (kubelet.exe and so on) are not beside this one nor in /usr/lib/porthole/windows; --programs DIR says "
+            "where they are");
     wanted.cache = absolute(options.cache);
     wanted.pause_archive = join_path(wanted.data, "pause.tar");
     if (!options.pause_image.empty()) wanted.pause_image = options.pause_image;

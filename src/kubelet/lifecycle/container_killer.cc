@@ -106,8 +106,8 @@ Task<> ContainerKiller::kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntim
     CO_TRY(const auto results, co_await when_all(std::move(tasks)));
     for (const Result<void>& result : results)
         if (!result) co_return result.error();
+    // Those that are not ready, too: after a reboot nobody has given back their networks yet.
     for (const cri::PodSandboxStatus& sandbox : state.sandboxes) {
-        if (sandbox.state != cri::PodSandboxState::SandboxReady) continue;
         cri::StopPodSandboxRequest stop;
         stop.pod_sandbox_id = sandbox.id;
         auto stopped = co_await services_.runtime.stop_pod_sandbox(std::move(stop));

@@ -180,6 +180,8 @@ Task<> Sandboxes::stop(std::string id) {
     const auto sandbox = find(id);
     if (!sandbox) co_return {};
     if (sandbox->changing) co_return Error(Reason::Conflict, "the sandbox is being made or stopped already");
+    const SandboxRecord& record = sandbox->record;
+    if (!record.ready && !record.attached && record.namespace_id.empty() && sandbox->pid == 0) co_return {};  // stopped before
     sandbox->changing = true;
     sandbox->record.ready = false;
     auto done = co_await detach(sandbox);

@@ -125,8 +125,10 @@ cri::WindowsNetworkUsage Statistics::network(const Sandbox& sandbox, std::int64_
         one.rx_packets_dropped = boxed(fields[3]);
         one.tx_bytes = boxed(fields[8]);
         one.tx_packets_dropped = boxed(fields[11]);
-        if (!usage.default_interface) usage.default_interface = one;
-        usage.interfaces.push_back(std::move(one));
+        if (usage.default_interface)
+            usage.interfaces.push_back(std::move(one));  // all but the default one, as CRI has it
+        else
+            usage.default_interface = std::move(one);
     }
     return usage;
 }
