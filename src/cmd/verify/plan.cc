@@ -13,7 +13,7 @@ constexpr const char* OverlayLimitation = "on an overlay a node reaches only its
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
 
-int server_port(const Node& node) { return node.windows ? 80 : 8080; }
+constexpr int ServerPort = 80;
 
 class Planner {
 public:
@@ -49,13 +49,13 @@ private:
         if (!from.windows) {
             if (other) ping(Flow::NodeToNode, from, to, true, to.address);
             const bool hidden = other && to.windows && (from.overlay || to.overlay);
-            fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, server_port(to)), hidden ? OverlayLimitation : "");
+            fetch(Flow::NodeToPod, from, to.name, true, url(to.server_ip, ServerPort), hidden ? OverlayLimitation : "");
         }
         ping(Flow::PodToNode, from, to, false, to.address, from.windows ? IcmpLimitation : "");
-        fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, server_port(to)));
+        fetch(Flow::PodToPod, from, to.name, false, url(to.server_ip, ServerPort));
         ping(Flow::PodPing, from, to, false, to.server_ip);
         const std::string name = to.server + ".servers." + service_.namespace_ + ".svc." + service_.cluster_domain;
-        fetch(Flow::PodByName, from, to.name, false, url(name, server_port(to)));
+        fetch(Flow::PodByName, from, to.name, false, url(name, ServerPort));
         if (service_.node_port != 0) fetch(Flow::NodePort, from, to.name, false, url(to.address, service_.node_port));
         // From its own node a Windows host port cannot be reached.
         if (service_.host_port != 0 && other) fetch(Flow::HostPort, from, to.name, false, url(to.address, service_.host_port));

@@ -21,7 +21,7 @@ struct VerificationOptions {
 struct Report {
     std::vector<Node> nodes;
     std::vector<Check> checks;          ///< in the order of flows
-    Outcomes outcomes;                  ///< of every check
+    Outcomes outcomes;                  ///< of all checks
     std::vector<std::string> left_out;  ///< nodes that could not be checked, and why
 
     bool passed() const;
@@ -49,6 +49,7 @@ private:
     Task<> probe();
     Task<> wait_for_probers(std::vector<std::string> names);
     Task<> read_log(std::string name);
+    void leave_out_untold();
     bool drop_unready(const std::vector<core::Pod>& pods);
 
     EventLoop& loop_;

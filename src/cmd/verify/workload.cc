@@ -37,7 +37,8 @@ std::string windows_attempt(std::size_t number, const Check& check, const std::s
     const std::string fetch = is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ";
     const std::string attempt = check.url.empty() ? "ping.exe -n 2 -w 2000 " + check.ping : fetch + check.url;
     const std::string id = std::to_string(number);
-    return "(" + attempt + " >nul 2>nul && echo check " + id + " pass || echo check " + id + " fail)";
+    // Wine's cmd runs what follows && after a failure, too; it knows the error level, but may go through both branches.
+    return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
 }
 
 }  // namespace
@@ -51,18 +52,19 @@ core::Pod server_pod(const Node& node, const Images& images, const Service& serv
     container.name = "server";
     container.image = node.windows ? images.windows_image : images.linux_image;
     container.image_pull_policy = "IfNotPresent";
-    const int port = node.windows ? 80 : 8080;
+    // One port everywhere: all backends of a service share it on Windows nodes.
+    constexpr int Port = 80;
     if (!node.windows) {
         container.command = {"sh", "-c",
-                             "if [ -x /agnhost ]; then exec /agnhost netexec --http-port=8080; fi; mkdir -p /tmp/site; echo verified > "
-                             "/tmp/site/index.html; exec httpd -f -p 8080 -h /tmp/site"};
+                             "if [ -x /agnhost ]; then exec /agnhost netexec --http-port=80; fi; mkdir -p /tmp/site; echo verified > "
+                             "/tmp/site/index.html; exec httpd -f -p 80 -h /tmp/site"};
     } else if (is_agnhost(images.windows_image)) {
         container.args = {"netexec", "--http-port=80"};
     }
-    container.ports.push_back({.name = "http", .host_port = service.host_port, .container_port = port, .protocol = "TCP"});
+    container.ports.push_back({.name = "http", .host_port = service.host_port, .container_port = Port, .protocol = "TCP"});
     core::Probe probe;
     probe.tcp_socket.emplace();
-    probe.tcp_socket->port = IntOrString(port);
+    probe.tcp_socket->port = IntOrString(Port);
     probe.period_seconds = 1;
     container.readiness_probe = probe;
     pod.spec.containers.push_back(std::move(container));
@@ -115,8 +117,8 @@ std::map<std::size_t, bool> read_answers(const std::string& log) {
         const auto [end, error] = std::from_chars(log.data() + at, log.data() + log.size(), number);
         if (error != std::errc()) continue;
         const std::string_view rest(end, static_cast<std::size_t>(log.data() + log.size() - end));
-        if (rest.starts_with(" pass")) answers[number] = true;
-        if (rest.starts_with(" fail")) answers[number] = false;
+        if (rest.starts_with(" pass")) answers.try_emplace(number, true);
+        if (rest.starts_with(" fail")) answers.try_emplace(number, false);
     }
     return answers;
 }

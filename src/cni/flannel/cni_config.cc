@@ -35,6 +35,8 @@ std::string windows_cni_configuration(const WindowsCniOptions& options) {
                                                  {"name", options.network.name},
                                                  {"type", overlay ? "win-overlay" : "win-bridge"},
                                                  {"apiVersion", 2},
+                                                 // A pod that a service leads back to itself.
+                                                 {"loopbackDSR", true},
                                                  {"dns", dns},
                                                  {"policies", std::move(policies)},
                                                  {"capabilities", Value::object({{"portMappings", true}, {"dns", true}})},

@@ -135,6 +135,7 @@ TEST(Flannel, NET20_LeavesTheClustersOwnTrafficUntranslated) {
     const auto config = schema::parse_json(host.files.read("/k/cni/config/10-porthole.conf").value()).value();
     EXPECT_EQ(config.string_at({"type"}), "win-bridge");
     EXPECT_EQ(config.string_at({"ipam", "subnet"}), "10.244.3.0/24");
+    EXPECT_TRUE(schema::at(config, "loopbackDSR").bool_or(false)) << "or no pod reaches itself by its service";
     const auto& policies = config.find("policies")->as_array();
     ASSERT_EQ(policies.size(), 3u);
     EXPECT_EQ(schema::to_json(*policies[0].at_path({"value", "Settings", "Exceptions"})),

@@ -311,7 +311,13 @@ Task<> Programmer::check(std::size_t documents) {
     for (const auto& [frontend, made] : made_) {
         if (intact(frontend, made) || !dirty_.insert(frontend).second) continue;
         ++counts_.repaired;
-        log_.warn("a load balancer is not as it was made", {{"address", frontend.address.to_string()}, {"port", frontend.port}});
+        const LogField where[] = {{"address", frontend.address.to_string()}, {"port", frontend.port}};
+        // Pods often go a moment before the API says so, and their endpoints with them.
+        if (backends_gone(made)) {
+            log_.debug("a load balancer has lost a backend", {where[0], where[1]});
+        } else {
+            log_.warn("a load balancer is not as it was made", {where[0], where[1]});
+        }
     }
     dirty_.insert(waiting_.begin(), waiting_.end());
     std::vector<std::string> stale;
@@ -323,10 +329,14 @@ Task<> Programmer::check(std::size_t documents) {
     co_return {};
 }
 
+bool Programmer::backends_gone(const Made& made) const {
+    return !std::ranges::all_of(made.endpoints, [&](const std::string& id) { return view_.find_endpoint(id) != nullptr; });
+}
+
 bool Programmer::intact(const FrontendKey& frontend, const Made& made) const {
     const auto* shown = view_.find_load_balancer(made.document.id);
     if (!shown) return false;
-    if (!std::ranges::all_of(made.endpoints, [&](const std::string& id) { return view_.find_endpoint(id) != nullptr; })) return false;
+    if (backends_gone(made)) return false;
     if (same_load_balancer(made.document, *shown)) return true;
     const auto accepted = accepted_.find(made.document.id);
     return accepted != accepted_.end() && accepted->second == write_document(made.document) + write_document(*shown);

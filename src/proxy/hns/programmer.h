@@ -66,6 +66,7 @@ private:
     Task<> remove_load_balancer(std::string id);
     Task<> remove_endpoint(std::string id);
     Task<> remove_unused();
+    bool backends_gone(const Made& made) const;
     bool intact(const FrontendKey& frontend, const Made& made) const;
     void hold(const FrontendKey& frontend, Made made);
     void release(const FrontendKey& frontend);
