@@ -213,6 +213,26 @@ TEST(Cycle, WaitsForClaimsAndFollowsTheirVolumes) {
     EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" is being deleted.");
 }
 
+TEST(Cycle, GoesWhereThereAreVolumesForAllOfItsClaims) {
+    World world;
+    world.cluster.set_node(labelled(node("a1"), {{"zone", "a"}}));
+    world.cluster.set_node(labelled(node("b1"), {{"zone", "b"}}));
+    const auto disk_of = [](const char* zone) {
+        return VolumeInfo{std::vector{NodeSelectorTerm{.labels = {{"zone", Requirement::Operator::In, {zone}}}}}};
+    };
+    world.cluster.set_volume("a", disk_of("a"));
+    world.cluster.set_volume("b", disk_of("b"));
+    world.cluster.set_volume("c", disk_of("b"));
+    PodInfo info = pod("p");
+    info.claims = {"one", "two"};
+    const std::vector<std::string> all = {"a", "b", "c"};
+    world.cluster.set_claim("default/one", {.waits_for_consumer = true, .candidates = all});
+    world.cluster.set_claim("default/two", {.waits_for_consumer = true, .candidates = all});
+    EXPECT_EQ(world.choice(info), "b1") << "a1 has one volume for two claims";
+    world.cluster.set_claim("default/two", {.waits_for_consumer = true, .candidates = std::vector<std::string>{"a"}});
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
+}
+
 TEST(Cycle, LooksAtAShareOfLargeClustersInTurn) {
     EXPECT_EQ(Cycle::nodes_wanted(99), 99u);
     EXPECT_EQ(Cycle::nodes_wanted(1000), 420u);

@@ -5,6 +5,7 @@
 #include "api/policy_v1.h"
 #include "api/storage_v1.h"
 #include "client/pods.h"
+#include "client/volume_match.h"
 #include "scheduler/convert.h"
 #include "scheduler/plugins/registry.h"
 #include "schema/json.h"
@@ -25,6 +26,7 @@ constexpr std::size_t MaxBindings = 512;
 /// Pods decided in one turn of the loop, so that watches and requests get theirs.
 constexpr int PodsPerTurn = 32;
 constexpr std::size_t LongestNote = 1024;
+constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
 constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
 std::string note(std::string text) {
@@ -127,11 +129,16 @@ void Scheduler::follow_volumes() {
                        .deleted = [this](const auto& last) { cluster_.remove_claim(client::key_of(*last).text()); }});
     const auto volume_seen = [=, this](const core::PersistentVolume& volume) {
         cluster_.set_volume(volume.metadata.name, volume_info(volume));
+        volumes_moved();
         happened_to_volumes();
     };
     volumes_.subscribe({.added = [=](const auto& now) { volume_seen(*now); },
                         .updated = [=](const auto&, const auto& now) { volume_seen(*now); },
-                        .deleted = [this](const auto& last) { cluster_.remove_volume(last->metadata.name); }});
+                        .deleted =
+                            [this](const auto& last) {
+                                cluster_.remove_volume(last->metadata.name);
+                                volumes_moved();
+                            }});
     classes_.on_change([=, this](const storage::StorageClass&) {
         for (const auto& claim : claims_.list()) claim_seen(*claim);
         happened_to_volumes();
@@ -141,10 +148,27 @@ void Scheduler::follow_volumes() {
 void Scheduler::claim_seen(const core::PersistentVolumeClaim& claim) {
     const auto storage_class = classes_.find({"", claim.spec.storage_class_name.value_or("")});
     const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
-    cluster_.set_claim(client::key_of(claim).text(),
-                       {.volume = bound ? claim.spec.volume_name : "",
-                        .terminating = claim.metadata.deletion_timestamp.has_value(),
-                        .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"});
+    ClaimInfo info{.volume = bound ? claim.spec.volume_name : "",
+                   .terminating = claim.metadata.deletion_timestamp.has_value(),
+                   .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"};
+    if (!bound && info.waits_for_consumer && storage_class->provisioner == NoProvisioner) info.candidates = candidates_for(claim);
+    cluster_.set_claim(client::key_of(claim).text(), std::move(info));
+}
+
+std::vector<std::string> Scheduler::candidates_for(const core::PersistentVolumeClaim& claim) const {
+    std::vector<std::string> names;
+    for (const auto& volume : volumes_.list()) {
+        const bool free = !volume->spec.claim_ref && client::fits(*volume, claim, nullptr);
+        if (free || client::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
+    }
+    return names;
+}
+
+void Scheduler::volumes_moved() {
+    for (const auto& claim : claims_.list()) {
+        const ClaimInfo* known = cluster_.find_claim(client::key_of(*claim).text());
+        if (known && known->candidates) claim_seen(*claim);
+    }
 }
 
 void Scheduler::pod_seen(const core::Pod& pod) {

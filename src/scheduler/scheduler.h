@@ -54,6 +54,9 @@ private:
     void follow_namespaces();
     void follow_volumes();
     void claim_seen(const api::core::v1::PersistentVolumeClaim& claim);
+    std::vector<std::string> candidates_for(const api::core::v1::PersistentVolumeClaim& claim) const;
+    /// Claims that look for a volume look again.
+    void volumes_moved();
     void pod_seen(const api::core::v1::Pod& pod);
     void pod_placed(PodRef pod);
     void pod_pending(PodRef pod);

@@ -69,6 +69,31 @@ class Quotas(ClusterCase):
         self.assertEqual(len(self.pods("app=web")), 1)
 
 
+class PodSecurity(ClusterCase):
+    def label(self, **modes):
+        words = [f"pod-security.kubernetes.io/{mode}={level}" for mode, level in modes.items()]
+        return self.kubectl_run("label", "--overwrite", "namespace", self.namespace, *words, namespaced=False).stderr
+
+    def test_namespace_refuses_pods_below_its_standard(self):
+        self.label(enforce="baseline")
+        error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(pod("p", container(securityContext={"privileged": True}))))
+        self.assertIn('pods "p" is forbidden: violates PodSecurity "baseline:latest": privileged '
+                      '(container "main" must not set securityContext.privileged=true)', error)
+        self.create(pod("p"))
+
+    def test_workloads_are_warned_of_and_told_by_events(self):
+        self.label(enforce="restricted", warn="restricted")
+        done = self.kubectl_run("create", "-f", "-", stdin=json.dumps(web_deployment("web")))
+        self.assertIn('Warning: would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false', done.stderr)
+        self.wait_event("FailedCreate", 'violates PodSecurity "restricted:latest"')
+
+    def test_tightening_tells_of_the_pods_that_are_there(self):
+        self.create(pod("old"))
+        said = self.label(enforce="restricted")
+        self.assertIn(f'existing pods in namespace "{self.namespace}" violate the new PodSecurity enforce level "restricted:latest"', said)
+        self.assertIn("old: ", said)
+
+
 class Rights(ClusterCase):
     def can(self, user, verb, what):
         return self.kubectl_run("auth", "can-i", verb, what, f"--as={user}", check=False).stdout.strip() == "yes"

@@ -9,6 +9,8 @@ namespace {
 using api::apps::v1::StatefulSet;
 using api::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicy;
 using api::apps::v1::StatefulSetSpec;
+using api::core::v1::PodTemplateSpec;
+using api::core::v1::Volume;
 
 constexpr std::string_view SpecIsFixed =
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
@@ -35,6 +37,18 @@ void set_defaults(StatefulSet& object) {
         if (claim.status.phase.empty()) claim.status.phase = "Pending";
         if (!claim.spec.volume_mode) claim.spec.volume_mode = "Filesystem";
     }
+}
+
+/// The template as its pods will have it: a claim's volume takes the place of one of its name.
+PodTemplateSpec with_claims(const StatefulSetSpec& spec) {
+    PodTemplateSpec whole = spec.template_;
+    for (const auto& claim : spec.volume_claim_templates) {
+        std::erase_if(whole.spec.volumes, [&](const Volume& volume) { return volume.name == claim.metadata.name; });
+        Volume& volume = whole.spec.volumes.emplace_back();
+        volume.name = claim.metadata.name;
+        volume.persistent_volume_claim.emplace().claim_name = claim.metadata.name;
+    }
+    return whole;
 }
 
 void validate(const StatefulSet& object, FieldErrors& errors) {
@@ -73,7 +87,7 @@ void validate(const StatefulSet& object, FieldErrors& errors) {
     check_not_negative(spec.min_ready_seconds, path / "minReadySeconds", errors);
     if (spec.revision_history_limit) check_not_negative(*spec.revision_history_limit, path / "revisionHistoryLimit", errors);
     if (spec.ordinals) check_not_negative(spec.ordinals->start, path / "ordinals.start", errors);
-    validate_selector_and_template(spec.selector, spec.template_, path, "statefulset", errors);
+    validate_selector_and_template(spec.selector, with_claims(spec), path, "statefulset", errors);
     validate_lasting_template(spec.template_, path / "template", "StatefulSet", errors);
 }
 

@@ -107,19 +107,27 @@ TEST(StatefulSetRules, RefusesInKubernetesWords) {
     RulesOf rules("apps", "v1", "StatefulSet", Selected);
     EXPECT_EQ(rules.created().at_path({"spec", "updateStrategy", "rollingUpdate", "partition"})->as_int(), 0);
     expect_answers(
-        rules, {
-                   {"as it is", "{}", ""},
-                   {"name with dots", "metadata: {name: a.b}", "metadata.name: Invalid value: \"a.b\": must not contain dots"},
-                   {"policy", "spec: {podManagementPolicy: Random}",
-                    "spec.podManagementPolicy: Invalid value: \"Random\": must be 'OrderedReady' or 'Parallel'"},
-                   {"on delete, but rolling", "spec: {updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}}",
-                    "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate'"},
-                   {"partition", "spec: {updateStrategy: {rollingUpdate: {partition: -1}}}",
-                    "spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0"},
-                   {"retention", "spec: {persistentVolumeClaimRetentionPolicy: {whenScaled: Never}}",
-                    "spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: \"Never\": supported values: \"Delete\", "
-                    "\"Retain\""},
-               });
+        rules,
+        {
+            {"as it is", "{}", ""},
+            {"a claim's volume",
+             "spec: {volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: "
+             "1Gi}}}}], template: {spec: {containers: [{name: c, image: i, volumeMounts: [{name: data, mountPath: /d}]}]}}}",
+             ""},
+            {"a volume of nothing",
+             "spec: {template: {spec: {containers: [{name: c, image: i, volumeMounts: [{name: data, mountPath: /d}]}]}}}",
+             "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"data\""},
+            {"name with dots", "metadata: {name: a.b}", "metadata.name: Invalid value: \"a.b\": must not contain dots"},
+            {"policy", "spec: {podManagementPolicy: Random}",
+             "spec.podManagementPolicy: Invalid value: \"Random\": must be 'OrderedReady' or 'Parallel'"},
+            {"on delete, but rolling", "spec: {updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}}",
+             "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate'"},
+            {"partition", "spec: {updateStrategy: {rollingUpdate: {partition: -1}}}",
+             "spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0"},
+            {"retention", "spec: {persistentVolumeClaimRetentionPolicy: {whenScaled: Never}}",
+             "spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: \"Never\": supported values: \"Delete\", "
+             "\"Retain\""},
+        });
     expect_update_answers(
         rules,
         {

@@ -1,7 +1,6 @@
 #pragma once
 #include "api/storage_v1.h"
 #include "controllers/framework/context.h"
-#include "controllers/persistent_volume/volume_match.h"
 
 namespace porthole::controllers {
 
@@ -17,6 +16,9 @@ public:
     explicit VolumeBinder(Context& context);
 
 private:
+    using Node = api::core::v1::Node;
+    using PersistentVolume = api::core::v1::PersistentVolume;
+    using PersistentVolumeClaim = api::core::v1::PersistentVolumeClaim;
     using StorageClass = api::storage::v1::StorageClass;
     using ClaimRef = std::shared_ptr<const PersistentVolumeClaim>;
     using VolumeRef = std::shared_ptr<const PersistentVolume>;

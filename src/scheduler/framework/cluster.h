@@ -40,6 +40,8 @@ struct ClaimInfo {
     std::string volume;  ///< that it is bound to; "" for none
     bool terminating = false;
     bool waits_for_consumer = false;  ///< its class binds it when a pod has been given a node
+    /// Of an unbound claim whose class makes no volumes: those that it may get. Nothing: one is made where the pod goes.
+    std::optional<std::vector<std::string>> candidates{};
 };
 
 /// Where a PersistentVolume can be used; nothing: everywhere.

@@ -14,6 +14,7 @@ public:
 
     PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
         volumes_.clear();
+        choices_.clear();
         volume_missing_ = false;
         if (pod.claims.empty()) return PreFilter::skip();
         for (const std::string& claim_name : pod.claims) {
@@ -23,14 +24,17 @@ public:
             if (claim->volume.empty() && !claim->waits_for_consumer) {
                 return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
             }
-            if (claim->volume.empty()) continue;
+            if (claim->volume.empty()) {
+                if (claim->candidates) choices_.push_back(choices_of(*claim, cluster));
+                continue;
+            }
             const VolumeInfo* volume = cluster.find_volume(claim->volume);
             if (!volume)
                 volume_missing_ = true;
             else if (volume->node_terms)
                 volumes_.push_back(volume);
         }
-        return volumes_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
+        return volumes_.empty() && choices_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
     }
 
     bool filter(const NodeInfo& node, Rejection& rejection) override {
@@ -38,12 +42,15 @@ public:
             rejection.because("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", false);
             return false;
         }
-        const bool all = std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) {
-            return std::ranges::any_of(*volume->node_terms,
-                                       [&](const NodeSelectorTerm& term) { return term.matches(node.spec().labels, node.name()); });
-        });
-        if (!all) rejection.because("node(s) didn't match PersistentVolume's node affinity", false);
-        return all;
+        if (!std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) { return usable_on(*volume, node); })) {
+            rejection.because("node(s) didn't match PersistentVolume's node affinity", false);
+            return false;
+        }
+        if (!each_finds_one(node)) {
+            rejection.because("node(s) didn't find available persistent volumes to bind", false);
+            return false;
+        }
+        return true;
     }
 
     bool may_help(const ClusterEvent& event, const PodInfo&) const override {
@@ -52,6 +59,35 @@ public:
     }
 
 private:
+    using Choices = std::vector<const VolumeInfo*>;
+
+    static Choices choices_of(const ClaimInfo& claim, const Cluster& cluster) {
+        Choices choices;
+        for (const std::string& name : *claim.candidates)
+            if (const VolumeInfo* volume = cluster.find_volume(name)) choices.push_back(volume);
+        return choices;
+    }
+
+    static bool usable_on(const VolumeInfo& volume, const NodeInfo& node) {
+        return !volume.node_terms || std::ranges::any_of(*volume.node_terms, [&](const NodeSelectorTerm& term) {
+            return term.matches(node.spec().labels, node.name());
+        });
+    }
+
+    /// A volume of its own for each claim. Taken in turn: claims of one pod rarely compete, and who loses tries again.
+    bool each_finds_one(const NodeInfo& node) const {
+        Choices taken;
+        return std::ranges::all_of(choices_, [&](const Choices& choices) {
+            const auto found = std::ranges::find_if(choices, [&](const VolumeInfo* volume) {
+                return usable_on(*volume, node) && std::ranges::find(taken, volume) == taken.end();
+            });
+            if (found == choices.end()) return false;
+            taken.push_back(*found);
+            return true;
+        });
+    }
+
+    std::vector<Choices> choices_;            // for each unbound claim whose class makes no volumes
     std::vector<const VolumeInfo*> volumes_;  // of the pod's bound claims, those that cannot be used everywhere
     bool volume_missing_ = false;
 };

@@ -1,11 +1,16 @@
-#include "controllers/persistent_volume/volume_match.h"
+#include "client/volume_match.h"
 
 #include <algorithm>
 
 #include "client/node_selectors.h"
 #include "client/selectors.h"
 
-namespace porthole::controllers {
+namespace porthole::client {
+
+using api::core::v1::Node;
+using api::core::v1::PersistentVolume;
+using api::core::v1::PersistentVolumeClaim;
+
 namespace {
 
 constexpr const char* Filesystem = "Filesystem";
@@ -36,10 +41,10 @@ bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, co
     if (volume.metadata.deletion_timestamp || volume.spec.storage_class_name != class_of(claim)) return false;
     if (volume.spec.volume_mode.value_or(Filesystem) != claim.spec.volume_mode.value_or(Filesystem)) return false;
     if (!std::ranges::all_of(claim.spec.access_modes, offers)) return false;
-    if (claim.spec.selector && !client::matches(*claim.spec.selector, volume.metadata.labels)) return false;
+    if (claim.spec.selector && !matches(*claim.spec.selector, volume.metadata.labels)) return false;
     if (amount(volume.spec.capacity) < amount(claim.spec.resources.requests)) return false;
     const bool anywhere = !volume.spec.node_affinity || !volume.spec.node_affinity->required;
-    return anywhere || !node || client::matches(*volume.spec.node_affinity->required, *node);
+    return anywhere || !node || matches(*volume.spec.node_affinity->required, *node);
 }
 
 std::shared_ptr<const PersistentVolume> choose_volume(const std::vector<std::shared_ptr<const PersistentVolume>>& volumes,
@@ -58,4 +63,4 @@ std::shared_ptr<const PersistentVolume> choose_volume(const std::vector<std::sha
     return best;
 }
 
-}  // namespace porthole::controllers
+}  // namespace porthole::client

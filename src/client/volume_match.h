@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/core_v1.h"
+
+/// Which volume a claim may have: the binder decides by it, and the scheduler foresees what the binder will do.
+namespace porthole::client {
+
+/// The claim's class; "" for none, which only volumes without a class fit.
+const std::string& class_of(const api::core::v1::PersistentVolumeClaim& claim);
+/// Whether the volume is meant for this very claim and no other: by uid, or by name where its maker did not know the uid.
+bool is_reserved_for(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
+/// Whether the claim could live in the volume, whoever has it: class, modes, labels, size, and the node that was chosen (null: none was).
+bool fits(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim,
+          const api::core::v1::Node* node);
+
+/// The volume for a claim that has none: one reserved for it, else the smallest free one that fits. Null: there is none.
+std::shared_ptr<const api::core::v1::PersistentVolume> choose_volume(
+    const std::vector<std::shared_ptr<const api::core::v1::PersistentVolume>>& volumes, const api::core::v1::PersistentVolumeClaim& claim,
+    const api::core::v1::Node* node);
+
+}  // namespace porthole::client
