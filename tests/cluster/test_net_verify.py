@@ -1,0 +1,89 @@
+"""`porthole net`: the check of a cluster's network, on sound clusters and on broken ones, and the routes for a router."""
+
+import json
+import unittest
+
+from harness import IMAGE, MIXED, ClusterCase, run
+
+
+class VerifyCase(ClusterCase):
+    alone = True
+
+    def net(self, *words, check=True):
+        return self.cluster.porthole("net", *words, seconds=280, check=check)
+
+    def verify(self, *words, check=True):
+        """(all ways, whether all is well)"""
+        done = self.net("verify", "--linux-image", IMAGE, "-o", "json", *words, check=check)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["passed"], done.returncode == 0)
+        self.assertEqual(report["notChecked"], [])
+        return report["checks"]
+
+    def assert_all_well(self, checks):
+        bad = [way for way in checks if way["result"] == "fail"]
+        self.assertEqual(bad, [], f"of {len(checks)} ways")
+
+    def pairs(self, checks, flow):
+        return {(way["from"], way["to"]) for way in checks if way["flow"] == flow}
+
+
+class LinuxNodes(VerifyCase):
+    # VER-01, VER-02, VER-03, VER-06, VER-08, VER-09
+    def test_every_way_between_nodes_pods_and_services_passes(self):
+        checks = self.verify()
+        self.assert_all_well(checks)
+        both = {(a, b) for a in ("linux-1", "linux-2") for b in ("linux-1", "linux-2")}
+        self.assertEqual(self.pairs(checks, "pod to pod by address"), both)
+        self.assertEqual(self.pairs(checks, "pod to node port"), both)
+        self.assertEqual(self.pairs(checks, "node to node (ping)"), {("linux-1", "linux-2"), ("linux-2", "linux-1")})
+
+    # VER-03
+    def test_a_broken_way_is_named_with_its_hop(self):
+        inside = ["nsenter", f"--net=/run/netns/porthole-{self.cluster.id}-linux-2", "nft"]
+        subnet = self.get("node", "linux-1")["spec"]["podCIDR"]
+        run([*inside, "-f", "-"], stdin=f"""table ip broken {{
+    chain forward {{
+        type filter hook forward priority -10
+        ip saddr {subnet} ct state new drop
+    }}
+}}
+""")
+        self.addCleanup(run, [*inside, "delete table ip broken"])
+        failed = [way for way in self.verify(check=False) if way["result"] == "fail" and way["flow"] == "pod to pod by address"]
+        self.assertEqual([(way["from"], way["to"]) for way in failed], [("linux-1", "linux-2")])
+        self.assertRegex(failed[0]["hop"], "pods of linux-1 to those of linux-2")
+
+    def test_an_image_that_cannot_be_had_is_named_with_the_remedy(self):
+        done = self.net("verify", "--linux-image", "porthole.test/nothing:1", "--timeout", "8", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--linux-image", done.stdout + done.stderr)
+
+    def test_nothing_is_left_behind(self):
+        self.verify("--host-port", "0")
+        namespaces = lambda: self.kubectl("get", "namespaces", "-o", "name", namespaced=False)
+        self.eventually(lambda: "porthole-verify" not in namespaces(), 30, "the check's namespace goes")
+
+    # NET-02
+    def test_the_routes_for_a_router_are_those_of_the_nodes(self):
+        nodes = json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]
+        wanted = {node["spec"]["podCIDR"]: node["status"]["addresses"][0]["address"] for node in nodes}
+        routes = json.loads(self.net("routes", "--format", "json").stdout)
+        self.assertEqual({route["range"]: route["via"] for route in routes}, wanted)
+        self.assertEqual(len(self.net("routes").stdout.splitlines()), len(nodes))
+
+
+class MixedNodes(VerifyCase):
+    shared = MIXED
+
+    # VER-03, NET-24, NET-25, NET-26, NET-27
+    def test_every_way_between_nodes_of_both_systems_passes(self):
+        checks = self.verify()
+        self.assert_all_well(checks)
+        names = ("linux-1", "windows-1", "windows-2")
+        self.assertEqual(self.pairs(checks, "pod to pod by address"), {(a, b) for a in names for b in names})
+        self.assertEqual({way["from"] for way in checks if way["flow"] == "pod to service by full name"}, set(names))
+
+
+if __name__ == "__main__":
+    unittest.main()
