@@ -21,7 +21,7 @@ struct Settings {
     int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
     std::string root_ca_pem;                             ///< published to every namespace; "" for none
     std::string signer_certificate_pem, signer_key_pem;  ///< signs certificate requests; "" for none
-    Duration node_monitor_grace = std::chrono::seconds(40);
+    Duration node_monitor_grace = std::chrono::seconds(50);
     Duration node_startup_grace = std::chrono::seconds(60);
     Duration node_monitor_period = std::chrono::seconds(5);
     double node_eviction_rate = 0.1, secondary_node_eviction_rate = 0.01;  ///< nodes a second and zone

@@ -134,7 +134,7 @@ TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
     add_ready_pod("on-b", "b");
     pass_with(2min, {"a", "b"});
     EXPECT_EQ(condition("a", "Ready").status, "True");
-    pass_with(35s, {"b"});
+    pass_with(45s, {"b"});
     EXPECT_EQ(condition("a", "Ready").status, "True");
     pass_with(15s, {"b"});
     EXPECT_EQ(condition("a", "Ready").status, "Unknown");
