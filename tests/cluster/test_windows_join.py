@@ -1,0 +1,87 @@
+"""A Windows machine joins, joins again, and leaves, by the programs that a real one would run; here on an emulated host under Wine."""
+
+import re
+
+from harness import MIXED, PORTHOLE, ClusterCase, condition, run
+from test_windows_node import web_server
+
+NODE = "windows-2"
+
+
+class Joining(ClusterCase):
+    shared = MIXED
+    alone = True
+
+    def on_host(self, *command, seconds=120):
+        """Runs a program on the emulated host, as its administrator."""
+        host = self.cluster.data / "nodes" / NODE
+        return run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", host, "--", *command]), check=False, seconds=seconds,
+                   env=self.cluster.environment())
+
+    def target(self):
+        """What the server prints for whoever is to join: address, token, hash."""
+        text = self.cluster.porthole("token", "create", "--ttl", "10m", "--print-join-command").stdout
+        found = re.search(r"join (\S+) --token (\S+) --\S*ca-cert-hash (\S+)", text)
+        self.assertTrue(found, text)
+        return found.groups()
+
+    def join(self, server, token, ca_hash):
+        return self.on_host("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE)
+
+    def wait_node(self, status="True"):
+        self.eventually(lambda: condition(self.node(), "Ready") == status, 60, f"{NODE} Ready is {status}")
+
+    def node(self):
+        return self.get("node", NODE, namespaced=False)
+
+    def config(self):
+        return self.on_host("cmd", "/c", "type", "C:\\k\\config").stdout
+
+    # JOI-02
+    def test_what_is_wrong_is_named_and_nothing_changes(self):
+        server, token, ca_hash = self.target()
+        before = self.config()
+        self.assertIn("certificate-authority", before)
+        rows = [
+            ("another cluster's key", (server, token, "sha256:" + "a" * 64), "none of those given"),
+            ("unknown token", (server, "abcdef.0123456789abcdef", ca_hash), "does not know this token"),
+            ("a token's wrong second half", (server, token[:7] + "x" * 16, ca_hash), "second half"),
+            ("nobody at the port", (re.sub(r":\d+$", ":6399", server), token, ca_hash), "cannot reach the cluster"),
+            ("no token at all", (server, "abc", ca_hash), "must look like"),
+        ]
+        for name, words, expected in rows:
+            with self.subTest(name):
+                refused = self.join(*words)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn(expected, refused.stderr)
+        self.assertEqual(self.config(), before)
+        self.assertEqual(condition(self.node(), "Ready"), "True")
+
+    # JOI-01, JOI-04, JOI-12
+    def test_joining_again_changes_nothing_for_pods(self):
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web", 90)
+        done = self.join(*self.target())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        order = [done.stdout.index(f"service {name} runs") for name in ("kubelet", "flanneld", "kube-proxy")]
+        self.assertEqual(order, sorted(order))
+        self.wait_node()
+        self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
+
+    # JOI-19
+    def test_leaving_takes_everything_and_joining_works_again(self):
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web", 90)
+        self.kubectl("delete", "pod", "web", "--wait=false")
+        for _ in range(2):  # the second time there is nothing left to undo
+            left = self.on_host("kubeadm.exe", "reset", "--force")
+            self.assertEqual(left.returncode, 0, left.stdout + left.stderr)
+        self.assertEqual(self.config(), "")
+        self.assertNotEqual(self.on_host("cmd", "/c", "sc", "query", "kubelet").returncode, 0)
+        self.assertNotIn("cbr0", self.on_host("porthole.exe", "hns", "list").stdout)
+        self.kubectl("delete", "node", NODE, namespaced=False)
+        done = self.join(*self.target())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.wait_node()
+        self.apply(web_server("again", nodeName=NODE))
+        self.wait_ready("again", 90)
