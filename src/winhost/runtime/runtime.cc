@@ -246,6 +246,7 @@ Task<cri::PodSandboxStatusResponse> Runtime::pod_sandbox_status(cri::PodSandboxS
 Task<cri::ListPodSandboxResponse> Runtime::list_pod_sandbox(cri::ListPodSandboxRequest request) {
     cri::ListPodSandboxResponse response;
     for (const auto& [id, sandbox] : state_->sandboxes.all()) {
+        if (!sandbox->made) continue;
         if (request.filter) {
             const auto& filter = *request.filter;
             if (!filter.id.empty() && filter.id != id) continue;

@@ -34,7 +34,7 @@ Task<> Sandboxes::load() {
             (void)context_.files.remove_all(own.path);
             continue;
         }
-        auto sandbox = std::make_shared<Sandbox>(Sandbox{*std::move(record), own});
+        auto sandbox = std::make_shared<Sandbox>(Sandbox{.record = *std::move(record), .folder = own, .made = true});
         CO_TRY(const auto state, co_await runc_.state(name));
         sandbox->pid = state.pid;
         if (sandbox->record.ready && !state.running) sandbox->record.ready = false;
@@ -58,10 +58,13 @@ Task<std::string> Sandboxes::run(cri::RunPodSandboxRequest request) {
     sandboxes_[record.id] = sandbox;
     auto up = co_await bring_up(sandbox);
     sandbox->changing = false;
+    sandbox->made = up.has_value();
     if (up) co_return record.id;
     // Uncancellable in effect: what is left would be found at the next start.
-    if (auto undone = co_await remove(record.id); !undone)
+    if (auto undone = co_await remove(record.id); !undone) {
+        sandbox->made = true;  // the kubelet shall take it down
         context_.log.warn("a sandbox that failed is not wholly gone", {{"error", undone.error().message}});
+    }
     co_return std::move(up).error();
 }
 

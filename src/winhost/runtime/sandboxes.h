@@ -9,6 +9,7 @@ struct Sandbox {
     Folder folder;
     int pid = 0;            ///< of the process that holds its namespaces
     bool changing = false;  ///< being made or taken down: everything else waits its turn or is refused
+    bool made = false;      ///< told of in lists: one that cannot be made never is, or every attempt would look like news
 };
 
 /// The pods' sandboxes: a namespace of the host network service with a network in it, and the process that holds ipc and uts.

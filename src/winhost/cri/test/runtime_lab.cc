@@ -48,6 +48,7 @@ Task<> LabNetwork::remove_namespace(std::string namespace_id) {
 }
 
 Task<PodAddresses> LabNetwork::attach(PodAttachment attachment) {
+    if (fails_) co_return Error(Reason::Unknown, "no network today");
     const std::string number = std::to_string(next_), address = "10.9.0." + std::to_string(next_ % 250 + 2);
     const std::string inside = "nsenter --net=" + path(attachment.namespace_id) + " ";
     CO_CHECK(co_await run(inside + "ip link add eth0 type veth peer name lab" + number + " netns " + std::to_string(::getpid()) +  //
@@ -91,7 +92,7 @@ void RuntimeLab::start() {
     store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, *registries_, log)).value();
     network_ = std::make_unique<LabNetwork>(*processes_, folder_ + "/n");
     runtime_ = std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
-                                         RuntimeOptions{HostName, folder_ + "/r", host_drive(), profile, *wine});
+                                         RuntimeOptions{HostName, folder_ + "/r", host_drive(), profile, *wine, sandbox_image});
     const auto started = run(runtime_->start());
     ASSERT_TRUE(started) << started.error().message;
     image_service_ = make_image_service(loop, *store_, folder_ + "/r");
@@ -125,15 +126,20 @@ void RuntimeLab::import_images() {
 }
 
 std::string RuntimeLab::make_sandbox(const std::string& name) {
+    const auto made = try_sandbox(name);
+    EXPECT_TRUE(made) << made.error().message;
+    return made.value_or("");
+}
+
+Result<std::string> RuntimeLab::try_sandbox(const std::string& name) {
     cri::RunPodSandboxRequest request;
     cri::PodSandboxConfig config;
     config.metadata = cri::PodSandboxMetadata{.name = name, .uid = "uid-" + name, .namespace_ = "lab"};
     config.hostname = name;
     config.log_directory = "C:\\var\\log\\pods\\" + name;
     request.config = std::move(config);
-    const auto made = run(cri().run_pod_sandbox(std::move(request)));
-    EXPECT_TRUE(made) << made.error().message;
-    return made ? made->pod_sandbox_id : "";
+    TRY(const auto made, run(cri().run_pod_sandbox(std::move(request))));
+    return made.pod_sandbox_id;
 }
 
 cri::ContainerConfig RuntimeLab::probe(const std::string& name, std::vector<std::string> arguments) {

@@ -23,6 +23,7 @@ public:
     Task<std::string> create_namespace() override;
     Task<> remove_namespace(std::string namespace_id) override;
     std::string path(const std::string& namespace_id) const override { return join_path(folder_, namespace_id); }
+    void fail(bool fails) { fails_ = fails; }
     Task<PodAddresses> attach(PodAttachment attachment) override;
     Task<> detach(PodAttachment) override { co_return {}; }
 
@@ -32,6 +33,7 @@ private:
     ProcessRunner& processes_;
     std::string folder_;
     int next_ = 0;
+    bool fails_ = false;
 };
 
 /// A whole runtime with its CRI server in this process, on real Wine and runc, and a client that goes through its socket. Lives in a
@@ -62,7 +64,9 @@ public:
     kubelet::RuntimeService& cri() { return client_->runtime(); }
     kubelet::ImageService& images() { return client_->images(); }
 
+    LabNetwork& network() { return *network_; }
     std::string make_sandbox(const std::string& name);
+    Result<std::string> try_sandbox(const std::string& name);
     /// A container of the probe image; `arguments` follow probe.exe.
     api::cri::v1::ContainerConfig probe(const std::string& name, std::vector<std::string> arguments);
     std::string make_container(const std::string& sandbox, const api::cri::v1::ContainerConfig& config);
@@ -78,6 +82,7 @@ public:
     std::string host_drive() const { return folder_ + "/C"; }
 
     AsioLoop loop;
+    std::string sandbox_image;  ///< looked at by start()
 
 private:
     void import_images();

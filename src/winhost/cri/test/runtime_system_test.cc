@@ -154,6 +154,30 @@ TEST_F(RuntimeSystem, NamedPipesAreRefusedClearly) {
     remove(sandbox);
 }
 
+TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
+    lab().network().fail(true);
+    const auto made = lab().try_sandbox("lost");
+    lab().network().fail(false);
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message, HasSubstr("no network today"));
+    EXPECT_TRUE(lab().run(lab().cri().list_pod_sandbox({}))->items.empty());
+    EXPECT_EQ(lab().traces(), "");
+}
+
+// PAU-07
+TEST_F(RuntimeSystem, TheSandboxImageIsNamedAsTheCause) {
+    lab().stop();
+    lab().sandbox_image = "127.0.0.1:1/pause:old";
+    lab().start();
+    const auto made = lab().try_sandbox("pause");
+    ASSERT_FALSE(made);
+    EXPECT_THAT(made.error().message, HasSubstr("failed to get sandbox image \"127.0.0.1:1/pause:old\" for Windows 10.0.20348"));
+    lab().stop();
+    lab().sandbox_image = "lab/probe:1";
+    lab().start();
+    remove(lab().make_sandbox("pause"));
+}
+
 TEST_F(RuntimeSystem, ARuntimeThatWasKilledFindsItsContainers) {
     const std::string sandbox = lab().make_sandbox("adopted");
     const std::string runs = lab().make_container(sandbox, lab().probe("runs", {"wait"}));
