@@ -205,8 +205,10 @@ void ContainerStarter::link_log(const PodStartContext& context, const core::Cont
     const std::string log = context.sandbox.log_directory + "/" + container.name + "/" + std::to_string(attempt) + ".log";
     (void)services_.files.create_directories(config_.log_link_directory, 0755);
     (void)services_.files.remove(link);
-    if (const auto made = services_.files.create_symlink(log, link); !made)
-        services_.log.warn("log link cannot be made", {{"path", link}, {"error", made.error().message}});
+    const auto made = services_.files.create_symlink(log, link);
+    if (!made && !log_links_fail_)
+        services_.log.warn("links to logs cannot be made", {{"folder", config_.log_link_directory}, {"error", made.error().message}});
+    log_links_fail_ = !made;
 }
 
 }  // namespace porthole::kubelet

@@ -67,6 +67,7 @@ private:
     Services services_;
     StarterConfig config_;
     Backoff restarts_;
+    bool log_links_fail_ = false;  ///< said once: a file system without links stays one
 };
 
 }  // namespace porthole::kubelet
