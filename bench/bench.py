@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import harness  # noqa: E402
 import manifests  # noqa: E402
+import windows_node  # noqa: E402
 
 IN_FLIGHT = 64
 CONNECTIONS = 4
@@ -270,19 +271,21 @@ def run_cluster_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, windows, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
     programs = {path.name: path for path in sorted((ROOT / "build/release/bench").glob("*")) if os.access(path, os.X_OK) and path.is_file()}
-    for name in options.names or ["cluster", *programs]:
+    for name in options.names or ["cluster", "windows", *programs]:
         print(f"\n== {name}")
         if name == "cluster":
             run_cluster_bench()
+        elif name == "windows":
+            windows_node.WindowsNodeBench(Table()).run()
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'windows', *programs])}")
 
 
 if __name__ == "__main__":
