@@ -31,6 +31,13 @@ std::vector<ENUM_SERVICE_STATUS_PROCESSW> services(SC_HANDLE manager, std::vecto
 /// What the failure actions of a real host do: Wine's service manager knows none.
 class Restarter {
 public:
+    /// Services that start by themselves count as running from the boot on: one may fail before we first look, because what it needs
+    /// (Wine's network drivers) is not there so early.
+    void expect_automatic(SC_HANDLE manager) {
+        std::vector<BYTE> buffer;
+        for (const auto& service : services(manager, buffer))
+            if (starts_by_itself(manager, service.lpServiceName)) running_.insert(service.lpServiceName);
+    }
     void look(SC_HANDLE manager) {
         std::vector<BYTE> buffer;
         for (const auto& service : services(manager, buffer)) {
@@ -47,6 +54,17 @@ public:
     }
 
 private:
+    static bool starts_by_itself(SC_HANDLE manager, const wchar_t* name) {
+        const SC_HANDLE handle = OpenServiceW(manager, name, SERVICE_QUERY_CONFIG);
+        if (!handle) return false;
+        std::vector<BYTE> buffer(8192);  // the most that Windows ever needs
+        auto* config = reinterpret_cast<QUERY_SERVICE_CONFIGW*>(buffer.data());
+        DWORD needed = 0;
+        const bool known = QueryServiceConfigW(handle, config, static_cast<DWORD>(buffer.size()), &needed);
+        CloseServiceHandle(handle);
+        return known && config->dwStartType == SERVICE_AUTO_START;
+    }
+
     std::set<std::wstring> running_;
 };
 
@@ -84,6 +102,7 @@ int wmain(int count, wchar_t** words) {
     const std::wstring relay_command = count > 1 ? words[1] : L"";
     const SC_HANDLE manager = OpenSCManagerW(nullptr, nullptr, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE);
     Restarter restarter;
+    if (manager) restarter.expect_automatic(manager);
     HANDLE relay = start_relay(relay_command);
     while (WaitForSingleObject(stop_event, 2000) == WAIT_TIMEOUT) {
         if (manager) restarter.look(manager);
