@@ -21,7 +21,11 @@ public:
         current = this;
         wchar_t unused[] = L"";  // a service of a process of its own is known by that alone
         const SERVICE_TABLE_ENTRYW table[] = {{unused, service_main}, {nullptr, nullptr}};
-        if (StartServiceCtrlDispatcherW(table)) return exit_code_;
+        if (StartServiceCtrlDispatcherW(table)) {
+            // It returns as soon as the service has said that it is stopped, which its thread does under the lock.
+            const std::lock_guard lock(mutex_);
+            return exit_code_;
+        }
         const DWORD code = GetLastError();
         if (code != ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
             std::fprintf(stderr, "the service manager does not answer: %s\n", system_error_text(code).c_str());
@@ -116,6 +120,9 @@ private:
 
 }  // namespace
 
-int run_as_service(const std::string& name, std::function<int(ServiceReport&)> body) { return Service(name, std::move(body)).run(); }
+int run_as_service(const std::string& name, std::function<int(ServiceReport&)> body) {
+    // Never freed: threads of the service manager may still be in it while the process ends.
+    return (new Service(name, std::move(body)))->run();
+}
 
 }  // namespace porthole::cmd

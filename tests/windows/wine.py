@@ -39,8 +39,8 @@ class WineTest(unittest.TestCase):
         return ["nsenter", f"--net=/run/netns/{self.network}", *map(str, command)]
 
     def wine(self, program, *arguments, seconds=120, check=False, stdin="", **environment):
-        """Runs a program of the Windows build to its end."""
-        done = subprocess.run(self.inside([WINE_RUN, WINDOWS / program, *arguments]), capture_output=True, text=True, timeout=seconds + 30,
+        """Runs a program of the Windows build, or one of Windows' own, to its end."""
+        done = subprocess.run(self.inside([WINE_RUN, WINDOWS / program if "/" in program else program, *arguments]), capture_output=True, text=True, timeout=seconds + 30,
                               input=stdin, env=os.environ | environment | {"PORTHOLE_WINE_SECONDS": str(seconds)})
         if check and done.returncode != 0:
             raise AssertionError(f"{program} {' '.join(map(str, arguments))}: ended with {done.returncode}\n{done.stdout}{done.stderr}")
