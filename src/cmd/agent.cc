@@ -118,6 +118,7 @@ private:
     std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes);
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
+    std::unique_ptr<net::Overlay> overlay_ = net::make_overlay();
 
     std::unique_ptr<RenewableTransport> transport_;
     std::unique_ptr<client::Client> client_;
@@ -166,8 +167,10 @@ Result<void> Agent::make_network() {
     TRY(options.service_prefixes, prefixes(options_.service_cidr));
     options.cni_conf_dir = options_.cni_config_folder;
     options.ipam_dir = (fs::path(options_.data) / "ipam").string();
+    options.backend = options_.backend == "vxlan" ? cni::flannel::Backend::Vxlan : cni::flannel::Backend::HostGateway;
     network_ = std::make_unique<cni::NodeNetwork>(
-        cni::NodeNetworkContext{world_.loop, *informers_, *stack_, *nft_, *files_, log_.named("network")}, std::move(options));
+        cni::NodeNetworkContext{world_.loop, *informers_, *stack_, *nft_, *files_, *client_, *overlay_, log_.named("network")},
+        std::move(options));
     return network_->prepare();
 }
 

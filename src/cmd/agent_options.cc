@@ -7,6 +7,9 @@
 namespace porthole::cmd {
 
 void add_node_flags(CLI::App& app, AgentOptions& options) {
+    app.add_option("--backend", options.backend, "between nodes: host-gw or vxlan (VNI 4096, UDP port 4789), the same on all of them")
+        ->check(CLI::IsMember({"host-gw", "vxlan"}))
+        ->capture_default_str();
     app.add_option("--node-name", options.node_name, "the node's name")->capture_default_str();
     app.add_option("--node-ip", options.node_ip, "the node's address (default: the one towards the API server)");
     app.add_option("--container-runtime-endpoint", options.runtime_endpoint, "containerd's socket")->capture_default_str();
@@ -38,6 +41,7 @@ std::vector<std::string> agent_arguments(const AgentOptions& options) {
     add("--container-runtime-endpoint", options.runtime_endpoint);
     add("--cni-conf-dir", options.cni_config_folder);
     add("--cluster-cidr", options.cluster_cidr);
+    add("--backend", options.backend);
     add("--service-cidr", options.service_cidr);
     add("--cluster-dns", options.cluster_dns);
     add("--cluster-domain", options.cluster_domain);

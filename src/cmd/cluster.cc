@@ -100,6 +100,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     if (const Value* port = value.find("port")) options.port = static_cast<std::uint16_t>(port->int_or(options.port));
     string("clusterCidr", options.cluster_cidr);
     string("serviceCidr", options.service_cidr);
+    string("backend", options.backend);
     string("clusterDns", options.cluster_dns);
     string("clusterDomain", options.cluster_domain);
     string("nodeCidr", options.node_cidr);
@@ -127,6 +128,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"windowsNodes", std::move(windows_nodes)},
         {"clusterCidr", options.cluster_cidr},
         {"serviceCidr", options.service_cidr},
+        {"backend", options.backend},
         {"clusterDns", options.cluster_dns},
         {"clusterDomain", options.cluster_domain},
         {"nodeCidr", options.node_cidr},

@@ -86,6 +86,7 @@ ChildCommand Supervisor::agent_command(const NodeHost& node) const {
     agent.runtime_endpoint = data_.containerd_socket(node.name).string();
     agent.cni_config_folder = (folder / "cni/net.d").string();
     agent.cluster_cidr = options.cluster_cidr;
+    agent.backend = options.backend;
     agent.service_cidr = options.service_cidr;
     agent.cluster_dns = options.cluster_dns;
     agent.cluster_domain = options.cluster_domain;

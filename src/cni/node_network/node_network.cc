@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/json.h"
+
 namespace porthole::cni {
 
 namespace {
@@ -22,6 +24,7 @@ NodeRanges ranges_of(const core::Node& node) {
     for (const std::string& cidr : cidrs) {
         if (const auto prefix = IpPrefix::parse(cidr); prefix && prefix->base().is_v4()) ranges.pod_prefixes.push_back(*prefix);
     }
+    ranges.lease = flannel::lease_of(node);
     return ranges;
 }
 
@@ -67,15 +70,58 @@ Task<> NodeNetwork::run() {
 }
 
 Task<> NodeNetwork::reconcile() {
-    CO_CHECK(reconcile_routes());
     const auto self = nodes_.find(options_.node_name);
-    if (self == nodes_.end() || self->second.pod_prefixes.empty() || self->second.pod_prefixes == configured_) co_return {};
-    const std::vector<IpPrefix> prefixes = self->second.pod_prefixes;
+    const bool has_range = self != nodes_.end() && !self->second.pod_prefixes.empty();
+    if (has_range && options_.backend == flannel::Backend::Vxlan) CO_CHECK(reconcile_overlay(self->second.pod_prefixes.front()));
+    CO_CHECK(reconcile_routes());
+    if (!has_range) co_return {};
+    const NodeRanges ranges = self->second;
+    if (ranges.pod_prefixes != configured_) CO_CHECK(co_await configure(ranges.pod_prefixes));
+    co_return co_await publish(ranges);
+}
+
+Task<> NodeNetwork::configure(std::vector<IpPrefix> prefixes) {
     CO_CHECK(co_await context_.nft.run(masquerade_rules(options_, prefixes)));
     // Last: with the configuration in place the runtime starts pods.
     CO_CHECK(reconcile_configuration());
     configured_ = prefixes;
     context_.log.info("pod network ready", {{"range", prefixes.front().to_string()}, {"bridge", options_.bridge}});
+    co_return {};
+}
+
+int NodeNetwork::pod_mtu() const {
+    const int mtu = options_.mtu > 0 ? options_.mtu : context_.stack.uplink_mtu();
+    return mtu - flannel::overhead(options_.backend);
+}
+
+Result<void> NodeNetwork::reconcile_overlay(const IpPrefix& pod_prefix) {
+    const net::OverlayDevice device = overlay_device(options_, pod_prefix, pod_mtu());
+    TRY_VOID(context_.overlay.ensure(device));
+    const std::vector<net::OverlayPeer> list = wanted_peers(options_, nodes_);
+    const std::set<net::OverlayPeer> wanted(list.begin(), list.end());
+    for (const net::OverlayPeer& peer : peers_) {
+        if (!wanted.contains(peer)) TRY_VOID(context_.overlay.remove_peer(device.name, peer));
+    }
+    // All of them each time: they went if the device did.
+    for (const net::OverlayPeer& peer : wanted) TRY_VOID(context_.overlay.set_peer(device.name, peer));
+    peers_ = wanted;
+    return {};
+}
+
+/// Nodes of the other system, and Flannel's own daemon, find their way here by these.
+Task<> NodeNetwork::publish(NodeRanges ranges) {
+    const IpPrefix range = ranges.pod_prefixes.front();
+    flannel::Lease own{.node = options_.node_name, .subnet = range, .public_ip = options_.node_address, .backend = options_.backend};
+    if (options_.backend == flannel::Backend::Vxlan) {
+        own.vni = options_.vni;
+        own.vtep_mac = overlay_device(options_, range, 0).mac;
+    }
+    if (ranges.lease == own) co_return {};
+    schema::Value changed = schema::Value::object();
+    for (const auto& [name, value] : flannel::annotations_of(own)) changed[name] = value;
+    const schema::Value patch = schema::Value::object({{"metadata", schema::Value::object({{"annotations", std::move(changed)}})}});
+    const client::NamespacedName key{"", options_.node_name};
+    CO_CHECK((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
 }
 
@@ -105,8 +151,7 @@ Result<void> NodeNetwork::reconcile_routes() {
 std::string NodeNetwork::configuration_file() const { return join_path(options_.cni_conf_dir, "10-porthole.conflist"); }
 
 Result<void> NodeNetwork::reconcile_configuration() {
-    const int mtu = options_.mtu > 0 ? options_.mtu : context_.stack.uplink_mtu();
-    const std::string text = cni_configuration(options_, nodes_.at(options_.node_name).pod_prefixes, mtu);
+    const std::string text = cni_configuration(options_, nodes_.at(options_.node_name).pod_prefixes, pod_mtu());
     const auto present = context_.files.read(configuration_file());
     if (present && *present == text) return {};
     TRY_VOID(context_.files.create_directories(options_.cni_conf_dir, 0755));
@@ -122,6 +167,7 @@ Task<> NodeNetwork::remove() {
         for (const net::Route& route : *present) CO_CHECK(context_.stack.remove_route(route));
     }
     CO_CHECK(context_.stack.remove_device(options_.bridge));
+    if (options_.backend == flannel::Backend::Vxlan) CO_CHECK(context_.stack.remove_device(overlay_device(options_, {}, 0).name));
     CO_CHECK(co_await context_.nft.run("table ip " + options_.nft_table + "\ndelete table ip " + options_.nft_table + "\n"));
     (void)context_.files.remove(configuration_file());
     co_return {};

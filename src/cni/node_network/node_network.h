@@ -18,6 +18,8 @@ struct NodeNetworkContext {
     net::NetworkStack& stack;
     net::NftExecutor& nft;
     FileSystem& files;
+    client::Client& client;  ///< for what the node publishes of itself
+    net::Overlay& overlay;
     Logger log;
 };
 
@@ -45,6 +47,10 @@ public:
 private:
     void node_seen(const api::core::v1::Node& node);
     Task<> reconcile();
+    Result<void> reconcile_overlay(const IpPrefix& pod_prefix);
+    Task<> configure(std::vector<IpPrefix> prefixes);
+    Task<> publish(NodeRanges ranges);
+    int pod_mtu() const;
     Result<void> reconcile_routes();
     Result<void> reconcile_configuration();
     std::string configuration_file() const;
@@ -55,6 +61,7 @@ private:
     std::map<std::string, NodeRanges> nodes_;
     Event wake_;
     std::vector<IpPrefix> configured_;  // the pod range that CNI configuration and rules are for
+    std::set<net::OverlayPeer> peers_;  // that the kernel has
     std::set<IpPrefix> refused_;        // routes that could not be set, told once
     bool bridge_netfilter_ = false;
 };

@@ -81,6 +81,24 @@ core::Node api_node(const std::string& name, const std::string& address, const s
 
 IpPrefix prefix(const char* text) { return IpPrefix::parse(text).value(); }
 
+class FakeOverlay final : public net::Overlay {
+public:
+    Result<void> ensure(const net::OverlayDevice& device) override {
+        devices[device.name] = device;
+        return {};
+    }
+    Result<void> set_peer(const std::string&, const net::OverlayPeer& peer) override {
+        peers.insert(peer);
+        return {};
+    }
+    Result<void> remove_peer(const std::string&, const net::OverlayPeer& peer) override {
+        peers.erase(peer);
+        return {};
+    }
+    std::map<std::string, net::OverlayDevice> devices;
+    std::set<net::OverlayPeer> peers;
+};
+
 struct NetworkWorld {
     sim::SimLoop loop;
     client::FakeApi api{loop};
@@ -90,17 +108,20 @@ struct NetworkWorld {
     client::Informers informers{{loop, client, random, log}};
     FakeStack stack;
     FakeNft nft;
+    FakeOverlay overlay;
     sim::MemoryFileSystem files{loop};
-    NodeNetwork network{{loop, informers, stack, nft, files, log},
+    flannel::Backend backend = flannel::Backend::HostGateway;
+    NodeNetwork network{{loop, informers, stack, nft, files, client, overlay, log},
                         {.node_name = "n1",
                          .node_address = IpAddress::parse("192.168.0.1").value(),
                          .cluster_prefixes = {prefix("10.244.0.0/16")},
                          .service_prefixes = {prefix("10.96.0.0/12")},
                          .cni_conf_dir = "/cni",
-                         .ipam_dir = "/ipam"}};
+                         .ipam_dir = "/ipam",
+                         .backend = backend}};
     Scope scope{loop};
 
-    NetworkWorld() {
+    explicit NetworkWorld(flannel::Backend chosen = flannel::Backend::HostGateway) : backend(chosen) {
         EXPECT_TRUE(network.prepare().has_value());
         informers.start();
         scope.spawn(network.run());
@@ -135,6 +156,34 @@ TEST(NodeNetwork, ConfiguresPodsOnceTheNodeHasARange) {
     EXPECT_NE(configuration.find("\"mtu\": 1400"), std::string::npos);
     ASSERT_EQ(world.nft.texts.size(), 1u);
     EXPECT_NE(world.nft.texts[0].find("elements = { 10.244.1.0/24 }"), std::string::npos);
+}
+
+// NET-06, NET-16
+TEST(NodeNetwork, NET06_SpeaksVxlanAsWindowsNodesDo) {
+    NetworkWorld world(flannel::Backend::Vxlan);
+    world.api.put(api_node("n1", "192.168.0.1", "10.244.1.0/24"));
+    core::Node windows = api_node("win", "192.168.0.3", "10.244.3.0/24");
+    windows.metadata.annotations = {{"flannel.alpha.coreos.com/backend-type", "vxlan"},
+                                    {"flannel.alpha.coreos.com/backend-data", R"({"VNI":4096,"VtepMAC":"00:15:5d:00:00:03"})"},
+                                    {"flannel.alpha.coreos.com/public-ip", "192.168.0.3"}};
+    world.api.put(windows);
+    world.api.put(api_node("silent", "192.168.0.4", "10.244.4.0/24"));
+    world.loop.advance(1s);
+    const net::OverlayDevice device = world.overlay.devices["flannel.4096"];
+    EXPECT_EQ(device.vni, 4096u);
+    EXPECT_EQ(device.port, 4789);
+    EXPECT_EQ(device.address.to_string(), "10.244.1.0");
+    EXPECT_EQ(device.mtu, 1350);
+    ASSERT_EQ(world.overlay.peers.size(), 1u) << "who publishes nothing cannot be reached";
+    EXPECT_EQ(world.overlay.peers.begin()->mac, "00:15:5d:00:00:03");
+    EXPECT_EQ(world.stack.text(), "10.244.3.0/24 via 10.244.3.0\nlocal 10.96.0.0/12\nunreachable 10.244.0.0/16\n");
+    const auto published = world.api.find<core::Node>({"", "n1"})->metadata.annotations;
+    EXPECT_EQ(published.at("flannel.alpha.coreos.com/backend-type"), "vxlan");
+    EXPECT_EQ(published.at("flannel.alpha.coreos.com/backend-data"), "{\"VNI\":4096,\"VtepMAC\":\"" + device.mac + "\"}");
+    EXPECT_NE(world.files.read("/cni/10-porthole.conflist").value().find("\"mtu\": 1350"), std::string::npos);
+    world.api.erase<core::Node>({"", "win"});
+    world.loop.advance(1s);
+    EXPECT_TRUE(world.overlay.peers.empty());
 }
 
 TEST(NodeNetwork, RoutesToThePodsOfOtherNodesAsTheyComeAndGo) {

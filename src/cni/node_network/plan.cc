@@ -1,6 +1,7 @@
 #include "cni/node_network/plan.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "schema/json.h"
 
@@ -16,6 +17,19 @@ std::string joined(const std::vector<IpPrefix>& prefixes) {
 
 }  // namespace
 
+namespace {
+
+bool is_overlay(const NodeNetworkOptions& options) { return options.backend == flannel::Backend::Vxlan; }
+
+std::string overlay_name(const NodeNetworkOptions& options) { return "flannel." + std::to_string(options.vni); }
+
+/// Whether packets for its pods may go into the overlay.
+bool has_far_end(const NodeNetworkOptions& options, const NodeRanges& node) {
+    return node.lease && node.lease->backend == flannel::Backend::Vxlan && node.lease->vni == options.vni && !node.lease->vtep_mac.empty();
+}
+
+}  // namespace
+
 std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
     using Kind = net::Route::Kind;
     std::vector<net::Route> routes;
@@ -25,13 +39,44 @@ std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const s
     for (const IpPrefix& prefix : options.cluster_prefixes) routes.push_back({.destination = prefix, .kind = Kind::Unreachable});
     for (const auto& [name, node] : nodes) {
         if (name == options.node_name || !node.address || *node.address == options.node_address) continue;
+        if (is_overlay(options) && !has_far_end(options, node)) continue;
         for (const IpPrefix& prefix : node.pod_prefixes) {
             // A single node may hold the whole range: its route then takes the place of "unreachable".
             std::erase_if(routes, [&](const net::Route& route) { return route.destination == prefix; });
-            routes.push_back({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
+            if (is_overlay(options)) {
+                routes.push_back({.destination = prefix,
+                                  .kind = Kind::Unicast,
+                                  .gateway = prefix.base(),
+                                  .device = overlay_name(options),
+                                  .onlink = true});
+            } else {
+                routes.push_back({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
+            }
         }
     }
     return routes;
+}
+
+net::OverlayDevice overlay_device(const NodeNetworkOptions& options, const IpPrefix& pod_prefix, int mtu) {
+    char mac[18];
+    const auto& bytes = options.node_address.bytes();
+    std::snprintf(mac, sizeof mac, "5e:00:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
+    return {.name = overlay_name(options),
+            .vni = options.vni,
+            .node = options.node_address,
+            .mac = mac,
+            .address = pod_prefix.base(),
+            .mtu = mtu};
+}
+
+std::vector<net::OverlayPeer> wanted_peers(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+    std::vector<net::OverlayPeer> peers;
+    if (!is_overlay(options)) return peers;
+    for (const auto& [name, node] : nodes) {
+        if (name == options.node_name || !has_far_end(options, node)) continue;
+        for (const IpPrefix& prefix : node.pod_prefixes) peers.push_back({prefix.base(), node.lease->vtep_mac, node.lease->public_ip});
+    }
+    return peers;
 }
 
 std::string cni_configuration(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes, int mtu) {

@@ -19,6 +19,7 @@ struct Route {
     std::optional<IpAddress> gateway;
     std::string device;               ///< may be empty where the gateway tells
     std::optional<IpAddress> source;  ///< of packets that the node itself sends there
+    bool onlink = false;              ///< the gateway is reached through `device` although no address tells so
 
     auto operator<=>(const Route&) const = default;
 };

@@ -58,6 +58,7 @@ int read_route(const nlmsghdr* message, void* into) {
         }
     });
     route.destination = IpPrefix(destination, header->rtm_dst_len);
+    route.onlink = (header->rtm_flags & RTNH_F_ONLINK) != 0;
     if (header->rtm_type == RTN_LOCAL) route.kind = Route::Kind::Local;
     if (header->rtm_type == RTN_UNREACHABLE) route.kind = Route::Kind::Unreachable;
     static_cast<std::vector<Route>*>(into)->push_back(std::move(route));
@@ -180,6 +181,7 @@ private:
         header->rtm_table = route.kind == Route::Kind::Local ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
         header->rtm_protocol = OwnProtocol;
         header->rtm_type = type_of(route.kind);
+        if (route.onlink) header->rtm_flags |= RTNH_F_ONLINK;
         const bool direct = route.kind == Route::Kind::Unicast && !route.gateway;
         header->rtm_scope = route.kind == Route::Kind::Local ? RT_SCOPE_HOST : direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
         mnl_attr_put_u32(message, RTA_DST, htonl(route.destination.base().v4_number()));
