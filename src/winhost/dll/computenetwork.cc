@@ -1,6 +1,6 @@
 #include "hns/guid.h"
 #include "hns/hresult.h"
-#include "winhost/dll/subscription.h"
+#include "winhost/dll/subscription_windows.h"
 
 using namespace porthole;
 using hns::wire::Request;

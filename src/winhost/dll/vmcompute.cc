@@ -1,5 +1,5 @@
 #include "hns/hresult.h"
-#include "winhost/dll/host_connection.h"
+#include "winhost/dll/host_connection_windows.h"
 
 using namespace porthole;
 

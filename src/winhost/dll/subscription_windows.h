@@ -1,7 +1,7 @@
 #pragma once  // private to this folder
 #include <memory>
 
-#include "winhost/dll/host_connection.h"
+#include "winhost/dll/host_connection_windows.h"
 
 namespace porthole::winhost {
 

@@ -1,4 +1,4 @@
-#include "winhost/dll/subscription.h"
+#include "winhost/dll/subscription_windows.h"
 
 #include "base/wide_windows.h"
 #include "hns/documents.h"

@@ -1,4 +1,4 @@
-#include "winhost/dll/host_connection.h"
+#include "winhost/dll/host_connection_windows.h"
 
 #include <objbase.h>
 
