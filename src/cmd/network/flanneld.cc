@@ -29,7 +29,8 @@ public:
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
         CO_CHECK(connect());
-        CO_CHECK(make_daemon());
+        CO_CHECK(co_await find_address());
+        make_daemon();
         informers_->start();
         scope_.spawn(daemon_->run());
         log_.info("flanneld started", {{"node", options_.daemon.node_name}, {"address", options_.daemon.address.to_string()}});
@@ -54,24 +55,40 @@ private:
         return {};
     }
 
-    Result<void> find_address() {
+    Result<void> choose_address() {
         flannel::DaemonOptions& daemon = options_.daemon;
         if (options_.own_address.empty()) {
             TRY(daemon.address, net::source_address_towards(config_.server));
         } else {
             auto address = IpAddress::parse(options_.own_address);
-            if (!address) return Error(Reason::BadRequest, "--iface takes this node's IP address here, not \"" + options_.own_address + "\"");
+            if (!address)
+                return Error(Reason::BadRequest, "--iface takes this node's IP address here, not \"" + options_.own_address + "\"");
             daemon.address = *address;
         }
-        const auto facts = net::interface_with(daemon.address);
-        if (!facts) return Error(Reason::BadRequest, "no interface of this machine has the address " + daemon.address.to_string());
-        daemon.address_network = IpPrefix(daemon.address, facts->prefix_length);
-        daemon.mtu = facts->mtu;
         return {};
     }
 
-    Result<void> make_daemon() {
-        TRY_VOID(find_address());
+    /// Services start before the machine knows all of its adapters.
+    Task<> find_address() {
+        using namespace std::chrono_literals;
+        for (const MonotonicTime end = world_.loop.now() + 20s;;) {
+            const auto chosen = choose_address();
+            flannel::DaemonOptions& daemon = options_.daemon;
+            const auto facts = chosen ? net::interface_with(daemon.address) : std::nullopt;
+            if (facts) {
+                daemon.address_network = IpPrefix(daemon.address, facts->prefix_length);
+                daemon.mtu = facts->mtu;
+                co_return {};
+            }
+            if (world_.loop.now() > end || (!chosen && chosen.error().reason == Reason::BadRequest)) {
+                if (!chosen) co_return chosen.error();
+                co_return Error(Reason::NotFound, "no interface of this machine has the address " + daemon.address.to_string());
+            }
+            CO_CHECK(co_await world_.loop.sleep(1s));
+        }
+    }
+
+    void make_daemon() {
         if (options_.daemon.node_name.empty()) {
             options_.daemon.node_name = kubelet::make_host(files_)->describe().hostname;
             std::ranges::transform(options_.daemon.node_name, options_.daemon.node_name.begin(),
@@ -82,7 +99,6 @@ private:
         if (!routes_) routes_ = flannel::make_hns_host_routes(*hns_);
         daemon_ = std::make_unique<flannel::Daemon>(
             flannel::DaemonContext{world_.loop, *informers_, *client_, *hns_, *routes_, files_, log_}, options_.daemon);
-        return {};
     }
 
     RealWorld& world_;
