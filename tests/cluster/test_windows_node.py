@@ -1,6 +1,9 @@
 """A mixed cluster: one Linux node and two emulated Windows nodes, joined as real ones would be, their agents the same .exe files."""
 
+import contextlib
 import json
+import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -212,6 +215,19 @@ class Recovery(WindowsCase):
         run(self.cluster.network.inside([PORTHOLE, "winhost", "reboot", "--data", host]), env=self.cluster.environment(), seconds=120)
         self.eventually(lambda: self.restarts("web") >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
         self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
+        self.eventually(lambda: {"kubelet.exe", "flanneld.exe", "kube-proxy.exe"} <= self.programs_of("windows-2"), 30,
+                        "all services run again, whichever was started too early")
+
+    def programs_of(self, host):
+        """Names of the processes on an emulated host."""
+        first = json.loads((self.cluster.data / "nodes" / host / "h/runc/host/state.json").read_text())["init_process_pid"]
+        space = os.readlink(f"/proc/{first}/ns/pid")
+        names = set()
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.readlink(process / "ns/pid") == space:
+                    names.add((process / "comm").read_text().strip())
+        return names
 
 
 class ZzDown(WindowsCase):
