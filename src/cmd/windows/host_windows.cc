@@ -48,9 +48,15 @@ std::uint32_t windows_build() {
     return get && get(&version) == 0 ? version.dwBuildNumber : 0;
 }
 
+/// A runtime that is just starting, as after a boot, is given some seconds for its pipe.
 bool pipe_answers(const std::string& endpoint) {
     const std::wstring path = to_wide(kubelet::runtime_path(endpoint));
-    return WaitNamedPipeW(path.c_str(), 1000) || GetLastError() == ERROR_SEM_TIMEOUT;
+    constexpr int Attempts = 25;
+    for (int attempt = 0; attempt < Attempts; ++attempt) {
+        if (WaitNamedPipeW(path.c_str(), 1000) || GetLastError() == ERROR_SEM_TIMEOUT) return true;
+        Sleep(200);
+    }
+    return false;
 }
 
 bool port_is_free(std::uint16_t port) {
