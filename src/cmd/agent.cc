@@ -3,17 +3,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client/http_transport.h"
 #include "client/informer.h"
-#include "client/kubeconfig.h"
 #include "cmd/agent_lock.h"
 #include "cmd/agent_options.h"
 #include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/node_certificate.h"
-#include "cmd/node_identity.h"
-#include "cmd/renewable_transport.h"
+#include "cmd/node_connection.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
 #include "cni/node_network/node_network.h"
@@ -92,6 +89,8 @@ public:
         : world_(world),
           options_(std::move(options)),
           log_(std::move(log)),
+          connection_({world.loop, *files_, random_, connect_by_http(world.loop, std::string("porthole-agent/") + Version),
+                       log_.named("certificates")}),
           scope_(world.loop, [this](const Error& error) { log_.error("a part of the agent ended", {{"error", error.message}}); }) {}
 
     /// Errors: BadRequest for options, Io when the machine refuses.
@@ -107,7 +106,6 @@ private:
     Result<void> listen();
     /// Ports for probes and scrapers. A node works without them, so one that is taken is told and no more.
     void serve_health();
-    Result<void> use_identity(const KeyPair& identity);
     Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
 
     RealWorld& world_;
@@ -120,7 +118,7 @@ private:
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
     std::unique_ptr<net::Overlay> overlay_ = net::make_overlay();
 
-    std::unique_ptr<RenewableTransport> transport_;
+    NodeConnection connection_;
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<cni::NodeNetwork> network_;
@@ -141,20 +139,15 @@ private:
     std::unique_ptr<kubelet::HealthHandler> kubelet_health_;
     std::unique_ptr<proxy::MetricsHandler> proxy_metrics_;
     std::unique_ptr<net::HttpServer> kubelet_health_http_, proxy_metrics_http_;
-    client::ClientConfig config_;
-    std::unique_ptr<CertificateRenewal> renewal_;
     Scope scope_;
 };
 
 Result<void> Agent::connect() {
-    TRY(const auto document, client::load_kubeconfig(*files_, {options_.kubeconfig}));
-    TRY(config_, document.resolve(*files_));
+    TRY_VOID(connection_.open(options_.kubeconfig));
     if (options_.node_ip.empty()) {
-        TRY(options_.node_ip, address_towards(config_.server));
+        TRY(options_.node_ip, address_towards(connection_.config().server));
     }
-    TRY(auto first, client::make_http_transport(world_.loop, config_, std::string("porthole-agent/") + Version));
-    transport_ = std::make_unique<RenewableTransport>(std::move(first));
-    client_ = std::make_unique<client::Client>(*transport_);
+    client_ = std::make_unique<client::Client>(connection_.transport());
     informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
     return {};
 }
@@ -210,8 +203,9 @@ Result<void> Agent::make_dns() {
 /// it knows the API server by its client certificate.
 Result<void> Agent::listen() {
     TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
-    TRY(const auto tls, net::TlsServerContext::create(
-                            {.certificate_pem = serving.certificate_pem, .key_pem = serving.key_pem, .client_ca_pem = config_.ca_pem}));
+    TRY(const auto tls,
+        net::TlsServerContext::create(
+            {.certificate_pem = serving.certificate_pem, .key_pem = serving.key_pem, .client_ca_pem = connection_.config().ca_pem}));
     scope_.spawn(renew_serving(tls, serving.certificate_pem));
     kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"));
     http_ = std::make_unique<net::HttpServer>(world_.loop, *kubelet_server_, net::HttpServerOptions{.tls = tls}, log_.named("kubelet"));
@@ -232,17 +226,6 @@ void Agent::serve_health() {
     told("health of the kubelet", listen_here(*kubelet_health_, kubelet_health_http_, KubeletHealthPort));
     told("metrics of the proxy", listen_here(*proxy_metrics_, proxy_metrics_http_, ProxyMetricsPort));
     told("health of the proxy", health_->serve_proxy(*proxy_, "0.0.0.0", ProxyHealthPort));
-}
-
-Result<void> Agent::use_identity(const KeyPair& identity) {
-    client::ClientConfig renewed = config_;
-    renewed.certificate_pem = identity.certificate_pem;
-    renewed.key_pem = identity.key_pem;
-    TRY(auto next, client::make_http_transport(world_.loop, renewed, std::string("porthole-agent/") + Version));
-    TRY_VOID(write_node_identity(options_.data, identity));
-    config_ = std::move(renewed);
-    transport_->replace(std::move(next));
-    return {};
 }
 
 Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
@@ -302,13 +285,7 @@ Task<> Agent::start() {
     scope_.spawn(proxy_->run());
     scope_.spawn(dns_->run());
     scope_.spawn(kubelet_->run());
-    // An identity that somebody else keeps (a token, a file of the administrator's) is theirs to renew.
-    if (fs::exists(fs::path(options_.data) / "client.pem")) {
-        renewal_ =
-            std::make_unique<CertificateRenewal>(CertificateRenewal::Seams{world_.loop, *client_, random_, log_.named("certificates")},
-                                                 options_.node_name, [this](const KeyPair& identity) { return use_identity(identity); });
-        scope_.spawn(renewal_->run(config_.certificate_pem));
-    }
+    scope_.spawn(connection_.renew(options_.node_name));
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
     co_return {};
 }

@@ -4,10 +4,9 @@
 #include <cctype>
 #include <cstdio>
 
-#include "client/http_transport.h"
-#include "client/kubeconfig.h"
 #include "cmd/command.h"
 #include "cmd/kubelet_system.h"
+#include "cmd/node_connection.h"
 #include "cmd/node_program.h"
 #include "cmd/version.h"
 #include "kubelet/cri/cri_grpc.h"
@@ -28,6 +27,8 @@ public:
           system_(std::move(system)),
           options_(std::move(options)),
           log_(std::move(log)),
+          connection_({world.loop, *system_.files, random_, connect_by_http(world.loop, std::string("kubelet/") + KubernetesVersion),
+                       log_.named("certificates")}),
           scope_(world.loop, [this](const Error& error) { log_.error("the kubelet ended", {{"error", error.message}}); }) {}
 
     Task<> start() override {
@@ -38,6 +39,7 @@ public:
         CO_CHECK(make_kubelet());
         CO_CHECK(listen());
         scope_.spawn(kubelet_->run());
+        scope_.spawn(options_.rotate_certificates ? connection_.renew(options_.hostname_override) : connection_.follow());
         log_.info("kubelet started", {{"node", options_.hostname_override}, {"runtime", options_.runtime_endpoint}});
         co_return {};
     }
@@ -53,12 +55,10 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::read_kubeconfig(*system_.files, options_.kubeconfig));
-        TRY(client_config_, document.resolve(*system_.files));
-        TRY(transport_, client::make_http_transport(world_.loop, client_config_, std::string("kubelet/") + KubernetesVersion));
-        client_ = std::make_unique<client::Client>(*transport_);
+        TRY_VOID(connection_.open(options_.kubeconfig));
+        client_ = std::make_unique<client::Client>(connection_.transport());
         if (options_.node_ip.empty()) {
-            auto address = net::source_address_towards(client_config_.server);
+            auto address = net::source_address_towards(connection_.config().server);
             if (!address) return std::move(address).error().with_context("this node's address is not clear, give it with --node-ip");
             options_.node_ip = address->to_string();
         }
@@ -85,8 +85,8 @@ private:
 
     /// Without a serving certificate of its own the kubelet serves with the one it is known by.
     Result<void> listen() {
-        net::TlsServerOptions tls{
-            .certificate_pem = client_config_.certificate_pem, .key_pem = client_config_.key_pem, .client_ca_pem = client_config_.ca_pem};
+        const client::ClientConfig& known = connection_.config();
+        net::TlsServerOptions tls{.certificate_pem = known.certificate_pem, .key_pem = known.key_pem, .client_ca_pem = known.ca_pem};
         const auto read = [&](const std::string& path, std::string& into) -> Result<void> {
             if (path.empty()) return {};
             TRY(into, system_.files->read(path));
@@ -96,10 +96,16 @@ private:
         TRY_VOID(read(options_.tls_private_key_file, tls.key_pem));
         TRY_VOID(read(options_.client_ca_file, tls.client_ca_pem));
         TRY(const auto context, net::TlsServerContext::create(std::move(tls)));
+        if (options_.tls_cert_file.empty()) connection_.on_change([this, context] { serve_as_known(*context); });
         server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("server"));
         http_ = std::make_unique<net::HttpServer>(world_.loop, *server_, net::HttpServerOptions{.tls = context}, log_.named("server"));
         TRY_VOID(http_->listen(options_.address, static_cast<std::uint16_t>(options_.port)));
         return {};
+    }
+
+    void serve_as_known(net::TlsServerContext& tls) {
+        const auto loaded = tls.reload(connection_.config().certificate_pem, connection_.config().key_pem);
+        if (!loaded) log_.warn("the kubelet serves with the certificate before", {{"error", loaded.error().message}});
     }
 
     RealWorld& world_;
@@ -107,8 +113,7 @@ private:
     kubelet::KubeletOptions options_;
     Logger log_;
     SystemRandom random_;
-    client::ClientConfig client_config_;
-    std::unique_ptr<client::Transport> transport_;
+    NodeConnection connection_;
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::NetworkProber> prober_;

@@ -58,6 +58,8 @@ std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
     return net::verify_detached_jws(signature->second, signed_text->second, id, secret);
 }
 
+constexpr const char* IdentityFile = "client.pem";
+
 /// A token that has just been made is signed with a moment later.
 Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, JoinTarget target) {
     const MonotonicTime deadline = loop.now() + 3s;
@@ -122,15 +124,25 @@ Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::stri
 }
 
 Result<void> write_node_identity(const fs::path& folder, const KeyPair& identity) {
-    return write_durably(folder / "client.pem", identity.certificate_pem + identity.key_pem);
+    return write_durably(folder / IdentityFile, identity.certificate_pem + identity.key_pem);
 }
 
 std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder) {
-    const std::string identity = (folder / "client.pem").string();
+    const std::string identity = (folder / IdentityFile).string();
     return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
            "clusters:\n- name: porthole\n  cluster:\n    server: " +
            server + "\n    certificate-authority: " + ca.string() + "\nusers:\n- name: node\n  user:\n    client-certificate: " + identity +
            "\n    client-key: " + identity + "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
+}
+
+std::optional<fs::path> identity_folder(const client::Kubeconfig& kubeconfig) {
+    const auto document = schema::parse_yaml(kubeconfig.text());
+    const schema::Value* users = document ? document->find("users") : nullptr;
+    if (!users || !users->is_array() || users->as_array().size() != 1) return std::nullopt;
+    const std::string_view certificate = users->as_array()[0].string_at({"user", "client-certificate"});
+    const fs::path path(certificate);
+    if (path.filename() != IdentityFile || users->as_array()[0].string_at({"user", "client-key"}) != certificate) return std::nullopt;
+    return path.parent_path();
 }
 
 Result<void> write_node_folder(const fs::path& folder, const JoinTarget& target, const ClusterInfo& info, const KeyPair& identity) {

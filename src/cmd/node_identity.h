@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 
 namespace porthole {
 class AsioLoop;
+}
+namespace porthole::client {
+class Kubeconfig;
 }
 
 namespace porthole::cmd {
@@ -40,6 +44,8 @@ Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::stri
 Result<void> write_node_identity(const std::filesystem::path& folder, const KeyPair& identity);
 /// A kubeconfig that names `ca` and client.pem in `folder` by path.
 std::string node_kubeconfig(const std::string& server, const std::filesystem::path& ca, const std::filesystem::path& folder);
+/// The folder whose client.pem such a kubeconfig names; nullopt for the kubeconfigs of others.
+std::optional<std::filesystem::path> identity_folder(const client::Kubeconfig& kubeconfig);
 /// All that a node's programs need to reach the cluster: ca.crt, client.pem and kubeconfig in `folder`, which is made.
 Result<void> write_node_folder(const std::filesystem::path& folder, const JoinTarget& target, const ClusterInfo& info,
                                const KeyPair& identity);

@@ -2,10 +2,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "client/http_transport.h"
-#include "client/kubeconfig.h"
 #include "cmd/command.h"
 #include "cmd/network/own_hns.h"
+#include "cmd/node_connection.h"
 #include "cmd/node_program.h"
 #include "cmd/version.h"
 #include "cni/flannel/options.h"
@@ -22,9 +21,13 @@ namespace flannel = cni::flannel;
 class FlanneldProgram final : public NodeProgram {
 public:
     FlanneldProgram(RealWorld& world, FileSystem& files, flannel::ProgramOptions options, Logger log)
-        : world_(world), files_(files), options_(std::move(options)), log_(std::move(log)), scope_(world.loop, [this](const Error& error) {
-              log_.error("the network manager ended", {{"error", error.message}});
-          }) {}
+        : world_(world),
+          files_(files),
+          options_(std::move(options)),
+          log_(std::move(log)),
+          connection_(
+              {world.loop, files, random_, connect_by_http(world.loop, std::string("flanneld/") + Version), log_.named("certificates")}),
+          scope_(world.loop, [this](const Error& error) { log_.error("the network manager ended", {{"error", error.message}}); }) {}
 
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
@@ -33,6 +36,7 @@ public:
         make_daemon();
         informers_->start();
         scope_.spawn(daemon_->run());
+        scope_.spawn(connection_.follow());
         log_.info("flanneld started", {{"node", options_.daemon.node_name}, {"address", options_.daemon.address.to_string()}});
         co_return {};
     }
@@ -47,10 +51,8 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::read_kubeconfig(files_, options_.kubeconfig));
-        TRY(config_, document.resolve(files_));
-        TRY(transport_, client::make_http_transport(world_.loop, config_, std::string("flanneld/") + Version));
-        client_ = std::make_unique<client::Client>(*transport_);
+        TRY_VOID(connection_.open(options_.kubeconfig));
+        client_ = std::make_unique<client::Client>(connection_.transport());
         informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
         return {};
     }
@@ -58,7 +60,7 @@ private:
     Result<void> choose_address() {
         flannel::DaemonOptions& daemon = options_.daemon;
         if (options_.own_address.empty()) {
-            TRY(daemon.address, net::source_address_towards(config_.server));
+            TRY(daemon.address, net::source_address_towards(connection_.config().server));
         } else {
             auto address = IpAddress::parse(options_.own_address);
             if (!address)
@@ -106,8 +108,7 @@ private:
     flannel::ProgramOptions options_;
     Logger log_;
     SystemRandom random_;
-    client::ClientConfig config_;
-    std::unique_ptr<client::Transport> transport_;
+    NodeConnection connection_;
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<hns::Hns> hns_;

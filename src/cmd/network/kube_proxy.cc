@@ -3,11 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "client/http_transport.h"
-#include "client/kubeconfig.h"
 #include "cmd/command.h"
 #include "cmd/network/node_proxy.h"
 #include "cmd/network/system.h"
+#include "cmd/node_connection.h"
 #include "cmd/node_program.h"
 #include "cmd/version.h"
 #include "kubelet/node/host.h"
@@ -29,9 +28,13 @@ public:
 class KubeProxyProgram final : public NodeProgram {
 public:
     KubeProxyProgram(RealWorld& world, FileSystem& files, proxy::KubeProxyOptions options, Logger log)
-        : world_(world), files_(files), options_(std::move(options)), log_(std::move(log)), scope_(world.loop, [this](const Error& error) {
-              log_.error("the proxy ended", {{"error", error.message}});
-          }) {}
+        : world_(world),
+          files_(files),
+          options_(std::move(options)),
+          log_(std::move(log)),
+          connection_({world.loop, files, random_, connect_by_http(world.loop, std::string("kube-proxy/") + KubernetesVersion),
+                       log_.named("certificates")}),
+          scope_(world.loop, [this](const Error& error) { log_.error("the proxy ended", {{"error", error.message}}); }) {}
 
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
@@ -40,13 +43,13 @@ public:
         informers_->start();
         scope_.spawn(events_->run());
         scope_.spawn(proxy_->run());
+        scope_.spawn(connection_.follow());
         log_.info("kube-proxy started", {{"node", options_.kernelspace.node_name}, {"network", options_.kernelspace.network_name}});
         co_return {};
     }
 
     Task<> clean_up() {
-        transport_ = std::make_unique<NoServer>();
-        make_client(*transport_);
+        make_client(no_server_);
         CO_CHECK(make_proxy());
         co_return co_await proxy_->clean_up();
     }
@@ -62,11 +65,8 @@ public:
 
 private:
     Result<void> connect() {
-        TRY(const auto document, client::read_kubeconfig(files_, options_.kubeconfig));
-        TRY(auto config, document.resolve(files_));
-        if (!options_.master.empty()) config.server = options_.master;
-        TRY(transport_, client::make_http_transport(world_.loop, config, std::string("kube-proxy/") + KubernetesVersion));
-        make_client(*transport_);
+        TRY_VOID(connection_.open(options_.kubeconfig, options_.master));
+        make_client(connection_.transport());
         return {};
     }
 
@@ -95,7 +95,8 @@ private:
     proxy::KubeProxyOptions options_;
     Logger log_;
     SystemRandom random_;
-    std::unique_ptr<client::Transport> transport_;
+    NoServer no_server_;
+    NodeConnection connection_;
     std::unique_ptr<client::Client> client_;
     std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<client::EventRecorder> events_;

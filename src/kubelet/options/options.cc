@@ -45,6 +45,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("register-with-taints", o.taints, "key=value:effect, by comma");
     flags.add("resolv-conf", o.resolv_conf, "what pods with dnsPolicy Default get; \"\" for nothing");
     flags.add("root-dir", o.root_directory, "where the kubelet keeps its things");
+    flags.add("rotate-certificates", o.rotate_certificates, "renew the client certificate that `join` has written");
     flags.add("serialize-image-pulls", o.serialize_image_pulls, "one pull at a time");
     flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
     flags.add("tls-cert-file", o.tls_cert_file, "serving certificate; without it, the client certificate serves");
@@ -57,7 +58,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
 
     for (const char* name : {"allow-privileged", "babysit-daemons", "docker-only", "experimental-cri"})
         flags.add_ignored_switch(name, Removed);
-    for (const char* name : {"alsologtostderr", "rotate-certificates", "rotate-server-certificates", "register-node", "anonymous-auth",
+    for (const char* name : {"alsologtostderr", "rotate-server-certificates", "register-node", "anonymous-auth",
                              "authentication-token-webhook", "protect-kernel-defaults"})
         flags.add_ignored_switch(name, "it is always as it should be here");
     for (const char* name : {"api-servers", "cni-bin-dir", "cni-conf-dir", "container-runtime", "docker-endpoint", "hairpin-mode",

@@ -50,6 +50,16 @@ TEST_F(KubeletOptionsTest, SpellingsInCirculationAreUnderstoodOrExplained) {
     EXPECT_THAT(refusal({"--enforce-node-allocable="}), HasSubstr("did you mean --enforce-node-allocatable?"));
 }
 
+TEST_F(KubeletOptionsTest, CertificatesAreRenewedUnlessTheFlagOrTheFileSaysNo) {
+    ASSERT_TRUE(files.write("/config.yaml",
+                            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nrotateCertificates: false\n", 0644));
+    EXPECT_TRUE(parse({})->rotate_certificates);
+    EXPECT_TRUE(parse({"--rotate-certificates"})->warnings.empty());
+    EXPECT_FALSE(parse({"--rotate-certificates=false"})->rotate_certificates);
+    EXPECT_FALSE(parse({"--config=/config.yaml"})->rotate_certificates);
+    EXPECT_TRUE(parse({"--config=/config.yaml", "--rotate-certificates"})->rotate_certificates);
+}
+
 // KBL-04
 TEST_F(KubeletOptionsTest, ANameThatSwallowedTheNextFlagIsRefused) {
     EXPECT_THAT(refusal({"--hostname-override=win-1--kubeconfig=c:\\k\\config"}), HasSubstr("is a blank missing before the next flag?"));
