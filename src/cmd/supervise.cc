@@ -33,6 +33,18 @@ private:
     int fd_;
 };
 
+/// How bringing the cluster up ended. A signal ends it early: nobody should wait for a host that does not start.
+struct Start {
+    Event ended;
+    Result<void> result;
+};
+
+Task<> watch(Task<> starting, Start& start) {
+    start.result = co_await std::move(starting);
+    start.ended.set();
+    co_return {};
+}
+
 }  // namespace
 
 int run_supervise(std::vector<std::string> arguments) {
@@ -53,8 +65,15 @@ int run_supervise(std::vector<std::string> arguments) {
     PipeReport pipe(report ? 3 : -1);
     Logger log(make_stderr_sink(LogLevel::Info), "supervisor");
     Supervisor supervisor(world.loop, *world.processes, data, std::move(*cluster), pipe, log);
-    world.loop.on_signal([&](int) { supervisor.stop(); });
-    auto started = world.run(supervisor.start());
+    Scope starting(world.loop);
+    Start start;
+    world.loop.on_signal([&](int) {
+        supervisor.stop();
+        starting.cancel();
+    });
+    starting.spawn(watch(supervisor.start(), start));
+    (void)world.run(start.ended.wait());
+    const Result<void>& started = start.result;
     if (started) {
         pipe.ready();
     } else {
@@ -63,6 +82,7 @@ int run_supervise(std::vector<std::string> arguments) {
     }
     const auto served = world.run(supervisor.serve());
     if (!served) log.error("ending the cluster failed", {{"error", served.error().message}});
+    (void)world.run(starting.close());
     return started && served ? 0 : 1;
 }
 

@@ -55,6 +55,9 @@ int join(WinnodeFlags flags) {
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
     progress.note("kubectl get nodes, in that cluster, shows " + cluster->nodes(data).front().name);
+    progress.note(
+        "it stays NotReady until it may read nodes, services and endpoint slices: kubectl apply -f "
+        "packaging/windows/examples/foreign-cluster.yaml, once");
     if (options.bridge.empty()) {
         progress.note("the cluster's other machines reach it by this one: ip route add " + options.node_cidr +
                       " via <address of this machine>");
