@@ -12,6 +12,8 @@ using schema::Value;
 
 namespace {
 
+constexpr const char *NodeOwner = "porthole-node", *NodeInterface = "source-vip";
+
 Holder holder_of(const CniRequest& request) { return {request.container_id, request.interface}; }
 
 /// Old leases do not say their interface.
@@ -167,10 +169,18 @@ Task<> HostLocal::collect(CniRequest request) {
     CO_TRY(const auto leases, store.leases.list());
     const auto valid = valid_attachments(request);
     for (const Leases::Lease& lease : leases) {
+        if (is_held_by(lease, {NodeOwner, NodeInterface})) continue;
         const bool wanted = std::ranges::any_of(valid, [&](const auto& pair) { return is_held_by(lease, {pair.first, pair.second}); });
         if (!wanted) CO_CHECK(store.leases.remove(lease.address));
     }
     co_return {};
+}
+
+Result<IpAddress> HostLocal::reserve_for_node(const std::string& network, const IpPrefix& range) {
+    CniRequest request{.command = "ADD", .container_id = NodeOwner, .interface = NodeInterface, .network = network};
+    request.config = Value::object({{"ipam", Value::object({{"subnet", range.to_string()}})}});
+    TRY(const CniResult result, allocate(request));
+    return result.ips.front().address;
 }
 
 }  // namespace porthole::cni

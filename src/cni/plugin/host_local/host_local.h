@@ -17,6 +17,7 @@ HostLocalOptions default_host_local_options();
 /// IPAM from ranges in the configuration, one address from each range set.
 ///
 /// An ADD that comes again for the same container and interface gets the same addresses. A failed ADD leaves no lease.
+/// The node's own address is nobody's attachment and survives a GC.
 class HostLocal final : public Plugin {
 public:
     HostLocal(FileSystem& files, FileLocks& locks, HostLocalOptions options) : files_(files), locks_(locks), options_(std::move(options)) {}
@@ -26,6 +27,9 @@ public:
     Task<> check(CniRequest request) override;
     Task<> status(CniRequest request) override;
     Task<> collect(CniRequest request) override;
+
+    /// An address of `range` for the node itself, out of the leases of `network`; the same one each time. Blocks the thread.
+    Result<IpAddress> reserve_for_node(const std::string& network, const IpPrefix& range);
 
 private:
     struct Store;

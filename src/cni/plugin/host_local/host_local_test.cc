@@ -211,6 +211,21 @@ TEST(HostLocal, ChecksAndCollects) {
     EXPECT_THAT(ipam.leases(), ElementsAre("10.1.2.3"));
 }
 
+TEST(HostLocal, TheNodeKeepsOneAddressThatNoPodGetsAndNoCollectionTakes) {
+    Ipam ipam;
+    ipam.add("a", Small);
+    const CniRequest request = ipam.request("", Small);
+    const IpPrefix range = IpPrefix::parse("10.1.2.0/24").value();
+    const auto own = ipam.plugin.reserve_for_node(request.network, range);
+    ASSERT_TRUE(own) << own.error().message;
+    EXPECT_EQ(own->to_string(), "10.1.2.3");
+    EXPECT_TRUE(sim::run(ipam.loop, ipam.plugin.collect(request)));
+    EXPECT_THAT(ipam.leases(), ElementsAre("10.1.2.3"));
+    EXPECT_EQ(ipam.plugin.reserve_for_node(request.network, range).value(), *own);
+    ipam.add("b", Small);
+    EXPECT_THAT(ipam.leases(), ElementsAre("10.1.2.3", "10.1.2.4"));
+}
+
 TEST(HostLocal, ProgramsAtTheSameTimeGetDifferentAddresses) {
     char folder[] = "/tmp/host-local-XXXXXX";
     ASSERT_NE(::mkdtemp(folder), nullptr);
