@@ -1,5 +1,6 @@
 #include "cmd/network/node_proxy.h"
 #include "cmd/network/own_hns.h"
+#include "cni/plugin/host_local/host_local.h"
 #include "net/interface_address.h"
 #include "proxy/hns/kernelspace_proxy.h"
 
@@ -10,8 +11,10 @@ class KernelspaceNodeProxy final : public NodeProxy {
 public:
     KernelspaceNodeProxy(NodeProxySeams seams, proxy::hns::KernelspaceOptions options)
         : hns_(own_hns(seams.world.loop, *seams.world.pool)),
+          addresses_(seams.files, *locks_, cni::default_host_local_options()),
           scope_(seams.world.loop),
-          proxy_({seams.world.loop, seams.informers, *hns_, seams.events, seams.health, net::mac_of_interface_with, seams.log},
+          proxy_({seams.world.loop, seams.informers, *hns_, seams.events, seams.health, net::mac_of_interface_with, seams.log,
+                  [this](const std::string& network, const IpPrefix& range) { return addresses_.reserve_for_node(network, range); }},
                  std::move(options)) {}
 
     const proxy::ProxyStatus& status() const override { return proxy_; }
@@ -27,6 +30,8 @@ public:
 
 private:
     std::unique_ptr<hns::Hns> hns_;
+    std::unique_ptr<cni::FileLocks> locks_ = cni::make_file_locks();
+    cni::HostLocal addresses_;  // the very leases of the CNI plugin
     Scope scope_;
     proxy::hns::KernelspaceProxy proxy_;
 };

@@ -178,7 +178,7 @@ Task<> KernelspaceProxy::read_network() {
     }
     const bool overlay = porthole::hns::type_of(view_.network()) == hcn::NetworkMode::Overlay;
     if (overlay && !options_.overlay_gate) co_return Error(Reason::BadRequest, "WinOverlay feature gate not enabled");
-    if (overlay && !options_.source_vip) co_return Error(Reason::BadRequest, "source-vip flag not set");
+    if (overlay && !options_.source_vip && !context_.reserve_source_vip) co_return Error(Reason::BadRequest, "source-vip flag not set");
     if (overlay && !features_.remote_subnet) {
         co_return Error(Reason::BadRequest, "overlay networks need HNS 9.2 or later, here it is " + features_.version.to_string() +
                                                 "; install update KB4482887");
@@ -186,6 +186,8 @@ Task<> KernelspaceProxy::read_network() {
     connected_ = true;
     const HostFacts before = host_;
     learn_facts();
+    if (overlay && !options_.source_vip) CO_CHECK(reserve_source_vip());
+    programmer_.set_host(host_, features_.modify_load_balancer);
     if (options_.forward_health_check_vip) CO_CHECK(co_await find_root_endpoint());
     if (host_ != before || *another) plan_all();
     co_return {};
@@ -205,7 +207,7 @@ void KernelspaceProxy::learn_facts() {
     host_.overlay = porthole::hns::type_of(network) == hcn::NetworkMode::Overlay;
     host_.node_ip = *options_.node_ip;
     host_.mac = host_.overlay && context_.mac_of ? context_.mac_of(host_.node_ip) : "";
-    host_.source_vip = options_.source_vip;
+    if (options_.source_vip || !host_.overlay) host_.source_vip = options_.source_vip;
     host_.own_subnets.clear();
     for (const auto& ipam : network.ipams) {
         for (const auto& subnet : ipam.subnets) collect({subnet.ip_address_prefix}, host_.own_subnets);
@@ -216,7 +218,16 @@ void KernelspaceProxy::learn_facts() {
         const auto provider = IpAddress::parse(route.provider_address);
         if (prefix && provider) host_.remote_subnets.push_back({*prefix, *provider});
     }
-    programmer_.set_host(host_, features_.modify_load_balancer);
+}
+
+/// One of the node's range that no pod gets. A network of another range needs another.
+Result<void> KernelspaceProxy::reserve_source_vip() {
+    const auto fits = [this](const IpPrefix& range) { return host_.source_vip && range.contains(*host_.source_vip); };
+    if (std::ranges::any_of(host_.own_subnets, fits)) return {};
+    if (host_.own_subnets.empty()) return Error(Reason::Unavailable, "the overlay network " + options_.network_name + " has no range");
+    TRY(host_.source_vip, context_.reserve_source_vip(options_.network_name, host_.own_subnets.front()));
+    context_.log.info("source address of what the node forwards", {{"address", host_.source_vip->to_string()}});
+    return {};
 }
 
 void KernelspaceProxy::plan_all() {

@@ -18,7 +18,7 @@ struct KernelspaceOptions {
     std::string node_name;
     std::string network_name;
     std::optional<IpAddress> node_ip;     ///< absent: the node's InternalIP in the API
-    std::optional<IpAddress> source_vip;  ///< needed on an overlay
+    std::optional<IpAddress> source_vip;  ///< used on an overlay; absent: one is reserved
     bool enable_dsr = false;
     bool overlay_gate = true;
     bool forward_health_check_vip = false;
@@ -37,6 +37,8 @@ struct KernelspaceContext {
     /// The MAC of the host's interface that has an address; "" if unknown.
     std::function<std::string(const IpAddress&)> mac_of;
     Logger log;
+    /// An address for the node out of the named network's range, the same one each time. Without it an overlay needs source_vip.
+    std::function<Result<IpAddress>(const std::string& network, const IpPrefix& range)> reserve_source_vip;
 };
 
 /// Destinations that one load balancer takes on a host of that version, where nothing else is known.
@@ -76,6 +78,7 @@ private:
     void take_changes();
     void fill_tables();
     void learn_facts();
+    Result<void> reserve_source_vip();
     void plan_all();
     void plan(ServiceTable& table, const FrontendKey& frontend);
     void unwant_health_check(const FrontendKey& frontend);

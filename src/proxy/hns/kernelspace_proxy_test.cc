@@ -108,6 +108,7 @@ struct World {
     std::unique_ptr<KernelspaceProxy> proxy;
     std::unique_ptr<Scope> scope;
     std::optional<Error> ended;
+    std::function<Result<IpAddress>(const std::string&, const IpPrefix&)> reserve;
 
     explicit World(const char* release = "2022")
         : emulated({loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile(release)}) {
@@ -123,9 +124,9 @@ struct World {
     void start(KernelspaceOptions options = {}) {
         options.node_name = "win1";
         if (options.network_name.empty()) options.network_name = "cbr0";
-        proxy = std::make_unique<KernelspaceProxy>(
-            KernelspaceContext{loop, informers, counted, events, &health, [](const IpAddress&) { return "00-15-5D-00-00-13"; }, log},
-            options);
+        proxy = std::make_unique<KernelspaceProxy>(KernelspaceContext{loop, informers, counted, events, &health,
+                                                                      [](const IpAddress&) { return "00-15-5D-00-00-13"; }, log, reserve},
+                                                   options);
         scope = std::make_unique<Scope>(loop, [this](const Error& error) { ended = error; });
         scope->spawn(proxy->run());
         scope->spawn(proxy->listen());
@@ -540,6 +541,31 @@ TEST(KernelspaceProxy, SVC24_RepresentsPodsOfOtherNodesOnAnOverlay) {
     ASSERT_TRUE(sim::run(world.loop, world.proxy->clean_up()));
     EXPECT_THAT(world.balancers(), IsEmpty());
     EXPECT_THAT(world.endpoints(), IsEmpty());
+}
+
+// SVC-08 (overlay)
+TEST(KernelspaceProxy, SVC08_ReservesASourceAddressOnAnOverlayUnlessOneIsGiven) {
+    World world;
+    world.make_network("vxlan0", "Overlay");
+    world.api.put(service());
+    world.api.put(slice({"10.244.4.9"}));
+    std::vector<std::string> asked;
+    int failures = 1;
+    world.reserve = [&](const std::string& network, const IpPrefix& range) -> Result<IpAddress> {
+        asked.push_back(network + " " + range.to_string());
+        if (failures-- > 0) return Error(Reason::Io, "disk full");
+        return range.base().plus(7);
+    };
+    world.start({.network_name = "vxlan0"});
+    world.loop.advance(10s);
+    EXPECT_FALSE(world.ended) << "a failed reservation is tried again";
+    EXPECT_THAT(asked, ElementsAre("vxlan0 10.244.3.0/24", "vxlan0 10.244.3.0/24")) << "once it has one, it keeps it";
+    ASSERT_EQ(world.balancers().size(), 1u);
+    EXPECT_EQ(world.balancers()[0].source_vip, "10.244.3.7");
+    world.stop();
+    world.start({.network_name = "vxlan0", .source_vip = IpAddress::parse("10.244.3.254").value()});
+    EXPECT_EQ(asked.size(), 2u);
+    EXPECT_EQ(world.balancers()[0].source_vip, "10.244.3.254");
 }
 
 // SVC-31

@@ -178,6 +178,7 @@ Task<> Programmer::ensure_source_endpoint() {
     if (view_.endpoint_at(*host_.source_vip, true)) co_return {};
     hcn::HostComputeEndpoint endpoint;
     endpoint.id = source_endpoint_id(view_.network().id);
+    if (view_.find_endpoint(endpoint.id)) CO_CHECK(co_await remove_endpoint(endpoint.id));  // of an earlier address
     endpoint.owner = Owner;
     endpoint.name = "porthole-source-vip";
     endpoint.host_compute_network = view_.network().id;

@@ -57,7 +57,8 @@ void add_flags(FlagSet& flags, KubeProxyOptions& options, Raw& raw) {
     flags.add("bind-address", raw.bind_address, "the node's address; usually its InternalIP in the API");
     flags.add("cluster-cidr", options.cluster_cidr, "addresses of pods");
     flags.add("network-name", kernelspace.network_name, "the HNS network of pods; usually from KUBE_NETWORK");
-    flags.add("source-vip", raw.source_vip, "overlay: the address by which backends see what this node forwards");
+    flags.add("source-vip", raw.source_vip,
+              "overlay: the address by which backends see what this node forwards; usually one reserved from the node's range");
     flags.add("enable-dsr", kernelspace.enable_dsr, "direct server return for cluster addresses");
     flags.add("root-hnsendpoint-name", kernelspace.root_endpoint_name, "the host's own endpoint in the HNS network");
     flags.add("forward-healthcheck-vip", kernelspace.forward_health_check_vip,
