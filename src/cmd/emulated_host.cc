@@ -55,11 +55,12 @@ Task<> EmulatedHost::ensure_ready() {
 
 bool EmulatedHost::has_joined() const { return fs::exists(folder() / "joined"); }
 
-Task<> EmulatedHost::join(ForeignCluster target) {
+Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
     CO_TRY(const CommandOutput result,
            co_await processes_.run(
                winhost("exec", {"--", "kubeadm.exe", "join", target.server, "--token", target.token, "--discovery-token-ca-cert-hash",
-                                target.ca_hash, "--node-name", node_.name, "--label", "porthole.dev/emulated=true"})));
+                                target.ca_hash, "--node-name", node_.name, "--network-mode", backend == "vxlan" ? "overlay" : "l2bridge",
+                                "--label", "porthole.dev/emulated=true"})));
     CO_CHECK(write_file(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
     co_return write_file(folder() / "joined", target.server + "\n");

@@ -20,8 +20,8 @@ public:
     /// naming the log.
     Task<> ensure_ready();
     bool has_joined() const;
-    /// Joins a cluster by kubeadm.exe. Error: what the join said.
-    Task<> join(ForeignCluster target);
+    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network. Error: what the join said.
+    Task<> join(ForeignCluster target, std::string backend);
     /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
     Task<std::vector<std::string>> import(std::filesystem::path archive);
     /// Removes what the host left when it was not shut down in good order. Safe at any time after its process has ended.

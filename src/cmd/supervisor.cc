@@ -189,7 +189,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
         } else {
             CO_TRY(target, co_await make_invitation(node.name));
         }
-        CO_CHECK(co_await host.join(std::move(target)));
+        CO_CHECK(co_await host.join(std::move(target), cluster_.options.backend));
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
     co_return co_await wait_for_node(node.name, 2min, host.log_file());

@@ -101,9 +101,6 @@ int run_up(std::vector<std::string> arguments) {
 
     if (const auto parsed = parse_nodes(flags.nodes, options); !parsed) return fail(parsed.error().message);
 
-    if (options.backend == "vxlan" && !options.windows_nodes.empty())
-        return fail("--backend vxlan: emulated Windows nodes take host-gw only so far; leave it out, or the Windows nodes");
-
     RealWorld world;
     const DataDir data(flags.data);
     Progress progress(world.loop, flags.quiet);

@@ -75,13 +75,14 @@ class Network:
 class Cluster:
     """A running `porthole up` and what is needed to talk to it."""
 
-    def __init__(self, nodes="linux=2"):
+    def __init__(self, nodes="linux=2", options=()):
         self.network = Network(f"porthole-test-{os.getpid()}-{secrets.token_hex(2)}")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="porthole-test-"))
         self.data = self.folder / "data"
         self.kubeconfig = self.folder / "kubeconfig"
         self.images = self.folder / "images"
         self.nodes = nodes
+        self.options = options
         self.registry = None
         self.id = ""
 
@@ -100,7 +101,7 @@ class Cluster:
         self.porthole("image", "load", archive)
 
     def up(self, check=True):
-        done = self.porthole("up", "--nodes", self.nodes, "--kubeconfig", self.kubeconfig, "--detach",
+        done = self.porthole("up", "--nodes", self.nodes, *self.options, "--kubeconfig", self.kubeconfig, "--detach",
                              seconds=240, check=check)
         self.id = self.mark() or self.id
         return done
@@ -213,8 +214,9 @@ def processes_naming(marks):
 class SharedCluster:
     """A cluster that many tests use. A failed start is remembered, so that it costs its time once."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes, *options):
         self.nodes = nodes
+        self.options = options
         self.cluster = None
         self.failed = False
         self.lock = threading.Lock()
@@ -233,7 +235,7 @@ class SharedCluster:
         self.failed = True
         if not PORTHOLE.exists():
             raise AssertionError(f"{PORTHOLE} is missing: ./run build")
-        cluster = Cluster(self.nodes)
+        cluster = Cluster(self.nodes, self.options)
         try:
             cluster.start()
         except Exception as error:  # whatever it is, it is the reason why nothing can be tested
@@ -252,6 +254,7 @@ class SharedCluster:
 
 LINUX = SharedCluster("linux=2")
 MIXED = SharedCluster("linux=1,windows=2")
+OVERLAY = SharedCluster("linux=1,windows=2", "--backend", "vxlan")
 
 
 def log_tails(data, lines=15):

@@ -1,0 +1,82 @@
+"""Pods of Linux and emulated Windows nodes on an overlay network (VXLAN) instead of routes between the nodes."""
+
+import json
+import re
+import unittest
+
+from harness import IMAGE, OVERLAY, PORTHOLE, condition, run
+from manifests import PAGE, container, pod, service
+from test_windows_node import WindowsCase, web_server
+
+NODES = ("linux-1", "windows-1", "windows-2")
+
+
+def linux_server(name, labels, **fields):
+    """On the port that the Windows web server has, so that one service leads to both."""
+    serving = container(script=PAGE.replace("8080", "80"), readinessProbe={"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1})
+    return pod(name, serving, labels=labels, **fields)
+
+
+class Overlay(WindowsCase):
+    shared = OVERLAY
+
+    def host(self, node, *words):
+        verb, *more = words
+        folder = self.cluster.data / "nodes" / node
+        return run(self.cluster.network.inside([PORTHOLE, "winhost", verb, "--data", folder, *more]), seconds=120,
+                   env=self.cluster.environment()).stdout
+
+    def source_vip(self, node):
+        """(the address of the proxy's own endpoint, who has it leased)"""
+        listed = self.host(node, "exec", "--", "porthole.exe", "hns", "list")
+        address = re.search(r"porthole-source-vip.*?(\d+\.\d+\.\d+\.\d+)", listed).group(1)
+        return address, self.host(node, "exec", "--", "cmd", "/c", "type", f"C:\\var\\lib\\cni\\networks\\vxlan0\\{address}")
+
+    def fetch_from_windows(self, name):
+        return lambda url: self.exec(name, "C:\\web\\fetch.exe", url)
+
+    # NET-24, SVC-08 (overlay)
+    def test_pods_and_services_answer_across_nodes_of_both_systems(self):
+        web = {"app": "web"}
+        self.apply(linux_server("web-linux-1", web, nodeName="linux-1"), service("web", web, target=80),
+                   *[web_server(f"web-{node}", web, nodeName=node) for node in NODES[1:]])
+        for node in NODES:
+            self.wait_ready(f"web-{node}")
+        clients = {"linux-1": self.linux_client(), **{node: self.fetch_from_windows(f"web-{node}") for node in NODES[1:]}}
+        for client, fetch in clients.items():
+            for node in NODES:
+                with self.subTest(f"{client} to the pod on {node}"):
+                    self.assertIn(f"web-{node}", self.answers(fetch, f"http://{self.ip(f'web-{node}')}/").lower())
+            address = self.get("service", "web")["spec"]["clusterIP"]
+            for host in (address, f"web.{self.namespace}.svc.cluster.local"):
+                with self.subTest(f"{client} to {host}"):
+                    seen = set()
+
+                    def all_backends():
+                        seen.update(re.findall(r"web-(?:linux|windows)-\d", fetch(f"http://{host}/").lower()))
+                        return len(seen) == len(NODES)
+
+                    self.eventually(all_backends, 60, "every backend answers in turn")
+
+    # VER-03
+    def test_the_check_of_the_network_passes(self):
+        done = self.cluster.porthole("net", "verify", "--linux-image", IMAGE, "-o", "json", seconds=280, check=False)
+        report = json.loads(done.stdout)
+        self.assertEqual([way for way in report["checks"] if way["result"] == "fail"], [])
+        self.assertEqual((report["passed"], report["notChecked"]), (True, []))
+
+    def test_the_source_address_is_leased_and_outlives_a_reboot(self):
+        self.apply(web_server("web", nodeName="windows-2"))
+        self.wait_ready("web")
+        address, holder = self.source_vip("windows-2")
+        self.assertIn("porthole-node", holder)
+        self.assertNotEqual(address, self.ip("web"))
+        self.host("windows-2", "reboot")
+        restarts = lambda: self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"]
+        self.eventually(lambda: restarts() >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
+        self.assertEqual(self.source_vip("windows-2"), (address, holder))
+
+
+if __name__ == "__main__":
+    unittest.main()
