@@ -97,7 +97,10 @@ private:
         TRY_VOID(read(options_.client_ca_file, tls.client_ca_pem));
         TRY(const auto context, net::TlsServerContext::create(std::move(tls)));
         if (options_.tls_cert_file.empty()) connection_.on_change([this, context] { serve_as_known(*context); });
-        server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("server"));
+        kubelet::NodeLogPolicy node_logs{.query = options_.system_log_query};
+        if (!options_.log_directory.empty()) node_logs.folders = {options_.log_directory};
+        server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("server"),
+                                                           std::move(node_logs));
         http_ = std::make_unique<net::HttpServer>(world_.loop, *server_, net::HttpServerOptions{.tls = context}, log_.named("server"));
         TRY_VOID(http_->listen(options_.address, static_cast<std::uint16_t>(options_.port)));
         return {};

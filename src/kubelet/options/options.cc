@@ -23,6 +23,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("container-log-max-size", o.container_log_max_size, "size at which a log is rotated");
     flags.add("container-runtime-endpoint", o.runtime_endpoint, "unix:///… or npipe:////./pipe/…");
     flags.add("enable-debugging-handlers", o.enable_debugging_handlers, "serve logs, exec, attach and port-forward");
+    flags.add("enable-system-log-query", o.system_log_query, "find lines of the node's log files by /logs/?query=SERVICE");
     flags.add("enforce-node-allocatable", o.enforce_node_allocatable, "what is enforced on pods (Linux)");
     flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
     flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");

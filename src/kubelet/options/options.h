@@ -19,6 +19,7 @@ struct KubeletOptions {
     std::int64_t port = 10250, max_pods = 110;
     std::string client_ca_file, tls_cert_file, tls_private_key_file;
     bool enable_debugging_handlers = true, cgroups_per_qos = true, serialize_image_pulls = true, fail_swap_on = true;
+    bool system_log_query = false;
     bool rotate_certificates = true;  ///< where the identity is one that `join` has written
     std::string cgroup_root;
     std::vector<std::string> enforce_node_allocatable;

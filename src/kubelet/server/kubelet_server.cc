@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "kubelet/server/log_reader.h"
+#include "kubelet/server/node_log_query.h"
 #include "kubelet/server/stats.h"
 #include "kubelet/server/streaming.h"
 #include "runtime/asio_loop.h"
@@ -87,12 +88,13 @@ const core::ContainerStatus* find_status(const core::PodStatus& status, const st
 }  // namespace
 
 struct KubeletServer::Impl {
-    Impl(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log)
+    Impl(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log, NodeLogPolicy node_log_policy)
         : loop(loop),
           kubelet(kubelet),
           access(loop, kubelet.dependencies().client, std::move(policy), kubelet.config().node.name),
           stats(kubelet),
-          log(std::move(log)) {}
+          log(std::move(log)),
+          node_log_policy(std::move(node_log_policy)) {}
 
     Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
         CO_CHECK(co_await access.check(request));
@@ -121,7 +123,7 @@ struct KubeletServer::Impl {
             co_return co_await respond(responder, 200, Metrics, std::move(text));
         }
         if (request.path == "/configz") co_return co_await respond(responder, 200, Json, configuration());
-        if (first == "logs") co_return co_await node_logs(path, responder);
+        if (first == "logs") co_return co_await node_logs(path, query, responder);
         co_return Error(Reason::NotFound, "404 page not found");
     }
 
@@ -265,17 +267,21 @@ struct KubeletServer::Impl {
         co_return co_await responder.finish();
     }
 
-    /// Files of the node's log directory, and lists of them.
-    Task<> node_logs(std::vector<std::string> path, net::HttpResponder& responder) {
-        std::string place = parent_path(kubelet.config().log_root);
-        for (std::size_t i = 1; i < path.size(); ++i) {
-            if (path[i] == ".." || path[i].find('/') != std::string::npos) co_return Error(Reason::BadRequest, "invalid path");
-            place += "/" + path[i];
-        }
+    /// What `query` asks of the node's log files; else those of its log directory, and lists of them.
+    Task<> node_logs(std::vector<std::string> path, Query query, net::HttpResponder& responder) {
         FileSystem& files = kubelet.dependencies().files;
-        CO_TRY(const std::string real, files.real_path(place));
         const std::string root = parent_path(kubelet.config().log_root);
-        if (real != root && !real.starts_with(root + "/")) co_return Error(Reason::Forbidden, "the file is outside of the log directory");
+        if (node_log_policy.query && path.size() == 1) {
+            CO_TRY(const auto asked, NodeLogQuery::parse(query));
+            std::vector<std::string> folders = node_log_policy.folders;
+            folders.push_back(root);
+            if (asked) {
+                CO_TRY(std::string lines, asked->run(files, folders));
+                co_return co_await respond(responder, 200, Text, std::move(lines));
+            }
+        }
+        path.erase(path.begin());
+        CO_TRY(const std::string real, file_below(files, root, path));
         CO_TRY(const FileStatus status, files.status(real));
         if (status.is_directory()) {
             CO_TRY(const auto names, files.list(real));
@@ -311,10 +317,11 @@ struct KubeletServer::Impl {
     AccessControl access;
     Stats stats;
     Logger log;
+    NodeLogPolicy node_log_policy;
 };
 
-KubeletServer::KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log)
-    : impl_(std::make_unique<Impl>(loop, kubelet, std::move(policy), std::move(log))) {}
+KubeletServer::KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log, NodeLogPolicy node_logs)
+    : impl_(std::make_unique<Impl>(loop, kubelet, std::move(policy), std::move(log), std::move(node_logs))) {}
 KubeletServer::~KubeletServer() = default;
 
 Task<> KubeletServer::handle(net::HttpRequest request, net::HttpResponder& responder) {

@@ -11,12 +11,18 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
+/// How the node's own log files are shown.
+struct NodeLogPolicy {
+    bool query = false;                ///< whether they can be searched by service, not only listed and read
+    std::vector<std::string> folders;  ///< searched before the log directory
+};
+
 /// The kubelet's interface, as the handler of an HttpServer with TLS and the cluster's client CA.
 ///
 /// Failures are plain text with the code that fits, as upstream's kubelet answers.
 class KubeletServer final : public net::HttpHandler {
 public:
-    KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log);
+    KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log, NodeLogPolicy node_logs = {});
     ~KubeletServer() override;
 
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;

@@ -73,10 +73,13 @@ struct KubeletServerTest : testing::Test {
         ASSERT_TRUE(files.write(path, "2026-01-01T00:00:00Z stdout F " + text + "\n", 0644));
     }
     Answer get(const std::string& path, const std::string& query = "", const char* group = "system:masters") {
+        return get_from(server, path, query, group);
+    }
+    Answer get_from(KubeletServer& asked, const std::string& path, const std::string& query, const char* group = "system:masters") {
         net::HttpRequest request{.method = "GET", .path = path, .query = query};
         if (group) request.peer.certificate = net::CertificateIdentity{"someone", {group}, ""};
         Answer answer;
-        EXPECT_TRUE(porthole::sim::run(loop, server.handle(std::move(request), answer)));
+        EXPECT_TRUE(porthole::sim::run(loop, asked.handle(std::move(request), answer)));
         return answer;
     }
 
@@ -94,7 +97,8 @@ struct KubeletServerTest : testing::Test {
                                                   cgroups, prober, host}};
     Scope scope{loop};
     AsioLoop sockets;  // for streams, which no test here opens
-    KubeletServer server{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), "")};
+    KubeletServer server{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), ""), NodeLogPolicy{.query = true}};
+    KubeletServer without_query{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), "")};
     std::string uid;
 };
 
@@ -172,6 +176,17 @@ TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
     EXPECT_EQ(get("/logs/syslog").body, "line\n");
     EXPECT_EQ(get("/logs/link").code, 403);
     EXPECT_EQ(get("/logs/%2e%2e/etc").code, 400);
+}
+
+TEST_F(KubeletServerTest, NodeLogsAreSearchedOnlyWhereThatIsEnabled) {
+    ASSERT_TRUE(files.write("/var/log/proxy.log", "one\ntwo\n", 0644));
+    const Answer found = get("/logs/", "query=proxy&pattern=t.o");
+    EXPECT_EQ(found.code, 200);
+    EXPECT_EQ(found.body, "two\n");
+    EXPECT_EQ(get("/logs/", "query=absent").code, 404);
+    EXPECT_EQ(get("/logs/", "query=proxy&tailLines=x").code, 400);
+    EXPECT_THAT(get_from(without_query, "/logs/", "query=proxy").body, HasSubstr("proxy.log</a>"));
+    EXPECT_EQ(get("/logs/", "query=proxy", "somebody").code, 403);
 }
 
 TEST(NodeAttributes, FollowMethodAndPath) {

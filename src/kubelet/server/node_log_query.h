@@ -1,0 +1,36 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/regex.h"
+#include "runtime/file_system.h"
+
+namespace porthole::kubelet {
+
+/// The real path of what is below `folder`, links followed. Errors: BadRequest for ".." and its like; Forbidden for what is elsewhere;
+/// NotFound.
+Result<std::string> file_below(FileSystem& files, const std::string& folder, const std::vector<std::string>& parts);
+
+/// What is asked of a node's log files: `/logs/?query=kubelet&tailLines=100&pattern=error`.
+class NodeLogQuery {
+public:
+    /// nullopt where nothing is asked, so that a plain list is meant. Error: BadRequest.
+    static Result<std::optional<NodeLogQuery>> parse(const std::vector<std::pair<std::string, std::string>>& query);
+
+    /// The lines that are asked for, service after service. A service's file is NAME.log, NAME/NAME.log or NAME in the first of the
+    /// folders that has one; a name with a slash is the path of a file. Error: NotFound, naming the service.
+    Result<std::string> run(FileSystem& files, const std::vector<std::string>& folders) const;
+
+private:
+    Result<std::string> find(FileSystem& files, const std::vector<std::string>& folders, const std::string& service) const;
+    std::string lines_of(const std::string& text) const;
+
+    std::vector<std::string> services_;
+    std::optional<std::int64_t> since_, until_;  ///< nanoseconds since 1970
+    std::optional<std::int64_t> tail_lines_;
+    std::optional<Regex> pattern_;
+};
+
+}  // namespace porthole::kubelet
