@@ -49,6 +49,13 @@ class CheckHeaders(unittest.TestCase):
         self.write("src/base/size.h", "#pragma once\nusing Size = unsigned;\n")
         self.assertIn("2 headers, 2 compiled", self.check().stdout)
 
+    def test_leaves_out_what_a_compiled_source_includes_first(self):
+        self.write("src/base/base.h", "#pragma once\n")
+        self.write("src/base/base.cc", '#include "base/base.h"\n#include "base/size.h"\n')
+        self.assertIn("2 headers, 2 compiled", self.check().stdout)
+        self.write("src/base/base.cc", '#include "base/size.h"\n#include "base/base.h"\n')
+        self.assertIn("3 headers", self.check().stdout)
+
     def test_a_failure_is_never_remembered_as_good(self):
         self.write("src/base/lid.h", "#pragma once\nstruct Lid { Size size; };\n")
         self.check()
