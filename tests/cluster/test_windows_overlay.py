@@ -58,12 +58,14 @@ class Overlay(WindowsCase):
 
                     self.eventually(all_backends, 60, "every backend answers in turn")
 
-    # VER-03
-    def test_the_check_of_the_network_passes(self):
+    # VER-03, NET-31
+    def test_the_check_of_the_network_passes_and_names_what_windows_limits(self):
         done = self.cluster.porthole("net", "verify", "--linux-image", IMAGE, "-o", "json", seconds=280, check=False)
         report = json.loads(done.stdout)
         self.assertEqual([way for way in report["checks"] if way["result"] == "fail"], [])
         self.assertEqual((report["passed"], report["notChecked"]), (True, []))
+        limited = {(way["flow"], way["from"], way["to"]) for way in report["checks"] if way["result"] == "expected limitation"}
+        self.assertEqual(limited, {("pod to node (ping)", a, b) for a in NODES[1:] for b in NODES if a != b})
 
     def test_the_source_address_is_leased_and_outlives_a_reboot(self):
         self.apply(web_server("web", nodeName="windows-2"))

@@ -90,6 +90,11 @@ TEST(NetVerify, NamesTheHopAtWhichAWayEnds) {
 TEST(NetVerify, ReadsWhatProbersPrint) {
     EXPECT_EQ(read_answers("check 3 pass\r\nnoise\ncheck 12 fail\ncheck x pass\ncheck 4\ncheck 12 pass"),
               (std::map<std::size_t, bool>{{3, true}, {12, false}}));
+    EXPECT_EQ(read_answers("check 1 ping \r\nRequest timed out.\r\ncheck 1 fail\r\n"
+                           "check 2 ping \r\nReply from 10.244.1.5: bytes=32 time<1ms TTL=62\r\ncheck 2 fail\r\n"
+                           "check 3 ping \r\nReply from 10.89.0.2: Destination host unreachable.\r\ncheck 3 fail\r\n"
+                           "check 4 ping \r\n"),
+              (std::map<std::size_t, bool>{{1, false}, {2, true}, {3, false}}));
 }
 
 TEST(NetVerify, ReportsPassLimitationAndFailure) {

@@ -34,9 +34,10 @@ std::string linux_attempt(std::size_t number, const Check& check) {
 }
 
 std::string windows_attempt(std::size_t number, const Check& check, const std::string& image) {
-    const std::string fetch = is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ";
-    const std::string attempt = check.url.empty() ? "ping.exe -n 2 -w 2000 " + check.ping : fetch + check.url;
     const std::string id = std::to_string(number);
+    // Its exit code says nothing: Windows' is 0 for "host unreachable", Wine's always.
+    if (check.url.empty()) return "echo check " + id + " ping & ping.exe -n 2 -w 2000 " + check.ping + " & echo check " + id + " fail";
+    const std::string attempt = (is_agnhost(image) ? "curl.exe -sS -m 5 " : "C:\\web\\fetch.exe ") + check.url;
     // Wine's cmd runs what follows && after a failure, too; it knows the error level, but may go through both branches.
     return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
 }
@@ -117,6 +118,8 @@ std::map<std::size_t, bool> read_answers(const std::string& log) {
         const auto [end, error] = std::from_chars(log.data() + at, log.data() + log.size(), number);
         if (error != std::errc()) continue;
         const std::string_view rest(end, static_cast<std::size_t>(log.data() + log.size() - end));
+        // What ping prints of a reply, in every language.
+        if (rest.starts_with(" ping") && rest.substr(0, rest.find(Start)).contains("TTL=")) answers.try_emplace(number, true);
         if (rest.starts_with(" pass")) answers.try_emplace(number, true);
         if (rest.starts_with(" fail")) answers.try_emplace(number, false);
     }
