@@ -38,6 +38,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::uint16_t KubeletHealthPort = 10248, ProxyMetricsPort = 10249, ProxyHealthPort = 10256;  // as upstream's
+constexpr const char* PodLogs = "pod-logs";
 
 Result<std::vector<IpPrefix>> prefixes(const std::string& list) {
     std::vector<IpPrefix> parsed;
@@ -207,7 +208,10 @@ Result<void> Agent::listen() {
         net::TlsServerContext::create(
             {.certificate_pem = serving.certificate_pem, .key_pem = serving.key_pem, .client_ca_pem = connection_.config().ca_pem}));
     scope_.spawn(renew_serving(tls, serving.certificate_pem));
-    kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"));
+    // The folder above holds the node's key.
+    kubelet::NodeLogPolicy node_logs{.directory = (fs::path(options_.data) / PodLogs).string()};
+    kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"),
+                                                               std::move(node_logs));
     http_ = std::make_unique<net::HttpServer>(world_.loop, *kubelet_server_, net::HttpServerOptions{.tls = tls}, log_.named("kubelet"));
     TRY_VOID(http_->listen("0.0.0.0", options_.kubelet_port));
     return {};
@@ -253,7 +257,7 @@ Result<void> Agent::make_kubelet() {
     config.node.max_pods = options_.max_pods;
     config.root_directory = (data / "kubelet").string();
     config.node.root_directory = config.root_directory;
-    config.log_root = (data / "pod-logs").string();
+    config.log_root = (data / PodLogs).string();
     config.log_link_directory = "";
     config.static_pod_directory = options_.pod_manifests.empty() ? (data / "manifests").string() : options_.pod_manifests;
     config.cluster_dns = {options_.cluster_dns};

@@ -270,7 +270,7 @@ struct KubeletServer::Impl {
     /// What `query` asks of the node's log files; else those of its log directory, and lists of them.
     Task<> node_logs(std::vector<std::string> path, Query query, net::HttpResponder& responder) {
         FileSystem& files = kubelet.dependencies().files;
-        const std::string root = parent_path(kubelet.config().log_root);
+        const std::string& root = node_log_policy.directory;
         if (node_log_policy.query && path.size() == 1) {
             CO_TRY(const auto asked, NodeLogQuery::parse(query));
             std::vector<std::string> folders = node_log_policy.folders;

@@ -13,8 +13,9 @@ namespace porthole::kubelet {
 
 /// How the node's own log files are shown.
 struct NodeLogPolicy {
-    bool query = false;                ///< whether they can be searched by service, not only listed and read
-    std::vector<std::string> folders;  ///< searched before the log directory
+    std::string directory = "/var/log";  ///< all below it is shown to whoever may read a node's logs
+    bool query = false;                  ///< whether they can be searched by service, not only listed and read
+    std::vector<std::string> folders;    ///< searched before `directory`
 };
 
 /// The kubelet's interface, as the handler of an HttpServer with TLS and the cluster's client CA.

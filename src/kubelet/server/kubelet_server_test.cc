@@ -178,6 +178,15 @@ TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
     EXPECT_EQ(get("/logs/%2e%2e/etc").code, 400);
 }
 
+TEST_F(KubeletServerTest, NodeLogsShowNothingBesideTheirDirectory) {
+    ASSERT_TRUE(files.write("/var/log/client.pem", "the node's key", 0600));
+    KubeletServer narrow(sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), ""), {.directory = "/var/log/pods", .query = true});
+    EXPECT_THAT(get_from(narrow, "/logs/", "").body, HasSubstr("ns_p_" + uid));
+    EXPECT_EQ(get_from(narrow, "/logs/client.pem", "").code, 404);
+    EXPECT_EQ(get_from(narrow, "/logs/", "query=client.pem").code, 404);
+    EXPECT_EQ(get_from(narrow, "/logs/%2e%2e/client.pem", "").code, 400);
+}
+
 TEST_F(KubeletServerTest, NodeLogsAreSearchedOnlyWhereThatIsEnabled) {
     ASSERT_TRUE(files.write("/var/log/proxy.log", "one\ntwo\n", 0644));
     const Answer found = get("/logs/", "query=proxy&pattern=t.o");
