@@ -737,8 +737,8 @@ int main(int count, char** words) {
             if (fds[i].revents) handle(watches[i], signals, listener);
         for (const auto& program : programs)
             if (program->ended() && program->report >= 0) finish(*program);
+        if (main_program && main_program->ended()) end_container(*main_program);  // the exit file first: whoever is told reads it
         for (const auto& connection : connections) connection->flush();
-        if (main_program && main_program->ended()) end_container(*main_program);
         if (stopping && (!main_program || main_program->reaped)) return 0;
         if (std::exchange(stopping, false)) raise_event(*main_program, "kill");
         remove_gone();
