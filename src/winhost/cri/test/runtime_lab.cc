@@ -186,6 +186,14 @@ cri::ContainerStatus RuntimeLab::wait_for_end(const std::string& id) {
     return {};
 }
 
+void RuntimeLab::wait_for_log(const std::string& name, const std::string& text) {
+    for (int round = 0; round < 400; ++round) {
+        if (log(name).find(text) != std::string::npos) return;
+        EXPECT_TRUE(run(loop.sleep(50ms)));
+    }
+    ADD_FAILURE() << name << " does not print " << text << ", but:\n" << log(name);
+}
+
 std::string RuntimeLab::log(const std::string& name) {
     std::string text;
     for (const auto& entry : fs::recursive_directory_iterator(host_drive() + "/var/log/pods")) {

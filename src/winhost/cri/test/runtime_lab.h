@@ -76,6 +76,8 @@ public:
     api::cri::v1::ContainerStatus wait_for_end(const std::string& id);
     /// Its log without times and carriage returns: "stdout F text\n" ...
     std::string log(const std::string& name);
+    /// Until the log of container `name` holds `text`; a test failure after 20 s.
+    void wait_for_log(const std::string& name, const std::string& text);
     std::string address(const std::string& sandbox);
     /// Mounts, cgroups, processes and folders that are still there, a line each.
     std::string traces();

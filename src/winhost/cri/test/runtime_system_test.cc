@@ -184,6 +184,7 @@ TEST_F(RuntimeSystem, ARuntimeThatWasKilledFindsItsContainers) {
     const std::string ends = lab().make_container(sandbox, lab().probe("ends", {"wait"}));
     ASSERT_TRUE(lab().start_container(runs));
     ASSERT_TRUE(lab().start_container(ends));
+    lab().wait_for_log("ends", "waiting");  // before that, a control event ends it as it ends any program
     lab().stop();
     lab().start();
     EXPECT_EQ(lab().status(runs).state, cri::ContainerState::ContainerRunning);
