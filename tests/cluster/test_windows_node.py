@@ -230,15 +230,5 @@ class Recovery(WindowsCase):
         return names
 
 
-class ZzDown(WindowsCase):
-    def test_down_leaves_nothing_of_a_mixed_cluster(self):
-        self.apply(web_server("web"))
-        self.wait_ready("web")
-        self.cluster.down()
-        self.assertEqual(self.cluster.leftovers(), [])
-        self.doCleanups()
-        self.assertEqual(MIXED.end(), [])
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -3,8 +3,9 @@
 import json
 import unittest
 
-from harness import LINUX, ClusterCase
+from harness import LINUX, MIXED, ClusterCase
 from manifests import web_deployment
+from test_windows_node import WindowsCase, web_server
 
 
 class Down(ClusterCase):
@@ -24,6 +25,16 @@ class Down(ClusterCase):
         self.assertEqual(self.cluster.leftovers(), [])
         self.doCleanups()
         self.assertEqual(LINUX.end(), [])
+
+
+class MixedDown(WindowsCase):
+    def test_down_leaves_nothing_of_a_mixed_cluster(self):
+        self.apply(web_server("web"))
+        self.wait_ready("web")
+        self.cluster.down()
+        self.assertEqual(self.cluster.leftovers(), [])
+        self.doCleanups()
+        self.assertEqual(MIXED.end(), [])
 
 
 if __name__ == "__main__":
