@@ -157,9 +157,8 @@ Result<void> Sandboxes::write_network_files(const Sandbox& sandbox, const PodAdd
     }
     std::string text;
     for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";
-    std::string searches;
-    for (const std::string& search : dns.searches) searches += " " + search;
-    if (!searches.empty()) text += "search" + searches + "\n";
+    // As on Windows one suffix counts, and a name with a dot never gets it: DNS-03 to DNS-05.
+    if (!dns.searches.empty()) text += "search " + dns.searches.front() + "\noptions ndots:1\n";
     return context_.files.write(sandbox.folder.resolv_conf(), text, 0644);
 }
 
