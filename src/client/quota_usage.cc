@@ -35,7 +35,9 @@ bool is_native(const std::string& resource) { return resource.find('/') == resou
 
 bool is_best_effort(const Pod& pod) {
     const auto asks = [](const Container& container) {
-        const auto counts = [](const auto& amount) { return (amount.first == "cpu" || amount.first == "memory") && !amount.second.is_zero(); };
+        const auto counts = [](const auto& amount) {
+            return (amount.first == "cpu" || amount.first == "memory") && !amount.second.is_zero();
+        };
         return std::ranges::any_of(container.resources.requests, counts) || std::ranges::any_of(container.resources.limits, counts);
     };
     return std::ranges::none_of(pod.spec.containers, asks) && std::ranges::none_of(pod.spec.init_containers, asks);

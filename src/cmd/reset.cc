@@ -16,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-
 Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
     CO_CHECK(co_await SystemUnit::agent({}).remove(*world.processes, true));
     const auto lock = AgentLock::take(agent.data);

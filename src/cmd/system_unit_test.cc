@@ -38,7 +38,8 @@ TEST(SystemUnit, SystemdUnderstandsTheUnits) {
     if (std::system("systemd-analyze --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "systemd-analyze is not installed";
     char folder[] = "/tmp/porthole-units-XXXXXX";
     ASSERT_NE(::mkdtemp(folder), nullptr);
-    for (const SystemUnit& unit : {SystemUnit::cluster("/srv/my cluster", "abcdef"), SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"})}) {
+    for (const SystemUnit& unit :
+         {SystemUnit::cluster("/srv/my cluster", "abcdef"), SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"})}) {
         SCOPED_TRACE(unit.name());
         const std::string file = std::string(folder) + "/" + unit.name(), complaints = file + ".out";
         ASSERT_TRUE(write_file(file, unit.text(), 0644));

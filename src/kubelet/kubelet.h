@@ -18,8 +18,9 @@ struct KubeletConfig {
     std::string static_pod_directory;                        ///< "" for none
     std::vector<std::string> cluster_dns;
     std::string cluster_domain = "cluster.local";
-    std::string resolv_conf = "/etc/resolv.conf";  ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
-    std::string cgroup_root;                       ///< "" or "/name": several kubelets on one machine need one each
+    std::string resolv_conf =
+        "/etc/resolv.conf";   ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
+    std::string cgroup_root;  ///< "" or "/name": several kubelets on one machine need one each
     std::size_t parallel_image_pulls = 1;
     std::int64_t log_max_bytes = 10 << 20;  ///< of one file, then it is rotated
     int log_max_files = 5;                  ///< of one container

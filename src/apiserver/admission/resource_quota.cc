@@ -63,8 +63,8 @@ public:
 
     Task<> validate(const AdmissionAttributes& attributes) override {
         const bool create = attributes.operation == AdmissionOperation::Create && attributes.subresource.empty();
-        const bool update = attributes.operation == AdmissionOperation::Update &&
-                            (attributes.subresource.empty() || attributes.subresource == "resize");
+        const bool update =
+            attributes.operation == AdmissionOperation::Update && (attributes.subresource.empty() || attributes.subresource == "resize");
         if ((!create && !update) || !attributes.kind.namespaced() || !attributes.object) co_return {};
         if (attributes.is("", "resourcequotas") && update) co_return {};
         CO_TRY(const auto quotas, reader_.list<ResourceQuota>(attributes.namespace_));

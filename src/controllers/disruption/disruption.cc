@@ -174,7 +174,8 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
         const bool some = status.disruptions_allowed > 0;
         set_allowed_condition(changed, {.status = some ? "True" : "False", .reason = some ? "SufficientPods" : "InsufficientPods"}, now);
     } else {
-        events_.warning(*budget, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: " + expected.error().message);
+        events_.warning(*budget, "CalculateExpectedPodCountFailed",
+                        "Failed to calculate the number of expected pods: " + expected.error().message);
         status.disruptions_allowed = 0;
         set_allowed_condition(changed, {.status = "False", .reason = "SyncFailed", .message = expected.error().message}, now);
     }

@@ -1,6 +1,5 @@
 #pragma once
 #include "api/discovery_v1.h"
-#include "api/discovery_v1.h"
 #include "controllers/framework/context.h"
 
 namespace porthole::controllers {

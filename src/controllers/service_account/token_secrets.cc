@@ -29,9 +29,8 @@ TokenSecretController::TokenSecretController(Context& context)
       ca_pem_(context.settings.root_ca_pem),
       secrets_(context.informers.get<Secret>({.field_selector = std::string("type=") + Type})),
       accounts_(context.informers.get<ServiceAccount>()),
-      by_account_(secrets_.add_index([](const Secret& secret) {
-          return std::vector{secret.metadata.namespace_ + "/" + annotation(secret, NameAnnotation)};
-      })) {
+      by_account_(secrets_.add_index(
+          [](const Secret& secret) { return std::vector{secret.metadata.namespace_ + "/" + annotation(secret, NameAnnotation)}; })) {
     reconcile_each(secrets_);
     depends_on(accounts_).on_change([this](const ServiceAccount& account) {
         for (const auto& secret : by_account_.find(client::key_of(account).text())) queue().add(client::key_of(*secret));
@@ -59,8 +58,7 @@ Task<std::string> TokenSecretController::request_token(const Secret& secret, std
     bound.api_version = "v1";
     bound.name = secret.metadata.name;
     bound.uid = secret.metadata.uid;
-    const std::string path =
-        client::Client::path(ServiceAccount::kind(), {secret.metadata.namespace_, std::move(account)}, "token");
+    const std::string path = client::Client::path(ServiceAccount::kind(), {secret.metadata.namespace_, std::move(account)}, "token");
     CO_TRY(const net::Bytes bytes, co_await client_.post(path, schema::encode_json(request)));
     CO_TRY(const auto answer, schema::decode_json<TokenRequest>(*bytes));
     co_return answer.status.token;

@@ -18,7 +18,8 @@ Task<> Claims::ensure(const StatefulSet& set, int ordinal) {
             co_return Error(Reason::Conflict, "claim " + key.name + " is being deleted");
         }
         const auto created = co_await client_.create(std::move(claim));
-        const std::string what = fmt::format("Create Claim {} Pod {} in StatefulSet {} ", key.name, pod_name(set, ordinal), set.metadata.name);
+        const std::string what =
+            fmt::format("Create Claim {} Pod {} in StatefulSet {} ", key.name, pod_name(set, ordinal), set.metadata.name);
         if (created) {
             events_.normal(set, "SuccessfulCreate", what + "success");
         } else if (created.error().reason != Reason::AlreadyExists) {
@@ -45,8 +46,9 @@ Task<> Claims::set_owners(const StatefulSet& set, const Pod& pod, bool scaled_do
             return owner.uid == set.metadata.uid || (owner.kind == "Pod" && owner.name == pod.metadata.name);
         });
         if (std::ranges::any_of(owners, [](const OwnerReference& owner) { return owner.controller.value_or(false); })) {
-            events_.warning(set, "ConflictingController",
-                            "PersistentVolumeClaim " + there->metadata.name + " has a conflicting controller; its retention policy is ignored");
+            events_.warning(
+                set, "ConflictingController",
+                "PersistentVolumeClaim " + there->metadata.name + " has a conflicting controller; its retention policy is ignored");
             continue;
         }
         if (by_set) owners.push_back(client::controller_reference(set));

@@ -48,7 +48,8 @@ struct StatefulSetTest : SimWorld {
     std::string placed() {
         std::string all;
         for (const Pod& pod : pods())
-            all += (all.empty() ? "" : " ") + pod.metadata.name + "=" + pod.spec.containers[0].image + (client::is_terminating(pod) ? "-" : "");
+            all += (all.empty() ? "" : " ") + pod.metadata.name + "=" + pod.spec.containers[0].image +
+                   (client::is_terminating(pod) ? "-" : "");
         return all;
     }
     auto status() { return api.find<StatefulSet>(Key)->status; }
