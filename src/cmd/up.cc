@@ -37,6 +37,11 @@ bool port_is_free(std::uint16_t port) {
     return free;
 }
 
+Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
+    for (int round = 0; round < 30 && !port_is_free(port); ++round) CO_CHECK(co_await loop.sleep(100ms));
+    co_return {};
+}
+
 /// What must hold before anything is changed. Error: one line with the remedy.
 Result<void> preflight(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
@@ -106,6 +111,11 @@ int run_up(std::vector<std::string> arguments) {
     Progress progress(world.loop, flags.quiet);
     bool running = false;
     auto cluster = planned_cluster(data, options, running);
+    if (cluster && !running && !port_is_free(options.port)) {
+        // What has just been killed holds its port a moment longer, and a server that has lost its supervisor starts another.
+        (void)world.run(wait_for_port(world.loop, options.port));
+        cluster = planned_cluster(data, options, running);
+    }
     if (!cluster) return fail(cluster.error().message);
     if (!running) {
         if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
