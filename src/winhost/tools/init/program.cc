@@ -1,0 +1,226 @@
+#include "winhost/tools/init/program.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "winhost/tools/init/files.h"
+
+namespace porthole::winhost {
+
+namespace {
+
+constexpr const char* Loader = "/usr/lib/wine/wine64";
+constexpr const char* Launcher = "/porthole/launch.exe";
+
+/// Runs in the child: from here on only async-signal-safe calls, then the loader.
+[[noreturn]] void become_loader(const Program& program, int input, int output, int errors) {
+    ::setsid();
+    if (program.tty) ::ioctl(input, TIOCSCTTY, 0);
+    ::dup2(input, 0);
+    ::dup2(output, 1);
+    ::dup2(errors, 2);
+    for (int fd = 3; fd < 1024; ++fd) ::close(fd);
+    if (container.options.data_limit != RLIM_INFINITY) {
+        const rlimit limit{container.options.data_limit, container.options.data_limit};
+        ::setrlimit(RLIMIT_DATA, &limit);
+    }
+    (void)!::chdir("/wine/drive_c");
+    ::sigprocmask(SIG_SETMASK, &container.original_signals, nullptr);
+    const char* const words[] = {Loader, Launcher, program.folder.c_str(), nullptr};
+    ::execv(Loader, const_cast<char* const*>(words));
+    ::_exit(127);
+}
+
+/// The program's ends of its streams.
+struct ChildEnds {
+    int input = -1, output = -1, errors = -1;
+};
+
+bool open_terminal(Program& program, ChildEnds& ends) {
+    const int master = ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int unlock = 0, number = 0;
+    if (master < 0 || ::ioctl(master, TIOCSPTLCK, &unlock) != 0 || ::ioctl(master, TIOCGPTN, &number) != 0) return false;
+    const std::string name = "/dev/pts/" + std::to_string(number);
+    ends.input = ::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends.input < 0) return false;
+    ends.output = ::dup(ends.input);
+    ends.errors = ::dup(ends.input);
+    const winsize size{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    ::ioctl(master, TIOCSWINSZ, &size);
+    program.output = master;
+    program.input = ::fcntl(master, F_DUPFD_CLOEXEC, 3);
+    return true;
+}
+
+bool open_pipes(Program& program, ChildEnds& ends, bool with_input) {
+    int pair[2];
+    if (with_input) {
+        if (::pipe2(pair, O_CLOEXEC) != 0) return false;
+        ends.input = pair[0];
+        program.input = pair[1];
+    } else {
+        ends.input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+    if (::pipe2(pair, O_CLOEXEC) != 0) return false;
+    program.output = pair[0];
+    ends.output = pair[1];
+    if (::pipe2(pair, O_CLOEXEC) != 0) return false;
+    program.errors = pair[0];
+    ends.errors = pair[1];
+    return true;
+}
+
+void fail(Program& program, std::uint32_t error, const std::string& text) {
+    program.failed = true;
+    program.failure = std::to_string(error) + " " + text;
+    announce(program);
+}
+
+void deliver(Program& program, bool errors, std::string_view bytes) {
+    if (program.is_main) container.log.add(errors, bytes);
+    for_each_listener(program, [&](Connection& connection) {
+        if (connection.wants_output && !connection.finished) connection.send(errors ? FrameType::Errors : FrameType::Output, bytes);
+    });
+}
+
+}  // namespace
+
+void announce(Program& program) {
+    for_each_listener(program, [&](Connection& connection) {
+        if (connection.finished) return;
+        if (program.failed) connection.send(FrameType::Failed, program.failure);
+        if (program.exited) connection.send_number(FrameType::Exit, program.code);
+        connection.finished = true;
+    });
+}
+
+Program* start_program(const std::string& spec, bool tty, bool with_input) {
+    static unsigned next_number = 0;
+    container.programs.push_back(std::make_unique<Program>());
+    Program& program = *container.programs.back();
+    program.tty = tty;
+    program.folder = "/run/porthole/" + std::to_string(next_number++);
+    const std::string report = program.folder + "/report";
+    ::mkdir("/run/porthole", 0700);
+    ::mkdir(program.folder.c_str(), 0700);
+    ChildEnds ends;
+    if (!write_file(program.folder + "/spec", spec) || !write_file(program.folder + "/event", "") || ::mkfifo(report.c_str(), 0600) != 0 ||
+        (program.report = ::open(report.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
+        !(tty ? open_terminal(program, ends) : open_pipes(program, ends, with_input))) {
+        fail(program, 0, std::string("preparing the program's streams: ") + std::strerror(errno));
+        return &program;
+    }
+    program.pid = ::fork();
+    if (program.pid == 0) become_loader(program, ends.input, ends.output, ends.errors);
+    const int error = errno;
+    close_descriptor(ends.input);
+    close_descriptor(ends.output);
+    close_descriptor(ends.errors);
+    for (int fd : {program.input, program.output, program.errors})
+        if (fd >= 0) set_nonblocking(fd);
+    if (program.pid < 0) fail(program, 1455, std::string("starting a process: ") + std::strerror(error));  // ERROR_COMMITMENT_LIMIT
+    return &program;
+}
+
+void raise_event(Program& program, const std::string& name) {
+    if (program.pid <= 0 || program.reaped) return;
+    write_file(program.folder + "/event", name);
+    ::kill(program.pid, SIGINT);
+}
+
+bool pump(Program& program, int& fd, bool errors) {
+    if (fd < 0) return false;
+    char buffer[65536];
+    const ssize_t count = ::read(fd, buffer, sizeof buffer);
+    if (count > 0) {
+        deliver(program, errors, {buffer, static_cast<std::size_t>(count)});
+        return true;
+    }
+    if (count == 0 || (errno != EAGAIN && errno != EINTR)) close_descriptor(fd);  // EIO: the terminal's last user has gone
+    return false;
+}
+
+void feed(Program& program) {
+    while (program.input >= 0 && !program.pending_input.empty()) {
+        const ssize_t count = ::write(program.input, program.pending_input.data(), program.pending_input.size());
+        if (count < 0) {
+            if (errno != EAGAIN && errno != EINTR) {
+                program.pending_input.clear();
+                close_descriptor(program.input);
+            }
+            return;
+        }
+        program.pending_input.erase(0, static_cast<std::size_t>(count));
+    }
+    if (program.end_input && program.pending_input.empty()) {
+        if (program.tty && program.input >= 0) (void)!::write(program.input, "\x1a\r", 2);  // Ctrl+Z ends a console's input
+        if (program.pid == 0) ::shutdown(program.output, SHUT_WR);
+        program.end_input = false;
+        close_descriptor(program.input);
+    }
+}
+
+void read_report(Program& program) {
+    char buffer[256];
+    const ssize_t count = ::read(program.report, buffer, sizeof buffer);
+    if (count <= 0) return;
+    program.report_text.append(buffer, static_cast<std::size_t>(count));
+    for (std::size_t end; (end = program.report_text.find('\n')) != std::string::npos; program.report_text.erase(0, end + 1)) {
+        const std::string line = program.report_text.substr(0, end);
+        const std::size_t blank = line.find(' ');
+        const auto number =
+            static_cast<std::uint32_t>(std::strtoul(line.c_str() + (blank == line.npos ? line.size() : blank + 1), nullptr, 10));
+        if (line.starts_with("started")) {
+            program.started = true;
+            for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
+        } else if (line.starts_with("exit")) {
+            program.code = number;
+            program.exited = true;
+        } else if (line.starts_with("error")) {
+            program.failed = true;
+            program.failure = std::to_string(number) + " the program could not be started";
+        }
+    }
+}
+
+void finish(Program& program) {
+    while (pump(program, program.output, false)) {
+    }
+    while (pump(program, program.errors, true)) {
+    }
+    announce(program);
+    for (int* fd : {&program.input, &program.output, &program.errors, &program.report}) close_descriptor(*fd);
+    if (program.folder.empty()) return;
+    for (const char* name : {"/spec", "/event", "/report"}) ::unlink((program.folder + name).c_str());
+    ::rmdir(program.folder.c_str());
+}
+
+void reap() {
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        for (const auto& program : container.programs) {
+            if (program->pid != pid) continue;
+            program->reaped = true;
+            if (program->report >= 0) read_report(*program);
+            if (program->ended()) continue;
+            if (!program->started) {  // launch.exe itself did not get that far: Wine could not start
+                program->failed = true;
+                program->failure = "1450 Wine could not be started (status " + std::to_string(status) + ")";
+            } else {
+                program->exited = true;
+                program->code =
+                    WIFSIGNALED(status) ? 128u + static_cast<unsigned>(WTERMSIG(status)) : static_cast<unsigned>(WEXITSTATUS(status));
+            }
+        }
+    }
+}
+
+}  // namespace porthole::winhost

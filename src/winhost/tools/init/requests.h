@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "winhost/tools/init/connection.h"
+
+namespace porthole::winhost {
+
+/// Does what a client's frame asks for (frames.h).
+void serve_frame(Connection& connection, FrameType type, const std::string& payload);
+/// The client has gone: nobody wants the program of its exec any more.
+void abandon(Connection& connection);
+
+}  // namespace porthole::winhost
