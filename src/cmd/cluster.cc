@@ -1,14 +1,12 @@
 #include "cmd/cluster.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "cmd/durable_file.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -24,10 +22,6 @@ ProcessId decode_process(const Value* value) {
     const Value* pid = value->find("pid");
     const Value* start = value->find("startTime");
     return {pid ? static_cast<int>(pid->int_or(0)) : 0, start ? static_cast<std::uint64_t>(start->int_or(0)) : 0};
-}
-
-std::string io_error(const char* what, const std::filesystem::path& path) {
-    return std::string(what) + " " + path.string() + ": " + std::strerror(errno);
 }
 
 }  // namespace
@@ -142,24 +136,12 @@ Result<void> Cluster::save(const DataDir& data) const {
     if (const auto& foreign = options.foreign) {
         value["foreign"] = Value::object({{"server", foreign->server}, {"token", foreign->token}, {"caHash", foreign->ca_hash}});
     }
-    return write_file(data.state_file(), schema::to_json(value) + "\n");
-}
-
-Result<void> write_file(const std::filesystem::path& path, const std::string& text, unsigned mode) {
-    const std::filesystem::path fresh = path.string() + ".new";
-    const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    if (fd < 0) return Error(Reason::Io, io_error("cannot write", path));
-    const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-    const std::string why = written ? "" : io_error("cannot write", path);
-    ::close(fd);
-    if (!written) return Error(Reason::Io, why);
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return Error(Reason::Io, io_error("cannot replace", path));
-    return {};
+    return write_durably(data.state_file(), schema::to_json(value) + "\n");
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) return Error(Reason::Io, io_error("cannot read", path));
+    if (!file) return Error(Reason::Io, "cannot read " + path.string() + ": " + std::strerror(errno));
     std::ostringstream text;
     text << file.rdbuf();
     return std::move(text).str();

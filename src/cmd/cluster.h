@@ -63,8 +63,6 @@ struct Cluster {
     Result<void> save(const DataDir& data) const;
 };
 
-/// Replaces `path` by `text` so that a reader sees the old or the new file and a crash loses neither.
-Result<void> write_file(const std::filesystem::path& path, const std::string& text, unsigned mode = 0600);
 Result<std::string> read_file(const std::filesystem::path& path);
 
 /// The `index`th address of an IPv4 network ("10.89.0.0/24", 2 -> "10.89.0.2"). Error: BadRequest, naming the remedy.

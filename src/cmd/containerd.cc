@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "cmd/durable_file.h"
 #include "cmd/pause_image.h"
 
 namespace porthole::cmd {
@@ -60,7 +61,7 @@ Result<void> NodeContainerd::prepare() const {
         fs::create_directories(folder, error);
         if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
     }
-    return write_file(data_.node(node_.name) / "containerd.toml", configuration());
+    return write_durably(data_.node(node_.name) / "containerd.toml", configuration());
 }
 
 ChildCommand NodeContainerd::command() const {
@@ -91,7 +92,7 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
         CO_CHECK(co_await loop.sleep(30ms));
     }
     const fs::path archive = state() / "pause.tar";
-    CO_CHECK(write_file(archive, std::string(pause_image())));
+    CO_CHECK(write_durably(archive, std::string(pause_image())));
     const auto imported = co_await import(archive);
     fs::remove(archive);
     if (!imported) co_return imported.error();

@@ -1,4 +1,5 @@
 #include "cmd/emulated_host.h"
+#include "cmd/durable_file.h"
 
 #include <sstream>
 
@@ -61,9 +62,9 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
                winhost("exec", {"--", "kubeadm.exe", "join", target.server, "--token", target.token, "--discovery-token-ca-cert-hash",
                                 target.ca_hash, "--node-name", node_.name, "--network-mode", backend == "vxlan" ? "overlay" : "l2bridge",
                                 "--label", "porthole.dev/emulated=true"})));
-    CO_CHECK(write_file(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
+    CO_CHECK(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
-    co_return write_file(folder() / "joined", target.server + "\n");
+    co_return write_durably(folder() / "joined", target.server + "\n");
 }
 
 Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {

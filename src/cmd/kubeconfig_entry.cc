@@ -4,6 +4,7 @@
 
 #include "client/kubeconfig.h"
 #include "cmd/cluster.h"
+#include "cmd/durable_file.h"
 #include "cmd/pki.h"
 #include "runtime/file_system.h"
 #include "schema/json.h"
@@ -43,7 +44,7 @@ Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const
     if (previous == Name) previous = note.string_at({"path"}) == path ? note.string_at({"previousContext"}) : "";
     TRY_VOID(client::add_to_kubeconfig(*files, path, entry));
     const Value fresh = Value::object({{"path", std::filesystem::absolute(path).string()}, {"previousContext", previous}});
-    return write_file(note_file(data), schema::to_json(fresh) + "\n");
+    return write_durably(note_file(data), schema::to_json(fresh) + "\n");
 }
 
 Result<void> leave_kubeconfig(const DataDir& data) {

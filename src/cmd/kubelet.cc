@@ -8,6 +8,7 @@
 #include "cmd/kubelet_system.h"
 #include "cmd/node_connection.h"
 #include "cmd/node_program.h"
+#include "cmd/program_log.h"
 #include "cmd/version.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/options/options.h"
@@ -127,13 +128,6 @@ private:
     Scope scope_;
 };
 
-/// KBL-26: a file of the component's name in --log-dir, or the one that --log-file names.
-std::shared_ptr<LogSink> log_sink(const kubelet::KubeletOptions& options) {
-    const LogLevel lowest = options.verbosity >= 4 ? LogLevel::Debug : LogLevel::Info;
-    if (options.log_to_stderr || (options.log_file.empty() && options.log_directory.empty())) return make_stderr_sink(lowest);
-    return make_file_sink(options.log_file.empty() ? options.log_directory + "/kubelet.log" : options.log_file, lowest);
-}
-
 }  // namespace
 
 int run_kubelet(std::vector<std::string> arguments) {
@@ -149,7 +143,12 @@ int run_kubelet(std::vector<std::string> arguments) {
     }
     const std::string service = options->windows_service ? "kubelet" : "";
     RealWorld world;
-    Logger log(log_sink(*options), "kubelet");
+    Logger log(open_log({.to_stderr = options->log_to_stderr,
+                         .verbosity = options->verbosity,
+                         .directory = options->log_directory,
+                         .file = options->log_file},
+                        "kubelet"),
+               "kubelet");
     KubeletProgram program(world, std::move(system), std::move(*options), std::move(log));
     return run_node_program(world, program, service);
 }

@@ -1,6 +1,7 @@
 #include "cmd/pki.h"
 
 #include "cmd/cluster.h"
+#include "cmd/durable_file.h"
 #include "net/x509.h"
 
 namespace porthole::cmd {
@@ -18,8 +19,8 @@ constexpr auto CertificateLife = 24h * 365;
 constexpr auto ClockSkew = 5min;  ///< certificates begin a little earlier, for peers whose clock is behind
 
 Result<void> write_pair(const fs::path& folder, const std::string& name, const KeyPair& pair) {
-    TRY_VOID(write_file(folder / (name + ".key"), pair.key_pem));
-    return write_file(folder / (name + ".crt"), pair.certificate_pem, 0644);
+    TRY_VOID(write_durably(folder / (name + ".key"), pair.key_pem));
+    return write_durably(folder / (name + ".crt"), pair.certificate_pem, 0644);
 }
 
 Result<KeyPair> read_pair(const fs::path& folder, const std::string& name) {
@@ -60,7 +61,7 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
         const auto ca = CertificateAuthority::create("porthole-ca", now - ClockSkew, now + AuthorityLife);
         TRY_VOID(write_pair(folder, "ca", {ca.certificate_pem(), ca.key_pem()}));
     }
-    if (!fs::exists(folder / "sa.key")) TRY_VOID(write_file(folder / "sa.key", PrivateKey::generate().pem()));
+    if (!fs::exists(folder / "sa.key")) TRY_VOID(write_durably(folder / "sa.key", PrivateKey::generate().pem()));
 
     TRY(const KeyPair ca_pair, read_pair(folder, "ca"));
     TRY(const auto ca, CertificateAuthority::load(ca_pair.certificate_pem, ca_pair.key_pem));

@@ -7,6 +7,7 @@
 #include "cmd/agent_options.h"
 #include "cmd/bootstrap_token.h"
 #include "cmd/containerd.h"
+#include "cmd/durable_file.h"
 #include "cmd/emulated_host.h"
 #include "cmd/host_links.h"
 #include "cmd/node_identity.h"
@@ -201,7 +202,7 @@ Task<> Supervisor::bring_up_linux(NodeHost node) {
     CO_CHECK(containerd.prepare());
     const fs::path folder = data_.node(node.name);
     CO_CHECK(write_node_identity(folder, identity));
-    CO_CHECK(write_file(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
+    CO_CHECK(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
     children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
     CO_CHECK(co_await waiting.ensure_ready(loop_));

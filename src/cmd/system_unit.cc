@@ -1,6 +1,7 @@
 #include "cmd/system_unit.h"
 
 #include "cmd/cluster.h"
+#include "cmd/durable_file.h"
 
 namespace porthole::cmd {
 namespace {
@@ -61,7 +62,7 @@ fs::path SystemUnit::path() const { return fs::path("/etc/systemd/system") / nam
 
 Task<> SystemUnit::install(ProcessRunner& processes, bool now) const {
     const auto before = read_file(path());
-    CO_CHECK(write_file(path(), text_, 0644));
+    CO_CHECK(write_durably(path(), text_, 0644));
     CO_CHECK(co_await systemctl(processes, {"daemon-reload"}));
     CO_CHECK(co_await systemctl(processes, {"enable", name_}));
     if (now) CO_CHECK(co_await systemctl(processes, {before && *before != text_ ? "restart" : "start", name_}));

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cmd/cluster.h"
+#include "cmd/durable_file.h"
 
 namespace porthole::cmd {
 namespace {
@@ -42,7 +43,7 @@ TEST(SystemUnit, SystemdUnderstandsTheUnits) {
          {SystemUnit::cluster("/srv/my cluster", "abcdef"), SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"})}) {
         SCOPED_TRACE(unit.name());
         const std::string file = std::string(folder) + "/" + unit.name(), complaints = file + ".out";
-        ASSERT_TRUE(write_file(file, unit.text(), 0644));
+        ASSERT_TRUE(write_durably(file, unit.text(), 0644));
         const int code = std::system(("systemd-analyze verify --man=no " + file + " >" + complaints + " 2>&1").c_str());
         std::string about_us;
         std::ifstream lines(complaints);

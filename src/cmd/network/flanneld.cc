@@ -6,6 +6,7 @@
 #include "cmd/network/own_hns.h"
 #include "cmd/node_connection.h"
 #include "cmd/node_program.h"
+#include "cmd/program_log.h"
 #include "cmd/version.h"
 #include "cni/flannel/options.h"
 #include "kubelet/node/host.h"
@@ -117,12 +118,6 @@ private:
     Scope scope_;
 };
 
-std::shared_ptr<LogSink> log_sink(const flannel::ProgramOptions& options) {
-    const LogLevel lowest = options.verbosity >= 4 ? LogLevel::Debug : LogLevel::Info;
-    if (options.log_to_stderr || options.log_directory.empty()) return make_stderr_sink(lowest);
-    return make_file_sink(options.log_directory + "/flanneld.log", lowest);
-}
-
 }  // namespace
 
 int run_flanneld(std::vector<std::string> arguments) {
@@ -139,7 +134,9 @@ int run_flanneld(std::vector<std::string> arguments) {
     }
     const std::string service = options->windows_service ? "flanneld" : "";
     RealWorld world;
-    Logger log(log_sink(*options), "flanneld");
+    Logger log(
+        open_log({.to_stderr = options->log_to_stderr, .verbosity = options->verbosity, .directory = options->log_directory}, "flanneld"),
+        "flanneld");
     FlanneldProgram program(world, *files, *std::move(options), std::move(log));
     return run_node_program(world, program, service);
 }

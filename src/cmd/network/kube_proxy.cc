@@ -8,6 +8,7 @@
 #include "cmd/network/system.h"
 #include "cmd/node_connection.h"
 #include "cmd/node_program.h"
+#include "cmd/program_log.h"
 #include "cmd/version.h"
 #include "kubelet/node/host.h"
 #include "proxy/health_server.h"
@@ -105,12 +106,6 @@ private:
     Scope scope_;
 };
 
-std::shared_ptr<LogSink> log_sink(const proxy::KubeProxyOptions& options) {
-    const LogLevel lowest = options.verbosity >= 4 ? LogLevel::Debug : LogLevel::Info;
-    if (options.log_to_stderr || (options.log_file.empty() && options.log_directory.empty())) return make_stderr_sink(lowest);
-    return make_file_sink(options.log_file.empty() ? options.log_directory + "/kube-proxy.log" : options.log_file, lowest);
-}
-
 std::map<std::string, std::string> environment() {
     std::map<std::string, std::string> found;
     for (const char* name : {"KUBE_NETWORK", "INTERFACE_TO_ADD_SERVICE_IP"}) {
@@ -135,7 +130,12 @@ int run_kube_proxy(std::vector<std::string> arguments) {
     const std::string service = options->windows_service ? "kube-proxy" : "";
     const bool clean_up = options->clean_up;
     RealWorld world;
-    Logger log(log_sink(*options), "kube-proxy");
+    Logger log(open_log({.to_stderr = options->log_to_stderr,
+                         .verbosity = options->verbosity,
+                         .directory = options->log_directory,
+                         .file = options->log_file},
+                        "kube-proxy"),
+               "kube-proxy");
     KubeProxyProgram program(world, *files, *std::move(options), std::move(log));
     if (!clean_up) return run_node_program(world, program, service);
     const auto cleaned = world.run(program.clean_up());
