@@ -1,0 +1,39 @@
+#pragma once
+#include "windows/support.h"
+
+namespace porthole::windows {
+
+/// How a rule reads and clears its field in the part of a pod that holds it.
+template <class Part>
+struct Field {
+    bool (*is_set)(const Part&) = nullptr;
+    void (*clear)(Part&) = nullptr;  ///< null unless the field is ignored
+};
+
+/// A rule about pods: its field stands in one of the parts.
+struct PodRule {
+    Rule rule;
+    Field<core::PodSpec> pod;
+    Field<core::PodSecurityContext> pod_security;
+    Field<core::SecurityContext> container_security;  ///< of containers of all three sorts
+    Field<core::ResourceRequirements> resources;      ///< of init and regular containers
+};
+std::span<const PodRule> pod_rules();
+
+/// A rule about where a pod may land, which depends on the cluster; only the API speaks of it.
+struct PlacementRule {
+    Rule rule;
+    bool (*applies)(const core::PodSpec&, Systems);
+};
+std::span<const PlacementRule> placement_rules();
+
+struct ServiceRule {
+    Rule rule;
+    bool (*applies)(const core::Service&);
+};
+std::span<const ServiceRule> service_rules();
+
+/// Whether the pod can only be placed on nodes of the system that spec.os.name says.
+bool selects_its_system(const core::PodSpec& spec);
+
+}  // namespace porthole::windows

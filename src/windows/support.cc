@@ -1,0 +1,154 @@
+#include "windows/support.h"
+
+#include <algorithm>
+
+#include "windows/rules.h"
+
+namespace porthole::windows {
+namespace {
+
+constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]";
+
+/// A rule that a spec falls under, and where.
+struct Finding {
+    const Rule* rule;
+    std::string field;
+};
+
+std::string at(std::string_view list, std::size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
+
+/// Calls `visit(container, "containers[0]")` for every container of the lists that `Spec` has.
+template <class PodSpec, class Visit>
+void for_each_container(PodSpec& spec, Visit visit) {
+    for (std::size_t i = 0; i < spec.init_containers.size(); ++i) visit(spec.init_containers[i], at("initContainers", i));
+    for (std::size_t i = 0; i < spec.containers.size(); ++i) visit(spec.containers[i], at("containers", i));
+    for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) visit(spec.ephemeral_containers[i], at("ephemeralContainers", i));
+}
+
+/// "spec.containers[*].securityContext.x" of one container: "<path>.containers[0].securityContext.x".
+std::string container_field(const Rule& rule, std::string_view path, const std::string& container) {
+    return std::string(path) + "." + container + std::string(rule.field.substr(Containers.size()));
+}
+
+std::string pod_field(const Rule& rule, std::string_view path) { return std::string(path) + std::string(rule.field.substr(Spec.size())); }
+
+bool holds_for_pod(const PodRule& rule, const core::PodSpec& spec) {
+    if (rule.pod.is_set) return rule.pod.is_set(spec);
+    return rule.pod_security.is_set && spec.security_context && rule.pod_security.is_set(*spec.security_context);
+}
+
+void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::string_view path, std::vector<Finding>& found) {
+    for_each_container(spec, [&](const auto& container, const std::string& where) {
+        const bool security =
+            rule.container_security.is_set && container.security_context && rule.container_security.is_set(*container.security_context);
+        const bool resources = rule.resources.is_set && !where.starts_with("ephemeral") && rule.resources.is_set(container.resources);
+        if (security || resources) found.push_back({&rule.rule, container_field(rule.rule, path, where)});
+    });
+}
+
+std::vector<Finding> find(const core::PodSpec& spec, std::string_view path) {
+    std::vector<Finding> found;
+    for (const PodRule& rule : pod_rules()) {
+        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, pod_field(rule.rule, path)});
+        find_in_containers(rule, spec, path, found);
+    }
+    return found;
+}
+
+std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
+    std::string text;
+    for (const std::string& field : fields) text += (text.empty() ? "" : ", ") + field;
+    return text + ": " + std::string(rule.words);
+}
+
+/// One text a rule, naming every field that falls under it.
+std::vector<std::string> texts(const std::vector<Finding>& findings) {
+    std::vector<std::string> made;
+    for (auto first = findings.begin(); first != findings.end();) {
+        const auto last = std::find_if(first, findings.end(), [&](const Finding& one) { return one.rule != first->rule; });
+        std::vector<std::string> fields;
+        std::transform(first, last, std::back_inserter(fields), [](const Finding& one) { return one.field; });
+        made.push_back(text_of(fields, *first->rule));
+        first = last;
+    }
+    return made;
+}
+
+void append(std::vector<Notice>& notices, const Finding& finding) {
+    const auto same = std::ranges::find(notices, finding.rule->reason, &Notice::reason);
+    const std::string text = finding.field + ": " + std::string(finding.rule->words);
+    if (same == notices.end())
+        notices.push_back({std::string(finding.rule->reason), text});
+    else
+        same->message += "; " + text;
+}
+
+}  // namespace
+
+std::span<const Rule> rules() {
+    static const std::vector<Rule> all = [] {
+        std::vector<Rule> made;
+        for (const PlacementRule& one : placement_rules()) made.push_back(one.rule);
+        for (const PodRule& one : pod_rules()) made.push_back(one.rule);
+        for (const ServiceRule& one : service_rules()) made.push_back(one.rule);
+        return made;
+    }();
+    return all;
+}
+
+std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems) {
+    std::vector<std::string> all;
+    for (const PlacementRule& one : placement_rules())
+        if (one.applies(spec, systems)) all.push_back(text_of({pod_field(one.rule, path)}, one.rule));
+    if (system_asked_for(spec) != "windows") return all;
+    std::ranges::move(texts(find(spec, path)), std::back_inserter(all));
+    return all;
+}
+
+std::vector<std::string> warnings(const core::Service& service, Systems systems) {
+    std::vector<std::string> all;
+    for (const ServiceRule& one : service_rules())
+        if (systems.windows && one.applies(service)) all.push_back(text_of({std::string(one.rule.field)}, one.rule));
+    return all;
+}
+
+std::optional<Notice> pod_refusal(const core::PodSpec& spec) {
+    for (const PodRule& one : pod_rules())
+        if (one.rule.outcome == Outcome::Refused && holds_for_pod(one, spec))
+            return Notice{std::string(one.rule.reason), text_of({pod_field(one.rule, Spec)}, one.rule)};
+    return std::nullopt;
+}
+
+std::string container_refusal(const core::Container& container) {
+    if (!container.security_context) return "";
+    for (const PodRule& one : pod_rules())
+        if (one.rule.outcome == Outcome::Refused && one.container_security.is_set &&
+            one.container_security.is_set(*container.security_context))
+            return std::string(one.rule.words);
+    return "";
+}
+
+std::vector<Notice> notices(const core::PodSpec& spec) {
+    std::vector<Notice> made;
+    for (const Finding& finding : find(spec, Spec))
+        if (finding.rule->outcome != Outcome::Refused && !finding.rule->reason.empty()) append(made, finding);
+    return made;
+}
+
+bool has_ignored_fields(const core::PodSpec& spec) {
+    return std::ranges::any_of(find(spec, Spec), [](const Finding& finding) { return finding.rule->outcome == Outcome::Ignored; });
+}
+
+void drop_ignored_fields(core::PodSpec& spec) {
+    for (const PodRule& rule : pod_rules()) {
+        if (rule.rule.outcome != Outcome::Ignored) continue;
+        if (rule.pod.clear && rule.pod.is_set(spec)) rule.pod.clear(spec);
+        if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
+        if (!rule.container_security.clear) continue;
+        for_each_container(spec, [&](auto& container, const std::string&) {
+            if (container.security_context) rule.container_security.clear(*container.security_context);
+        });
+    }
+}
+
+}  // namespace porthole::windows
