@@ -87,4 +87,16 @@ bool correct_default_control_handler(std::string& image) {
     return true;
 }
 
+bool limit_stack_clearing(std::string& image) {
+    // and rcx,-1000h; lea rdi,[rcx-F0000h]; mov rsp,rdi; sub rcx,rdi; xor eax,eax; shr rcx,3; rep stosq
+    constexpr std::string_view Code(
+        "\x48\x81\xE1\x00\xF0\xFF\xFF\x48\x8D\xB9\x00\x00\xF1\xFF\x48\x89\xFC\x48\x29\xF9\x31\xC0\x48\xC1\xE9\x03\xF3\x48\xAB", 29);
+    constexpr std::size_t DistanceAt = 10;
+    constexpr std::int32_t Distance = -0x10000;
+    const std::size_t found = image.find(Code);
+    if (found == image.npos || image.find(Code, found + 1) != image.npos) return false;
+    put(image, found + DistanceAt, Distance);
+    return true;
+}
+
 }  // namespace porthole::winhost

@@ -14,4 +14,9 @@ Result<std::string> strip_debug_sections(std::string image);
 /// false, with nothing changed, where the code is not the known one.
 bool correct_default_control_handler(std::string& image);
 
+/// Wine writes zeros over 960 kB of every new thread's stack, and all of it stays in memory. Lets ntdll.dll clear the upper 64 kB only,
+/// which is as far as starting a thread gets; what lies below has never been touched, so it is zero anyway. False, with nothing changed,
+/// where the code is not the known one.
+bool limit_stack_clearing(std::string& image);
+
 }  // namespace porthole::winhost

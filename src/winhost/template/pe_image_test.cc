@@ -75,5 +75,19 @@ TEST(PeImage, CorrectsTheDefaultHandlerOnlyWhereItIsTheKnownOne) {
     EXPECT_EQ(twice, code + code);
 }
 
+TEST(PeImage, ClearsLessOfANewThreadsStackOnlyWhereTheCodeIsTheKnownOne) {
+    const std::string code(
+        "\x48\x81\xE1\x00\xF0\xFF\xFF\x48\x8D\xB9\x00\x00\xF1\xFF\x48\x89\xFC\x48\x29\xF9\x31\xC0\x48\xC1\xE9\x03\xF3\x48\xAB", 29);
+    std::string image = "head" + code + "tail";
+    EXPECT_TRUE(limit_stack_clearing(image));
+    EXPECT_EQ(at<std::int32_t>(image, 4 + 10), -0x10000);
+    EXPECT_EQ(image.substr(0, 14) + image.substr(18), "head" + code.substr(0, 10) + code.substr(14) + "tail") << "nothing else";
+    std::string other = code;
+    other[10] = 0x10;
+    const std::string before = other;
+    EXPECT_FALSE(limit_stack_clearing(other));
+    EXPECT_EQ(other, before);
+}
+
 }  // namespace
 }  // namespace porthole::winhost

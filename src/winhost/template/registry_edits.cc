@@ -9,11 +9,15 @@ constexpr const char* CurrentVersion = "Software\\Microsoft\\Windows NT\\Current
 constexpr const char* DisabledServices[] = {"BITS",    "Eventlog", "FontCache",   "LanmanServer", "NDIS",    "PlugPlay", "Schedule",
                                             "Spooler", "StiSvc",   "TermService", "winebus",      "winehid", "wineusb",  "wuauserv"};
 
+/// Wine starts the drivers of these devices although they are disabled: input devices of a desktop, and a process for them.
+constexpr const char* UnwantedDevices[] = {"HID", "ROOT\\WINE", "WINEBUS"};
+
 }  // namespace
 
 void trim_system(RegistryFile& system) {
     for (const char* service : DisabledServices)
         system.set("System\\CurrentControlSet\\Services\\" + std::string(service), "Start", RegistryFile::number(4));
+    for (const char* device : UnwantedDevices) system.remove_tree("System\\CurrentControlSet\\Enum\\" + std::string(device));
     const std::string debugger = std::string(CurrentVersion) + "\\AeDebug";
     system.set(debugger, "Auto", RegistryFile::quoted("0"));
     system.set(debugger, "Debugger", RegistryFile::quoted(""));

@@ -99,6 +99,13 @@ void RegistryFile::remove_value(std::string_view key, std::string_view name) {
         std::erase_if(found->lines, [prefix = prefix_of(name)](const std::string& line) { return sets(line, prefix); });
 }
 
+void RegistryFile::remove_tree(std::string_view key) {
+    const std::string path = escaped(key), below = path + "\\\\";
+    std::erase_if(keys_, [&](const Key& candidate) {
+        return equal(candidate.path, path) || equal(std::string_view(candidate.path).substr(0, below.size()), below);
+    });
+}
+
 std::string RegistryFile::quoted(std::string_view text) { return "\"" + escaped(text) + "\""; }
 
 std::string RegistryFile::number(std::uint32_t value) {

@@ -20,6 +20,8 @@ public:
     /// Makes the key if it is missing.
     void set(std::string_view key, std::string_view name, std::string_view value);
     void remove_value(std::string_view key, std::string_view name);
+    /// The key and all below it.
+    void remove_tree(std::string_view key);
 
     static std::string quoted(std::string_view text);
     static std::string number(std::uint32_t value);

@@ -23,6 +23,12 @@ constexpr const char* Sample =
     "[System\\\\CurrentControlSet\\\\Services\\\\BITS] 1795263225\n"
     "#time=1\n"
     "\"Start\"=dword:00000003\n"
+    "\n"
+    "[System\\\\CurrentControlSet\\\\Enum\\\\ROOT\\\\WINE\\\\WINEBUS] 1795263225\n"
+    "\"Service\"=\"winebus\"\n"
+    "\n"
+    "[System\\\\CurrentControlSet\\\\Enum\\\\ROOT\\\\WINEPOOL] 1795263225\n"
+    "\"Service\"=\"pool\"\n"
     "\n";
 
 TEST(RegistryFile, WritesBackWhatItRead) { EXPECT_EQ(RegistryFile::parse(Sample)->text(), Sample); }
@@ -61,6 +67,8 @@ TEST(RegistryEdits, LeaveOnlyTheServicesThatNetworkingNeeds) {
     EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\BITS", "Start"), "dword:00000004");
     EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\MountMgr", "Start"), "");
     EXPECT_EQ(file->value("Software\\Microsoft\\Windows NT\\CurrentVersion\\AeDebug", "Auto"), "\"0\"");
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Enum\\ROOT\\WINE\\WINEBUS", "Service"), "") << "its driver would be started";
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Enum\\ROOT\\WINEPOOL", "Service"), "\"pool\"");
 }
 
 TEST(HostProfiles, NameTheKnownOnesWhenAskedForAnother) {

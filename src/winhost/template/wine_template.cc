@@ -12,6 +12,7 @@
 #include "winhost/bundle/overlay.h"
 #include "winhost/bundle/runc.h"
 #include "winhost/template/root_builder.h"
+#include "winhost/template/unused_templates.h"
 
 namespace porthole::winhost {
 namespace {
@@ -100,6 +101,26 @@ Task<> build(TemplateContext context, WineInstallation wine, std::string buildin
     co_return {};
 }
 
+Task<> build_in_place(TemplateContext context, WineInstallation wine, std::string cache, std::string folder) {
+    const std::string building = join_path(cache, "wine-building");
+    auto built = co_await build(context, wine, building);
+    if (!built) {
+        (void)context.files.remove_all(building);
+        co_return std::move(built).error().with_context("building the template of emulated Windows hosts");
+    }
+    co_return context.files.rename(building, folder);
+}
+
+/// Best effort: what cannot be dropped now is tried again by the next program.
+Task<> drop_unused(TemplateContext context, std::string cache) {
+    const std::string mounts = context.files.read("/proc/self/mountinfo").value_or("");
+    for (const std::string& folder : find_unused_templates(context.files, cache, mounts, context.loop.wall_now())) {
+        auto dropped = co_await run_blocking<void>(context.pool, [&] { return drop_template(context.files, folder); });
+        if (!dropped && dropped.error().reason == Reason::Cancelled) co_return std::move(dropped).error();
+    }
+    co_return {};
+}
+
 }  // namespace
 
 std::vector<std::string> WineTemplate::lowers(const HostProfile& profile) const {
@@ -111,18 +132,12 @@ Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cac
     CO_CHECK(wine.check());
     const std::string id = wine.fingerprint().substr(0, 12);
     const WineTemplate result{join_path(cache, "wine-" + id), id};
-    if (context.files.exists(result.folder)) co_return result;
     CO_CHECK(context.files.create_directories(cache, 0700));
     Lock lock(join_path(cache, "wine-lock"));
     CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return lock.wait(); }));
-    if (context.files.exists(result.folder)) co_return result;
-    const std::string building = join_path(cache, "wine-building");
-    auto built = co_await build(context, wine, building);
-    if (!built) {
-        (void)context.files.remove_all(building);
-        co_return std::move(built).error().with_context("building the template of emulated Windows hosts");
-    }
-    CO_CHECK(context.files.rename(building, result.folder));
+    if (!context.files.exists(result.folder)) CO_CHECK(co_await build_in_place(context, wine, cache, result.folder));
+    CO_CHECK(mark_used(context.files, result.folder));
+    CO_CHECK(co_await drop_unused(context, cache));
     co_return result;
 }
 

@@ -33,7 +33,8 @@ struct TemplateContext {
 };
 
 /// The template of the installed Wine in `cache` ("~/.cache/porthole"): found there, or built, which takes 10 to 20 s. Several programs
-/// may ask at once; one of them builds. Errors: NotFound when Wine is not installed (with the remedy), Io, Timeout.
+/// may ask at once; one of them builds. Templates of other versions that nobody has used for long are dropped. Errors: NotFound when Wine
+/// is not installed (with the remedy), Io, Timeout.
 Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache);
 
 /// $XDG_CACHE_HOME/porthole, or ~/.cache/porthole.

@@ -1,0 +1,20 @@
+#pragma once  // private to this folder
+#include <string>
+#include <vector>
+
+#include "runtime/file_system.h"
+
+namespace porthole::winhost {
+
+/// Notes that the template is used now.
+Result<void> mark_used(FileSystem& files, const std::string& template_folder);
+
+/// Folders of templates in `cache` that nobody misses: neither one of the two that were used last, nor used within the hour before `now`,
+/// nor below one of the mounts of `mountinfo` (the text of /proc/self/mountinfo).
+std::vector<std::string> find_unused_templates(FileSystem& files, const std::string& cache, const std::string& mountinfo,
+                                               std::chrono::sys_time<std::chrono::nanoseconds> now);
+
+/// Takes the folder away, so that nobody finds half of it. Blocking.
+Result<void> drop_template(FileSystem& files, const std::string& folder);
+
+}  // namespace porthole::winhost
