@@ -24,6 +24,7 @@ int run_win_bridge(std::vector<std::string> arguments);
 int run_win_overlay(std::vector<std::string> arguments);
 int run_wincni(std::vector<std::string> arguments);
 int run_host_local(std::vector<std::string> arguments);
+int run_flannel(std::vector<std::string> arguments);
 int run_winnode(std::vector<std::string> arguments);
 int run_winhost(std::vector<std::string> arguments);
 int run_hns(std::vector<std::string> arguments);

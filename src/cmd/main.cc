@@ -24,6 +24,7 @@ constexpr SubCommand Commands[] = {
     {"winnode", "add emulated Windows nodes of this machine to a cluster elsewhere", run_winnode},
     {"winhost", "run an emulated Windows host, or talk to one", run_winhost},
     {"supervise", nullptr, run_supervise},
+    {"flannel", nullptr, run_flannel},
 };
 
 void print_help() {
@@ -36,9 +37,13 @@ void print_help() {
         "More about one command:  porthole COMMAND --help");
 }
 
+/// A CNI runtime starts plugins by their type: a link of this name to the program is one.
+bool is_called(std::string_view program, std::string_view name) { return program.substr(program.rfind('/') + 1) == name; }
+
 }  // namespace
 
 int main(int count, char** words) {
+    if (is_called(words[0], "flannel")) return run_flannel({words + 1, words + count});
     const std::string_view first = count > 1 ? words[1] : "";
     if (first.empty() || first == "--help" || first == "-h" || first == "help") {
         print_help();

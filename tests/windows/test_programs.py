@@ -4,7 +4,7 @@ import subprocess
 
 from wine import ROOT, WINDOWS, WineTest
 
-NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-overlay", "wincni", "host-local", "flanneld"]
+NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-overlay", "wincni", "flannel", "host-local", "flanneld"]
 
 
 class Programs(WineTest):

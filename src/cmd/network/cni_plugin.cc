@@ -6,6 +6,7 @@
 #include "cmd/network/system.h"
 #include "cmd/runtime_setup.h"
 #include "cni/plugin/delegate.h"
+#include "cni/plugin/flannel/flannel_plugin.h"
 #include "cni/plugin/hns/wincni.h"
 #include "cni/plugin/host_local/host_local.h"
 #include "runtime/process_runner.h"
@@ -42,8 +43,12 @@ public:
         return output->exit_code;
     }
 
+    /// Those that a meta plugin calls without starting a program for each.
+    void add(const char* type, cni::Plugin& plugin) { delegates_.add(type, plugin); }
+
     cni::WindowsPluginContext context() { return {world_.loop, *hns_, delegates_}; }
     cni::Plugin& host_local() { return host_local_; }
+    cni::FlannelPlugin flannel() { return {*files_, delegates_, cni::default_flannel_plugin_options()}; }
 
 private:
     RealWorld& world_;
@@ -71,6 +76,16 @@ int run_wincni(std::vector<std::string>) {
     Plugins plugins(world);
     cni::WinCni plugin(plugins.context());
     return plugins.serve(plugin);
+}
+
+int run_flannel(std::vector<std::string>) {
+    RealWorld world;
+    Plugins plugins(world);
+    cni::HnsPlugin bridge(plugins.context(), cni::NetworkStyle::Bridge), overlay(plugins.context(), cni::NetworkStyle::Overlay);
+    plugins.add("win-bridge", bridge);
+    plugins.add("win-overlay", overlay);
+    cni::FlannelPlugin flannel = plugins.flannel();
+    return plugins.serve(flannel);
 }
 
 int run_host_local(std::vector<std::string>) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint16_t KubeletPort = 10250, ProxyHealthPort = 10256;
 constexpr const char* HostPrograms[] = {"kubelet", "kube-proxy", "kubeadm", "flanneld"};
-constexpr const char* CniPrograms[] = {"win-bridge", "win-overlay", "wincni", "host-local"};
+constexpr const char* CniPrograms[] = {"win-bridge", "win-overlay", "wincni", "flannel", "host-local"};
 
 bool is_elevated() {
     SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;

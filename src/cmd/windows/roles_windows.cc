@@ -17,6 +17,7 @@ constexpr SubCommand Roles[] = {
     {"win-bridge", "CNI plugin: pods on an L2 bridge", run_win_bridge},
     {"win-overlay", "CNI plugin: pods on a VXLAN overlay", run_win_overlay},
     {"wincni", "CNI plugin: the one of early SDN scripts", run_wincni},
+    {"flannel", "CNI plugin: one of the others, with the range that flanneld has for this node", run_flannel},
     {"host-local", "CNI plugin: addresses of pods", run_host_local},
 };
 

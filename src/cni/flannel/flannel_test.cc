@@ -222,13 +222,19 @@ TEST(NetworkConfig, NET07_NamesWhatWindowsAllows) {
 }
 
 TEST(SubnetFile, IsReadAsItIsWritten) {
-    const SubnetFile file{IpPrefix::parse("10.244.0.0/16").value(), IpPrefix::parse("10.244.4.0/24").value(), 1450, true};
+    SubnetFile file{.network = IpPrefix::parse("10.244.0.0/16").value(),
+                    .subnet = IpPrefix::parse("10.244.4.0/24").value(),
+                    .mtu = 1450,
+                    .ip_masq = true};
     EXPECT_EQ(parse_subnet_file(to_text(file)).value(), file);
     EXPECT_EQ(
         parse_subnet_file("FLANNEL_NETWORK=10.244.0.0/16\r\nFLANNEL_SUBNET=10.244.4.1/24\r\nFLANNEL_MTU=1450\r\nFLANNEL_IPMASQ=true\r\n")
             .value(),
         file);
     EXPECT_THAT(parse_subnet_file("FLANNEL_NETWORK=10.244.0.0/16\n").error().message, HasSubstr("FLANNEL_SUBNET"));
+    file.network_v6 = IpPrefix::parse("fd00:244::/48").value();
+    file.subnet_v6 = IpPrefix::parse("fd00:244:0:4::/64").value();
+    EXPECT_EQ(parse_subnet_file(to_text(file)).value(), file);
 }
 
 }  // namespace

@@ -20,6 +20,9 @@ std::map<std::string, std::string> read_pairs(std::string_view text) {
     return pairs;
 }
 
+/// "10.244.3.1/24"
+std::string first_address(const IpPrefix& subnet) { return subnet.base().plus(1).to_string() + "/" + std::to_string(subnet.length()); }
+
 Error wrong(const char* key, const std::string& value) {
     return Error(Reason::BadRequest, "subnet.env: " + std::string(key) + "=\"" + value + "\" makes no sense");
 }
@@ -27,9 +30,10 @@ Error wrong(const char* key, const std::string& value) {
 }  // namespace
 
 std::string to_text(const SubnetFile& file) {
-    return "FLANNEL_NETWORK=" + file.network.to_string() + "\nFLANNEL_SUBNET=" + file.subnet.base().plus(1).to_string() + "/" +
-           std::to_string(file.subnet.length()) + "\nFLANNEL_MTU=" + std::to_string(file.mtu) +
-           "\nFLANNEL_IPMASQ=" + (file.ip_masq ? "true" : "false") + "\n";
+    std::string text = "FLANNEL_NETWORK=" + file.network.to_string() + "\nFLANNEL_SUBNET=" + first_address(file.subnet) + "\n";
+    if (file.network_v6 && file.subnet_v6)
+        text += "FLANNEL_IPV6_NETWORK=" + file.network_v6->to_string() + "\nFLANNEL_IPV6_SUBNET=" + first_address(*file.subnet_v6) + "\n";
+    return text + "FLANNEL_MTU=" + std::to_string(file.mtu) + "\nFLANNEL_IPMASQ=" + (file.ip_masq ? "true" : "false") + "\n";
 }
 
 Result<SubnetFile> parse_subnet_file(std::string_view text) {
@@ -41,6 +45,13 @@ Result<SubnetFile> parse_subnet_file(std::string_view text) {
     if (!subnet) return wrong("FLANNEL_SUBNET", pairs["FLANNEL_SUBNET"]);
     file.network = *network;
     file.subnet = *subnet;
+    if (!pairs["FLANNEL_IPV6_NETWORK"].empty()) {
+        const auto network_v6 = IpPrefix::parse(pairs["FLANNEL_IPV6_NETWORK"]), subnet_v6 = IpPrefix::parse(pairs["FLANNEL_IPV6_SUBNET"]);
+        if (!network_v6) return wrong("FLANNEL_IPV6_NETWORK", pairs["FLANNEL_IPV6_NETWORK"]);
+        if (!subnet_v6) return wrong("FLANNEL_IPV6_SUBNET", pairs["FLANNEL_IPV6_SUBNET"]);
+        file.network_v6 = *network_v6;
+        file.subnet_v6 = *subnet_v6;
+    }
     const std::string& mtu = pairs["FLANNEL_MTU"];
     const auto [end, error] = std::from_chars(mtu.data(), mtu.data() + mtu.size(), file.mtu);
     if (error != std::errc() || end != mtu.data() + mtu.size() || file.mtu <= 0) return wrong("FLANNEL_MTU", mtu);

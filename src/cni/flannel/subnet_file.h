@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,8 +9,9 @@ namespace porthole::cni::flannel {
 
 /// The file subnet.env: what the daemon tells the CNI meta plugin.
 struct SubnetFile {
-    IpPrefix network;  ///< of all pods
-    IpPrefix subnet;   ///< of this node's
+    IpPrefix network;                               ///< of all pods
+    IpPrefix subnet;                                ///< of this node's
+    std::optional<IpPrefix> network_v6, subnet_v6;  ///< both or none
     int mtu = 1500;
     bool ip_masq = false;
     bool operator==(const SubnetFile&) const = default;

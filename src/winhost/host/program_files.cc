@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view CniPlugins[] = {"win-bridge.exe", "win-overlay.exe", "wincni.exe", "host-local.exe"};
+constexpr std::string_view CniPlugins[] = {"win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"};
 
 /// "" for what has no place on the host.
 std::string folder_of(const fs::path& file) {
