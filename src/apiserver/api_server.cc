@@ -13,6 +13,7 @@
 #include "apiserver/handlers/resource_handler.h"
 #include "apiserver/kinds/registry.h"
 #include "apiserver/request/status.h"
+#include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
@@ -101,8 +102,12 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       tables(std::move(made)),
       store(std::move(opened)),
       tokens(std::move(key), {.issuer = options.issuer, .api_audiences = {options.issuer}}, reader, seams.loop, seams.random),
-      admission(
-          make_admission_chain({.reader = reader, .rbac = rbac, .authorizer = authorizer, .random = seams.random, .clock = seams.loop})),
+      admission(make_admission_chain({.reader = reader,
+                                      .rbac = rbac,
+                                      .authorizer = authorizer,
+                                      .random = seams.random,
+                                      .clock = seams.loop,
+                                      .systems = NodeSystems(*store, seams.loop)})),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler(registry, tables->resources, objects, seams.random),
       streams(handler, seams.loop, seams.connector),

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 
 #include "apiserver/admission/admission.h"
@@ -6,11 +7,14 @@
 #include "apiserver/cache/object_reader.h"
 #include "runtime/event_loop.h"
 #include "runtime/random.h"
+#include "windows/support.h"
 
 /// The steps of admission, in the order of chain.cc; each in the file of its name.
 namespace porthole::apiserver {
 
 using AdmissionPluginPtr = std::unique_ptr<AdmissionPlugin>;
+/// Which systems the cluster's nodes run.
+using SystemsOfNodes = std::function<windows::Systems()>;
 
 /// Nothing is made in a namespace that is missing or going; the system's own cannot be deleted.
 AdmissionPluginPtr namespace_lifecycle(const ObjectReader& reader);
@@ -40,6 +44,8 @@ AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader);
 AdmissionPluginPtr certificate_requests(Authorizer& authorizer);
 /// Nobody grants by a role or a binding what they may not do themselves.
 AdmissionPluginPtr rbac_escalation(const RbacAuthorizer& rbac, Authorizer& authorizer);
+/// Warns of what Windows does not do as a manifest says, see src/windows.
+AdmissionPluginPtr windows_support(const ObjectReader& reader, SystemsOfNodes systems);
 /// What would take a namespace over one of its ResourceQuotas is refused.
 AdmissionPluginPtr resource_quota_admission(const ObjectReader& reader, const Clock& clock);
 
@@ -50,6 +56,7 @@ struct AdmissionDependencies {
     Authorizer& authorizer;
     Random& random;
     const Clock& clock;
+    SystemsOfNodes systems;
 };
 AdmissionChain make_admission_chain(const AdmissionDependencies& dependencies);
 

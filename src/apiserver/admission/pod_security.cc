@@ -2,11 +2,10 @@
 #include <array>
 #include <map>
 
-#include "api/apps_v1.h"
-#include "api/batch_v1.h"
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/pod_security_standards.h"
+#include "apiserver/admission/pod_templates.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -57,25 +56,6 @@ bool looks_the_same(const Pod& now, const Pod& before) {
            now.metadata.annotations == before.metadata.annotations;
 }
 
-template <class... Kinds>
-const PodTemplateSpec* template_in(const ApiObject& object) {
-    const PodTemplateSpec* found = nullptr;
-    ((found = !found && object.is<Kinds>() ? &object.view<Kinds>().spec.template_ : found), ...);
-    return found;
-}
-
-/// The template of the pods that the object's controller will make; null for other kinds.
-const PodTemplateSpec* template_of(const ApiObject& object) {
-    if (object.is<PodTemplate>()) return &object.view<PodTemplate>().template_;
-    if (object.is<api::batch::v1::CronJob>()) return &object.view<api::batch::v1::CronJob>().spec.job_template.spec.template_;
-    if (object.is<ReplicationController>()) {
-        const auto& wanted = object.view<ReplicationController>().spec.template_;
-        return wanted ? &*wanted : nullptr;
-    }
-    using namespace api::apps::v1;
-    return template_in<ReplicaSet, Deployment, StatefulSet, DaemonSet, api::batch::v1::Job>(object);
-}
-
 class PodSecurity final : public AdmissionPlugin {
 public:
     explicit PodSecurity(const ObjectReader& reader) : reader_(reader) {}
@@ -111,9 +91,9 @@ private:
     /// A workload may be made; its pods may not. That is better said now than found out in events.
     Result<void> check_workload(const AdmissionAttributes& attributes) const {
         if (!attributes.subresource.empty()) return {};
-        const PodTemplateSpec* wanted = template_of(*attributes.object);
+        const PodTemplateSpec* wanted = template_in(*attributes.object).pods;
         if (!wanted) return {};
-        const PodTemplateSpec* before = attributes.old_object ? template_of(*attributes.old_object) : nullptr;
+        const PodTemplateSpec* before = attributes.old_object ? template_in(*attributes.old_object).pods : nullptr;
         if (before && *before == *wanted) return {};
         TRY(const Policies policies, policies_in(attributes.namespace_));
         audit(attributes, policies.audit, wanted->metadata, wanted->spec);

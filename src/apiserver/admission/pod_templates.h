@@ -1,0 +1,16 @@
+#pragma once
+#include <string_view>
+
+#include "api/core_v1.h"
+#include "apiserver/request/api_object.h"
+
+namespace porthole::apiserver {
+
+/// The template of the pods that a workload's controller will make.
+struct TemplateInside {
+    const api::core::v1::PodTemplateSpec* pods = nullptr;  ///< null for objects that make no pods
+    std::string_view path;                                 ///< "spec.template", "template" in a PodTemplate
+};
+TemplateInside template_in(const ApiObject& object);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,94 @@
+#include "api/apps_v1.h"
+#include "api/batch_v1.h"
+#include "api/node_v1.h"
+#include "apiserver/admission/admission_fixture.h"
+
+#include <gmock/gmock.h>
+
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::core::v1;
+using api::apps::v1::Deployment;
+using api::batch::v1::CronJob;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class WindowsSupportAdmission : public AdmissionTest {
+protected:
+    AdmissionPluginPtr plugin_ = windows_support(reader_, [this] { return systems_; });
+    windows::Systems systems_{.linux = true, .windows = true};
+};
+
+Pod pod_for_windows() {
+    Pod pod = named<Pod>("a", "web");
+    pod.spec.node_selector["kubernetes.io/os"] = "windows";
+    return pod;
+}
+
+// SCH-05, POD-24
+TEST_F(WindowsSupportAdmission, WarnsOfNewPodsAndRefusesNone) {
+    EXPECT_EQ(create(*plugin_, named<Pod>("a", "web")), "");
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.os: ")));
+    Pod pod = pod_for_windows();
+    pod.spec.host_network = true;
+    EXPECT_EQ(create(*plugin_, pod), "");
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.hostNetwork: ")));
+    EXPECT_EQ(update(*plugin_, pod, pod), "");
+    EXPECT_THAT(warnings_, IsEmpty()) << "a pod's spec stays";
+}
+
+TEST_F(WindowsSupportAdmission, SaysNothingInAClusterOfOneSystem) {
+    systems_.windows = false;
+    create(*plugin_, named<Pod>("a", "web"));
+    EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(WindowsSupportAdmission, PodsOfAWorkloadWereToldOfByTheirTemplate) {
+    Pod pod = named<Pod>("a", "web");
+    pod.metadata.owner_references.emplace_back().controller = true;
+    create(*plugin_, pod);
+    EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(WindowsSupportAdmission, TemplatesAreToldOfWhenTheyChange) {
+    Deployment before = named<Deployment>("a", "web");
+    create(*plugin_, before);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.template.spec.os: ")));
+    Deployment scaled = before;
+    scaled.spec.replicas = 3;
+    update(*plugin_, before, scaled);
+    EXPECT_THAT(warnings_, IsEmpty());
+    Deployment changed = before;
+    changed.spec.template_.spec.node_selector["kubernetes.io/os"] = "windows";
+    changed.spec.template_.spec.dns_policy = "ClusterFirstWithHostNet";
+    update(*plugin_, before, changed);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.template.spec.dnsPolicy: ")));
+    create(*plugin_, named<CronJob>("a", "web"));
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.jobTemplate.spec.template.spec.os: ")));
+}
+
+// SCH-11
+TEST_F(WindowsSupportAdmission, ARuntimeClassMayChooseTheSystem) {
+    api::node::v1::RuntimeClass windows = named<api::node::v1::RuntimeClass>("", "windows");
+    windows.scheduling.emplace().node_selector["kubernetes.io/os"] = "windows";
+    put(windows);
+    Deployment web = named<Deployment>("a", "web");
+    web.spec.template_.spec.runtime_class_name = "windows";
+    create(*plugin_, web);
+    EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// SVC-14
+TEST_F(WindowsSupportAdmission, ServicesAreToldOfTheirAffinityTimeout) {
+    Service service = named<Service>("a", "web");
+    service.spec.session_affinity_config.emplace().client_ip.emplace().timeout_seconds = 60;
+    create(*plugin_, service);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("timeoutSeconds: has no effect on Windows")));
+    update(*plugin_, service, service);
+    EXPECT_THAT(warnings_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

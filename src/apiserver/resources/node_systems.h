@@ -1,0 +1,24 @@
+#pragma once
+#include "base/time.h"
+#include "runtime/event_loop.h"
+#include "store/store.h"
+#include "windows/support.h"
+
+namespace porthole::apiserver {
+
+/// Which systems the cluster's nodes run, by their labels. Asked with every pod: what it says may be a second old.
+class NodeSystems {
+public:
+    NodeSystems(const store::Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+    windows::Systems operator()();
+
+private:
+    windows::Systems read() const;
+
+    const store::Store& store_;
+    const Clock& clock_;
+    std::optional<MonotonicTime> read_at_;
+    windows::Systems known_;
+};
+
+}  // namespace porthole::apiserver
