@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "windows/support.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -127,6 +129,8 @@ std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& con
                          "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
     if (pod.spec.os && pod.spec.os->name != context.operating_system)
         return Rejection{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"};
+    if (context.operating_system == "windows")
+        if (auto refusal = windows::pod_refusal(pod.spec)) return Rejection{std::move(refusal->reason), std::move(refusal->message)};
     if (context.memory_pressure && !is_critical_pod(pod) && qos_class_of(pod) == core::PodQOSClass::BestEffort)
         return Rejection{"Evicted", "The node had condition: [MemoryPressure]. "};
     if (pod.spec.security_context)

@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using client::NamespacedName;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -304,6 +305,39 @@ TEST_F(KubeletTest, APodThatDoesNotFitFails) {
     EXPECT_THAT(runtime.sandboxes(), IsEmpty());
     api.remove<core::Pod>({"default", "big"});
     EXPECT_TRUE(until([&] { return !exists("big"); }));
+}
+
+struct WindowsKubeletTest : KubeletTest {
+    WindowsKubeletTest() {
+        stop();
+        host.facts.operating_system = "windows";
+        start();
+    }
+};
+
+// POD-24, POD-29, POS-28
+TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {
+    add("p", R"({"hostNetwork":true,"dnsPolicy":"ClusterFirstWithHostNet","securityContext":{"runAsUser":1,"sysctls":[
+        {"name":"kernel.x","value":"1"}]},"containers":[{"name":"a","image":"image:1","securityContext":{"readOnlyRootFilesystem":true}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    EXPECT_NE(pod("p").status.pod_ip, "192.0.2.1") << "an address of its own";
+    EXPECT_THAT(events("HostNetworkUnsupported"), ElementsAre(HasSubstr("spec.hostNetwork: ")));
+    EXPECT_THAT(events("UnsupportedDNSPolicy"), ElementsAre(HasSubstr("taken as ClusterFirst")));
+    EXPECT_THAT(events("WindowsFieldIgnored"),
+                ElementsAre(AllOf(HasSubstr("spec.securityContext.runAsUser: "), HasSubstr("spec.securityContext.sysctls: "),
+                                  HasSubstr("spec.containers[0].securityContext.readOnlyRootFilesystem: "))));
+}
+
+// POD-25, POD-26, POD-28
+TEST_F(WindowsKubeletTest, WhatWindowsCannotDoIsRefused) {
+    add("host", R"({"hostPID":true,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("host").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("host").status.reason, "HostPIDUnsupported");
+    add("shared", R"({"shareProcessNamespace":true,"containers":[{"name":"a","image":"image:1"}]})");
+    ASSERT_TRUE(until([&] { return pod("shared").status.phase == "Failed"; }));
+    add("strong", R"({"containers":[{"name":"a","image":"image:1","securityContext":{"privileged":true}}]})");
+    ASSERT_TRUE(until([&] { return waiting("strong") == "CreateContainerConfigError"; }));
+    EXPECT_EQ(pod("strong").status.container_statuses[0].state.waiting->message, "privileged containers are not supported on Windows");
 }
 
 TEST_F(KubeletTest, ConfigMapsAndSecretsBecomeFilesThatFollowTheApi) {

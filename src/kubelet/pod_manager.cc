@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -12,18 +13,27 @@ using namespace std::chrono_literals;
 constexpr Duration RelistPeriod = 1s, RelistLimit = 3min;
 constexpr Duration HousekeepingPeriod = 2s, GcPeriod = 60s;
 
+/// The pod with what the system ignores left out, so that nothing below has to know of it.
+std::shared_ptr<const core::Pod> as_it_runs(std::shared_ptr<const core::Pod> pod, bool on_windows) {
+    if (!on_windows || !windows::has_ignored_fields(pod->spec)) return pod;
+    auto adapted = std::make_shared<core::Pod>(*pod);
+    windows::drop_ignored_fields(adapted->spec);
+    return adapted;
+}
+
 }  // namespace
 
 PodManager::PodManager(PodServices& services, std::function<AdmissionContext()> admission_context)
     : services_(services), admission_context_(std::move(admission_context)), relisted_(services.loop.now()), scope_(services.loop) {}
 
-void PodManager::update(std::shared_ptr<const core::Pod> pod) {
-    const std::string uid = pod->metadata.uid;
+void PodManager::update(std::shared_ptr<const core::Pod> asked) {
+    const std::string uid = asked->metadata.uid;
+    const std::shared_ptr<const core::Pod> pod = as_it_runs(asked, services_.node.windows);
     const auto found = pods_.find(uid);
     if (found != pods_.end()) {
         Record& record = found->second;
         record.removed = false;
-        record.worker->update(std::move(pod));
+        record.worker->update(pod);
         // A rejected pod that is deleted has nothing to end, but its deletion must be finished.
         if (record.rejected && record.worker->is_terminating()) start(uid, record);
         return;
@@ -39,6 +49,7 @@ void PodManager::update(std::shared_ptr<const core::Pod> pod) {
         record.rejected = true;
         reject(*pod, *rejection);
     } else {
+        if (services_.node.windows && !over && !runs) tell_differences(*asked);
         start(uid, record);
     }
 }
@@ -55,6 +66,12 @@ Task<> PodManager::run_worker(std::string uid) {
     auto ended = co_await worker.run();
     pods_.at(uid).running = false;
     co_return ended;
+}
+
+/// What of the pod is not on Windows as it asks.
+void PodManager::tell_differences(const core::Pod& pod) {
+    for (const windows::Notice& notice : windows::notices(pod.spec))
+        services_.events.warning(reference_to(pod), notice.reason, notice.message);
 }
 
 void PodManager::reject(const core::Pod& pod, const Rejection& rejection) {

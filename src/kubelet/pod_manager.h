@@ -12,7 +12,7 @@ public:
     PodManager(PodServices& services, std::function<AdmissionContext()> admission_context);
 
     /// A pod of this node was added or has changed.
-    void update(std::shared_ptr<const core::Pod> pod);
+    void update(std::shared_ptr<const core::Pod> asked);
     /// Its source has dropped it.
     void remove(const std::string& uid);
     /// Every source has been heard: what the runtime has beyond is nobody's.
@@ -48,6 +48,7 @@ private:
     };
     Task<> run_worker(std::string uid);
     void start(const std::string& uid, Record& record);
+    void tell_differences(const core::Pod& pod);
     void reject(const core::Pod& pod, const Rejection& rejection);
     void adopt_orphan(const PodSighting& sighting);
     Task<> finish_removed(ContainerGc& gc);

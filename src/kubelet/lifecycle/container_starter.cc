@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "kubelet/container/windows_config.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -104,6 +105,9 @@ std::optional<Duration> ContainerStarter::restart_delay(const core::Pod& pod, co
 
 Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image) {
     const core::Container& container = spec.container;
+    if (config_.platform.windows)
+        if (const std::string refusal = windows::container_refusal(container); !refusal.empty())
+            co_return Error(Reason::BadRequest, refusal);
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
     CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment));

@@ -102,6 +102,13 @@ private:
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
+/// Of a Windows host, where what is promised beyond physical memory stands in page files.
+Value page_file_value(const HostUsage& host, std::int64_t physical, const std::string& time) {
+    const std::int64_t size = std::max<std::int64_t>(host.commit_limit - physical, 0);
+    const std::int64_t used = std::clamp<std::int64_t>(host.commit_total - physical, 0, size);
+    return Value::object({{"time", time}, {"swapAvailableBytes", size - used}, {"swapUsageBytes", used}});
+}
+
 }  // namespace
 
 struct Stats::ContainerUse {
@@ -192,6 +199,7 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
                                     {"rssBytes", host.memory_rss},
                                     {"pageFaults", host.page_faults},
                                     {"majorPageFaults", host.major_page_faults}});
+    if (host.commit_limit > 0) node["swap"] = page_file_value(host, deps.host.describe().memory, time);
     if (!only_cpu_and_memory) {
         node["network"] = Value::object({{"time", time},
                                          {"name", host.network_interface},
@@ -294,6 +302,12 @@ Task<std::string> Stats::resource_metrics() {
         .add("", seconds(static_cast<std::uint64_t>(host.cpu_nanoseconds)), now);
     Family(out, "node_memory_working_set_bytes", "gauge", "Current working set of the node in bytes")
         .add("", static_cast<double>(host.memory_working_set), now);
+    if (host.commit_limit > 0) {
+        Family(out, "node_memory_commit_bytes", "gauge", "Memory and page files promised to programs, in bytes")
+            .add("", static_cast<double>(host.commit_total), now);
+        Family(out, "node_memory_commit_limit_bytes", "gauge", "Memory and page files that can be promised to programs, in bytes")
+            .add("", static_cast<double>(host.commit_limit), now);
+    }
     Family(out, "resource_scrape_error", "gauge", "1 if there was an error while getting container metrics, 0 otherwise").add("", 0);
     co_return out;
 }
