@@ -22,7 +22,7 @@ struct ClusterOptions {
     std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2019", "2022" or "2025"
     std::string cluster_cidr = "10.244.0.0/16";
     std::string service_cidr = "10.96.0.0/12";
-    std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan"
+    std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan"; "" for what a foreign cluster says
     std::string cluster_dns = "10.96.0.10";
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's

@@ -57,11 +57,20 @@ Task<> EmulatedHost::ensure_ready() {
 bool EmulatedHost::has_joined() const { return fs::exists(folder() / "joined"); }
 
 Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
-    CO_TRY(const CommandOutput result,
-           co_await processes_.run(
-               winhost("exec", {"--", "kubeadm.exe", "join", target.server, "--token", target.token, "--discovery-token-ca-cert-hash",
-                                target.ca_hash, "--node-name", node_.name, "--network-mode", backend == "vxlan" ? "overlay" : "l2bridge",
-                                "--label", "porthole.dev/emulated=true"})));
+    std::vector<std::string> words = {"--",
+                                      "kubeadm.exe",
+                                      "join",
+                                      target.server,
+                                      "--token",
+                                      target.token,
+                                      "--discovery-token-ca-cert-hash",
+                                      target.ca_hash,
+                                      "--node-name",
+                                      node_.name,
+                                      "--label",
+                                      "porthole.dev/emulated=true"};
+    if (!backend.empty()) words.insert(words.end(), {"--network-mode", backend == "vxlan" ? "overlay" : "l2bridge"});
+    CO_TRY(const CommandOutput result, co_await processes_.run(winhost("exec", std::move(words))));
     CO_CHECK(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
     co_return write_durably(folder() / "joined", target.server + "\n");

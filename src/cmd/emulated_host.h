@@ -20,7 +20,7 @@ public:
     /// naming the log.
     Task<> ensure_ready();
     bool has_joined() const;
-    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network. Error: what the join said.
+    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for what the cluster says. Error: what the join said.
     Task<> join(ForeignCluster target, std::string backend);
     /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
     Task<std::vector<std::string>> import(std::filesystem::path archive);

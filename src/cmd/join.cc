@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "cmd/agent_options.h"
+#include "cmd/cluster_network.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/node_identity.h"
@@ -17,6 +18,7 @@ struct JoinFlags {
     JoinTarget target;
     std::string data = "/var/lib/porthole-agent";
     bool foreground = false;
+    std::string backend;  // asked for; "" for the cluster's
     AgentOptions agent;
 };
 
@@ -36,16 +38,13 @@ Result<void> check_flags(JoinFlags& flags) {
     return {};
 }
 
-std::string datum(const ClusterInfo& info, const char* key, const std::string& fallback) {
-    const auto found = info.data.find(key);
-    return found == info.data.end() ? fallback : found->second;
-}
-
 /// Every step of joining; safe to run twice.
 Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFlags flags) {
     progress.begin("asking " + flags.target.server + " who it is");
     CO_TRY(const ClusterInfo info, co_await discover_cluster(world.loop, flags.target));
     progress.done("the cluster is the one meant");
+    const ClusterNetwork network = cluster_network(info.data);
+    CO_TRY(const std::string backend, choose_backend(flags.backend, network));
     progress.begin("asking for a certificate");
     CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info.ca_pem, flags.agent.node_name));
     CO_CHECK(write_node_folder(flags.data, flags.target, info, identity));
@@ -54,10 +53,11 @@ Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFl
     AgentOptions agent = flags.agent;
     agent.data = flags.data;
     agent.kubeconfig = (fs::path(flags.data) / "kubeconfig").string();
-    agent.cluster_cidr = datum(info, "clusterCidr", agent.cluster_cidr);
-    agent.service_cidr = datum(info, "serviceCidr", agent.service_cidr);
-    agent.cluster_dns = datum(info, "clusterDns", agent.cluster_dns);
-    agent.cluster_domain = datum(info, "clusterDomain", agent.cluster_domain);
+    agent.backend = backend;
+    agent.cluster_cidr = network.cluster_cidr;
+    agent.service_cidr = network.service_cidr;
+    agent.cluster_dns = network.cluster_dns;
+    agent.cluster_domain = network.cluster_domain;
     co_return agent_arguments(agent);
 }
 
@@ -74,7 +74,9 @@ int run_join(std::vector<std::string> arguments) {
     app.add_option("--data", flags.data, "where the node keeps its things")->capture_default_str();
     app.add_flag("--foreground", flags.foreground, "run the agent here instead of as a service");
     add_node_flags(app, flags.agent);
+    app.get_option("--backend")->default_str("the cluster's");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (app.count("--backend") > 0) flags.backend = flags.agent.backend;
     if (const auto checked = check_flags(flags); !checked) return fail(checked.error().message);
 
     RealWorld world;

@@ -33,6 +33,7 @@ struct ServerFlags {
     std::string bind_address = "0.0.0.0", advertise_address = "127.0.0.1";
     std::uint16_t port = 6443;
     std::string service_cidr = "10.96.0.0/12", cluster_cidr = "10.244.0.0/16";
+    std::string backend = "host-gw";
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     std::string audit_log;
     bool revive_supervisor = false, verbose = false;
@@ -130,6 +131,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
                          .cluster_domain = flags_.cluster_domain,
                          .service_cidr = flags_.service_cidr,
                          .cluster_cidr = flags_.cluster_cidr,
+                         .backend = flags_.backend,
                          .ca_pem = pki.ca_pem,
                          .client_ca_pem = pki.ca_pem};
     options.service_cidrs = {flags_.service_cidr};
@@ -308,6 +310,9 @@ int run_server(std::vector<std::string> arguments) {
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
+    app.add_option("--backend", flags.backend, "pod network between nodes, told to those who join: host-gw or vxlan")
+        ->check(CLI::IsMember({"host-gw", "vxlan"}))
+        ->capture_default_str();
     app.add_option("--cluster-dns", flags.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();
     app.add_option("--audit-log", flags.audit_log, "file for a line about every request");

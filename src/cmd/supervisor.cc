@@ -70,7 +70,7 @@ ChildCommand Supervisor::server_command() const {
     const ClusterOptions& options = cluster_.options;
     return {{own_path(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
              cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
-             options.cluster_dns, "--cluster-domain", options.cluster_domain, "--revive-supervisor"},
+             options.cluster_dns, "--cluster-domain", options.cluster_domain, "--backend", options.backend, "--revive-supervisor"},
             data_.logs() / "server.log",
             "",
             -1};

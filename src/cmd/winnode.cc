@@ -75,6 +75,7 @@ int run_winnode(std::vector<std::string> arguments) {
     WinnodeFlags flags;
     ClusterOptions& options = flags.options;
     options.node_cidr = "10.88.0.0/24";
+    options.backend.clear();
     options.host_prefix = machine_name() + "-";
     CLI::App app("Emulated Windows nodes on this machine for a cluster that is not ours: kubeadm, k3s, kind, or a Porthole elsewhere.",
                  "winnode");
@@ -91,6 +92,10 @@ int run_winnode(std::vector<std::string> arguments) {
     join_command->add_option("--prefix", options.host_prefix, "before the nodes' names windows-1, windows-2, …")->capture_default_str();
     join_command->add_option("--node-cidr", options.node_cidr, "addresses of the hosts; the first is this machine's, or the bridge's")
         ->capture_default_str();
+    join_command
+        ->add_option("--backend", options.backend,
+                     "the cluster's pod network: host-gw or vxlan; usually what the cluster says, else host-gw")
+        ->check(CLI::IsMember({"host-gw", "vxlan"}));
     join_command->add_option("--bridge", options.bridge, "an existing bridge to join the hosts to, for example that of kind's network");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");

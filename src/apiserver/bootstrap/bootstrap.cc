@@ -133,6 +133,7 @@ Task<> config_maps(client::Client& client, BootstrapOptions options) {
     info.data["clusterDomain"] = options.cluster_domain;
     info.data["clusterCidr"] = options.cluster_cidr;
     info.data["serviceCidr"] = options.service_cidr;
+    if (!options.backend.empty()) info.data["podNetworkBackend"] = options.backend;
     const auto keep_signatures = [](ConfigMap& stored, const ConfigMap& wanted) {
         bool changed = false;
         for (const auto& [key, value] : wanted.data) changed = assign(stored.data[key], value) || changed;

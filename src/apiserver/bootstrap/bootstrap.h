@@ -14,6 +14,7 @@ struct BootstrapOptions {
     std::uint16_t port = 6443;
     std::string kubernetes_service_ip;  ///< the first of the services' range
     std::string cluster_dns, cluster_domain, service_cidr, cluster_cidr;
+    std::string backend;        ///< of the pod network between nodes: "host-gw" or "vxlan"; "" is not told
     std::string ca_pem;         ///< who certifies the server
     std::string client_ca_pem;  ///< who certifies its clients
 };

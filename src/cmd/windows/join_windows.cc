@@ -4,6 +4,7 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "cmd/cluster_network.h"
 #include "cmd/command.h"
 #include "cmd/durable_file.h"
 #include "cmd/flags.h"
@@ -28,6 +29,7 @@ using namespace std::chrono_literals;
 struct JoinFlags {
     JoinTarget target;
     WindowsNode node;
+    std::string network_mode;  // asked for; "" for what fits the cluster
     bool skip_checks = false, no_wait = false;
 };
 
@@ -40,7 +42,7 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
         ->required();
     app.add_option("--node-name", node.name, "the computer's name unless given");
     app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
-    app.add_option("--network-mode", node.network_mode, "l2bridge or overlay, as the whole cluster")->capture_default_str();
+    app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay; usually what the cluster says, else l2bridge");
     app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
     app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
@@ -50,11 +52,6 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_flag("--ignore-preflight-errors", flags.skip_checks, "go on although a check has failed");
     app.add_flag("--no-wait", flags.no_wait, "do not wait until the cluster shows the node");
     return parse_flags(app, std::move(arguments));
-}
-
-std::string datum(const ClusterInfo& info, const char* key, const std::string& fallback) {
-    const auto found = info.data.find(key);
-    return found == info.data.end() || found->second.empty() ? fallback : found->second;
 }
 
 /// Joins step by step. Nothing of the machine changes until the cluster has given a certificate.
@@ -79,6 +76,7 @@ private:
 
     Result<void> complete() {
         TRY_VOID(check_target(flags_.target));
+        if (!flags_.network_mode.empty()) node().network_mode = flags_.network_mode;
         if (node().name.empty()) node().name = computer_name();
         if (node().ip.empty()) {
             auto address = net::source_address_towards(flags_.target.server);
@@ -120,6 +118,7 @@ private:
         progress_.begin("asking " + flags_.target.server + " who it is");
         TRY(info_, world_.run(discover_cluster(world_.loop, flags_.target)));
         progress_.done("the cluster at " + flags_.target.server + " is the one meant");
+        TRY_VOID(learn_network());
         progress_.begin("asking for a certificate");
         TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_.ca_pem, node().name)));
         TRY(const auto certificate, net::parse_certificate(identity_.certificate_pem));
@@ -127,12 +126,21 @@ private:
         if (!say(check_clock(behind)) && !flags_.skip_checks)
             return Error(Reason::BadRequest, "the clocks of this machine and the cluster differ");
         progress_.done("certificate for " + node().name);
-        node().cluster_cidr = datum(info_, "clusterCidr", node().cluster_cidr);
-        node().service_cidr = datum(info_, "serviceCidr", node().service_cidr);
-        node().cluster_dns = datum(info_, "clusterDns", node().cluster_dns);
-        node().cluster_domain = datum(info_, "clusterDomain", node().cluster_domain);
         if (!node().proxy.empty()) node().no_proxy = completed_no_proxy(node().no_proxy, node(), flags_.target.server);
         return {};
+    }
+
+    /// What the node's programs are told of the cluster. Windows' names of the back ends are those of the HNS networks.
+    Result<void> learn_network() {
+        const ClusterNetwork network = cluster_network(info_.data);
+        const std::string asked = flags_.network_mode.empty() ? "" : node().is_overlay() ? "vxlan" : "host-gw";
+        TRY(const std::string backend, choose_backend(asked, network));
+        node().network_mode = backend == "vxlan" ? "overlay" : "l2bridge";
+        TRY(node().cluster_cidr, range_for_windows(network.cluster_cidr));
+        TRY(node().service_cidr, range_for_windows(network.service_cidr));
+        node().cluster_dns = network.cluster_dns;
+        node().cluster_domain = network.cluster_domain;
+        return check_node(node());
     }
 
     Result<void> write_files() {

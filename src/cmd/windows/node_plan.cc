@@ -83,6 +83,10 @@ Result<void> check_node(const WindowsNode& node) {
     if (node.network_mode != "l2bridge" && node.network_mode != "overlay") {
         return Error(Reason::BadRequest, "--network-mode is l2bridge or overlay, not \"" + node.network_mode + "\"");
     }
+    if (const auto address = IpAddress::parse(node.ip); address && address->is_v6()) {
+        return Error(Reason::BadRequest, "the pod network of Windows nodes needs an IPv4 address of this machine, not " + node.ip +
+                                             "; give one with --node-ip");
+    }
     for (const std::string& range : {node.cluster_cidr, node.service_cidr}) {
         if (!IpPrefix::parse(range)) return Error(Reason::BadRequest, "\"" + range + "\" is no range of addresses such as 10.244.0.0/16");
     }

@@ -54,12 +54,20 @@ Result<void> Daemon::check_back_ends() const {
                                          "; all nodes of a cluster need the same");
 }
 
+Error Daemon::what_is_missing(const core::Node& self) const {
+    if (!self.spec.pod_cidrs.empty() && !pod_range_of(self)) {
+        return Error(Reason::BadRequest, "the node " + options_.node_name + " has pod ranges of IPv6 alone (" +
+                                             self.spec.pod_cidrs.front() +
+                                             "): single-stack IPv6 clusters are not supported with Windows nodes");
+    }
+    return Error(Reason::NotFound, "the node " + options_.node_name + " has no pod range (spec.podCIDR) or address in the API yet");
+}
+
 Task<> Daemon::reconcile() {
     const auto self = nodes_.find({"", options_.node_name});
     if (!self) co_return Error(Reason::NotFound, "the node " + options_.node_name + " is not in the API yet; its kubelet registers it");
     const auto lease = lease_of(*self);
-    if (!lease)
-        co_return Error(Reason::NotFound, "the node " + options_.node_name + " has no pod range (spec.podCIDR) or address in the API yet");
+    if (!lease) co_return what_is_missing(*self);
     CO_CHECK(check_back_ends());
     if (subnet_ != lease->subnet) {
         network_ =

@@ -56,6 +56,7 @@ private:
     void node_seen(const api::core::v1::Node& node);
     Task<> reconcile();
     Result<void> check_back_ends() const;
+    Error what_is_missing(const api::core::v1::Node& self) const;
     Task<> publish(const api::core::v1::Node& self);
     Result<void> write_files(const IpPrefix& subnet);
     Result<void> write(const std::string& path, const std::string& text);

@@ -40,13 +40,29 @@ core::Node vxlan_node(const std::string& name, const std::string& address, const
     return object;
 }
 
+/// All that was told to people.
+class KeptLog final : public LogSink {
+public:
+    explicit KeptLog(std::string& told) : told_(told) {}
+    bool wants(LogLevel) const override { return true; }
+    void write(LogLevel, std::string_view, std::string_view message, std::initializer_list<LogField> fields) override {
+        told_ += message;
+        for (const LogField& field : fields) told_ += " " + field.value;
+        told_ += "\n";
+    }
+
+private:
+    std::string& told_;
+};
+
 /// An emulated Windows host in a cluster.
 struct Host {
+    std::string told;
     sim::SimLoop loop;
     client::FakeApi api{loop};
     client::Client client{api};
     SeededRandom random{1};
-    Logger log{make_null_sink(), "network"};
+    Logger log{std::make_shared<KeptLog>(told), "network"};
     client::Informers informers{{loop, client, random, log}};
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;
@@ -174,6 +190,51 @@ TEST(Flannel, RepairsWhatWasTakenAway) {
     EXPECT_TRUE(host.network("cbr0"));
     EXPECT_TRUE(sim::run(host.loop, host.hns.find<hcn::HostComputeEndpoint>("cbr0_ep")).value());
     EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+}
+
+// IPM-07
+TEST(Flannel, ANodeThatComesBackWithAnotherRangeHasNothingOfItsFormerOne) {
+    for (const bool overlay : {false, true}) {
+        SCOPED_TRACE(overlay ? "vxlan" : "host-gw");
+        Host host(overlay ? Vxlan : HostGateway);
+        const std::string name = overlay ? "flannel.4096" : "cbr0";
+        host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+        host.loop.advance(15s);
+        const std::string former = host.network(name)->id;
+        hcn::HostComputeEndpoint pod;
+        pod.host_compute_network = former;
+        ASSERT_TRUE(sim::run(host.loop, host.hns.create(pod)));
+
+        host.api.erase<core::Node>({"", "win1"});
+        host.loop.advance(15s);
+        EXPECT_EQ(host.network(name)->id, former) << "a node that is only missing for a while keeps its pods";
+        host.api.put(node("win1", "192.0.2.13", "10.244.7.0/24"));
+        host.loop.advance(15s);
+        ASSERT_TRUE(host.network(name));
+        EXPECT_NE(host.network(name)->id, former);
+        EXPECT_EQ(host.network(name)->ipams.at(0).subnets.at(0).ip_address_prefix, "10.244.7.0/24");
+        for (const auto& endpoint : sim::run(host.loop, host.hns.list<hcn::HostComputeEndpoint>()).value())
+            EXPECT_EQ(endpoint.host_compute_network, host.network(name)->id);
+        EXPECT_THAT(host.files.read("/run/flannel/subnet.env").value(), HasSubstr("FLANNEL_SUBNET=10.244.7.1/24"));
+        EXPECT_THAT(host.files.read("/k/cni/config/10-porthole.conf").value(), testing::Not(HasSubstr("10.244.3.")));
+        EXPECT_EQ(host.annotation("public-ip"), "192.0.2.13") << "the new Node object is told, too";
+    }
+}
+
+// NET-35
+TEST(Flannel, ANodeWithIpv6RangesAloneGetsNoNetwork) {
+    Host host(HostGateway);
+    core::Node self = node("win1", "192.0.2.13", "fd00:244:0:3::/64");
+    self.spec.pod_cidrs = {"fd00:244:0:3::/64"};
+    host.api.put(self);
+    host.loop.advance(15s);
+    EXPECT_FALSE(host.daemon->ready());
+    EXPECT_FALSE(host.network("cbr0"));
+    EXPECT_THAT(host.told, HasSubstr("single-stack IPv6 clusters are not supported with Windows nodes"));
+    self.spec.pod_cidrs.push_back("10.244.3.0/24");
+    host.api.put(self);
+    host.loop.advance(15s);
+    EXPECT_TRUE(host.daemon->ready()) << "dual stack";
 }
 
 // NET-06

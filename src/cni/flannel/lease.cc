@@ -31,7 +31,9 @@ std::optional<IpAddress> address_of(const api::core::v1::Node& node) {
     return std::nullopt;
 }
 
-std::optional<IpPrefix> subnet_of(const api::core::v1::Node& node) {
+}  // namespace
+
+std::optional<IpPrefix> pod_range_of(const api::core::v1::Node& node) {
     std::vector<std::string> cidrs = node.spec.pod_cidrs;
     if (cidrs.empty()) cidrs.push_back(node.spec.pod_cidr);
     for (const std::string& cidr : cidrs) {
@@ -41,10 +43,8 @@ std::optional<IpPrefix> subnet_of(const api::core::v1::Node& node) {
     return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<Lease> lease_of(const api::core::v1::Node& node) {
-    const auto subnet = subnet_of(node);
+    const auto subnet = pod_range_of(node);
     const auto address = address_of(node);
     if (!subnet || !address) return std::nullopt;
     Lease lease{.node = node.metadata.name, .subnet = *subnet, .public_ip = *address};

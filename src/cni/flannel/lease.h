@@ -19,6 +19,8 @@ struct Lease {
     bool operator==(const Lease&) const = default;
 };
 
+/// The node's first IPv4 range of pods.
+std::optional<IpPrefix> pod_range_of(const api::core::v1::Node& node);
 /// Nothing for a node without an IPv4 pod range or address.
 std::optional<Lease> lease_of(const api::core::v1::Node& node);
 /// The annotations `flannel.alpha.coreos.com/…` by which a node publishes its lease.

@@ -180,7 +180,14 @@ Result<IpAddress> HostLocal::reserve_for_node(const std::string& network, const 
     CniRequest request{.command = "ADD", .container_id = NodeOwner, .interface = NodeInterface, .network = network};
     request.config = Value::object({{"ipam", Value::object({{"subnet", range.to_string()}})}});
     TRY(const CniResult result, allocate(request));
-    return result.ips.front().address;
+    const IpAddress address = result.ips.front().address;
+    // A node that has another range now has no use for its address of the former one.
+    TRY(Store store, open(request));
+    TRY(const auto leases, store.leases.list());
+    for (const Leases::Lease& lease : leases) {
+        if (is_held_by(lease, holder_of(request)) && lease.address != address) TRY_VOID(store.leases.remove(lease.address));
+    }
+    return address;
 }
 
 }  // namespace porthole::cni

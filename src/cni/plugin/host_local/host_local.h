@@ -28,7 +28,8 @@ public:
     Task<> status(CniRequest request) override;
     Task<> collect(CniRequest request) override;
 
-    /// An address of `range` for the node itself, out of the leases of `network`; the same one each time. Blocks the thread.
+    /// An address of `range` for the node itself, out of the leases of `network`; the same one each time; one of
+    /// another range is given back. Blocks the thread.
     Result<IpAddress> reserve_for_node(const std::string& network, const IpPrefix& range);
 
 private:

@@ -226,6 +226,19 @@ TEST(HostLocal, TheNodeKeepsOneAddressThatNoPodGetsAndNoCollectionTakes) {
     EXPECT_THAT(ipam.leases(), ElementsAre("10.1.2.3", "10.1.2.4"));
 }
 
+// IPM-06, IPM-07
+TEST(HostLocal, TheNodesAddressOutlivesRestartsAndGoesWithItsRange) {
+    Ipam ipam;
+    const std::string network = ipam.request("", Small).network;
+    const IpPrefix former = IpPrefix::parse("10.1.2.0/24").value(), now = IpPrefix::parse("10.1.7.0/24").value();
+    const IpAddress reserved = ipam.plugin.reserve_for_node(network, former).value();
+    HostLocal restarted(ipam.files, ipam.locks, {.data_dir = "/leases"});
+    EXPECT_EQ(restarted.reserve_for_node(network, former).value(), reserved);
+    const IpAddress other = restarted.reserve_for_node(network, now).value();
+    EXPECT_TRUE(now.contains(other));
+    EXPECT_THAT(ipam.leases(), ElementsAre(other.to_string())) << "a node that joined again under another range gives the former one back";
+}
+
 TEST(HostLocal, ProgramsAtTheSameTimeGetDifferentAddresses) {
     char folder[] = "/tmp/host-local-XXXXXX";
     ASSERT_NE(::mkdtemp(folder), nullptr);

@@ -1,0 +1,50 @@
+#include "cmd/cluster_network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace porthole::cmd {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ClusterNetwork, TakesWhatTheClusterSaysAndElseTheUsual) {
+    const ClusterNetwork ours = cluster_network({{"clusterCidr", "192.168.0.0/16"}, {"podNetworkBackend", "vxlan"}, {"clusterDns", ""}});
+    EXPECT_EQ(ours.cluster_cidr, "192.168.0.0/16");
+    EXPECT_EQ(ours.backend, "vxlan");
+    EXPECT_EQ(ours.cluster_dns, "10.96.0.10");
+    EXPECT_EQ(cluster_network({}).backend, "");
+}
+
+TEST(ClusterNetwork, ANodeTakesTheBackEndOfItsCluster) {
+    const struct {
+        const char* name;
+        const char* asked;
+        const char* clusters;
+        const char* chosen;
+    } rows[] = {{"nobody speaks", "", "", "host-gw"},
+                {"the cluster speaks", "", "vxlan", "vxlan"},
+                {"a foreign cluster", "vxlan", "", "vxlan"},
+                {"both agree", "host-gw", "host-gw", "host-gw"}};
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(choose_backend(row.asked, {.backend = row.clusters}).value(), row.chosen);
+    }
+    EXPECT_THAT(choose_backend("host-gw", {.backend = "vxlan"}).error().message, HasSubstr("is vxlan, not host-gw"));
+}
+
+// NET-35
+TEST(ClusterNetwork, AWindowsNodeIsRefusedByAClusterOfIpv6Alone) {
+    EXPECT_EQ(range_for_windows("10.244.0.0/16").value(), "10.244.0.0/16");
+    EXPECT_EQ(range_for_windows("fd00:244::/48,10.244.0.0/16").value(), "10.244.0.0/16") << "dual stack";
+    for (const char* ranges : {"fd00:244::/48", "fd00:244::/48,fd00:245::/48"}) {
+        const auto refused = range_for_windows(ranges);
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message, HasSubstr("single-stack IPv6 clusters are not supported with Windows nodes"));
+        EXPECT_EQ(refused.error().message.find('\n'), std::string::npos) << "one line";
+    }
+    EXPECT_THAT(range_for_windows("ten").error().message, HasSubstr("no range"));
+}
+
+}  // namespace
+}  // namespace porthole::cmd
