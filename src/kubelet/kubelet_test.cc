@@ -119,6 +119,24 @@ TEST_F(KubeletTest, RegistersItsNodeAndRenewsItsLease) {
     EXPECT_EQ(renewed() - before, 20s);
 }
 
+// SCH-04
+TEST_F(KubeletTest, LabelsOfItsSystemStayTrue) {
+    const auto system = [&]() -> std::string {
+        auto node = api.find<core::Node>({"", "n1"});
+        return node ? node->metadata.labels["kubernetes.io/os"] : "";
+    };
+    ASSERT_TRUE(until([&] { return system() == "linux"; }));
+    core::Node node = *api.find<core::Node>({"", "n1"});
+    node.metadata.labels["kubernetes.io/os"] = "windows";
+    node.metadata.labels.erase("kubernetes.io/arch");
+    node.metadata.labels["team"] = "blue";
+    api.put(node);
+    ASSERT_TRUE(until([&] { return system() == "linux"; }, 11s));
+    const core::Node now = *api.find<core::Node>({"", "n1"});
+    EXPECT_EQ(now.metadata.labels.at("kubernetes.io/arch"), "amd64");
+    EXPECT_EQ(now.metadata.labels.at("team"), "blue");
+}
+
 TEST_F(KubeletTest, RunsAPodAndReportsIt) {
     add("p", OneContainer);
     ASSERT_TRUE(until([&] { return ready("p"); }));

@@ -112,8 +112,15 @@ core::ObjectReference NodeReporter::reference() const {
 }
 
 std::map<std::string, std::string> NodeReporter::own_labels() const {
-    std::map<std::string, std::string> labels = identity_.labels;
+    std::map<std::string, std::string> labels = system_labels();
     labels["kubernetes.io/hostname"] = identity_.hostname.empty() ? identity_.name : identity_.hostname;
+    labels.insert(identity_.labels.begin(), identity_.labels.end());
+    return labels;
+}
+
+/// What selectors rely on: nobody else has a say in them.
+std::map<std::string, std::string> NodeReporter::system_labels() const {
+    std::map<std::string, std::string> labels;
     for (const char* prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
         labels[std::string(prefix) + "os"] = facts_.operating_system;
         labels[std::string(prefix) + "arch"] = facts_.architecture;
@@ -133,21 +140,24 @@ Task<core::Node> NodeReporter::initial_node() {
     co_return node;
 }
 
+/// The node with these labels, whatever it had under their keys.
+Task<core::Node> NodeReporter::correct_labels(core::Node there, std::map<std::string, std::string> wanted) {
+    Value labels = Value::object();
+    for (const auto& [key, value] : wanted)
+        if (const auto found = there.metadata.labels.find(key); found == there.metadata.labels.end() || found->second != value)
+            labels[key] = value;
+    if (labels.as_object().empty()) co_return std::move(there);
+    const std::string body = schema::to_json(Value::object({{"metadata", Value::object({{"labels", std::move(labels)}})}}));
+    co_return co_await services_.client.patch<core::Node>({"", identity_.name}, client::PatchType::StrategicMerge, body);
+}
+
 Task<> NodeReporter::register_node() {
     CO_TRY(core::Node node, co_await initial_node());
     auto made = co_await services_.client.create(node);
     if (!made && made.error().reason != Reason::AlreadyExists) co_return std::move(made).error();
     if (!made) {
         CO_TRY(core::Node there, co_await services_.client.get<core::Node>({"", identity_.name}));
-        Value labels = Value::object();
-        for (const auto& [key, value] : node.metadata.labels)
-            if (const auto found = there.metadata.labels.find(key); found == there.metadata.labels.end() || found->second != value)
-                labels[key] = value;
-        if (!labels.as_object().empty()) {
-            const std::string body = schema::to_json(Value::object({{"metadata", Value::object({{"labels", std::move(labels)}})}}));
-            CO_TRY(there, co_await services_.client.patch<core::Node>({"", identity_.name}, client::PatchType::StrategicMerge, body));
-        }
-        made = std::move(there);
+        CO_TRY(made, co_await correct_labels(std::move(there), node.metadata.labels));
     }
     node_uid_ = made->metadata.uid;
     last_ = std::move(*made);
@@ -243,6 +253,7 @@ Task<> NodeReporter::report() {
         if (node.error().reason == Reason::NotFound) registered_ = false;
         co_return std::move(node).error();
     }
+    CO_TRY(node, co_await correct_labels(std::move(*node), system_labels()));
     const core::NodeStatus before = node->status;
     fill_status(node->status);
     const bool changed = !(without_heartbeats(before) == without_heartbeats(node->status));

@@ -70,6 +70,8 @@ private:
     Task<> refresh_images();
     Task<> renew_lease();
     std::map<std::string, std::string> own_labels() const;
+    std::map<std::string, std::string> system_labels() const;
+    Task<core::Node> correct_labels(core::Node there, std::map<std::string, std::string> wanted);
 
     Services services_;
     NodeIdentity identity_;

@@ -95,6 +95,14 @@ TEST_F(KubeletOptionsTest, ReservationsAddUpAndMemoryThresholdsOnlyShrinkAllocat
     EXPECT_EQ(make_kubelet_config(*options, false)->eviction.memory_available, 1ll << 30);
 }
 
+// KBL-15
+TEST_F(KubeletOptionsTest, PageFilesNeverKeepItFromStarting) {
+    for (const bool windows : {true, false}) {
+        EXPECT_TRUE(parse({"--fail-swap-on=true"}, windows));
+        EXPECT_TRUE(parse({"--fail-swap-on=false"}, windows));
+    }
+}
+
 // KBL-10
 TEST_F(KubeletOptionsTest, SoftEvictionIsAcceptedWithAWarning) {
     EXPECT_THAT(parse({"--eviction-soft=memory.available<1Gi", "--eviction-soft-grace-period=memory.available=1m"})->warnings,

@@ -309,6 +309,9 @@ struct KubeletServer::Impl {
                                                             {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
                                                             {"containerLogMaxFiles", config.log_max_files},
                                                             {"cgroupDriver", "cgroupfs"},
+                                                            {"cgroupsPerQOS", !kubelet.node().windows},
+                                                            // What is reserved is kept from pods by the scheduler, from nobody by force.
+                                                            {"enforceNodeAllocatable", Value::array()},
                                                             {"podLogsDir", config.log_root}})}}));
     }
 

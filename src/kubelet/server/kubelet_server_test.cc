@@ -17,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Answer final : net::HttpResponder {
     int code = 0;
@@ -166,6 +167,20 @@ TEST_F(KubeletServerTest, ServesStatisticsAndMetrics) {
     EXPECT_THAT(get("/metrics").body, HasSubstr("kubelet_active_pods 1\n"));
     EXPECT_EQ(get("/healthz").body, "ok");
     EXPECT_EQ(get("/nothing").code, 404);
+}
+
+// KBL-34
+TEST_F(KubeletServerTest, AWindowsHostShowsWhatItHasPromised) {
+    EXPECT_THAT(get("/metrics/resource").body, Not(HasSubstr("node_memory_commit"))) << "only Windows counts so";
+    host.now.commit_total = host.facts.memory + (1 << 20);
+    host.now.commit_limit = host.facts.memory + (3 << 20);
+    const std::string metrics = get("/metrics/resource").body;
+    EXPECT_THAT(metrics, HasSubstr("\nnode_memory_commit_bytes " + std::to_string(host.now.commit_total)));
+    EXPECT_THAT(metrics, HasSubstr("\nnode_memory_commit_limit_bytes " + std::to_string(host.now.commit_limit)));
+    const auto summary = schema::parse_json(get("/stats/summary").body);
+    ASSERT_TRUE(summary);
+    EXPECT_EQ(summary->find("node")->find("swap")->find("swapUsageBytes")->as_int(), 1 << 20);
+    EXPECT_EQ(summary->find("node")->find("swap")->find("swapAvailableBytes")->as_int(), 2 << 20);
 }
 
 TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {

@@ -4,6 +4,9 @@
 //   allocate           takes memory until there is none: prints how much and the error, exit code 55
 //   copy               standard input to standard output
 //   wait               until a control event comes, which it prints; exit code 5
+//   stubborn           prints control events and stays
+//   family NAME        starts two stubborn ones, named so, and stays with them
+//   console            prints the console's size, and again when it changes, for a minute
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +31,45 @@ static int allocate(void) {
     return 55;
 }
 
+static void stay(void) {
+    printf("staying\n");
+    fflush(stdout);
+    Sleep(INFINITE);
+}
+
+static BOOL WINAPI on_control_stay(DWORD event) {
+    printf("event %lu\n", event);
+    stay();
+    return TRUE;
+}
+
+static int start_family(const char* program, const char* name) {
+    for (int child = 0; child < 2; ++child) {
+        STARTUPINFOA start = {.cb = sizeof start};
+        PROCESS_INFORMATION made;
+        char line[2 * MAX_PATH];
+        snprintf(line, sizeof line, "\"%s\" stubborn %s", program, name);
+        if (!CreateProcessA(NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &start, &made)) return 1;
+        printf("child %lu\n", made.dwProcessId);
+    }
+    stay();
+    return 0;
+}
+
+static int watch_console(void) {
+    COORD shown = {0, 0};
+    for (int tick = 0; tick < 600; ++tick, Sleep(100)) {
+        CONSOLE_SCREEN_BUFFER_INFO info;
+        if (!GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info)) return 1;
+        const COORD now = {info.srWindow.Right - info.srWindow.Left + 1, info.srWindow.Bottom - info.srWindow.Top + 1};
+        if (now.X == shown.X && now.Y == shown.Y) continue;
+        shown = now;
+        printf("console %dx%d\n", now.X, now.Y);
+        fflush(stdout);
+    }
+    return 0;
+}
+
 int main(int count, char** words) {
     const char* verb = count > 1 ? words[1] : "";
     if (!strcmp(verb, "exit")) return (int)strtoul(words[2], NULL, 0);
@@ -43,6 +85,12 @@ int main(int count, char** words) {
         char buffer[4096];
         for (size_t size; (size = fread(buffer, 1, sizeof buffer, stdin)) > 0;) fwrite(buffer, 1, size, stdout);
         return 0;
+    }
+    if (!strcmp(verb, "console")) return watch_console();
+    if (!strcmp(verb, "stubborn") || !strcmp(verb, "family")) {
+        SetConsoleCtrlHandler(on_control_stay, TRUE);
+        if (!strcmp(verb, "family")) return start_family(words[0], count > 2 ? words[2] : "");
+        stay();
     }
     stop = CreateEventA(NULL, TRUE, FALSE, NULL);
     SetConsoleCtrlHandler(on_control, TRUE);
