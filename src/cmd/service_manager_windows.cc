@@ -1,5 +1,6 @@
 #include <windows.h>
 
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -111,6 +112,7 @@ public:
         }
         TRY_VOID(describe(service, wanted));
         TRY_VOID(set_recovery(service, wanted.name));
+        register_event_source(wanted.name);
         return set_environment(wanted);
     }
 
@@ -161,6 +163,7 @@ public:
         const auto service = open(manager, name, DELETE);
         if (!service) return service.error().reason == Reason::NotFound ? Result<void>() : service.error();
         if (!DeleteService(service->get()) && GetLastError() != ERROR_SERVICE_MARKED_FOR_DELETE) return service_error("deleting", name);
+        RegDeleteTreeW(HKEY_LOCAL_MACHINE, event_source_key(name).c_str());
         return {};
     }
 
@@ -196,12 +199,53 @@ private:
         // Also when it ends by itself and reports a failure. Older service managers know crashes only.
         SERVICE_FAILURE_ACTIONS_FLAG flag{TRUE};
         ChangeServiceConfig2W(service.get(), SERVICE_CONFIG_FAILURE_ACTIONS_FLAG, &flag);
+        return keeps_recovery(service) ? Result<void>() : write_recovery(name, recovery);
+    }
+
+    /// Wine's service manager takes failure actions and forgets them.
+    static bool keeps_recovery(const ScHandle& service) {
+        std::max_align_t memory[512 / sizeof(std::max_align_t)];
+        auto* const kept = reinterpret_cast<SERVICE_FAILURE_ACTIONSW*>(memory);
+        DWORD size = 0;
+        return QueryServiceConfig2W(service.get(), SERVICE_CONFIG_FAILURE_ACTIONS, reinterpret_cast<BYTE*>(memory), sizeof memory, &size) &&
+               kept->cActions > 0;
+    }
+
+    /// Where and how Windows' own service manager keeps them, for whoever stands in for it.
+    static Result<void> write_recovery(const std::string& name, const SERVICE_FAILURE_ACTIONSW& recovery) {
+        constexpr DWORD HeaderSize = 20;
+        std::vector<DWORD> value{recovery.dwResetPeriod, 0, 0, recovery.cActions, HeaderSize};
+        for (DWORD i = 0; i < recovery.cActions; ++i) {
+            value.push_back(static_cast<DWORD>(recovery.lpsaActions[i].Type));
+            value.push_back(recovery.lpsaActions[i].Delay);
+        }
+        const std::wstring key = key_of(name);
+        const DWORD also_reported = 1;
+        LSTATUS code = RegSetKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"FailureActions", REG_BINARY, value.data(),
+                                       static_cast<DWORD>(value.size() * sizeof(DWORD)));
+        if (code == ERROR_SUCCESS) {
+            code = RegSetKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"FailureActionsOnNonCrashFailures", REG_DWORD, &also_reported,
+                                   sizeof also_reported);
+        }
+        if (code != ERROR_SUCCESS) return windows_error("recovery of service " + name, static_cast<DWORD>(code));
         return {};
     }
 
+    /// The program's messages in the event log are a text each; Windows has a file that shows them so. What a machine without an event
+    /// log says to this is of no interest.
+    static void register_event_source(const std::string& name) {
+        constexpr wchar_t File[] = L"%SystemRoot%\\System32\\EventCreate.exe";
+        const DWORD types = EVENTLOG_ERROR_TYPE | EVENTLOG_WARNING_TYPE | EVENTLOG_INFORMATION_TYPE;
+        const std::wstring key = event_source_key(name);
+        RegSetKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"EventMessageFile", REG_EXPAND_SZ, File, sizeof File);
+        RegSetKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"TypesSupported", REG_DWORD, &types, sizeof types);
+    }
+    static std::wstring key_of(const std::string& name) { return L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name); }
+    static std::wstring event_source_key(const std::string& name) { return key_of("EventLog\\Application\\" + name); }
+
     /// The manager adds this value of the service's key to the environment of the process.
     static Result<void> set_environment(const ServiceDefinition& wanted) {
-        const std::wstring key = L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(wanted.name);
+        const std::wstring key = key_of(wanted.name);
         if (wanted.environment.empty()) {
             RegDeleteKeyValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"Environment");
             return {};

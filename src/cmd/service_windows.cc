@@ -47,7 +47,9 @@ public:
 
     void started() override {
         const std::lock_guard lock(mutex_);
-        if (!stopping_) report_locked(SERVICE_RUNNING);
+        if (stopping_) return;
+        report_locked(SERVICE_RUNNING);
+        tell_event_log(EVENTLOG_INFORMATION_TYPE, L"The service has started.");
     }
 
 private:
@@ -76,7 +78,22 @@ private:
         exit_code_ = body_(*this);
         const std::lock_guard lock(mutex_);
         stop_ = nullptr;
-        report_locked(SERVICE_STOPPED);
+        if (exit_code_ == 0) {
+            tell_event_log(EVENTLOG_INFORMATION_TYPE, L"The service has stopped.");
+        } else {
+            const std::wstring text = L"The service has failed with exit code " + std::to_wstring(exit_code_) + L"; its log says why.";
+            tell_event_log(EVENTLOG_ERROR_TYPE, text.c_str());
+        }
+        report_locked(SERVICE_STOPPED);  // the process may end at once
+    }
+
+    /// Best effort: the log file is what counts.
+    void tell_event_log(WORD type, const wchar_t* text) const {
+        constexpr DWORD PlainText = 1;  // of the message file that the service manager has entered for us
+        const HANDLE source = RegisterEventSourceW(nullptr, name_.c_str());
+        if (!source) return;
+        ReportEventW(source, type, 0, PlainText, nullptr, 1, 0, &text, nullptr);
+        DeregisterEventSource(source);
     }
 
     void stop() {

@@ -1,5 +1,5 @@
 // host.exe RELAY_COMMAND: the life of the emulated host. Starts its service manager, keeps the relay of the container runtime's pipe
-// running, starts services again that ended with an error, and at CTRL_SHUTDOWN_EVENT stops the services in good order.
+// running, carries out the failure actions of services, and at CTRL_SHUTDOWN_EVENT stops the services in good order.
 #include <windows.h>
 
 #include <map>
@@ -7,7 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "winhost/tools/service_recovery.h"
+
 namespace {
+
+using porthole::winhost::FailureCounter;
+using porthole::winhost::RecoveryPlan;
 
 HANDLE stop_event;
 
@@ -28,7 +33,24 @@ std::vector<ENUM_SERVICE_STATUS_PROCESSW> services(SC_HANDLE manager, std::vecto
     return {first, first + count};
 }
 
-/// What the failure actions of a real host do: Wine's service manager knows none.
+std::wstring key_of(const std::wstring& service) { return L"SYSTEM\\CurrentControlSet\\Services\\" + service; }
+
+/// Wine's service manager keeps no failure actions; they are where Windows' own keeps them.
+RecoveryPlan recovery_plan(const std::wstring& service) {
+    char value[1024];
+    DWORD size = sizeof value;
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, key_of(service).c_str(), L"FailureActions", RRF_RT_REG_BINARY, nullptr, value, &size) != 0)
+        return {};
+    RecoveryPlan plan = RecoveryPlan::parse({value, size}).value_or(RecoveryPlan());
+    DWORD also_reported = 0;
+    size = sizeof also_reported;
+    RegGetValueW(HKEY_LOCAL_MACHINE, key_of(service).c_str(), L"FailureActionsOnNonCrashFailures", RRF_RT_REG_DWORD, nullptr,
+                 &also_reported, &size);
+    plan.reported_failures = also_reported != 0;
+    return plan;
+}
+
+/// Does what failure actions ask for: Wine's service manager does not.
 class Restarter {
 public:
     /// Services that start by themselves count as running from the boot on: one may fail before we first look, because what it needs
@@ -43,17 +65,36 @@ public:
         for (const auto& service : services(manager, buffer)) {
             const auto& status = service.ServiceStatusProcess;
             const std::wstring name = service.lpServiceName;
-            if (status.dwCurrentState == SERVICE_RUNNING) running_.insert(name);
-            if (status.dwCurrentState != SERVICE_STOPPED || !running_.erase(name)) continue;
-            if (status.dwWin32ExitCode == NO_ERROR) continue;
-            if (const SC_HANDLE handle = OpenServiceW(manager, name.c_str(), SERVICE_START)) {
-                if (!StartServiceW(handle, 0, nullptr)) running_.insert(name);  // once more at the next look
-                CloseServiceHandle(handle);
+            if (status.dwCurrentState == SERVICE_RUNNING) {
+                running_.insert(name);
+                due_.erase(name);
             }
+            if (status.dwCurrentState == SERVICE_STOPPED && running_.erase(name)) ended(name, status.dwWin32ExitCode);
         }
+        start_due(manager);
     }
 
 private:
+    void ended(const std::wstring& name, DWORD code) {
+        const RecoveryPlan plan = recovery_plan(name);
+        if (code == NO_ERROR || (code != ERROR_PROCESS_ABORTED && !plan.reported_failures)) return;
+        const RecoveryPlan::Step step = failures_.failed(name, plan, GetTickCount64());
+        if (step.action == RecoveryPlan::Action::Restart) due_[name] = GetTickCount64() + step.delay_ms;
+    }
+    void start_due(SC_HANDLE manager) {
+        for (auto it = due_.begin(); it != due_.end();) {
+            if (it->second > GetTickCount64()) {
+                ++it;
+                continue;
+            }
+            if (const SC_HANDLE handle = OpenServiceW(manager, it->first.c_str(), SERVICE_START)) {
+                // One that does not even start has failed once more.
+                if (!StartServiceW(handle, 0, nullptr) && GetLastError() != ERROR_SERVICE_ALREADY_RUNNING) running_.insert(it->first);
+                CloseServiceHandle(handle);
+            }
+            it = due_.erase(it);
+        }
+    }
     static bool starts_by_itself(SC_HANDLE manager, const wchar_t* name) {
         const SC_HANDLE handle = OpenServiceW(manager, name, SERVICE_QUERY_CONFIG);
         if (!handle) return false;
@@ -66,6 +107,8 @@ private:
     }
 
     std::set<std::wstring> running_;
+    std::map<std::wstring, ULONGLONG> due_;  ///< when to start it again, in GetTickCount64's milliseconds
+    FailureCounter failures_;
 };
 
 void stop_services(SC_HANDLE manager) {
@@ -104,7 +147,7 @@ int wmain(int count, wchar_t** words) {
     Restarter restarter;
     if (manager) restarter.expect_automatic(manager);
     HANDLE relay = start_relay(relay_command);
-    while (WaitForSingleObject(stop_event, 2000) == WAIT_TIMEOUT) {
+    while (WaitForSingleObject(stop_event, 1000) == WAIT_TIMEOUT) {
         if (manager) restarter.look(manager);
         if (relay && WaitForSingleObject(relay, 0) == WAIT_OBJECT_0) {
             CloseHandle(relay);
