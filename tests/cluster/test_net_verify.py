@@ -83,6 +83,11 @@ class MixedNodes(VerifyCase):
         names = ("linux-1", "windows-1", "windows-2")
         self.assertEqual(self.pairs(checks, "pod to pod by address"), {(a, b) for a in names for b in names})
         self.assertEqual({way["from"] for way in checks if way["flow"] == "pod to service by full name"}, set(names))
+        # DNS-13
+        part = {way["from"]: way for way in checks if way["flow"] == "pod to service by part of its name"}
+        self.assertEqual({name: way["result"] for name, way in part.items()},
+                         {"linux-1": "pass", "windows-1": "expected limitation", "windows-2": "expected limitation"})
+        self.assertIn("names without a dot", part["windows-1"]["limitation"])
 
 
 if __name__ == "__main__":

@@ -9,6 +9,13 @@ namespace {
 
 constexpr const char* IcmpLimitation =
     "Windows does not translate ICMP: pings that leave the pods' network are dropped, TCP and UDP are not (by design)";
+/// What a person needs to know who has met a name that works from Linux pods only.
+std::string suffix_limitation(const Service& service) {
+    return "Windows completes only names without a dot, and those by the first suffix of the pod: use the bare name " + service.name +
+           " within the namespace, and the full name " + service.name + "." + service.namespace_ + ".svc." + service.cluster_domain +
+           " across namespaces (by design)";
+}
+
 constexpr const char* OverlayLimitation = "on an overlay a node reaches only its own Windows pods (by design)";
 
 std::string url(const std::string& host, int port) { return "http://" + host + ":" + std::to_string(port) + "/"; }
@@ -38,9 +45,9 @@ private:
     void ping(Flow flow, const Node& from, const Node& to, bool on_host, const std::string& target, const char* limitation = "") {
         checks_.push_back({.flow = flow, .from = from.name, .to = to.name, .on_host = on_host, .ping = target, .limitation = limitation});
     }
-    void fetch(Flow flow, const Node& from, const std::string& to, bool on_host, std::string target, const char* limitation = "") {
+    void fetch(Flow flow, const Node& from, const std::string& to, bool on_host, std::string target, std::string limitation = "") {
         checks_.push_back(
-            {.flow = flow, .from = from.name, .to = to, .on_host = on_host, .url = std::move(target), .limitation = limitation});
+            {.flow = flow, .from = from.name, .to = to, .on_host = on_host, .url = std::move(target), .limitation = std::move(limitation)});
     }
 
     void pair(const Node& from, const Node& to) {
@@ -65,6 +72,8 @@ private:
         fetch(Flow::ServiceByAddress, from, "", false, url(service_.cluster_ip, service_.port));
         if (!from.windows) fetch(Flow::ServiceFromNode, from, "", true, url(service_.cluster_ip, service_.port));
         fetch(Flow::ServiceByName, from, "", false, url(service_.name, service_.port));
+        fetch(Flow::ServiceByPartName, from, "", false, url(service_.name + "." + service_.namespace_, service_.port),
+              from.windows ? suffix_limitation(service_) : "");
         fetch(Flow::ServiceByFullName, from, "", false,
               url(service_.name + "." + service_.namespace_ + ".svc." + service_.cluster_domain, service_.port));
     }
@@ -89,6 +98,14 @@ std::optional<bool> outcome(const Outcomes& outcomes, Flow flow, const std::stri
         if (check.flow == flow && check.from == from && check.to == to) return passed;
     }
     return std::nullopt;
+}
+
+/// Windows has several resolvers, which differ: only one of its tools asks as programs do.
+std::string dns_hop(const std::string& from, const std::vector<Node>& nodes) {
+    const bool windows = std::ranges::any_of(nodes, [&](const Node& node) { return node.windows && node.name == from; });
+    return "cluster DNS as pods of " + from + " see it: look at their resolver" +
+           (windows ? " (there with Resolve-DnsName, since nslookup does not complete names as programs do)" : "") +
+           " and at the DNS service";
 }
 
 std::string pod_hop(const std::string& from, const std::string& to, const Outcomes& outcomes) {
@@ -124,6 +141,8 @@ const char* title(Flow flow) {
             return "node to service by address";
         case Flow::ServiceByName:
             return "pod to service by name";
+        case Flow::ServiceByPartName:
+            return "pod to service by part of its name";
         case Flow::ServiceByFullName:
             return "pod to service by full name";
         case Flow::NodePort:
@@ -161,11 +180,11 @@ std::string failing_hop(const Check& check, const Outcomes& outcomes, const std:
                                           : "pods of " + check.from + " to node " + check.to + ": look at routes and firewalls";
         case Flow::PodByName:
             if (outcome(outcomes, Flow::PodToPod, check.from, check.to) == false) return pod_hop(check.from, check.to, outcomes);
-            return "cluster DNS as pods of " + check.from + " see it: look at their resolver and at the DNS service";
+            return dns_hop(check.from, nodes);
         case Flow::ServiceByName:
+        case Flow::ServiceByPartName:
         case Flow::ServiceByFullName:
-            if (outcome(outcomes, Flow::ServiceByAddress, check.from, "") == true)
-                return "cluster DNS as pods of " + check.from + " see it: look at their resolver and at the DNS service";
+            if (outcome(outcomes, Flow::ServiceByAddress, check.from, "") == true) return dns_hop(check.from, nodes);
             [[fallthrough]];
         case Flow::ServiceByAddress:
         case Flow::ServiceFromNode:

@@ -32,13 +32,14 @@ enum class Flow : std::uint8_t {
     ServiceByAddress,   ///< NET-26, VER-08
     ServiceFromNode,    ///< VER-08
     ServiceByName,      ///< NET-27
+    ServiceByPartName,  ///< DNS-13: "service.namespace", between the bare and the full name
     ServiceByFullName,  ///< VER-09
     NodePort,           ///< SVC-12
     HostPort,           ///< VER-10
     OutsideByTcp,       ///< NET-28
     OutsideByPing,      ///< NET-31
 };
-constexpr int FlowCount = 14;
+constexpr int FlowCount = 15;
 /// "pod to pod by address"
 const char* title(Flow flow);
 

@@ -68,6 +68,22 @@ TEST(NetVerify, NET31_KnowsWhatWindowsLimitsByDesign) {
     EXPECT_EQ(of(checks, Flow::NodeToPod, "lin1")[1].limitation, "");
 }
 
+// DNS-11, DNS-13
+TEST(NetVerify, ExplainsTheSuffixRulesWhereAPartOfANameFails) {
+    Report report{.nodes = Nodes, .checks = plan_checks(Nodes, All, "")};
+    EXPECT_EQ(of(report.checks, Flow::ServiceByPartName, "win1")[0].url, "http://all.check:80/");
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::ServiceByPartName && c.from == "win1"; });
+    EXPECT_TRUE(report.passed());
+    EXPECT_THAT(to_text(report, false), HasSubstr("expected limitation: pod on win1 → http://all.check:80/"));
+    EXPECT_THAT(to_text(report, false), HasSubstr("Windows completes only names without a dot"));
+    EXPECT_THAT(to_text(report, false), HasSubstr("all.check.svc.cluster.local"));
+    EXPECT_THAT(to_json(report), HasSubstr("Windows completes only names without a dot"));
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::ServiceByPartName; });
+    EXPECT_FALSE(report.passed()) << "Linux pods must reach it";
+    report.outcomes = outcomes(report.checks, [](const Check& c) { return c.flow == Flow::ServiceByName; });
+    EXPECT_THAT(to_text(report, false), HasSubstr("Resolve-DnsName"));
+}
+
 TEST(NetVerify, NamesTheHopAtWhichAWayEnds) {
     const auto checks = plan_checks(Nodes, All, "");
     const auto hop = [&](Flow flow, const std::string& from, auto fails) {
