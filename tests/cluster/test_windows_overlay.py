@@ -4,6 +4,7 @@ import json
 import re
 import unittest
 
+import test_join
 from harness import IMAGE, OVERLAY, PORTHOLE, condition, run
 from manifests import PAGE, container, pod, service
 from test_windows_node import WindowsCase, web_server
@@ -75,10 +76,50 @@ class Overlay(WindowsCase):
         self.assertIn("porthole-node", holder)
         self.assertNotEqual(address, self.ip("web"))
         self.host("windows-2", "reboot")
+        # IPM-06
         restarts = lambda: self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"]
         self.eventually(lambda: restarts() >= 1 and condition(self.get("pod", "web"), "Ready") == "True", 120, "the pod is back")
         self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
         self.assertEqual(self.source_vip("windows-2"), (address, holder))
+
+    # IPM-06, IPM-07
+    def test_a_node_that_leaves_gives_its_source_address_back_and_joins_as_what_the_cluster_says(self):
+        node, leases = "windows-2", self.cluster.data / "nodes/windows-2/C/var/lib/cni/networks/vxlan0"
+        self.eventually(lambda: self.source_vip(node), 60, "a source address")
+        self.assertTrue(any("porthole-node" in lease.read_text() for lease in leases.glob("*.*.*.*")))
+        self.host(node, "exec", "--", "kubeadm.exe", "reset", "--force")
+        self.assertFalse(leases.exists())
+        self.assertNotIn("vxlan0", self.host(node, "exec", "--", "porthole.exe", "hns", "list"))
+        self.kubectl("delete", "node", node, namespaced=False)
+        text = self.cluster.porthole("token", "create", "--ttl", "10m", "--print-join-command").stdout
+        server, token, ca_hash = re.search(r"join (\S+) --token (\S+) --\S*ca-cert-hash (\S+)", text).groups()
+        join = ("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", node)
+        with self.assertRaisesRegex(AssertionError, "the pod network of this cluster is vxlan, not host-gw"):
+            self.host(node, "exec", "--", *join, "--network-mode", "l2bridge")
+        self.host(node, "exec", "--", *join)  # nobody says overlay
+        self.eventually(lambda: condition(self.try_get("node", node) or {}, "Ready") == "True", 90, f"{node} is Ready")
+        self.apply(web_server("web", nodeName=node))
+        self.wait_ready("web")
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
+        address, _ = self.eventually(lambda: self.source_vip(node), 60, "a source address again")
+        self.assertTrue(address.startswith(self.get("node", node, namespaced=False)["spec"]["podCIDR"].rsplit(".", 1)[0]))
+
+    # NET-07
+    def test_a_linux_machine_that_joins_takes_the_overlay_without_being_told(self):
+        machine = test_join.Machine(self.cluster)
+        self.addCleanup(machine.stop)
+        self.addCleanup(self.kubectl_run, "delete", "node", "extra", "--ignore-not-found", namespaced=False, check=False)
+        machine.start()
+        words = self.cluster.porthole("token", "create", "--print-join-command").stdout.split()
+        refused = run([*machine.join_command(words[2], words[4], words[6]), "--backend", "host-gw"], seconds=40, check=False)
+        self.assertIn("the pod network of this cluster is vxlan, not host-gw", refused.stderr)
+        machine.start_agent(machine.join_command(words[2], words[4], words[6]))
+        self.eventually(lambda: condition(self.try_get("node", "extra") or {}, "Ready") == "True", 60, "the machine is a node")
+        self.assertEqual(self.get("node", "extra", namespaced=False)["metadata"]["annotations"]["flannel.alpha.coreos.com/backend-type"], "vxlan")
+        self.apply(linux_server("there", {"app": "there"}, nodeName="extra"), web_server("web", nodeName="windows-1"))
+        self.wait_ready("there")
+        self.wait_ready("web")
+        self.assertIn("there", self.answers(self.fetch_from_windows("web"), f"http://{self.ip('there')}/", 60))
 
 
 if __name__ == "__main__":

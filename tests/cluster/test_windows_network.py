@@ -1,0 +1,401 @@
+"""Networking of Windows nodes as the requirements number it: addresses, services, names, and what a host keeps of them.
+
+The cluster is that of the worked example: pods in 192.168.0.0/16, one Linux and two Windows nodes; cluster DNS with an address and a
+domain of its own.
+"""
+
+import contextlib
+import ipaddress
+import json
+import os
+import pathlib
+import re
+import socketserver
+import struct
+import subprocess
+import sys
+import unittest
+
+from harness import PORTHOLE, ROOT, SharedCluster, run
+from manifests import PAGE, container, pod, service
+from test_windows_node import WindowsCase, web_server, windows_pod
+
+FETCH = "C:\\web\\fetch.exe"
+DNS, DOMAIN = "10.96.0.53", "corp.example"
+PODS, SERVICES, MACHINES = (ipaddress.ip_network(text) for text in ("192.168.0.0/16", "10.96.0.0/12", "10.89.0.0/24"))
+EXAMPLE = SharedCluster("linux=1,windows=2", "--cluster-cidr", str(PODS), "--service-cidr", str(SERVICES), "--node-cidr", str(MACHINES),
+                        "--cluster-dns", DNS, "--cluster-domain", DOMAIN)
+NODES = ("linux-1", "windows-1", "windows-2")
+CNI = "k/cni/config"
+
+
+def linux_server(name, labels, **fields):
+    """On the port that the Windows web server has, so that one service leads to both."""
+    serving = container(script=PAGE.replace("8080", "80"), readinessProbe={"httpGet": {"path": "/", "port": 80}, "periodSeconds": 1})
+    return pod(name, serving, labels=labels, **fields)
+
+
+class NetworkCase(WindowsCase):
+    shared = EXAMPLE
+
+    def host(self, node, *command, check=True):
+        """Runs a program on an emulated host, as its administrator."""
+        words = [PORTHOLE, "winhost", "exec", "--data", self.cluster.data / "nodes" / node, "--", *command]
+        return run(self.cluster.network.inside(words), seconds=120, env=self.cluster.environment(), check=check)
+
+    def drive(self, node):
+        return self.cluster.data / "nodes" / node / "C"
+
+    def service_command(self, node, name):
+        """The command line under which a service of the host runs."""
+        return self.host(node, "cmd", "/c", "reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{name}", "/v", "ImagePath").stdout
+
+    def pid(self, node, program):
+        """Of a program on the host, as Linux counts."""
+        first = json.loads((self.cluster.data / "nodes" / node / "h/runc/host/state.json").read_text())["init_process_pid"]
+        space = os.readlink(f"/proc/{first}/ns/pid")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (process / "comm").read_text().strip() == program and os.readlink(process / "ns/pid") == space:
+                    return int(process.name)
+        return None
+
+    def hns(self, node):
+        return json.loads(self.host(node, "porthole.exe", "hns", "list", "-o", "json").stdout)
+
+    def endpoint(self, node, address):
+        """The HNS endpoint of a pod."""
+        return next(found for found in self.hns(node)["endpoints"] if found["IpConfigurations"][0]["IpAddress"] == address)
+
+    def nodes(self):
+        return {node["metadata"]["name"]: node for node in json.loads(self.kubectl("get", "nodes", "-o", "json", namespaced=False))["items"]}
+
+    def from_windows(self, name):
+        return lambda url: self.exec(name, FETCH, url)
+
+    def one_server_a_node(self, labels):
+        self.apply(linux_server("web-linux-1", labels, nodeName="linux-1"),
+                   *[web_server(f"web-{node}", labels, nodeName=node) for node in NODES[1:]])
+        for node in NODES:
+            self.wait_ready(f"web-{node}")
+
+    def clients(self):
+        return {"linux pod": self.linux_client(), "linux node": self.fetch_from_node,
+                **{f"pod on {node}": self.from_windows(f"web-{node}") for node in NODES[1:]}}
+
+    def assert_all_answer(self, fetch, url, names, seconds=60):
+        seen = set()
+
+        def all_seen():
+            seen.update(re.findall(r"web-(?:linux|windows)-\d", fetch(url).lower()))
+            return seen == set(names)
+
+        self.eventually(all_seen, seconds, f"{names} answer at {url}")
+
+
+class Addresses(NetworkCase):
+    # NET-01, NET-05, IPM-01
+    def test_the_worked_example_has_its_three_ranges(self):
+        nodes = self.nodes()
+        ranges = {name: node["spec"]["podCIDR"] for name, node in nodes.items()}
+        self.assertEqual(ranges["linux-1"], "192.168.0.0/24")
+        self.assertEqual({ranges["windows-1"], ranges["windows-2"]}, {"192.168.1.0/24", "192.168.2.0/24"})
+        for node in nodes.values():
+            self.assertEqual(node["spec"]["podCIDRs"], [node["spec"]["podCIDR"]])
+            address = next(entry["address"] for entry in node["status"]["addresses"] if entry["type"] == "InternalIP")
+            self.assertIn(ipaddress.ip_address(address), MACHINES)
+        # Nobody told a node its range: it is what the API says.
+        for name in NODES[1:]:
+            told = self.host(name, "cmd", "/c", "type", "C:\\run\\flannel\\subnet.env").stdout
+            self.assertIn(f"FLANNEL_NETWORK={PODS}", told)
+            self.assertIn(f"FLANNEL_SUBNET={ranges[name].replace('.0/', '.1/')}", told)
+        self.apply(service("web", {"app": "web"}))
+        self.assertIn(ipaddress.ip_address(self.get("service", "web")["spec"]["clusterIP"]), SERVICES)
+
+    # NET-05
+    def test_all_pods_of_the_worked_example_reach_each_other(self):
+        self.one_server_a_node({"app": "web"})
+        clients = self.clients()
+        for node, range_ in ((name, ipaddress.ip_network(found["spec"]["podCIDR"])) for name, found in self.nodes().items()):
+            address = self.ip(f"web-{node}")
+            self.assertIn(ipaddress.ip_address(address), range_)
+            for client, fetch in clients.items():
+                with self.subTest(f"{client} to the pod on {node}"):
+                    self.assertIn(f"web-{node}", self.answers(fetch, f"http://{address}/").lower())
+
+    # NET-12
+    def test_the_linux_node_has_a_bridge_and_a_route_for_each_other_node(self):
+        addresses = {name: (node["spec"]["podCIDR"], node["status"]["addresses"][0]["address"]) for name, node in self.nodes().items()}
+        routes = json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "route"]).stdout)
+        via = {route["dst"]: route.get("gateway") for route in routes}
+        for name in NODES[1:]:
+            self.assertEqual(via[addresses[name][0]], addresses[name][1])
+        self.apply(pod("any", nodeName="linux-1"))
+        self.wait_ready("any")
+        routes = json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "route"]).stdout)
+        bridge = next(route["dev"] for route in routes if route["dst"] == addresses["linux-1"][0] and "dev" in route)
+        self.assertEqual(json.loads(run(["ip", "-n", self.cluster.network.name, "-json", "-d", "link", "show", bridge]).stdout)[0]
+                         ["linkinfo"]["info_kind"], "bridge")
+
+
+class Plugins(NetworkCase):
+    def write_configuration(self, node, name, text):
+        path = self.drive(node) / CNI / name
+        path.write_text(text)
+        self.addCleanup(path.unlink, missing_ok=True)
+
+    def own_configuration(self, node, **changes):
+        return json.loads((self.drive(node) / CNI / "10-porthole.conf").read_text()) | changes
+
+    # NET-33, NET-43, DNS-08
+    def test_an_edited_configuration_counts_for_the_pods_after_it(self):
+        node = "windows-1"
+        self.apply(web_server("before", nodeName=node))
+        self.wait_ready("before")
+        former = self.endpoint(node, self.ip("before"))
+        kubelet = self.pid(node, "kubelet.exe")
+        self.assertTrue(kubelet)
+        # Sorted first, with what runtimes do not know: a suffix of the administrator's own, behind those of the pod.
+        edited = self.own_configuration(node, dns={"nameservers": [DNS], "search": ["edited.example"]}, capabilities={"portMappings": True})
+        self.write_configuration(node, "05-edited.conf", json.dumps(edited))
+        self.apply(web_server("after", nodeName=node))
+        self.wait_ready("after")
+        self.assertIn("edited.example", json.dumps(self.endpoint(node, self.ip("after"))["Dns"]))
+        self.assertEqual(self.endpoint(node, self.ip("before"))["Dns"], former["Dns"])
+        self.assertEqual(self.pid(node, "kubelet.exe"), kubelet, "the kubelet was not restarted")
+
+    # NET-33
+    def test_a_broken_configuration_is_named_and_a_corrected_one_works(self):
+        node = "windows-1"
+        self.write_configuration(node, "05-broken.conf", json.dumps(self.own_configuration(node, type="no-such-plugin")))
+        self.apply(web_server("web", nodeName=node))
+        self.wait_event("FailedCreatePodSandBox", "no-such-plugin", 60)
+        (self.drive(node) / CNI / "05-broken.conf").unlink()
+        self.wait_ready("web")
+
+    # NET-15
+    def test_flannels_meta_plugin_gives_pods_of_the_nodes_range(self):
+        node = "windows-2"
+        own = self.own_configuration(node)
+        delegate = {key: own[key] for key in ("type", "apiVersion", "dns", "policies", "loopbackDSR")}
+        self.write_configuration(node, "05-flannel.conf", json.dumps(
+            {"cniVersion": "0.3.1", "name": own["name"], "type": "flannel", "capabilities": own["capabilities"], "delegate": delegate}))
+        self.apply(web_server("web", nodeName=node))
+        self.wait_ready("web")
+        address = self.ip("web")
+        self.assertIn(ipaddress.ip_address(address), ipaddress.ip_network(self.nodes()[node]["spec"]["podCIDR"]))
+        kept = self.drive(node) / "var/lib/cni/flannel"
+        self.assertEqual(len(list(kept.iterdir())), 1)
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{address}/"))
+        self.kubectl("delete", "pod", "web")
+        self.eventually(lambda: not list(kept.iterdir()), 30, "what was delegated is undone")
+        self.assertFalse((self.drive(node) / "var/lib/cni/networks/cbr0" / address).exists())
+
+    # NET-44, HNS-11
+    def test_the_runtime_calls_the_plugins_that_are_released(self):
+        node = "windows-1"
+        self.apply(web_server("web", nodeName=node))
+        self.wait_ready("web")
+        kubelet = self.service_command(node, "kubelet")
+        self.assertIn("--container-runtime-endpoint=npipe:", kubelet)
+        self.assertNotRegex(kubelet, "cni|network-plugin")
+        endpoint = self.endpoint(node, self.ip("web"))
+        self.assertRegex(endpoint["Name"], "^[0-9a-f]{32,64}_cbr0$")  # named for the sandbox of the runtime
+        for name in ("win-bridge.exe", "win-overlay.exe", "flannel.exe", "host-local.exe"):
+            self.assertTrue((self.drive(node) / "k/cni" / name).exists(), name)
+
+
+class Host(NetworkCase):
+    # HNS-15
+    def test_what_the_host_keeps_is_listed(self):
+        node = "windows-1"
+        self.apply(web_server("web", nodeName=node), service("web", {"app": "web"}, target=80))
+        self.wait_ready("web")
+        address = self.get("service", "web")["spec"]["clusterIP"]
+        text = self.eventually(lambda: (lambda listed: listed if address in listed else None)(
+            self.host(node, "porthole.exe", "hns", "list").stdout), 30, "the service is programmed")
+        self.assertRegex(text, r"(?i)networks: 1\n(.*\n)+ +cbr0 +L2Bridge")
+        self.assertRegex(text, rf"{re.escape(self.ip('web'))}")
+        for heading in ("endpoints", "namespaces", "load balancers"):
+            self.assertRegex(text.lower(), f"{heading}: [1-9]")
+        only = json.loads(self.host(node, "porthole.exe", "hns", "list", "--name", "cbr0", "-o", "json").stdout)
+        self.assertEqual([network["Name"] for network in only["networks"]], ["cbr0"])
+
+    # HNS-12, DNS-07
+    def test_names_and_routes_are_settings_of_the_pods_own_compartment(self):
+        node = "windows-1"
+        own = {"nameservers": ["192.0.2.53"], "searches": ["first.example"]}
+        self.apply(web_server("plain", nodeName=node), web_server("own", nodeName=node, dnsPolicy="None", dnsConfig=own))
+        self.wait_ready("plain")
+        self.wait_ready("own")
+        plain, other = (self.endpoint(node, self.ip(name)) for name in ("plain", "own"))
+        self.assertNotEqual(plain["HostComputeNamespace"], other["HostComputeNamespace"])
+        self.assertEqual(plain["Dns"]["ServerList"], [DNS])
+        self.assertEqual(plain["Dns"]["Search"][0], f"{self.namespace}.svc.{DOMAIN}")
+        self.assertEqual((other["Dns"]["ServerList"], other["Dns"]["Search"]), (own["nameservers"], own["searches"]))
+        gateway = self.nodes()[node]["spec"]["podCIDR"].replace(".0/24", ".2")
+        self.assertEqual([(route["DestinationPrefix"], route["NextHop"]) for route in plain["Routes"]], [("0.0.0.0/0", gateway)])
+        self.assertIn(gateway, self.exec("plain", "ipconfig"))
+        # No file is mapped into the container for it.
+        hosts = self.exec("own", "cmd", "/c", "dir", "C:\\windows\\system32\\drivers\\etc")
+        self.assertNotIn("resolv", hosts.lower())
+
+    # SVC-06, SVC-32
+    def test_kube_proxy_names_what_it_needs(self):
+        refused = self.host("windows-1", "kube-proxy.exe", "--kubeconfig=C:\\k\\config", "--logtostderr=true", check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("Environment variable KUBE_NETWORK and network-flag not initialized", refused.stderr)
+        told = self.host("windows-1", "kube-proxy.exe", "--help").stdout
+        for flag in ("v", "proxy-mode", "hostname-override", "kubeconfig", "master", "bind-address", "network-name", "source-vip", "enable-dsr",
+                     "cluster-cidr", "feature-gates", "log-dir", "logtostderr", "windows-service", "config"):
+            self.assertIn(f"--{flag}", told)
+        self.assertIn("--network-name=cbr0", self.service_command("windows-1", "kube-proxy"))
+
+
+class Services(NetworkCase):
+    # SVC-04, SVC-27
+    def test_a_service_leads_to_backends_of_both_systems_from_everywhere(self):
+        web = {"app": "web"}
+        self.one_server_a_node(web)
+        self.apply(service("web", web, target=80, type="NodePort"))
+        found = self.get("service", "web")["spec"]
+        linux = self.nodes()["linux-1"]["status"]["addresses"][0]["address"]
+        for client, fetch in self.clients().items():
+            with self.subTest(client):
+                self.assert_all_answer(fetch, f"http://{found['clusterIP']}/", [f"web-{node}" for node in NODES])
+        with self.subTest("node port of the Linux node"):
+            self.assert_all_answer(self.fetch_from_node, f"http://{linux}:{found['ports'][0]['nodePort']}/", [f"web-{node}" for node in NODES])
+
+    # SVC-14, SVC-16
+    def test_affinity_holds_on_windows_and_its_timeout_is_told_to_have_no_effect(self):
+        web = {"app": "web"}
+        self.one_server_a_node(web)
+        sticky = service("web", web, target=80, sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 60}})
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(sticky), warnings=True)
+        address = self.get("service", "web")["spec"]["clusterIP"]
+        for client, fetch in self.clients().items():
+            with self.subTest(client):
+                self.answers(fetch, f"http://{address}/", 60)
+                self.assertEqual(len({fetch(f"http://{address}/").strip() for _ in range(6)}), 1)
+        told = self.wait_event("SessionAffinityTimeoutIgnored", "no effect on Windows")
+        self.assertEqual((told["type"], told["involvedObject"]["kind"]), ("Warning", "Service"))
+
+
+class Names(NetworkCase):
+    # DNS-01
+    def test_names_of_both_systems_are_answered_at_the_address_and_domain_asked_for(self):
+        self.one_server_a_node({"app": "web"})
+        self.apply(service("web", {"app": "web"}, target=80))
+        dns = self.kubectl("get", "service", "-n", "kube-system", "kube-dns", "-o", "jsonpath={.spec.clusterIP}", namespaced=False)
+        self.assertEqual(dns, DNS)
+        for client, fetch in self.clients().items():
+            if client == "linux node":
+                continue
+            for name in ("web", f"web.{self.namespace}.svc.{DOMAIN}"):
+                with self.subTest(f"{client} to {name}"):
+                    self.assertIn("web-", self.answers(fetch, f"http://{name}/").lower())
+        address = self.ip("web-windows-1")
+        record = f"{address.replace('.', '-')}.{self.namespace}.pod.{DOMAIN}"  # pods of Windows have records like others
+        self.assertIn(f"Address: {address}", self.exec("client", "nslookup", record))
+
+    # DNS-09
+    def test_policies_give_their_servers_and_one_suffix_counts(self):
+        node = "windows-1"
+        config = {"nameservers": [DNS], "searches": [f"{self.namespace}.svc.{DOMAIN}", "second.example"]}
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(web_server("none", nodeName=node, dnsPolicy="None", dnsConfig=config)), warnings=True)
+        self.apply(web_server("default", nodeName=node, dnsPolicy="Default"), web_server("cluster-first", nodeName=node),
+                   service("web", {"app": "none"}, target=80))
+        for name in ("none", "default", "cluster-first"):
+            self.wait_ready(name)
+        self.answers(self.from_windows("none"), "http://web/")
+        self.answers(self.from_windows("cluster-first"), "http://web/")
+        done = self.kubectl_run("exec", "default", "--", FETCH, "http://web/", check=False)
+        self.assertIn("cannot resolve", done.stdout + done.stderr)
+        told = self.wait_event("DNSConfigForming", "first")
+        self.assertEqual((told["type"], told["involvedObject"]["name"]), ("Warning", "none"))
+
+    # DNS-10
+    def test_names_outside_of_the_cluster_are_asked_of_the_machines_own_servers(self):
+        upstream = self.upstream_server()
+        self.apply(web_server("web"), linux_server("linux", {"app": "linux"}, nodeName="linux-1"))
+        self.wait_ready("web")
+        self.wait_ready("linux")
+        upstream.answer("shop.example.com", self.ip("linux"))
+        self.assertIn("linux", self.answers(self.from_windows("web"), "http://shop.example.com/", 60))
+
+    def upstream_server(self):
+        found = Upstream(self.cluster)
+        self.addCleanup(found.stop)
+        return found
+
+
+class Upstream:
+    """The name server that this machine's resolv.conf names, played inside of the cluster's network namespace."""
+
+    def __init__(self, cluster):
+        self.network = cluster.network
+        text = open("/etc/resolv.conf", encoding="utf-8").read()
+        self.address = re.search(r"^nameserver\s+(\d+\.\d+\.\d+\.\d+)", text, re.MULTILINE).group(1)
+        self.process = None
+        if not self.address.startswith("127."):
+            run(["ip", "-n", self.network.name, "address", "add", f"{self.address}/32", "dev", "lo"])
+
+    def answer(self, name, address):
+        words = [sys.executable, __file__, "serve", self.address, name, address]
+        self.process = subprocess.Popen(self.network.inside(words), stdin=subprocess.DEVNULL)
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait(10)
+        if not self.address.startswith("127."):
+            run(["ip", "-n", self.network.name, "address", "delete", f"{self.address}/32", "dev", "lo"], check=False)
+
+
+def serve_names(server, name, address):
+    """Answers every question about `name` with one address, and others with "no such name"."""
+    class Question(socketserver.BaseRequestHandler):
+        def handle(self):
+            packet, socket = self.request
+            end = packet.index(b"\0", 12) + 5
+            asked = ".".join(label.decode() for label in labels(packet[12:end - 4]))
+            is_address = packet[end - 4:end - 2] == b"\0\1"
+            known = asked.lower().rstrip(".") == name
+            answers = 1 if known and is_address else 0
+            head = packet[:2] + struct.pack(">HHHHH", 0x8180 if known else 0x8183, 1, answers, 0, 0)
+            record = b"\xc0\x0c" + struct.pack(">HHIH", 1, 1, 30, 4) + ipaddress.ip_address(address).packed
+            socket.sendto(head + packet[12:end] + record * answers, self.client_address)
+
+    with socketserver.UDPServer((server, 53), Question) as service_:
+        service_.serve_forever()
+
+
+def labels(data):
+    while data and data[0]:
+        yield data[1:1 + data[0]]
+        data = data[1 + data[0]:]
+
+
+class Sample(NetworkCase):
+    # VER-04, VER-05
+    def test_the_sample_has_two_pods_and_four_containers(self):
+        self.kubectl("apply", "-f", ROOT / "samples/web.yaml")
+        self.wait_rolled_out("win-web", 120)
+        table = self.kubectl("get", "pods", "-l", "app=win-web")
+        self.assertEqual(len(re.findall(r"win-web-\S+ +1/1 +Running", table)), 2)
+        uids = {found["metadata"]["uid"] for found in self.list("pods", "app=win-web")}
+        sandboxes, containers = (sum(self.records(node, kind, uids) for node in NODES[1:]) for kind in ("s", "c"))
+        self.assertEqual((sandboxes, containers), (2, 2), "an infrastructure container and a worker for each pod")
+
+    def records(self, node, kind, uids):
+        """How many sandboxes ("s") or containers ("c") of these pods the runtime of a host has."""
+        folders = (self.cluster.data / "nodes" / node / "r" / kind).iterdir()
+        texts = ["".join(file.read_text(errors="replace") for file in folder.glob("*.json")) for folder in folders]
+        return sum(any(uid in text for uid in uids) for text in texts)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve_names(*sys.argv[2:])
+    else:
+        unittest.main()
