@@ -39,7 +39,7 @@ bool matches(const LabelSelector& selector, const Labels& labels) {
            std::ranges::all_of(selector.match_expressions, [&](const auto& requirement) { return holds(requirement, labels); });
 }
 
-bool matches(const std::optional<LabelSelector>& selector, const Labels& labels) { return selector && matches(*selector, labels); }
+bool matches(const schema::Box<LabelSelector>& selector, const Labels& labels) { return selector && matches(*selector, labels); }
 
 bool selects_everything(const LabelSelector& selector) { return selector.match_labels.empty() && selector.match_expressions.empty(); }
 

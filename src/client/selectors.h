@@ -1,9 +1,9 @@
 #pragma once
 #include <map>
-#include <optional>
 #include <string>
 
 #include "api/meta_v1.h"
+#include "schema/box.h"
 
 namespace porthole::client {
 
@@ -15,7 +15,7 @@ bool contains_all(const Labels& labels, const Labels& wanted);
 /// Whether `labels` fulfil the selector. An empty one selects everything; one with an unknown operator nothing.
 bool matches(const api::meta::v1::LabelSelector& selector, const Labels& labels);
 /// A selector that is not there selects nothing.
-bool matches(const std::optional<api::meta::v1::LabelSelector>& selector, const Labels& labels);
+bool matches(const schema::Box<api::meta::v1::LabelSelector>& selector, const Labels& labels);
 
 /// Nothing is asked for, so everything is selected.
 bool selects_everything(const api::meta::v1::LabelSelector& selector);

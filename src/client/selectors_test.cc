@@ -42,7 +42,7 @@ TEST(Selectors, RequirementsHoldOrNot) {
 
 TEST(Selectors, EmptySelectsEverythingAndNoneNothing) {
     EXPECT_TRUE(matches(LabelSelector(), {{"a", "b"}}));
-    EXPECT_FALSE(matches(std::optional<LabelSelector>(), {{"a", "b"}}));
+    EXPECT_FALSE(matches(schema::Box<LabelSelector>(), {{"a", "b"}}));
 }
 
 TEST(Selectors, AreWrittenForQueries) {

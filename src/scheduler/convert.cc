@@ -120,7 +120,7 @@ AffinityTerm affinity_term(const core::PodAffinityTerm& term, const std::string&
     return result;
 }
 
-void append_text(std::string& text, const std::optional<api::meta::v1::LabelSelector>& selector) {
+void append_text(std::string& text, const schema::Box<api::meta::v1::LabelSelector>& selector) {
     text += selector ? "{" : "-";
     if (!selector) return;
     for (const auto& [key, value] : selector->match_labels) text.append(key).append("=").append(value).append(",");
@@ -214,7 +214,7 @@ bool owned_by_set(const core::Pod& pod) {
 
 }  // namespace
 
-Selector selector(const std::optional<api::meta::v1::LabelSelector>& from) {
+Selector selector(const schema::Box<api::meta::v1::LabelSelector>& from) {
     if (!from) return Selector::nothing();
     Selector result = Selector::of(from->match_labels);
     for (const auto& one : from->match_expressions) result.add({one.key, operator_of(one.operator_), one.values});

@@ -9,6 +9,6 @@ PodInfo pod_info(const api::core::v1::Pod& pod);
 NodeSpec node_spec(const api::core::v1::Node& node);
 VolumeInfo volume_info(const api::core::v1::PersistentVolume& volume);
 /// An absent selector matches nothing.
-Selector selector(const std::optional<api::meta::v1::LabelSelector>& selector);
+Selector selector(const schema::Box<api::meta::v1::LabelSelector>& selector);
 
 }  // namespace porthole::scheduler

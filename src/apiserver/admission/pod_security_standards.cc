@@ -202,7 +202,7 @@ std::string check_selinux(const Subject& pod) {
     return culprits(of_pod, containers, "and") + " set forbidden securityContext.seLinuxOptions: " + listed(what, "; ");
 }
 
-bool is_unconfined(const std::optional<SeccompProfile>& profile) { return profile && profile->type == "Unconfined"; }
+bool is_unconfined(const schema::Box<SeccompProfile>& profile) { return profile && profile->type == "Unconfined"; }
 
 std::string forbidden_seccomp(const Subject& pod) {
     const Strings containers =
@@ -348,11 +348,11 @@ constexpr Check Restricted[] = {
     {"seccompProfile", 19, check_restricted_seccomp},
 };
 
-void add_host(const std::optional<HTTPGetAction>& action, Strings& hosts) {
+void add_host(const schema::Box<HTTPGetAction>& action, Strings& hosts) {
     if (action && !action->host.empty()) hosts.push_back(action->host);
 }
 
-void add_host(const std::optional<TCPSocketAction>& action, Strings& hosts) {
+void add_host(const schema::Box<TCPSocketAction>& action, Strings& hosts) {
     if (action && !action->host.empty()) hosts.push_back(action->host);
 }
 

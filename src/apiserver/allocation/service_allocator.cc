@@ -213,7 +213,7 @@ store::Put ServiceAllocator::address_record(const std::string& address, const Se
     object.metadata.generation = 1;
     object.metadata.creation_timestamp = service.metadata.creation_timestamp;
     object.metadata.labels = {{ManagedBy, Manager}, {"ipaddress.kubernetes.io/ip-family", family_of(address)}};
-    object.spec.parent_ref = {
+    object.spec.parent_ref = api::networking::v1::ParentReference{
         .group = "", .resource = "services", .namespace_ = service.metadata.namespace_, .name = service.metadata.name};
     ApiObject::GappedJson json = ApiObject::of(std::move(object)).to_gapped_json();
     return {.key = address_key(address), .value = std::move(json.text), .revision_at = json.gap};

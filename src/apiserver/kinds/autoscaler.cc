@@ -14,7 +14,7 @@ constexpr std::int32_t DefaultUtilization = 80;
 
 // --- Defaults ---
 
-void default_rules(std::optional<HPAScalingRules>& rules, const HPAScalingRules& usual) {
+void default_rules(schema::Box<HPAScalingRules>& rules, const HPAScalingRules& usual) {
     if (!rules) rules.emplace();
     if (!rules->select_policy) rules->select_policy = usual.select_policy;
     if (!rules->stabilization_window_seconds) rules->stabilization_window_seconds = usual.stabilization_window_seconds;
@@ -132,7 +132,7 @@ void validate_metric(const MetricSpec& metric, const FieldPath& path, FieldError
 
 // --- Behaviour ---
 
-void validate_scaling(const std::optional<HPAScalingRules>& rules, const FieldPath& path, FieldErrors& errors) {
+void validate_scaling(const schema::Box<HPAScalingRules>& rules, const FieldPath& path, FieldErrors& errors) {
     if (!rules) return;
     if (const auto& window = rules->stabilization_window_seconds) {
         check_not_negative(*window, path / "stabilizationWindowSeconds", errors);

@@ -141,7 +141,7 @@ void validate_attachment_status(const VolumeAttachmentStatus& status, FieldError
     std::size_t bytes = 0;
     for (const auto& [key, value] : status.attachment_metadata) bytes += key.size() + value.size();
     if (bytes > MetadataLimit) errors.too_long("status.attachmentMetadata", MetadataLimit);
-    const auto check_error = [&](const std::optional<VolumeError>& error, const FieldPath& path) {
+    const auto check_error = [&](const schema::Box<VolumeError>& error, const FieldPath& path) {
         if (!error) return;
         if (error->message.size() > ErrorMessageLimit) errors.too_long(path / "message", ErrorMessageLimit);
         check_not_negative(error->error_code, path / "errorCode", errors);

@@ -190,7 +190,7 @@ PodTemplateSpec adjustable(PodTemplateSpec now, const PodTemplateSpec& before) {
     now.spec.node_selector = before.spec.node_selector;
     now.spec.tolerations = before.spec.tolerations;
     now.spec.scheduling_gates = before.spec.scheduling_gates;
-    std::optional<api::core::v1::NodeAffinity> node_affinity;
+    schema::Box<api::core::v1::NodeAffinity> node_affinity;
     if (before.spec.affinity) node_affinity = before.spec.affinity->node_affinity;
     if (now.spec.affinity)
         now.spec.affinity->node_affinity = node_affinity;

@@ -26,7 +26,7 @@ void merge_label_keys(const Pod& pod, Term& term, const std::vector<std::string>
 }
 
 template <class AnyAffinity>
-void merge_affinity_keys(const Pod& pod, std::optional<AnyAffinity>& affinity) {
+void merge_affinity_keys(const Pod& pod, schema::Box<AnyAffinity>& affinity) {
     if (!affinity) return;
     const auto merge = [&](PodAffinityTerm& term) {
         merge_label_keys(pod, term, term.match_label_keys, "In");

@@ -261,7 +261,7 @@ void validate_common_handlers(const Handler& handler, HandlerCheck& check, const
     if (check.take(handler.tcp_socket.has_value(), "tcpSocket")) check_port(handler.tcp_socket->port, path / "tcpSocket" / "port", errors);
 }
 
-void validate_hook(const std::optional<LifecycleHandler>& hook, std::int64_t grace, const FieldPath& path, FieldErrors& errors) {
+void validate_hook(const schema::Box<LifecycleHandler>& hook, std::int64_t grace, const FieldPath& path, FieldErrors& errors) {
     if (!hook) return;
     HandlerCheck check(path, errors);
     validate_common_handlers(*hook, check, path, errors);
@@ -274,7 +274,7 @@ void validate_hook(const std::optional<LifecycleHandler>& hook, std::int64_t gra
 
 enum class ProbeSort { Liveness, Readiness, Startup };
 
-void validate_probe(const std::optional<Probe>& probe, ProbeSort sort, const FieldPath& path, FieldErrors& errors) {
+void validate_probe(const schema::Box<Probe>& probe, ProbeSort sort, const FieldPath& path, FieldErrors& errors) {
     if (!probe) return;
     HandlerCheck check(path, errors);
     validate_common_handlers(*probe, check, path, errors);

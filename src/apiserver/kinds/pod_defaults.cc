@@ -21,13 +21,13 @@ bool is_latest(const std::string& image) {
 
 std::string pull_policy_for(const std::string& image) { return is_latest(image) ? "Always" : "IfNotPresent"; }
 
-void default_http_get(std::optional<HTTPGetAction>& action) {
+void default_http_get(schema::Box<HTTPGetAction>& action) {
     if (!action) return;
     if (action->path.empty()) action->path = "/";
     if (action->scheme.empty()) action->scheme = "HTTP";
 }
 
-void default_probe(std::optional<Probe>& probe) {
+void default_probe(schema::Box<Probe>& probe) {
     if (!probe) return;
     if (probe->timeout_seconds == 0) probe->timeout_seconds = 1;
     if (probe->period_seconds == 0) probe->period_seconds = 10;
@@ -37,7 +37,7 @@ void default_probe(std::optional<Probe>& probe) {
     if (probe->grpc && !probe->grpc->service) probe->grpc->service = "";
 }
 
-void default_field_reference(std::optional<ObjectFieldSelector>& reference) {
+void default_field_reference(schema::Box<ObjectFieldSelector>& reference) {
     if (reference && reference->api_version.empty()) reference->api_version = "v1";
 }
 
@@ -66,7 +66,7 @@ void default_container(AnyContainer& container) {
 }
 
 template <class Source>
-void default_mode(std::optional<Source>& source) {
+void default_mode(schema::Box<Source>& source) {
     if (source && !source->default_mode) source->default_mode = 0644;
 }
 

@@ -86,7 +86,7 @@ void forbid(std::initializer_list<Refused> fields, const FieldPath& path, std::s
         if (field.set) errors.forbidden(path / field.path, why);
 }
 
-void validate_windows_container(const std::optional<SecurityContext>& context, const FieldPath& path, FieldErrors& errors) {
+void validate_windows_container(const schema::Box<SecurityContext>& context, const FieldPath& path, FieldErrors& errors) {
     if (!context) return;
     forbid({{context->app_armor_profile.has_value(), "appArmorProfile"},
             {context->se_linux_options.has_value(), "seLinuxOptions"},
@@ -121,7 +121,7 @@ void validate_os(const PodSpec& spec, const FieldPath& path, FieldErrors& errors
     if (spec.os->name == "linux") {
         constexpr std::string_view Why = "windows options cannot be set for a linux pod";
         if (context.windows_options) errors.forbidden(path / "securityContext" / "windowsOptions", Why);
-        for_each_container(spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath& at) {
+        for_each_container(spec, path, [&](const schema::Box<SecurityContext>& one, const FieldPath& at) {
             if (one && one->windows_options) errors.forbidden(at / "securityContext" / "windowsOptions", Why);
         });
         return;
@@ -144,8 +144,8 @@ void validate_os(const PodSpec& spec, const FieldPath& path, FieldErrors& errors
             {spec.host_ipc, "hostIPC"},
             {spec.share_process_namespace.has_value(), "shareProcessNamespace"}},
            path, Why, errors);
-    for_each_container(
-        spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath& at) { validate_windows_container(one, at, errors); });
+    for_each_container(spec, path,
+                       [&](const schema::Box<SecurityContext>& one, const FieldPath& at) { validate_windows_container(one, at, errors); });
 }
 
 /// Either all containers are host processes or none is.
@@ -153,7 +153,7 @@ void validate_host_process(const PodSpec& spec, const FieldPath& path, FieldErro
     const bool by_pod = spec.security_context && spec.security_context->windows_options &&
                         spec.security_context->windows_options->host_process.value_or(false);
     bool any = false, all = true;
-    for_each_container(spec, path, [&](const std::optional<SecurityContext>& one, const FieldPath&) {
+    for_each_container(spec, path, [&](const schema::Box<SecurityContext>& one, const FieldPath&) {
         const auto own = one && one->windows_options ? one->windows_options->host_process : std::nullopt;
         const bool host = own.value_or(by_pod);
         any = any || host;

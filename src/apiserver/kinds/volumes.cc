@@ -53,7 +53,7 @@ void prepare_claim(PersistentVolumeClaim& object, const WriteContext&) {
 
 /// What a claim is filled from; `Source` is either form of the reference.
 template <class Source>
-void validate_data_source(const std::optional<Source>& source, const FieldPath& path, FieldErrors& errors) {
+void validate_data_source(const schema::Box<Source>& source, const FieldPath& path, FieldErrors& errors) {
     if (!source) return;
     check_required(source->name, path / "name", errors);
     check_required(source->kind, path / "kind", errors);

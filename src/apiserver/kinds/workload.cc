@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-void validate_selector_and_template(const std::optional<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
+void validate_selector_and_template(const schema::Box<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
                                     const FieldPath& path, std::string_view word, FieldErrors& errors) {
     const std::size_t before = errors.size();
     if (!selector) {
@@ -35,8 +35,8 @@ void validate_lasting_template(const PodTemplateSpec& pod_template, const FieldP
         errors.forbidden(path / "spec" / "activeDeadlineSeconds", "activeDeadlineSeconds in " + std::string(kind) + " is not Supported");
 }
 
-void check_selector_unchanged(const std::optional<api::meta::v1::LabelSelector>& now,
-                              const std::optional<api::meta::v1::LabelSelector>& before, FieldErrors& errors) {
+void check_selector_unchanged(const schema::Box<api::meta::v1::LabelSelector>& now, const schema::Box<api::meta::v1::LabelSelector>& before,
+                              FieldErrors& errors) {
     if (!(now == before)) errors.invalid("spec.selector", now ? schema::to_value(*now) : schema::Value(), "field is immutable");
 }
 

@@ -7,12 +7,12 @@
 namespace porthole::apiserver {
 
 /// "selector" and "template" below `path`; `word` names the kind in messages, "deployment".
-void validate_selector_and_template(const std::optional<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
+void validate_selector_and_template(const schema::Box<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
                                     const FieldPath& path, std::string_view word, FieldErrors& errors);
 /// Pods that are replaced when they end: they restart always and have no deadline. `kind` as in "ReplicaSet".
 void validate_lasting_template(const PodTemplateSpec& pod_template, const FieldPath& path, std::string_view kind, FieldErrors& errors);
-void check_selector_unchanged(const std::optional<api::meta::v1::LabelSelector>& now,
-                              const std::optional<api::meta::v1::LabelSelector>& before, FieldErrors& errors);
+void check_selector_unchanged(const schema::Box<api::meta::v1::LabelSelector>& now, const schema::Box<api::meta::v1::LabelSelector>& before,
+                              FieldErrors& errors);
 /// A count or a percentage; not negative.
 void check_amount(const IntOrString& amount, const FieldPath& path, FieldErrors& errors);
 /// The number itself, or the per cent; 0 for what is neither.

@@ -36,7 +36,7 @@ std::vector<EndpointPort> ports_of(const Service& service, const Pod& pod) {
 }
 
 /// Where clients should prefer to find this endpoint from (KEP-3015).
-std::optional<api::discovery::v1::EndpointHints> hints(const Service& service, const Endpoint& endpoint) {
+schema::Box<api::discovery::v1::EndpointHints> hints(const Service& service, const Endpoint& endpoint) {
     const std::string& wish = service.spec.traffic_distribution.value_or("");
     if (!endpoint.conditions.ready.value_or(false) || !endpoint.zone) return std::nullopt;
     if (wish != "PreferClose" && wish != "PreferSameZone" && wish != "PreferSameNode") return std::nullopt;

@@ -21,14 +21,14 @@ cri::NamespaceOption namespaces(const core::Pod& pod) {
     return options;
 }
 
-std::optional<cri::Int64Value> boxed(const std::optional<std::int64_t>& value) {
+schema::Box<cri::Int64Value> boxed(const std::optional<std::int64_t>& value) {
     if (!value) return std::nullopt;
     cri::Int64Value box;
     box.value = *value;
     return box;
 }
 
-Result<cri::SecurityProfile> seccomp_profile(const std::optional<core::SeccompProfile>& wanted, const std::string& root) {
+Result<cri::SecurityProfile> seccomp_profile(const schema::Box<core::SeccompProfile>& wanted, const std::string& root) {
     using Type = cri::SecurityProfileProfileType;
     cri::SecurityProfile profile;
     profile.profile_type = Type::Unconfined;
@@ -44,7 +44,7 @@ Result<cri::SecurityProfile> seccomp_profile(const std::optional<core::SeccompPr
     return profile;
 }
 
-std::optional<cri::SELinuxOption> selinux(const std::optional<core::SELinuxOptions>& from) {
+schema::Box<cri::SELinuxOption> selinux(const schema::Box<core::SELinuxOptions>& from) {
     if (!from) return std::nullopt;
     cri::SELinuxOption to;
     to.user = from->user;
@@ -54,7 +54,7 @@ std::optional<cri::SELinuxOption> selinux(const std::optional<core::SELinuxOptio
     return to;
 }
 
-std::optional<cri::SecurityProfile> apparmor(const std::optional<core::AppArmorProfile>& wanted) {
+schema::Box<cri::SecurityProfile> apparmor(const schema::Box<core::AppArmorProfile>& wanted) {
     if (!wanted) return std::nullopt;
     using Type = cri::SecurityProfileProfileType;
     cri::SecurityProfile profile;

@@ -12,7 +12,7 @@ constexpr std::int64_t FullCpu = 10'000;  ///< all processors of the machine, as
 
 core::WindowsSecurityContextOptions windows_options(const core::Pod& pod, const core::Container& container) {
     core::WindowsSecurityContextOptions options;
-    const auto take = [&](const std::optional<core::WindowsSecurityContextOptions>& from) {
+    const auto take = [&](const schema::Box<core::WindowsSecurityContextOptions>& from) {
         if (!from) return;
         if (from->gmsa_credential_spec) options.gmsa_credential_spec = from->gmsa_credential_spec;
         if (from->run_as_user_name) options.run_as_user_name = from->run_as_user_name;

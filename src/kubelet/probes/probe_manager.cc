@@ -11,7 +11,7 @@ constexpr int TriesOnError = 3;
 constexpr std::size_t OutputLimit = 10 << 10;
 constexpr Duration StartPhase = std::chrono::seconds(10);
 
-const std::optional<core::Probe>& probe_of(const core::Container& container, ProbeType type) {
+const schema::Box<core::Probe>& probe_of(const core::Container& container, ProbeType type) {
     switch (type) {
         case ProbeType::Startup:
             return container.startup_probe;
@@ -112,7 +112,7 @@ void ProbeManager::observe(std::shared_ptr<const core::Pod> pod, const PodRuntim
         if (spec.kind == ContainerKind::Ephemeral || (spec.kind == ContainerKind::Init && !is_sidecar(spec.container))) continue;
         const cri::ContainerStatus* status = state.find_newest(spec.container.name);
         for (const ProbeType type : {ProbeType::Startup, ProbeType::Liveness, ProbeType::Readiness}) {
-            const std::optional<core::Probe>& probe = probe_of(spec.container, type);
+            const schema::Box<core::Probe>& probe = probe_of(spec.container, type);
             if (!probe) continue;
             auto& worker = workers_[Key(pod->metadata.uid, spec.container.name, type)];
             const bool made = !worker;

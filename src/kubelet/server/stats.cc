@@ -11,7 +11,7 @@ namespace {
 
 using schema::Value;
 
-std::uint64_t number(const std::optional<cri::UInt64Value>& box) { return box ? box->value : 0; }
+std::uint64_t number(const schema::Box<cri::UInt64Value>& box) { return box ? box->value : 0; }
 
 std::string label(const std::map<std::string, std::string>& labels, const char* key) {
     const auto found = labels.find(key);
@@ -321,7 +321,7 @@ Task<std::string> Stats::cadvisor_metrics() {
         const char *name, *type, *help;
         std::function<std::optional<double>(const ContainerUse&)> value;
     };
-    const auto memory = [](std::optional<cri::UInt64Value> cri::MemoryUsage::* field) {
+    const auto memory = [](schema::Box<cri::UInt64Value> cri::MemoryUsage::* field) {
         return [field](const ContainerUse& use) {
             return use.stats.memory ? std::optional(static_cast<double>(number((*use.stats.memory).*field))) : std::nullopt;
         };

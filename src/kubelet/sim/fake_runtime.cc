@@ -132,7 +132,7 @@ Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandbox
     sandbox.labels = request.config->labels;
     sandbox.annotations = request.config->annotations;
     sandbox.runtime_handler = request.runtime_handler;
-    const auto& security = request.config->linux->security_context;
+    const auto security = request.config->linux ? request.config->linux->security_context : std::nullopt;
     const bool own_network = !security || !security->namespace_options || security->namespace_options->network == cri::NamespaceMode::Pod;
     sandbox.network.emplace();
     if (own_network) sandbox.network->ip = address_prefix_ + std::to_string(++addresses_);

@@ -19,10 +19,11 @@ public:
         for (auto& package : packages_) {
             for (auto& type : package->types) {
                 fields(*type);
-                for (Field& field : type->fields) recursion(*type, field);
+                for (const Field& field : type->fields) recursion(*type, field);
             }
             services(*package);
         }
+        mark_boxed();
     }
 
 private:
@@ -107,12 +108,20 @@ private:
                            [&](const Field& field) { return field.target && reaches(field.target, wanted, seen); });
     }
 
-    void recursion(const TypeDef& type, Field& field) {
-        if (!field.target || field.shape != Shape::Single) return;
+    void recursion(const TypeDef& type, const Field& field) {
+        if (!field.target || field.shape != Shape::Single || field.is_boxed()) return;
         std::set<const TypeDef*> seen;
-        if (!reaches(field.target, &type, seen)) return;
-        if (!field.pointer) return complaints_.add(field.place, type.name + " contains itself by value");
-        field.boxed = true;
+        if (reaches(field.target, &type, seen)) complaints_.add(field.place, type.name + " contains itself by value");
+    }
+
+    void mark_boxed() {
+        std::set<const TypeDef*> boxed;
+        for (const auto& package : packages_)
+            for (const auto& type : package->types)
+                for (const Field& field : type->fields)
+                    if (field.is_boxed()) boxed.insert(field.target);
+        for (auto& package : packages_)
+            for (auto& type : package->types) type->boxed = boxed.contains(type.get()) && !type->string_list;
     }
 
     void services(const Package& package) {

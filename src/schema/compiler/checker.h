@@ -6,7 +6,7 @@
 
 namespace porthole::schemac {
 
-/// Resolves references between packages, decides which members must be boxed, and complains about what cannot be right:
+/// Resolves references between packages, finds which structs are boxed, and complains about what cannot be right:
 /// dangling references, numbers and names used twice, types that contain themselves by value.
 void check(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints);
 

@@ -94,11 +94,14 @@ TEST(Writer, MakesAStructAndItsTable) {
                                    "    std::optional<std::int32_t> replicas;\n"
                                    "    std::vector<::porthole::api::test::v1::Base> parts;\n"
                                    "    ::porthole::schema::Box<::porthole::api::test::v1::ThingSpec> self;\n"));
+    EXPECT_THAT(structs, HasSubstr("\n\nextern template class ::porthole::schema::Box<::porthole::api::test::v1::ThingSpec>;\n"));
+    EXPECT_THAT(structs, testing::Not(HasSubstr("Box<::porthole::api::test::v1::Base>"))) << "only what is optional somewhere is boxed";
     EXPECT_LT(structs.find("struct Base {"), structs.find("struct ThingSpec :")) << "a base comes before what derives from it";
     const std::string tables = write_tables(*packages[0]);
     EXPECT_THAT(tables, HasSubstr(R"(.default_json = "\"Fast\"", .enumeration = &enum_Mode)"));
     EXPECT_THAT(tables, HasSubstr(R"("A thing.")"));
     EXPECT_THAT(tables, HasSubstr("constinit const InlinedType ThingSpec_inlined[] = {{1, &::porthole::api::test::v1::tables::Base}, };"));
+    EXPECT_THAT(tables, HasSubstr("\ntemplate class ::porthole::schema::Box<::porthole::api::test::v1::ThingSpec>;\n"));
     EXPECT_THAT(write_registry(packages), HasSubstr("&::porthole::api::test::v1::tables::Thing_kind,"));
 }
 

@@ -80,7 +80,8 @@ CppField cpp_field(const Field& field) {
         result.member_type = "std::map<std::string, " + value + ">";
         result.access = "map_access";
     } else if (field.pointer && !opaque) {
-        result.member_type = (field.boxed ? "::porthole::schema::Box<" : "std::optional<") + value + ">";
+        // A struct that may be absent mostly is: a Volume with room for every source in place would take 4.5 kB.
+        result.member_type = (field.is_boxed() ? "::porthole::schema::Box<" : "std::optional<") + value + ">";
         result.access = "optional_access";
     } else {
         result.member_type = value;

@@ -41,9 +41,10 @@ struct Field {
     // Found by the checker.
     const TypeDef* target = nullptr;
     const Enum* enumeration = nullptr;
-    bool boxed = false;  ///< the type contains itself here
 
     bool has(const std::string& attribute) const { return attributes.contains(attribute); }
+    /// A struct that may be absent: a schema::Box of it.
+    bool is_boxed() const { return target && pointer && shape == Shape::Single; }
 };
 
 struct Column {
@@ -69,6 +70,7 @@ struct TypeDef {
     std::optional<std::vector<std::string>> verbs;
     std::vector<Subresource> subresources;
     std::vector<Column> columns;
+    bool boxed = false;  ///< some field of some package is a box of it; found by the checker
 
     bool has(const std::string& attribute) const { return attributes.contains(attribute); }
     std::string attribute(const std::string& name) const {

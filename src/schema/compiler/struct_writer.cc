@@ -30,7 +30,9 @@ public:
         out_ += "\n";
         for (const auto& type : package_.types) emit(*type);
         for (const Service& service : package_.services) methods(service);
-        out_ += fmt::format("}}  // namespace {}\n", package_namespace(package_));
+        out_ += fmt::format("}}  // namespace {}\n\n", package_namespace(package_));
+        for (const auto& type : package_.types)
+            if (type->boxed) out_ += fmt::format("extern template class ::porthole::schema::Box<{}>;\n", qualified(*type));
         return std::move(out_);
     }
 
@@ -65,7 +67,7 @@ private:
     void emit(const TypeDef& type) {
         if (type.string_list || !emitted_.insert(&type).second) return;
         for (const Field& field : type.fields) {
-            const bool by_value = field.target && field.shape == Shape::Single && !field.boxed;
+            const bool by_value = field.target && field.shape == Shape::Single && !field.is_boxed();
             if (by_value && field.target->package == &package_) emit(*field.target);
         }
         body(type);

@@ -53,7 +53,9 @@ public:
         out_ += "}  // namespace tables\n\n";
         for (const auto& type : package_.types)
             if (!type->string_list) functions(*type);
-        out_ += fmt::format("}}  // namespace {}\n", package_namespace(package_));
+        out_ += fmt::format("}}  // namespace {}\n\n", package_namespace(package_));
+        for (const auto& type : package_.types)
+            if (type->boxed) out_ += fmt::format("template class ::porthole::schema::Box<{}>;\n", qualified(*type));
         return std::move(out_);
     }
 
