@@ -18,7 +18,7 @@ WINDOWS = {"os": {"name": "windows"}, "nodeSelector": {"kubernetes.io/os": "wind
 
 def windows_pod(name, command=None, labels=None, container_fields=None, **fields):
     """The sample web server, or another program of the image."""
-    main = {"name": "main", "image": IMAGE, **(container_fields or {})}
+    main = {"name": "main", "image": IMAGE, "resources": {"requests": {"cpu": "10m"}}, **(container_fields or {})}
     if command:
         main["command"] = command
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {"app": name}},

@@ -1,14 +1,54 @@
 """What a pod on a Windows node can and cannot do. The judge is kubectl; the node is emulated, its kubelet.exe runs under Wine."""
 
+import contextlib
+import fcntl
 import json
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import termios
+import time
 import unittest
 
-from harness import ClusterCase, condition
-from manifests import pod, service, web_pod
+from harness import PORTHOLE, run
+from manifests import config_map, deployment, pod, secret, service, web_pod
+from test_streams import Screen
 from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
 
+import windows_probe  # the harness knows where
+
 FETCH = "C:\\web\\fetch.exe"
+PROBE = "C:\\app\\probe.exe"
+CONTROL = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")  # of a terminal
 ENDLESS = ["cmd", "/c", "ping -n 600 127.0.0.1 >nul"]
+
+
+class ProbeCase(WindowsCase):
+    """Pods whose program is the tests' own: src/winhost/cri/test/probe.c says what it can do."""
+
+    loaded = None  # the cluster that has the image
+
+    def setUp(self):
+        super().setUp()
+        if ProbeCase.loaded is not self.cluster:
+            archive = self.cluster.folder / "windows-probe.tar"
+            windows_probe.make(archive)
+            self.cluster.porthole("image", "load", archive)
+            ProbeCase.loaded = self.cluster
+
+    def probe(self, name, *words, memory=None, container_fields=None, **fields):
+        bounds = {"resources": {"limits": {"memory": memory}}} if memory else {}
+        return windows_pod(name, [PROBE, *words], container_fields={"image": windows_probe.NAME, **bounds, **(container_fields or {})}, **fields)
+
+    def status_of(self, name, container="main"):
+        statuses = self.get("pod", name)["status"].get("containerStatuses", [])
+        return next((status for status in statuses if status["name"] == container), {})
+
+    def last_end(self, name, seconds=60):
+        return self.eventually(lambda: self.status_of(name).get("lastState", {}).get("terminated"), seconds, f"{name} was restarted")
 
 
 class Placement(WindowsCase):
@@ -46,7 +86,9 @@ class Placement(WindowsCase):
 
     # SCH-14
     def test_pending_says_how_many_nodes_failed_and_why(self):
-        self.apply(windows_pod("nowhere", nodeName="", nodeSelector={"kubernetes.io/os": "plan9"}, os={"name": "windows"}))
+        nowhere = windows_pod("nowhere", nodeSelector={"kubernetes.io/os": "plan9"})
+        nowhere["spec"].pop("os")
+        self.apply(nowhere)
         self.wait_event("FailedScheduling", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
 
     # SCH-16
@@ -61,7 +103,7 @@ class Placement(WindowsCase):
 
 class Containers(WindowsCase):
     def container(self, name, **fields):
-        return {"name": name, "image": IMAGE, **fields}
+        return {"name": name, "image": IMAGE, "resources": {"limits": {"memory": "128Mi"}}, **fields}
 
     # POD-01, POD-03, POD-11
     def test_containers_share_address_and_volumes_but_not_their_files(self):
@@ -77,11 +119,25 @@ class Containers(WindowsCase):
         alone = self.kubectl_run("exec", "both", "-c", "main", "--", "cmd", "/c", "if exist C:\\own.txt (exit 7) else (exit 3)", check=False)
         self.assertEqual(alone.returncode, 3)
 
+    # POD-04
+    def test_a_pod_of_many_containers_has_one_endpoint(self):
+        endpoints = lambda: {path for path in (self.cluster.data / "nodes/windows-1/hns/endpoints").iterdir()}
+        web = web_server("web", nodeName="windows-1")
+        for number in (1, 2):
+            web["spec"]["containers"].append(self.container(f"side-{number}", command=ENDLESS))
+        self.apply(web)
+        address = self.wait_ready("web")["status"]["podIP"]
+        having = [path for path in endpoints() if f'"{address}"' in path.read_text()]
+        self.assertEqual(len(having), 1)
+        known = json.loads(having[0].read_text())["document"]["HostComputeNamespace"]
+        sharing = [path for path in endpoints() if known in path.read_text()]
+        self.assertEqual(sharing, having)
+
     # POD-05
     def test_status_is_complete(self):
         self.apply(web_server("web"))
         status = self.wait_ready("web")["status"]
-        self.assertEqual((status["phase"], status["qosClass"]), ("Running", "BestEffort"))
+        self.assertEqual((status["phase"], status["qosClass"]), ("Running", "Burstable"))
         self.assertEqual(status["podIPs"], [{"ip": status["podIP"]}])
         self.assertTrue(status["hostIP"] and status["startTime"])
         main = status["containerStatuses"][0]
@@ -188,6 +244,346 @@ class Refusals(WindowsCase):
     def test_huge_pages_fit_nowhere(self):
         self.apply(windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}}))
         self.wait_event("FailedScheduling", "Insufficient hugepages-2Mi")
+
+
+    def accepted_and_refused_by_the_node(self, name, **fields):
+        undeclared = windows_pod(name, **fields)
+        undeclared["spec"].pop("os")
+        self.assertIn("Warning: spec.", self.kubectl_run("create", "-f", "-", stdin=json.dumps(undeclared)).stderr)
+        return self.wait_phase(name, "Failed")["status"]["reason"]
+
+    # POD-25, POD-26
+    def test_nodes_refuse_what_the_api_could_not_know(self):
+        self.assertEqual(self.accepted_and_refused_by_the_node("pid", hostPID=True), "HostPIDUnsupported")
+        self.assertEqual(self.accepted_and_refused_by_the_node("ipc", hostIPC=True), "HostIPCUnsupported")
+        self.assertEqual(self.accepted_and_refused_by_the_node("shared", shareProcessNamespace=True), "ShareProcessNamespaceUnsupported")
+
+    # POD-28
+    def test_privileged_containers_of_undeclared_pods_wait_with_the_reason(self):
+        strong = windows_pod("strong", container_fields={"securityContext": {"privileged": True}})
+        strong["spec"].pop("os")
+        self.kubectl("create", "-f", "-", stdin=json.dumps(strong), warnings=True)
+        def waiting():
+            statuses = self.get("pod", "strong")["status"].get("containerStatuses") or [{}]
+            return statuses[0].get("state", {}).get("waiting", {}).get("message") == "privileged containers are not supported on Windows"
+        self.eventually(waiting, 60, "the reason")
+
+
+class Warnings(WindowsCase):
+    def told(self, *objects):
+        """What kubectl prints beside the names of what it made."""
+        return self.kubectl_run("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})).stderr
+
+    # SCH-05
+    def test_pods_that_may_land_on_either_system(self):
+        for made in (pod("either"), deployment("either", 0), {**deployment("all", 0), "kind": "DaemonSet"}):
+            if made["kind"] == "DaemonSet":
+                del made["spec"]["replicas"]
+            printed = self.told(made)
+            self.assertRegex(printed, r"Warning: spec\.(template\.spec\.)?os: ", made["kind"])
+            self.assertIn("spec.os.name", printed)
+            self.assertIn('nodeSelector["kubernetes.io/os"]', printed)
+        self.assertEqual(self.told(pod("linux", nodeSelector={"kubernetes.io/os": "linux"})), "")
+
+    # SCH-07
+    def test_a_name_without_a_selector(self):
+        named = windows_pod("named")
+        named["spec"].pop("nodeSelector")
+        self.assertIn("Warning: spec.os.name: does not choose the node", self.told(named))
+
+    # POD-24
+    def test_host_network_gives_an_address_of_the_pod_network(self):
+        web = web_server("web", hostNetwork=True)
+        self.assertIn("Warning: spec.hostNetwork: ", self.told(web))
+        self.wait_event("HostNetworkUnsupported", "spec.hostNetwork: ")
+        status = self.wait_ready("web")["status"]
+        self.assertTrue(status["podIP"].startswith("10.244."), status["podIP"])
+        self.assertNotEqual(status["podIP"], status["hostIP"])
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{status['podIP']}/").lower())
+
+    # POD-29, DNS-09
+    def test_cluster_dns_on_the_hosts_network_is_cluster_dns(self):
+        web = web_server("web", dnsPolicy="ClusterFirstWithHostNet")
+        self.assertIn("Warning: spec.dnsPolicy: ", self.told(web, service("web", {"app": "web"}, target=80)))
+        self.wait_event("UnsupportedDNSPolicy", "ClusterFirst")
+        self.wait_ready("web")
+        self.answers(lambda url: self.exec("web", FETCH, url), "http://web/")
+
+    # DNS-09
+    def test_own_dns_settings_with_the_first_suffix_only(self):
+        self.apply(web_server("web"), service("web", {"app": "web"}, target=80))
+        address = json.loads(self.kubectl("get", "service", "kube-dns", "-n", "kube-system", "-o", "json", namespaced=False))["spec"]["clusterIP"]
+        mine, other = f"{self.namespace}.svc.cluster.local", "svc.cluster.local"
+        printed = self.told(web_server("own", dnsPolicy="None", dnsConfig={"nameservers": [address], "searches": [mine, other]}))
+        self.assertIn("Warning: spec.dnsConfig.searches: ", printed)
+        self.wait_event("DNSConfigForming", "first DNS suffix")
+        self.wait_ready("web")
+        self.wait_ready("own")
+        self.answers(lambda url: self.exec("own", FETCH, url), "http://web/")
+        second = self.kubectl_run("exec", "own", "--", FETCH, f"http://web.{self.namespace}/", check=False)
+        self.assertIn("cannot resolve", second.stdout + second.stderr)
+
+    # POS-28
+    def test_ignored_fields_are_named_in_one_event(self):
+        web = web_server("web", securityContext={"runAsUser": 1000, "fsGroup": 2000})
+        web["spec"].pop("os")
+        web["spec"]["containers"][0]["securityContext"] = {"readOnlyRootFilesystem": True}
+        self.told(web)
+        event = self.wait_event("WindowsFieldIgnored")
+        for field in ("securityContext.runAsUser", "securityContext.fsGroup", "containers[0].securityContext.readOnlyRootFilesystem"):
+            self.assertIn("spec." + field, event["message"])
+        self.wait_ready("web")
+
+    # KBL-16, KBL-35
+    def test_memory_that_cannot_be_guaranteed(self):
+        differing = windows_pod("differing", container_fields={"resources": {"requests": {"memory": "64Mi"}, "limits": {"memory": "128Mi"}}})
+        self.assertIn("Warning: spec.containers[0].resources.requests[memory]: differs from the limit", self.told(differing))
+        self.assertIn("Warning: spec.containers[0].resources: without any request or limit",
+                      self.told(windows_pod("unbounded", container_fields={"resources": {}})))
+
+    # SVC-14
+    def test_affinity_timeout_of_a_service(self):
+        sticky = lambda name, seconds: service(name, {"app": "web"}, sessionAffinity="ClientIP",
+                                               sessionAffinityConfig={"clientIP": {"timeoutSeconds": seconds}})
+        self.assertIn("Warning: spec.sessionAffinityConfig.clientIP.timeoutSeconds: has no effect on Windows", self.told(sticky("short", 60)))
+        self.assertEqual(self.told(sticky("usual", 10800)), "")
+
+
+class Bounds(ProbeCase):
+    # POD-13, KBL-13, KBL-19
+    def test_memory_beyond_the_limit_is_refused_and_nobody_is_killed(self):
+        self.apply(self.probe("greedy", "allocate", memory="128Mi", restartPolicy="Never"))
+        self.wait_phase("greedy", "Failed", seconds=90)
+        ended = self.status_of("greedy")["state"]["terminated"]
+        self.assertEqual((ended["exitCode"], ended["reason"]), (55, "Error"))
+        megabytes = int(self.kubectl("logs", "greedy").split()[0])
+        self.assertTrue(64 <= megabytes <= 144, megabytes)  # 128 MB and what Wine itself takes of a process
+
+    # POD-13
+    def test_processor_time_is_bounded(self):
+        self.apply(windows_pod("busy", ["cmd", "/c", "for /l %i in (0,0,1) do @rem"], container_fields={
+            "resources": {"limits": {"cpu": "250m"}}}, nodeName="windows-1"))
+        self.wait_phase("busy", "Running", seconds=60)
+
+        def nano_cores():
+            summary = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/stats/summary", namespaced=False))
+            ours = [entry for entry in summary["pods"] if entry["podRef"]["namespace"] == self.namespace]
+            return ours[0]["containers"][0]["cpu"] if ours and ours[0]["containers"] else None
+        first = self.eventually(nano_cores, 40, "statistics")
+        began = time.monotonic()
+        time.sleep(8)  # measured over real time: the limit is the kernel's
+        used = nano_cores()["usageCoreNanoSeconds"] - first["usageCoreNanoSeconds"]
+        cores = used / 1e9 / (time.monotonic() - began)
+        self.assertTrue(0.02 < cores < 0.4, cores)
+
+    # POD-31
+    def test_stop_removes_every_process_of_the_container(self):
+        mark = f"family-{self.namespace}"
+        self.apply(self.probe("family", "family", mark))
+        self.wait_phase("family", "Running", seconds=60)
+        self.eventually(lambda: self.kubectl("logs", "family").count("child") == 2, 30, "two children")
+        self.assertEqual(len(self.eventually(lambda: processes_with(mark), 10, "their processes")), 3)
+        self.kubectl("delete", "pod", "family", "--timeout=60s")
+        self.assertEqual(processes_with(mark), [])
+
+    # POD-31
+    def test_limits_are_each_containers_own(self):
+        both = self.probe("both", "allocate", memory="128Mi")
+        both["spec"]["containers"].append({**both["spec"]["containers"][0], "name": "side", "command": [PROBE, "wait"]})
+        self.apply(both)
+        self.assertEqual(self.last_end("both")["exitCode"], 55)
+        self.assertEqual(self.status_of("both", "side")["restartCount"], 0)
+
+    # POD-32
+    def test_accounts_of_a_container_are_its_own(self):
+        both = self.probe("both", "wait", memory="128Mi", nodeName="windows-1")
+        both["spec"]["containers"].append({**both["spec"]["containers"][0], "name": "side"})
+        self.apply(both)
+        self.wait_ready("both")
+        account = "HKLM\\SAM\\SAM\\Domains\\Account\\Users\\Names\\jane"
+        self.exec("both", "reg", "add", account, "/f", container="main")
+        self.exec("both", "reg", "query", account, container="main")
+        elsewhere = self.kubectl_run("exec", "both", "-c", "side", "--", "reg", "query", account, check=False)
+        self.assertNotEqual(elsewhere.returncode, 0)
+        self.assertNotEqual(self.on_host("windows-1", "reg", "query", account).returncode, 0)
+
+    def on_host(self, host, *command):
+        """A program of the emulated host itself."""
+        words = [PORTHOLE, "winhost", "exec", "--data", self.cluster.data / "nodes" / host, "--", *command]
+        return run(self.cluster.network.inside(words), env=self.cluster.environment(), check=False)
+
+    # POD-32
+    def test_accounts_of_the_host_mean_nothing_inside(self):
+        self.apply(windows_pod("hosts", container_fields={"securityContext": {"windowsOptions": {"runAsUserName": "HOST\\operator"}}}))
+        self.wait_event("Failed", "does not exist in the container", 60)
+
+
+def processes_with(mark):
+    """Process ids of this machine whose program was given `mark`."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().decode(errors="replace")
+            if mark in words and "probe.exe" in words and "kubectl" not in words and "launch.exe" not in words:
+                found.append(int(entry.name))
+    return found
+
+
+class Stopping(ProbeCase):
+    # POD-16
+    def test_the_program_hears_of_its_end_and_ends_by_itself(self):
+        ending = self.probe("ending", "wait", terminationGracePeriodSeconds=40, container_fields={
+            "livenessProbe": {"exec": {"command": ["cmd", "/c", "if exist C:\\sick (exit 1) else (exit 0)"]}, "periodSeconds": 1,
+                              "failureThreshold": 1, "timeoutSeconds": 10}})
+        self.apply(ending)
+        self.wait_phase("ending", "Running", seconds=60)
+        self.eventually(lambda: "waiting" in self.kubectl("logs", "ending"), 30, "it listens")
+        self.exec("ending", "cmd", "/c", "echo x> C:\\sick")
+        self.assertEqual(self.last_end("ending")["exitCode"], 5)
+        self.assertIn("event 6", self.kubectl("logs", "ending", "--previous"))  # CTRL_SHUTDOWN_EVENT
+
+    # POD-17
+    def test_the_grace_period_is_given_and_not_exceeded(self):
+        self.apply(self.probe("stays", "stubborn", terminationGracePeriodSeconds=8),
+                   self.probe("goes", "wait", terminationGracePeriodSeconds=60))
+        for name in ("stays", "goes"):
+            self.wait_phase(name, "Running", seconds=60)
+            self.eventually(lambda: self.kubectl("logs", name), 30, "it listens")
+        self.assertTrue(8 <= self.time_to_delete("stays") < 30)
+        self.assertLess(self.time_to_delete("goes"), 40)
+
+    def time_to_delete(self, name):
+        began = time.monotonic()
+        self.kubectl("delete", "pod", name, "--timeout=90s", seconds=100)
+        return time.monotonic() - began
+
+
+class Terminals(ProbeCase):
+    @contextlib.contextmanager
+    def terminal(self, rows, columns, *words):
+        """kubectl at a terminal of its own, whose size can change."""
+        own, theirs = pty.openpty()
+        resize(own, rows, columns)
+        command = self.cluster.kubectl_command(self.client, "-n", self.namespace, *words)
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        process = subprocess.Popen(command, env={**self.cluster.environment(), "TERM": "xterm"}, stdin=theirs, stdout=theirs, stderr=theirs,
+                                   preexec_fn=take_terminal)
+        os.close(theirs)
+        try:
+            yield Screen(own), own, process
+        finally:
+            process.kill()
+            process.wait(5)
+            os.close(own)
+
+    def shows(self, screen, text, seconds=30, keys=""):
+        """Waits for `text`; types `keys` while it is not there."""
+        def shown():
+            screen.read()
+            if text in CONTROL.sub("", screen.text):
+                return True
+            screen.write(keys)
+            time.sleep(0.5)
+            raise AssertionError(repr(screen.text))
+        self.eventually(shown, seconds, repr(text))
+
+    # POD-19
+    def test_exec_at_a_terminal_follows_its_size(self):
+        self.apply(self.probe("box", "wait"))
+        self.wait_ready("box")
+        with self.terminal(33, 111, "exec", "-it", "box", "--", PROBE, "console") as (screen, file, _):
+            self.shows(screen, "console 111x33")
+            resize(file, 30, 90)
+            self.shows(screen, "console 90x30")
+
+    # POD-19
+    def test_exec_of_a_shell_at_a_terminal(self):
+        self.apply(self.probe("box", "wait"))
+        self.wait_ready("box")
+        with self.terminal(25, 80, "exec", "-it", "box", "--", "cmd") as (screen, _, process):
+            self.shows(screen, "C:\\")
+            screen.write("echo system=%OS%\r")
+            self.shows(screen, "system=Windows_NT")
+            screen.write("exit 3\r")
+            self.eventually(lambda: screen.read() and process.poll() is not None, 20, "the shell ended")
+            self.assertEqual(process.returncode, 3)
+
+    # POD-19
+    def test_attach_to_an_interactive_container(self):
+        self.apply(windows_pod("shell", ["cmd"], container_fields={"stdin": True, "tty": True}))
+        self.wait_ready("shell")
+        with self.terminal(25, 80, "attach", "-it", "shell") as (screen, _, process):
+            self.shows(screen, ">", keys="\r")
+            screen.write("echo attached=%OS%\r")
+            self.shows(screen, "attached=Windows_NT")
+
+
+def resize(terminal, rows, columns):
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+class Configuration(WindowsCase):
+    # POD-09
+    def test_mounted_configuration_and_secrets_follow_the_api(self):
+        self.create(config_map("site", colour="blue"), secret("key", word="sesame"))
+        mounted = web_server("web", volumes=[{"name": "site", "configMap": {"name": "site"}}, {"name": "key", "secret": {"secretName": "key"}}])
+        mounted["spec"]["containers"][0]["volumeMounts"] = [{"name": "site", "mountPath": "C:\\site"}, {"name": "key", "mountPath": "C:/key"}]
+        self.apply(mounted)
+        self.wait_ready("web")
+        read = lambda path: self.exec("web", "cmd", "/c", "type " + path)
+        self.assertEqual((read("C:\\site\\colour"), read("C:\\key\\word")), ("blue", "sesame"))
+        self.kubectl("patch", "configmap", "site", "-p", '{"data":{"colour":"green","more":"leaves"}}')
+        self.kubectl("patch", "secret", "key", "-p", '{"stringData":{"word":"open"}}')
+        self.eventually(lambda: (read("C:\\site\\colour"), read("C:\\key\\word")) == ("green", "open"), 150, "new contents")
+        self.assertEqual(read("C:\\site\\more"), "leaves")
+
+    # POD-30
+    def test_init_containers_and_the_downward_api(self):
+        says = windows_pod("says", ["cmd", "/c", "type C:\\info\\labels & echo. & type C:\\scratch\\first & echo %NODE% %LIMIT%"],
+                           labels={"app": "says", "tier": "test"}, restartPolicy="Never", container_fields={
+                               "resources": {"limits": {"memory": "96Mi"}},
+                               "env": [{"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
+                                       {"name": "LIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory", "divisor": "1Mi"}}}],
+                               "volumeMounts": [{"name": "info", "mountPath": "C:\\info"}, {"name": "scratch", "mountPath": "C:\\scratch"}]},
+                           volumes=[{"name": "scratch", "emptyDir": {}}, {"name": "info", "downwardAPI": {
+                               "items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}])
+        says["spec"]["initContainers"] = [{"name": "first", "image": IMAGE, "resources": {"limits": {"memory": "96Mi"}},
+                                           "command": ["cmd", "/c", "echo written first> C:\\scratch\\first"],
+                                           "volumeMounts": [{"name": "scratch", "mountPath": "C:/scratch"}]}]
+        self.apply(says)
+        node = self.wait_phase("says", "Succeeded", seconds=90)["spec"]["nodeName"]
+        printed = self.kubectl("logs", "says")
+        for text in ('tier="test"', "written first", f"{node} 96"):
+            self.assertIn(text, printed)
+
+    # POD-30
+    def test_ephemeral_containers_join_a_running_pod(self):
+        self.apply(web_server("web"))
+        self.wait_ready("web")
+        debugger = {"name": "debugger", "image": IMAGE, "command": [FETCH, "http://127.0.0.1/from-the-debugger"]}
+        path = f"/api/v1/namespaces/{self.namespace}/pods/web/ephemeralcontainers"
+        found = self.get("pod", "web")
+        found["spec"]["ephemeralContainers"] = [debugger]
+        self.kubectl("replace", "--raw", path, "-f", "-", stdin=json.dumps(found), namespaced=False)
+        ended = lambda: [status for status in self.get("pod", "web")["status"].get("ephemeralContainerStatuses", []) if "terminated" in status["state"]]
+        self.assertEqual(self.eventually(ended, 60, "the debugger ends")[0]["state"]["terminated"]["exitCode"], 0)
+        self.assertIn("/from-the-debugger", self.kubectl("logs", "web", "-c", "main"))
+
+    # POD-35
+    def test_names_and_services_are_in_the_environment(self):
+        self.apply(service("back-end", {"app": "nobody"}, target=80))
+        self.apply(web_server("a-pod-with-a-long-name"))
+        self.wait_ready("a-pod-with-a-long-name")
+        lines = self.exec("a-pod-with-a-long-name", "cmd", "/c", "set").splitlines()
+        values = {name.upper(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
+        self.assertEqual(values["COMPUTERNAME"].lower(), "a-pod-with-a-long-name"[:15])
+        self.assertEqual(values["KUBERNETES_SERVICE_HOST"], "10.96.0.1")
+        self.assertEqual(values["BACK_END_SERVICE_HOST"], self.get("service", "back-end")["spec"]["clusterIP"])
+        self.assertEqual(values["BACK_END_SERVICE_PORT"], "80")
+        self.assertIn("host: a-pod-with-a-long-name", self.exec("a-pod-with-a-long-name", FETCH, "http://127.0.0.1/").lower())
 
 
 class Removal(WindowsCase):

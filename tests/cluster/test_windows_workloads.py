@@ -1,10 +1,11 @@
 """Controllers, names and the node itself, as Windows pods and kubectl see them. Emulated hosts; agents under Wine."""
 
 import json
+import pathlib
 import unittest
 
-from harness import condition
-from manifests import pod, service
+from harness import PORTHOLE, ROOT, condition, run
+from manifests import container, deployment, pod, service
 from test_windows_node import IMAGE, WINDOWS, WindowsCase, web_server, windows_pod
 
 FETCH = "C:\\web\\fetch.exe"
@@ -61,6 +62,184 @@ class Controllers(WindowsCase):
         self.ready_pods("app=old", 1)
 
 
+    def fake_node(self, name):
+        """A node that has joined, as far as controllers see; nothing runs on it."""
+        self.kubectl("create", "-f", "-", namespaced=False, stdin=json.dumps({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/os": "windows", "kubernetes.io/hostname": name}}}))
+        self.addCleanup(self.kubectl_run, "delete", "node", name, namespaced=False, check=False)
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
+        self.kubectl("patch", "node", name, "--subresource=status", "-p", json.dumps({"status": {"conditions": [ready]}}), namespaced=False)
+
+    # WKL-04
+    def test_daemon_set_covers_windows_nodes_and_those_that_join_later(self):
+        self.kubectl("create", "-f", ROOT / "samples/daemon-set.yaml")
+        placed = lambda: sorted(pod["spec"].get("nodeName") or wanted_node(pod) for pod in self.pods("app=win-web-everywhere"))
+        self.ready_pods("app=win-web-everywhere", 2)
+        self.assertEqual(placed(), ["windows-1", "windows-2"])
+        late = "late-" + self.namespace
+        self.fake_node(late)
+        self.eventually(lambda: placed() == sorted([late, "windows-1", "windows-2"]), 30, "a pod for the new node")
+
+    # WKL-09
+    def test_sample_of_one_manifest_is_seen_with_its_nodes(self):
+        self.kubectl("apply", "-f", ROOT / "samples/web.yaml")
+        self.wait_rolled_out("win-web", 120)
+        table = self.kubectl("get", "pods", "-o", "wide").splitlines()
+        self.assertEqual(len(table), 3, table)
+        for line in table[1:]:
+            self.assertRegex(line, r"^win-web-\S+ +1/1 +Running +0 +\S+ +10\.244\.\S+ +windows-[12] ")
+        self.assertRegex(self.kubectl("get", "service", "win-web"), r"win-web +ClusterIP +10\.\S+ +<none> +80/TCP")
+
+    # WKL-10
+    def test_sample_with_limits_and_node_port(self):
+        self.kubectl("create", "-f", ROOT / "samples/node-port.yaml")
+        self.wait_rolled_out("iis", 120)
+        found = self.ready_pods("app=iis", 1)[0]
+        limits = found["spec"]["containers"][0]["resources"]["limits"]
+        self.assertEqual((limits["memory"], limits["cpu"]), ("128Mi", "2"))
+        port = self.get("service", "iis")["spec"]["ports"][0]
+        self.assertEqual((port["port"], port["targetPort"]), (80, 80))
+        address = next(entry["address"] for entry in self.get("node", "linux-1", namespaced=False)["status"]["addresses"]
+                       if entry["type"] == "InternalIP")
+        self.assertIn("host: iis", self.answers(self.fetch_from_node, f"http://{address}:{port['nodePort']}/").lower())
+
+    # WKL-11
+    def test_bare_pod_in_json(self):
+        self.kubectl("create", "-f", ROOT / "samples/pod.json")
+        found = self.wait_ready("win-web-pod")
+        self.assertTrue(found["spec"]["nodeName"].startswith("windows-"))
+
+    # WKL-12
+    def test_pods_of_a_failed_node_come_back_on_windows(self):
+        soon = [{"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
+                for key in ("not-ready", "unreachable")]
+        self.create(workload("Deployment", "web", replicas=1, selector={"matchLabels": {"app": "web"}}, template=template("web", tolerations=soon)))
+        lost = self.ready_pods("app=web", 1)[0]["spec"]["nodeName"]
+        other = {"windows-1": "windows-2", "windows-2": "windows-1"}[lost]
+        self.addCleanup(self.wait_node_ready, lost)
+        self.addCleanup(self.on_host, lost, "sc", "start", "kubelet")
+        self.on_host(lost, "sc", "stop", "kubelet")
+
+        def moved():
+            found = [pod for pod in self.pods("app=web") if condition(pod, "Ready") == "True"]
+            return found and found[0]["spec"]["nodeName"]
+        self.eventually(lambda: moved() == other, 150, f"a pod on {other}")
+        self.assertFalse([pod for pod in self.list("pods", "app=web") if pod["spec"].get("nodeName") == "linux-1"])
+
+    def on_host(self, host, *command):
+        """A program of the emulated host itself."""
+        words = [PORTHOLE, "winhost", "exec", "--data", self.cluster.data / "nodes" / host, "--", *command]
+        return run(self.cluster.network.inside(words), env=self.cluster.environment(), check=False)
+
+    def wait_node_ready(self, name):
+        self.eventually(lambda: condition(self.get("node", name, namespaced=False), "Ready") == "True", 60, f"{name} is ready again")
+
+
+def wanted_node(pod):
+    """Where the daemon set's controller wants it."""
+    terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    return terms[0]["matchFields"][0]["values"][0]
+
+
+class Placement(WindowsCase):
+    def node(self, name):
+        return self.get("node", name, namespaced=False)
+
+    def amounts(self, name):
+        """Capacity and allocatable memory of a node, in bytes."""
+        status = self.node(name)["status"]
+        return [memory_bytes(status[field]["memory"]) for field in ("capacity", "allocatable")]
+
+    def bound(self, name, host, resources):
+        """A pod for one node, of either system."""
+        made = windows_pod(name, container_fields={"resources": resources}) if host.startswith("windows") else pod(
+            name, container(resources=resources))
+        made["spec"]["nodeSelector"] = {"kubernetes.io/os": host.split("-")[0], "kubernetes.io/hostname": host}
+        return made
+
+    # SCH-09
+    def test_full_nodes_get_no_more_pods(self):
+        for host in ("linux-1", "windows-1"):
+            memory = self.amounts(host)[1]
+            self.apply(self.bound("first-" + host, host, {"requests": {"memory": str(memory * 6 // 10)}}))
+            self.wait_phase("first-" + host, "Running", seconds=90)
+            self.apply(self.bound("second-" + host, host, {"limits": {"memory": str(memory * 5 // 10)}}))
+            self.eventually(lambda: "Insufficient memory" in scheduling_message(self.get("pod", "second-" + host)), 30, "it waits")
+            self.kubectl("delete", "pod", "first-" + host, "--timeout=60s")
+            self.eventually(lambda: self.get("pod", "second-" + host)["spec"].get("nodeName") == host, 30, "there is room")
+
+    # SCH-10, KBL-17
+    def test_reservations_of_a_windows_node_steer_the_scheduler(self):
+        capacity, allocatable = self.amounts("windows-1")
+        self.assertGreaterEqual(capacity - allocatable, 2 << 30)
+        self.apply(self.bound("large", "windows-1", {"requests": {"memory": str((capacity + allocatable) // 2)}}))
+        self.eventually(lambda: "Insufficient memory" in scheduling_message(self.get("pod", "large")), 30, "it waits")
+
+    # SCH-04
+    def test_labels_of_the_system_stay_true(self):
+        label = lambda key: self.node("windows-2")["metadata"]["labels"].get(key)
+        self.kubectl("label", "node", "windows-2", "kubernetes.io/os=linux", "kubernetes.io/arch-", "--overwrite", namespaced=False)
+        self.eventually(lambda: (label("kubernetes.io/os"), label("kubernetes.io/arch")) == ("windows", "amd64"), 20, "the kubelet corrects them")
+
+    def taint_windows(self):
+        for host in ("windows-1", "windows-2"):
+            self.kubectl("taint", "node", host, "os=windows:NoSchedule", namespaced=False)
+            self.addCleanup(self.kubectl_run, "taint", "node", host, "os-", namespaced=False, check=False)
+
+    # SCH-11
+    def test_runtime_class_bundles_system_build_and_toleration(self):
+        self.taint_windows()
+        self.kubectl("create", "-f", "-", namespaced=False, stdin=json.dumps({
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": self.namespace}, "handler": "runhcs-wcow-process",
+            "scheduling": {"nodeSelector": {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.20348"},
+                           "tolerations": [{"key": "os", "value": "windows", "effect": "NoSchedule"}]}}))
+        self.addCleanup(self.kubectl_run, "delete", "runtimeclass", self.namespace, namespaced=False, check=False)
+        classed = web_server("classed", runtimeClassName=self.namespace)
+        classed["spec"].pop("nodeSelector")
+        self.apply(classed)
+        self.assertTrue(self.wait_ready("classed")["spec"]["nodeName"].startswith("windows-"))
+
+    # SCH-12
+    def test_taints_keep_linux_only_charts_away(self):
+        self.taint_windows()
+        everywhere = deployment("agent", 1, container())
+        everywhere["kind"] = "DaemonSet"
+        everywhere["spec"].pop("replicas")
+        self.kubectl("create", "-f", "-", stdin=json.dumps(everywhere), warnings=True)
+        self.eventually(lambda: self.get("daemonset", "agent")["status"].get("numberReady") == 1, 60, "one pod")
+        self.assertEqual([pod["spec"]["nodeName"] for pod in self.pods("app=agent")], ["linux-1"])
+
+    # SCH-12
+    def test_what_is_shipped_says_its_system(self):
+        for sample in sorted((ROOT / "samples").glob("*.yaml")) + [ROOT / "samples/pod.json"]:
+            if sample.name == "kustomization.yaml":
+                continue
+            made = self.kubectl("create", "--dry-run=server", "-o", "json", "-f", sample, warnings=sample.name == "hyper-v.yaml")
+            for spec in pod_specs(made):
+                self.assertEqual(spec["nodeSelector"], {"kubernetes.io/os": "windows"}, sample)
+
+
+def pod_specs(printed):
+    """Of what kubectl printed: one object after another."""
+    at, decoder = 0, json.JSONDecoder()
+    while at < len(printed.rstrip()):
+        made, at = decoder.raw_decode(printed, at)
+        at += len(printed[at:]) - len(printed[at:].lstrip())
+        for one in made.get("items", [made]):
+            spec = one["spec"].get("template", {}).get("spec") or one["spec"] if "spec" in one else {}
+            if "containers" in spec:
+                yield spec
+
+
+def scheduling_message(pod):
+    return next((entry.get("message", "") for entry in pod["status"].get("conditions", []) if entry["type"] == "PodScheduled"), "")
+
+
+def memory_bytes(text):
+    units = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
+    return int(text[:-2]) * units[text[-2:]] if text[-2:] in units else int(text)
+
+
 class Names(WindowsCase):
     # DNS-02, DNS-03, DNS-04, DNS-05
     def test_full_and_bare_names_resolve_and_no_form_between(self):
@@ -96,6 +275,36 @@ class Node(WindowsCase):
         self.assertGreater(node["memory"]["workingSetBytes"], 0)
         self.assertGreater(node["cpu"]["usageCoreNanoSeconds"], 0)
         self.assertGreater(ours["containers"][0]["memory"]["workingSetBytes"], 1 << 20)
+
+    # KBL-19, KBL-34
+    def test_statistics_show_what_is_promised_and_promisable(self):
+        metrics = self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/metrics/resource", namespaced=False)
+        values = {line.split()[0]: float(line.split()[1]) for line in metrics.splitlines() if line.startswith("node_memory_commit")}
+        capacity = memory_bytes(self.get("node", "windows-1", namespaced=False)["status"]["capacity"]["memory"])
+        self.assertGreaterEqual(values["node_memory_commit_limit_bytes"], capacity)
+        self.assertTrue(0 < values["node_memory_commit_bytes"] < values["node_memory_commit_limit_bytes"])
+        node = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/stats/summary", namespaced=False))["node"]
+        self.assertIn("swapUsageBytes", node["swap"])
+
+    # KBL-09, KBL-15
+    def test_reservations_are_enforced_on_nobody(self):
+        settings = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/configz", namespaced=False))["kubeletconfig"]
+        self.assertFalse(settings.get("enforceNodeAllocatable"), settings)
+        self.assertFalse(settings["cgroupsPerQOS"])
+
+    # KBL-23
+    def test_linux_pods_are_bounded_by_their_control_group(self):
+        self.apply(pod("bounded", container(resources={"limits": {"memory": "48Mi", "cpu": "300m"}}), nodeSelector={"kubernetes.io/os": "linux"}))
+        uid = self.wait_ready("bounded")["metadata"]["uid"]
+        folders = [path for path in pathlib.Path("/sys/fs/cgroup").rglob(f"*pod{uid}") if path.is_dir()]
+        limits = [int(file.read_text()) for folder in folders for name in ("memory.max", "memory.limit_in_bytes")
+                  if (file := folder / name).exists()]
+        self.assertEqual(set(limits), {48 << 20})
+        def counted():
+            summary = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/linux-1/proxy/stats/summary", namespaced=False))
+            ours = [entry for entry in summary["pods"] if entry["podRef"]["name"] == "bounded" and entry["podRef"]["namespace"] == self.namespace]
+            return ours and ours[0]["memory"]["workingSetBytes"] > 0 and ours[0]["cpu"]["usageCoreNanoSeconds"] > 0
+        self.eventually(counted, 40, "statistics of the pod")
 
     # KBL-12, KBL-24
     def test_conditions_and_what_the_node_is(self):

@@ -308,7 +308,7 @@ class Placement(ClusterCase):
         self.assertEqual(self.get("pod", "big")["status"]["phase"], "Pending")
 
     def test_wish_for_windows_waits_while_there_is_no_such_node(self):
-        self.apply(pod("win", nodeSelector={"kubernetes.io/os": "windows"}))
+        self.apply(pod("win", container(resources={"limits": {"memory": "64Mi"}}), nodeSelector={"kubernetes.io/os": "windows"}))
         self.wait_event("FailedScheduling", "2 node(s) didn't match Pod's node affinity/selector")
 
     def test_legacy_and_stable_system_labels_both_select(self):
