@@ -5,6 +5,7 @@
 #include "cni/flannel/daemon.h"
 #include "hns/emulator/data_plane/remembering_data_plane.h"
 #include "hns/emulator/emulator.h"
+#include "hns/emulator/failing_hns.h"
 #include "runtime/scope.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -68,7 +69,8 @@ struct Host {
     emulator::RememberingDataPlane data_plane;
     emulator::Emulator emulated{{loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile("2022")}};
     porthole::hns::Client hns{emulated};
-    std::unique_ptr<HostRoutes> routes = make_hns_host_routes(emulated);
+    emulator::FailingHns hns_calls{emulated};
+    std::unique_ptr<HostRoutes> routes = make_hns_host_routes(hns_calls);
     Scope scope{loop};
     std::unique_ptr<Daemon> daemon;
 
@@ -81,7 +83,7 @@ struct Host {
                               .subnet_file = "/run/flannel/subnet.env",
                               .cni_config_file = "/k/cni/config/10-porthole.conf",
                               .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()}};
-        daemon = std::make_unique<Daemon>(DaemonContext{loop, informers, client, emulated, *routes, files, log}, std::move(options));
+        daemon = std::make_unique<Daemon>(DaemonContext{loop, informers, client, hns_calls, *routes, files, log}, std::move(options));
         informers.start();
         scope.spawn(daemon->run());
     }
@@ -235,6 +237,40 @@ TEST(Flannel, ANodeWithIpv6RangesAloneGetsNoNetwork) {
     host.api.put(self);
     host.loop.advance(15s);
     EXPECT_TRUE(host.daemon->ready()) << "dual stack";
+}
+
+// The "HNS errors at every call"
+TEST(Flannel, GetsThereWhicheverCallFails) {
+    using When = emulator::FailingHns::When;
+    for (const bool overlay : {false, true}) {
+        for (const When when : {When::Before, When::After}) {
+            for (const auto code : {porthole::hns::Hresult::Unexpected, porthole::hns::Hresult::RpcServerUnavailable}) {
+                bool reached = true;
+                for (int passing = 0; reached; ++passing) {
+                    SCOPED_TRACE(std::string(overlay ? "vxlan" : "host-gw") + (when == When::Before ? " before" : " after") + " call " +
+                                 std::to_string(passing + 1) + " " + porthole::hns::hresult_name(code));
+                    Host host(overlay ? Vxlan : HostGateway);
+                    host.hns_calls.fail_after(passing, when, code);
+                    host.api.put(node("win1", "192.0.2.13", "10.244.3.0/24"));
+                    host.api.put(vxlan_node("lin1", "192.0.2.11", "10.244.1.0/24", "5e:00:00:00:00:01"));
+                    if (!overlay) host.api.put(node("lin1", "192.0.2.11", "10.244.1.0/24"));
+                    host.loop.advance(30s);
+                    reached = host.hns_calls.failed();
+                    host.hns_calls.stop_failing();
+                    EXPECT_TRUE(host.daemon->ready());
+                    const auto networks = sim::run(host.loop, host.hns.list<hcn::HostComputeNetwork>()).value();
+                    EXPECT_EQ(networks.size(), 1u) << "not one for each attempt";
+                    EXPECT_EQ(sim::run(host.loop, host.hns.list<hcn::HostComputeEndpoint>()).value().size(), overlay ? 0u : 1u);
+                    if (overlay) {
+                        EXPECT_THAT(host.remote_subnets(), ElementsAre("10.244.1.0/24 at 192.0.2.11 5E-00-00-00-00-01"));
+                    } else {
+                        EXPECT_THAT(host.ways(), ElementsAre("10.244.1.0/24 via 192.0.2.11"));
+                    }
+                    if (passing == 25) break;  // by then all is made; looks at the host go on for ever
+                }
+            }
+        }
+    }
 }
 
 // NET-06

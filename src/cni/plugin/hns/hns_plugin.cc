@@ -61,17 +61,23 @@ Task<CniResult> HnsPlugin::add(CniRequest request) {
     if (!present && request.netns.starts_with("container:")) {
         co_return cni_error(CniCode::UnknownContainer, "failed to find HNSEndpoint " + endpoint_name(request));
     }
-    const bool fresh = !present;
-    if (fresh) {
-        CO_TRY(present, co_await make_endpoint(request, conf, network));
+    if (present) {
+        CO_CHECK(co_await attach(request, *present));
+        co_return endpoint_result(*present, network, conf.dns);
     }
-    const auto attached = co_await attach(request, *present);
-    if (!attached && fresh) {
-        (void)co_await client_.remove<hcn::HostComputeEndpoint>(present->id);
-        (void)co_await release(request, conf);
+    const auto made = co_await make_attached_endpoint(request, conf, network);
+    if (!made) {
+        // Also what was made although the service answered with an error. What cannot be undone now is left to the runtime's DEL.
+        (void)co_await undo(request, conf);
+        co_return made.error();
     }
-    if (!attached) co_return attached.error();
-    co_return endpoint_result(*present, network, conf.dns);
+    co_return endpoint_result(*made, network, conf.dns);
+}
+
+Task<hcn::HostComputeEndpoint> HnsPlugin::make_attached_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network) {
+    CO_TRY(hcn::HostComputeEndpoint endpoint, co_await make_endpoint(request, std::move(conf), std::move(network)));
+    CO_CHECK(co_await attach(std::move(request), endpoint));
+    co_return endpoint;
 }
 
 Task<hcn::HostComputeNetwork> HnsPlugin::network(CniRequest request) {
@@ -86,24 +92,17 @@ Task<hcn::HostComputeNetwork> HnsPlugin::network(CniRequest request) {
     co_return **std::move(found);
 }
 
-/// Leases addresses and creates the endpoint; leaves nothing when it fails.
+/// Leases addresses and creates the endpoint.
 Task<hcn::HostComputeEndpoint> HnsPlugin::make_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network) {
+    CO_TRY(const auto features, co_await client_.features());
     std::vector<CniResult::Ip> ips;
     if (!conf.ipam_type.empty()) {
-        auto leased = co_await context_.delegates.add_by(conf.ipam_type, request, ipam_configuration(request));
-        if (leased && leased->ips.empty())
-            leased = cni_error(CniCode::Internal, "IPAM plugin " + conf.ipam_type + " returned missing IP config");
-        if (!leased) {
-            (void)co_await release(request, conf);
-            co_return leased.error();
-        }
-        ips = std::move(leased->ips);
+        CO_TRY(CniResult leased, co_await context_.delegates.add_by(conf.ipam_type, request, ipam_configuration(request)));
+        if (leased.ips.empty()) co_return cni_error(CniCode::Internal, "IPAM plugin " + conf.ipam_type + " returned missing IP config");
+        ips = std::move(leased.ips);
     }
-    CO_TRY(const auto features, co_await client_.features());
-    auto endpoint = plan_endpoint(style_, endpoint_name(request), conf, network, ips, features);
-    auto created = endpoint ? co_await create_endpoint(*endpoint) : Result<hcn::HostComputeEndpoint>(endpoint.error());
-    if (!created) (void)co_await release(request, conf);
-    co_return created;
+    CO_TRY(hcn::HostComputeEndpoint endpoint, plan_endpoint(style_, endpoint_name(request), conf, network, ips, features));
+    co_return co_await create_endpoint(std::move(endpoint));
 }
 
 Task<hcn::HostComputeEndpoint> HnsPlugin::create_endpoint(hcn::HostComputeEndpoint endpoint) {
@@ -168,8 +167,17 @@ Task<> HnsPlugin::detach(const hcn::HostComputeEndpoint& endpoint) {
 Task<> HnsPlugin::remove(CniRequest request) {
     CO_TRY(const WindowsNetConf conf, configuration(request));
     if (request.netns.starts_with("container:")) co_return {};  // the sandbox's own DEL takes it
-    CO_CHECK(co_await release(request, conf));
-    CO_TRY(const auto endpoint, co_await client_.find<hcn::HostComputeEndpoint>(endpoint_name(request)));
+    co_return co_await undo(std::move(request), conf);
+}
+
+/// The endpoint goes before its address may be somebody else's.
+Task<> HnsPlugin::undo(CniRequest request, WindowsNetConf conf) {
+    CO_CHECK(co_await remove_endpoint(endpoint_name(request)));
+    co_return co_await release(std::move(request), std::move(conf));
+}
+
+Task<> HnsPlugin::remove_endpoint(std::string name) {
+    CO_TRY(const auto endpoint, co_await client_.find<hcn::HostComputeEndpoint>(name));
     if (!endpoint) co_return {};
     CO_CHECK(co_await detach(*endpoint));
     for (int attempt = 1;; ++attempt) {

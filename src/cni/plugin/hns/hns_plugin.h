@@ -44,12 +44,15 @@ protected:
     porthole::hns::Client client_;
 
 private:
+    Task<hcn::HostComputeEndpoint> make_attached_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network);
     Task<hcn::HostComputeEndpoint> make_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network);
     Task<hcn::HostComputeEndpoint> create_endpoint(hcn::HostComputeEndpoint endpoint);
     Task<> remove_stale_holder(hcn::HostComputeEndpoint wanted);
     Task<> attach(CniRequest request, hcn::HostComputeEndpoint endpoint);
     Task<> attach_to_namespace(std::string namespace_id, hcn::HostComputeEndpoint endpoint);
     Task<> detach(const hcn::HostComputeEndpoint& endpoint);
+    Task<> undo(CniRequest request, WindowsNetConf conf);
+    Task<> remove_endpoint(std::string name);
     Task<> release(CniRequest request, WindowsNetConf conf);
     schema::Value ipam_configuration(const CniRequest& request) const;
 
