@@ -35,16 +35,19 @@ private:
     std::unique_ptr<ByteStream> source_;
 };
 
-ChannelSocket::ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role)
+ChannelSocket::ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role, std::size_t channels)
     : loop_(loop),
       socket_(std::move(socket)),
       is_base64_(socket_->protocol().find("base64") != std::string::npos),
-      can_end_channels_(socket_->protocol().starts_with("v5.") && role == WebSocket::Role::Client) {
-    for (std::size_t i = 0; i < Channels; ++i) std::tie(sinks_[i], sources_[i]) = make_memory_stream_pair();
+      can_end_channels_(socket_->protocol().starts_with("v5.") && role == WebSocket::Role::Client),
+      sinks_(channels),
+      sources_(channels) {
+    for (std::size_t i = 0; i < channels; ++i) std::tie(sinks_[i], sources_[i]) = make_memory_stream_pair();
 }
 
-std::shared_ptr<ChannelSocket> ChannelSocket::start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role) {
-    auto self = std::make_shared<ChannelSocket>(loop, std::move(socket), role);
+std::shared_ptr<ChannelSocket> ChannelSocket::start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role,
+                                                    std::size_t channels) {
+    auto self = std::make_shared<ChannelSocket>(loop, std::move(socket), role, channels);
     self->distributing_.start(self->distribute(), [self]() mutable {
         EventLoop& loop = self->loop_;
         loop.post([self = std::move(self)] {});  // the last reference must not go within its own task
@@ -81,8 +84,8 @@ Task<> ChannelSocket::deliver(WebSocketMessage message) {
     std::size_t channel = static_cast<unsigned char>(bytes.front());
     bytes.remove_prefix(1);
     if (channel == EndChannel && !is_base64_) {
-        const std::size_t ended = bytes.empty() ? Channels : static_cast<unsigned char>(bytes.front());
-        if (ended < Channels) CO_CHECK(co_await sinks_[ended]->end_writing());
+        const std::size_t ended = bytes.empty() ? sinks_.size() : static_cast<unsigned char>(bytes.front());
+        if (ended < sinks_.size()) CO_CHECK(co_await sinks_[ended]->end_writing());
         co_return {};
     }
     std::string decoded;
@@ -91,7 +94,7 @@ Task<> ChannelSocket::deliver(WebSocketMessage message) {
         CO_TRY(decoded, decode_base64(bytes));
         bytes = decoded;
     }
-    if (channel >= Channels) co_return {};
+    if (channel >= sinks_.size()) co_return {};
     (void)co_await sinks_[channel]->write(bytes);  // nobody may be reading it any more
     co_return {};
 }

@@ -1,5 +1,5 @@
 #pragma once  // private to this folder
-#include <array>
+#include <vector>
 
 #include "net/child_task.h"
 #include "net/websocket.h"
@@ -11,12 +11,11 @@ namespace porthole::net {
 /// all together.
 class ChannelSocket : public std::enable_shared_from_this<ChannelSocket> {
 public:
-    static constexpr std::size_t Channels = 5;
+    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role,
+                                                std::size_t channels);
+    ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role, std::size_t channels);
 
-    static std::shared_ptr<ChannelSocket> start(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
-    ChannelSocket(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role);
-
-    /// Requires: channel < Channels. What comes in for channels that were not made readable is discarded.
+    /// Requires: channel < the number given to start(). What comes in for channels that were not made readable is discarded.
     std::unique_ptr<ByteStream> channel(std::size_t channel, bool readable);
     /// After the last channel().
     void discard_others();
@@ -37,7 +36,7 @@ private:
     std::unique_ptr<WebSocket> socket_;  ///< null when over
     const bool is_base64_, can_end_channels_;
     /// Where what comes in for each channel goes; the other ends are in the streams.
-    std::array<std::unique_ptr<ByteStream>, Channels> sinks_, sources_;
+    std::vector<std::unique_ptr<ByteStream>> sinks_, sources_;
     bool over_ = false;
     ChildTask distributing_{loop_};
     Event ended_;

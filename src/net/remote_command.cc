@@ -79,9 +79,8 @@ private:
 class WebSocketRemoteCommand final : public RemoteCommand {
 public:
     WebSocketRemoteCommand(EventLoop& loop, std::unique_ptr<WebSocket> socket, WebSocket::Role role, RemoteCommandOptions options)
-        : version_(version_of(socket->protocol())), socket_(ChannelSocket::start(loop, std::move(socket), role)) {
+        : version_(version_of(socket->protocol())), socket_(ChannelSocket::start(loop, std::move(socket), role, Channels)) {
         const bool is_server = role == WebSocket::Role::Server;
-        enum { Input, Output, Errors, Status, Resize };
         if (options.input) input = socket_->channel(Input, is_server);
         if (options.output) output = socket_->channel(Output, !is_server);
         if (wants_errors(options)) errors = socket_->channel(Errors, !is_server);
@@ -100,6 +99,8 @@ public:
     Task<> wait_over() override { return ChannelSocket::wait_over(socket_); }
 
 private:
+    enum { Input, Output, Errors, Status, Resize, Channels };
+
     int version_;
     std::shared_ptr<ChannelSocket> socket_;
     bool closing_ = false;

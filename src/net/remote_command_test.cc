@@ -5,9 +5,10 @@
 #include <array>
 #include <tuple>
 
+#include "net/child_task.h"
 #include "net/http_connection.h"
 #include "net/memory_stream.h"
-#include "net/port_forward.h"
+#include "net/port_channels.h"
 #include "net/relay.h"
 #include "net/x509.h"
 #include "runtime/scope.h"
@@ -220,6 +221,7 @@ struct Streaming : InMemory, HttpHandler {
     }
 
     Task<> handle(HttpRequest request, HttpResponder& responder) override {
+        if (forward && is_port_channels_request(request)) co_return co_await serve_channels(request, responder);
         if (forward) {
             CO_TRY(auto bytes, co_await accept_port_forward(loop, request, responder));
             co_return co_await serve_forward(std::move(bytes));
@@ -259,6 +261,17 @@ private:
         }
         if (command.errors) CO_CHECK(co_await command.errors->write("careful"));
         co_return co_await finish_remote_command(command, 3);
+    }
+
+    Task<> serve_channels(const HttpRequest& request, HttpResponder& responder) {
+        auto [near, far] = make_memory_stream_pair();
+        ChildTask serving(loop);
+        serving.start(serve_forward(std::move(far)));
+        PortForwardClient client(loop, std::move(near));
+        auto served = co_await serve_port_channels(loop, request, responder, client);
+        client.close();
+        (void)co_await serving.join();
+        co_return served;
     }
 
     Task<> serve_forward(std::unique_ptr<ByteStream> bytes) {
@@ -367,8 +380,9 @@ Task<std::string> messages_until_end(WebSocket& socket) {
     }
 }
 
-Task<std::unique_ptr<WebSocket>> websocket(Streaming& test, std::string protocol) {
-    CO_TRY(auto stream, co_await test.upgrade("GET /exec HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+Task<std::unique_ptr<WebSocket>> websocket(Streaming& test, std::string protocol, std::string target = "/exec") {
+    CO_TRY(auto stream, co_await test.upgrade("GET " + target +
+                                              " HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
                                               "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: other, " +
                                               protocol + "\r\n"));
     EXPECT_NE(test.answer.find("sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"), std::string::npos) << test.answer;
@@ -451,6 +465,32 @@ Task<> forward_over_websocket(Streaming& test) {
 TEST_F(Streaming, PortForwardTunnelledInAWebSocket) {
     forward = true;
     run(forward_over_websocket(*this));
+}
+
+Task<> forward_in_channels(Streaming& test) {
+    CO_TRY(const auto socket, co_await websocket(test, "v4.channel.k8s.io", "/pf?port=80,8080"));
+    CO_CHECK(co_await socket->send({"\2abcd"}));
+    CO_CHECK(co_await socket->send({std::string("\0efgh", 5)}));
+    CO_TRY(const std::string all, co_await messages_until_end(*socket));
+    const std::string first("P\0", 2), second("\x90\x1f", 2);
+    EXPECT_EQ(all, "[0:" + first + "][1:" + first + "][2:" + second + "][3:" + second + "][0:80 efgh][2:8080 abcd]");
+    co_return {};
+}
+
+TEST_F(Streaming, PortForwardInChannelsOfAWebSocket) {
+    forward = true;
+    run(forward_in_channels(*this));
+}
+
+TEST_F(Streaming, PortForwardInChannelsRefusesWhatIsNoPort) {
+    forward = true;
+    for (const std::string target : {"/pf", "/pf?port=0", "/pf?port=80,", "/pf?port=65536", "/pf?port=web"}) {
+        run(refused(*this,
+                    "GET " + target +
+                        " HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+                        "dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n",
+                    "HTTP/1.1 400"));
+    }
 }
 
 TEST(RemoteCommandStatus, IsReadThroughEscapes) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "net/http_client.h"
+#include "net/port_channels.h"
 #include "net/port_forward.h"
 #include "net/relay.h"
 #include "runtime/asio_loop.h"
@@ -81,7 +82,14 @@ Task<> stream_port_forward(AsioLoop& loop, RuntimeService& runtime, net::HttpReq
     CO_TRY(const auto answer, co_await runtime.port_forward(std::move(forward)));
     CO_TRY(const StreamAddress address, parse_stream_url(answer.url));
     net::HttpClient client(loop, address.endpoint, nullptr);
-    CO_TRY(const auto far, co_await net::connect_port_forward(client, address.target));
+    CO_TRY(auto far, co_await net::connect_port_forward(client, address.target));
+    if (net::is_port_channels_request(request)) {
+        net::PortForwardClient beyond(loop, std::move(far));
+        auto ended = co_await net::serve_port_channels(loop, request, responder, beyond);
+        beyond.close();
+        CO_CHECK(co_await client.close());
+        co_return ended;
+    }
     CO_TRY(const auto near, co_await net::accept_port_forward(loop, request, responder));
     auto ended = co_await net::relay(loop, *near, *far);
     CO_CHECK(co_await client.close());
