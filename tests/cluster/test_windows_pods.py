@@ -495,9 +495,9 @@ class Terminals(ProbeCase):
         self.apply(self.probe("box", "wait"))
         self.wait_ready("box")
         with self.terminal(33, 111, "exec", "-it", "box", "--", PROBE, "console") as (screen, file, _):
-            self.shows(screen, "console 111x33")
+            self.shows(screen, "console=111x33")
             resize(file, 30, 90)
-            self.shows(screen, "console 90x30")
+            self.shows(screen, "console=90x30")
 
     # POD-19
     def test_exec_of_a_shell_at_a_terminal(self):

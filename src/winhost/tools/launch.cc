@@ -3,10 +3,12 @@
 // FOLDER is a Unix path that holds
 //   spec     pairs "key\0value\0" in UTF-8: command (the exact command line), directory, variable ("NAME=value"), drop (a name)
 //   report   a FIFO: "started PID\n", then "exit CODE\n"; or "error CODE\n" with CreateProcess's error
-//   event    the control event to pass on when our own process gets SIGINT: a number (CTRL_*_EVENT), or "kill"
+//   event    what to do when our own process gets SIGINT: pass on a control event (a number, CTRL_*_EVENT), "kill", or "size 90 30",
+//            which makes our console that large
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -93,12 +95,26 @@ void raise_event(DWORD event) {
     }
 }
 
+/// The window may never be larger than its buffer: it is made small, then the buffer, then the window.
+void resize_console(int columns, int rows) {
+    const HANDLE console =
+        CreateFileW(L"CONOUT$", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, 0, nullptr);
+    if (console == INVALID_HANDLE_VALUE) return;
+    const SMALL_RECT least{0, 0, 0, 0}, wanted{0, 0, static_cast<SHORT>(columns - 1), static_cast<SHORT>(rows - 1)};
+    SetConsoleWindowInfo(console, TRUE, &least);
+    SetConsoleScreenBufferSize(console, {static_cast<SHORT>(columns), static_cast<SHORT>(rows)});
+    SetConsoleWindowInfo(console, TRUE, &wanted);
+    CloseHandle(console);
+}
+
 /// SIGINT of the init process arrives as CTRL_C_EVENT; what is meant stands in the file.
 BOOL WINAPI on_control(DWORD event) {
     if (event != CTRL_C_EVENT) return TRUE;
     const std::string wanted = read_file(L"\\event");
     if (wanted == "kill")
         TerminateJobObject(job, 137);
+    else if (int columns = 0, rows = 0; std::sscanf(wanted.c_str(), "size %d %d", &columns, &rows) == 2)
+        resize_console(columns, rows);
     else if (!wanted.empty())
         raise_event(static_cast<DWORD>(std::stoul(wanted)));
     return TRUE;

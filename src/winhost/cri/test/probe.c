@@ -64,7 +64,7 @@ static int watch_console(void) {
         const COORD now = {info.srWindow.Right - info.srWindow.Left + 1, info.srWindow.Bottom - info.srWindow.Top + 1};
         if (now.X == shown.X && now.Y == shown.Y) continue;
         shown = now;
-        printf("console %dx%d\n", now.X, now.Y);
+        printf("console=%dx%d\n", now.X, now.Y);
         fflush(stdout);
     }
     return 0;

@@ -132,7 +132,15 @@ Program* start_program(const std::string& spec, bool tty, bool with_input) {
 
 void raise_event(Program& program, const std::string& name) {
     if (program.pid <= 0 || program.reaped) return;
+    program.told_of_its_end = true;
     write_file(program.folder + "/event", name);
+    ::kill(program.pid, SIGINT);
+}
+
+/// Wine reads the size of a terminal only when a console begins; later ones are told to launch.exe, once it can hear.
+void resize_console(Program& program) {
+    if (program.console_size.empty() || !program.started || program.told_of_its_end || program.reaped) return;
+    write_file(program.folder + "/event", "size " + program.console_size);
     ::kill(program.pid, SIGINT);
 }
 
@@ -180,6 +188,7 @@ void read_report(Program& program) {
             static_cast<std::uint32_t>(std::strtoul(line.c_str() + (blank == line.npos ? line.size() : blank + 1), nullptr, 10));
         if (line.starts_with("started")) {
             program.started = true;
+            resize_console(program);
             for_each_listener(program, [&](Connection& connection) { connection.send_number(FrameType::Started, number); });
         } else if (line.starts_with("exit")) {
             program.code = number;

@@ -31,6 +31,8 @@ struct Program {
     bool started = false, failed = false, exited = false, reaped = false;
     std::uint32_t code = 0;
     std::string failure;
+    std::string console_size;  ///< "90 30", as a client last said; "" before
+    bool told_of_its_end = false;
 
     bool ended() const { return failed || exited; }
 };
@@ -56,6 +58,8 @@ void for_each_listener(const Program& program, F visit) {
 
 /// Errors are the program's: it then has failed.
 Program* start_program(const std::string& spec, bool tty, bool with_input);
+/// Makes the program's console as large as `console_size` says.
+void resize_console(Program& program);
 /// "0" to "6", or "kill".
 void raise_event(Program& program, const std::string& name);
 /// Tells its end to whoever listens.

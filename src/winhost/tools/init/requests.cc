@@ -110,12 +110,14 @@ void serve_request(Connection& connection, const std::string& text) {
     }
 }
 
-void resize(const Program& program, const std::string& payload) {
+void resize(Program& program, const std::string& payload) {
     unsigned columns = 0, rows = 0;
-    if (!program.tty || std::sscanf(payload.c_str(), "%u %u", &columns, &rows) != 2) return;
+    if (!program.tty || std::sscanf(payload.c_str(), "%u %u", &columns, &rows) != 2 || columns == 0 || rows == 0) return;
     const winsize size{
         .ws_row = static_cast<unsigned short>(rows), .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
     ::ioctl(program.output, TIOCSWINSZ, &size);
+    program.console_size = std::to_string(columns) + " " + std::to_string(rows);
+    resize_console(program);
 }
 
 }  // namespace
