@@ -127,6 +127,7 @@ constexpr PodRule PodRules[] = {
     ignored_in_pod<&PodSecurityContext::supplemental_groups>("POS-14", "spec.securityContext.supplementalGroups", NoUids),
     ignored_in_pod<&PodSecurityContext::supplemental_groups_policy>("POS-25", "spec.securityContext.supplementalGroupsPolicy", NoUids),
     ignored_in_pod<&PodSecurityContext::app_armor_profile>("POS-25", "spec.securityContext.appArmorProfile", NoApparmor),
+    ignored_in_pod<&PodSecurityContext::se_linux_change_policy>("POS-25", "spec.securityContext.seLinuxChangePolicy", NoSelinux),
     ignored_in_container<&SecurityContext::se_linux_options>("POS-15", "spec.containers[*].securityContext.seLinuxOptions", NoSelinux),
     ignored_in_container<&SecurityContext::seccomp_profile>("POS-16", "spec.containers[*].securityContext.seccompProfile", NoSeccomp),
     ignored_in_container<&SecurityContext::capabilities>("POS-17", "spec.containers[*].securityContext.capabilities",
