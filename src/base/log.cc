@@ -1,8 +1,9 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include "base/log_file.h"
 
 namespace porthole {
 namespace {
@@ -65,8 +66,12 @@ std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest) {
     return std::make_shared<SpdlogSink>(std::make_shared<spdlog::sinks::stderr_sink_mt>(), lowest);
 }
 
+std::shared_ptr<LogSink> make_limited_file_sink(const std::string& path, LogLevel lowest, std::size_t limit) {
+    return std::make_shared<SpdlogSink>(make_rotating_sink(path, limit, OldFiles), lowest);
+}
+
 std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest) {
-    return std::make_shared<SpdlogSink>(std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, FileLimit, OldFiles), lowest);
+    return make_limited_file_sink(path, lowest, FileLimit);
 }
 
 std::shared_ptr<LogSink> make_null_sink() { return std::make_shared<NullSink>(); }
