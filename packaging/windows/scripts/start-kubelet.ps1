@@ -23,4 +23,4 @@ $env:CLUSTER_CIDR = $ClusterCidr
 Start-Logged "$Folder\kubelet.exe" @(
     "--kubeconfig=$Folder\config", "--hostname-override=$(Get-NodeName)", "--node-ip=$ManagementIP",
     "--container-runtime-endpoint=$ContainerRuntimeEndpoint", "--cluster-dns=$KubeDnsServiceIP", "--cluster-domain=$ClusterDomain",
-    '--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS') $LogDir
+    '--windows-priorityclass=ABOVE_NORMAL_PRIORITY_CLASS', '--system-reserved=memory=2Gi') $LogDir

@@ -140,7 +140,8 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
                     .runtime_answers = pipe_answers(node.runtime_endpoint),
                     .proxy = machine_variable(L"HTTPS_PROXY"),
                     .no_proxy = machine_variable(L"NO_PROXY"),
-                    .page_file = page_file_bytes()};
+                    .page_file = page_file_bytes(),
+                    .processors = ::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS)};
     if (const HMODULE network = LoadLibraryExW(L"computenetwork.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32)) {
         FreeLibrary(network);
     } else {

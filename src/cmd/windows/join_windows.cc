@@ -17,6 +17,7 @@
 #include "cmd/windows/host_windows.h"
 #include "cmd/windows/preflight.h"
 #include "cmd/windows/service_order.h"
+#include "hns/client.h"
 #include "net/source_address.h"
 #include "net/x509.h"
 
@@ -47,6 +48,7 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
     app.add_option("--windows-priorityclass", node.priority_class, "of the kubelet")->capture_default_str();
+    app.add_option("--system-reserved", node.system_reserved, "kept for Windows itself")->capture_default_str();
     app.add_option("--label", node.labels, "key=value for the node; may be repeated");
     app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
     app.add_flag("--ignore-preflight-errors", flags.skip_checks, "go on although a check has failed");
@@ -67,8 +69,9 @@ public:
         TRY_VOID(write_files());
         open_firewall();
         TRY_VOID(install());
-        if (!flags_.no_wait) TRY_VOID(world_.run(wait_for_node()));
-        return {};
+        if (flags_.no_wait) return {};
+        TRY_VOID(world_.run(wait_for_node()));
+        return world_.run(wait_for_network());
     }
 
 private:
@@ -188,6 +191,26 @@ private:
             CO_CHECK(co_await world_.loop.sleep(500ms));
         }
         progress_.done("node " + node().name + " is there; `kubectl get nodes` shows when it is Ready");
+        co_return {};
+    }
+
+    /// Pods wait until both are there: without the configuration the kubelet starts none.
+    Task<> wait_for_network() {
+        const auto hns = own_hns(world_.loop, *world_.pool);
+        hns::Client client(*hns);
+        progress_.begin("waiting for the pod network");
+        const MonotonicTime deadline = world_.loop.now() + 90s;
+        for (;;) {
+            CO_TRY(const auto network, co_await client.find<hns::hcn::HostComputeNetwork>(node().network_name()));
+            std::error_code code;
+            if (network && fs::exists(node().cni_config(), code)) break;
+            if (world_.loop.now() > deadline) {
+                co_return Error(Reason::Timeout, "the HNS network " + node().network_name() + " does not come up: see " + node().log_folder +
+                                                     "\\flanneld.log");
+            }
+            CO_CHECK(co_await world_.loop.sleep(500ms));
+        }
+        progress_.done("HNS network " + node().network_name() + " and its configuration " + node().cni_config());
         co_return {};
     }
 

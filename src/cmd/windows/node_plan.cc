@@ -43,6 +43,7 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
                     "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
                     "--windows-priorityclass=" + node.priority_class, "--log-dir=" + node.log_folder, "--logtostderr=false"},
         .environment = environment(node)};
+    if (!node.system_reserved.empty()) service.command.push_back("--system-reserved=" + node.system_reserved);
     if (!node.labels.empty()) service.command.push_back("--node-labels=" + join_list(node.labels));
     if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join_list(node.taints));
     if (!runtime_service.empty()) service.depends_on.push_back(runtime_service);

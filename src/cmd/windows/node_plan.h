@@ -18,6 +18,7 @@ struct WindowsNode {
     std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     std::string priority_class = "ABOVE_NORMAL_PRIORITY_CLASS";
+    std::string system_reserved = "memory=2Gi";  ///< kept from pods by the scheduler, as the kubelet's flag
     std::vector<std::string> labels, taints;
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "base/flag_set.h"
+#include "base/quantity.h"
 
 namespace porthole::cmd {
 namespace {
 
 constexpr std::uint32_t OldestBuild = 17763;  // Server 2019: the first whose pods may have several containers in one namespace
 constexpr std::int64_t ToleratedSeconds = 30;
+constexpr std::int64_t LeastReservedMemory = 2ll << 30;
+constexpr std::uint32_t ReservedMilliPerProcessor = 50;  // proposed: a twentieth of every processor
 
 Check passed(std::string id, std::string text) { return {std::move(id), CheckOutcome::Pass, std::move(text), ""}; }
 Check warning(std::string id, std::string text, std::string remedy) {
@@ -72,14 +75,38 @@ Check check_page_file(const HostFacts& facts) {
                                          "let Windows manage one, and reserve memory with --system-reserved");
 }
 
+/// What "cpu=100m,memory=2Gi" keeps of memory; nothing for what cannot be read, which the kubelet then refuses by itself.
+Quantity reserved_memory(std::string_view reserved) {
+    constexpr std::string_view Key = "memory=";
+    for (std::size_t at = 0; at < reserved.size();) {
+        const std::size_t comma = std::min(reserved.find(',', at), reserved.size());
+        const std::string_view one = reserved.substr(at, comma - at);
+        if (one.starts_with(Key)) return Quantity::parse(one.substr(Key.size())).value_or(Quantity());
+        at = comma + 1;
+    }
+    return {};
+}
+
+Check check_reservation(const HostFacts& facts, const WindowsNode& node) {
+    if (reserved_memory(node.system_reserved).value() < LeastReservedMemory)
+        return warning("reservation", "less than 2 GiB of memory is kept for Windows itself (" + node.system_reserved + ")",
+                       "leave --system-reserved out, or give it memory=2Gi or more");
+    const std::string text = node.system_reserved + " is kept for Windows itself";
+    if (node.system_reserved.contains("cpu=")) return passed("reservation", text);
+    return passed("reservation", text + "; for many pods keep processors too: --system-reserved=" + node.system_reserved +
+                                     ",cpu=" + std::to_string(ReservedMilliPerProcessor * facts.processors) + "m");
+}
+
 }  // namespace
 
 bool is_supported_build(std::uint32_t build) { return build >= OldestBuild; }
 
 std::vector<Check> preflight(const HostFacts& facts, const WindowsNode& node) {
-    return {check_elevation(facts),     check_build(facts),         check_network_service(facts),
-            check_runtime(facts, node), check_adapter(facts, node), check_ports(facts),
-            check_names(facts),         check_proxy(facts),         check_page_file(facts)};
+    return {check_elevation(facts),       check_build(facts),
+            check_network_service(facts), check_runtime(facts, node),
+            check_adapter(facts, node),   check_ports(facts),
+            check_names(facts),           check_proxy(facts),
+            check_page_file(facts),       check_reservation(facts, node)};
 }
 
 Check check_clock(std::int64_t seconds_behind) {

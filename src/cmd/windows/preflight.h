@@ -19,6 +19,7 @@ struct HostFacts {
     std::string foreign_service;             ///< a service of one of our names that belongs to another program; "" for none
     std::string proxy, no_proxy;             ///< machine-wide variables
     std::uint64_t page_file = 0;             ///< bytes beyond the physical memory
+    std::uint32_t processors = 1;
 };
 
 enum class CheckOutcome { Pass, Warn, Fail };

@@ -92,7 +92,8 @@ TEST(WindowsNode, RefusesWhatCannotBe) {
 }
 
 HostFacts good_host() {
-    return {.elevated = true, .build = 20348, .runtime_answers = true, .adapter = "00-15-5d-01-02-03", .page_file = 1 << 30};
+    return {
+        .elevated = true, .build = 20348, .runtime_answers = true, .adapter = "00-15-5d-01-02-03", .page_file = 1 << 30, .processors = 4};
 }
 
 // JOI-17
@@ -125,6 +126,22 @@ TEST(Preflight, NamesWhatIsWrongAndWhatHelps) {
     }
     EXPECT_EQ(check_clock(-3).outcome, CheckOutcome::Pass);
     EXPECT_EQ(check_clock(3600).outcome, CheckOutcome::Fail);
+}
+
+// KBL-17, KBL-18
+TEST(Preflight, SomethingIsKeptForWindowsItself) {
+    const auto reservation = [](const char* reserved) {
+        auto node = some_node();
+        if (reserved) node.system_reserved = reserved;
+        const auto checks = preflight(good_host(), node);
+        return *std::ranges::find(checks, "reservation", &Check::id);
+    };
+    EXPECT_THAT(reservation(nullptr).text, HasSubstr("--system-reserved=memory=2Gi,cpu=200m")) << "50m a processor";
+    EXPECT_EQ(reservation("cpu=100m,memory=4Gi").outcome, CheckOutcome::Pass);
+    EXPECT_EQ(reservation("cpu=100m,memory=1Gi").outcome, CheckOutcome::Warn);
+    EXPECT_EQ(reservation("cpu=100m").outcome, CheckOutcome::Warn);
+    EXPECT_EQ(reservation("").outcome, CheckOutcome::Warn);
+    EXPECT_THAT(node_services(some_node(), "").front().command, Contains("--system-reserved=memory=2Gi"));
 }
 
 // JOI-14
