@@ -11,27 +11,60 @@
 namespace porthole::net {
 namespace {
 
-/// The engine and what it stands on. OpenSSL works on two memory buffers; the coroutines below carry bytes between
-/// those and the lower stream, so that TLS needs nothing of its lower stream but ByteStream. Shared by tasks that wait
-/// in it.
+/// The engine and what it stands on. OpenSSL takes from `unread` and appends to `encrypted`, without a copy between; the
+/// coroutines below carry bytes between those and the lower stream, so that TLS needs nothing of its lower stream but
+/// ByteStream. Shared by tasks that wait in it.
 struct TlsState {
-    TlsState(std::unique_ptr<ByteStream> lower, SslPointer ssl, std::string label)
-        : lower(std::move(lower)), ssl(std::move(ssl)), label(std::move(label)) {
-        in = BIO_new(BIO_s_mem());
-        out = BIO_new(BIO_s_mem());
-        SSL_set_bio(this->ssl.get(), in, out);
-    }
+    TlsState(std::unique_ptr<ByteStream> lower, SslPointer ssl, std::string label);
+
     std::unique_ptr<ByteStream> lower;
     SslPointer ssl;
     std::string label;  ///< the server's name, for messages of the client; "" in the server
-    BIO* in;            ///< from the lower stream; owned by ssl
-    BIO* out;           ///< to the lower stream; owned by ssl
     bool flushing = false;
     bool closed = false;
-    std::string outgoing;
+    std::string encrypted;    ///< from OpenSSL, on its way to the lower stream
+    std::string outgoing;     ///< what the lower stream is being given
+    std::string_view unread;  ///< of `incoming`: what OpenSSL has not taken yet
     std::array<char, 16 << 10> incoming;
     WaitList<void> flushed;
 };
+
+// What OpenSSL calls to read and write.
+int give_received(BIO* bio, char* buffer, std::size_t size, std::size_t* count) {
+    auto& state = *static_cast<TlsState*>(BIO_get_data(bio));
+    BIO_clear_retry_flags(bio);
+    *count = state.unread.copy(buffer, size);
+    state.unread.remove_prefix(*count);
+    if (*count > 0) return 1;
+    BIO_set_retry_read(bio);
+    return 0;
+}
+int take_encrypted(BIO* bio, const char* bytes, std::size_t size, std::size_t* count) {
+    static_cast<TlsState*>(BIO_get_data(bio))->encrypted.append(bytes, size);
+    *count = size;
+    return 1;
+}
+long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+BIO_METHOD* buffer_method() {
+    static const OpensslPointer<BIO_METHOD, BIO_meth_free> method = [] {
+        OpensslPointer<BIO_METHOD, BIO_meth_free> made(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "TLS buffers"));
+        BIO_meth_set_read_ex(made.get(), give_received);
+        BIO_meth_set_write_ex(made.get(), take_encrypted);
+        BIO_meth_set_ctrl(made.get(), control);
+        return made;
+    }();
+    return method.get();
+}
+
+TlsState::TlsState(std::unique_ptr<ByteStream> lower, SslPointer ssl, std::string label)
+    : lower(std::move(lower)), ssl(std::move(ssl)), label(std::move(label)) {
+    BIO* bio = BIO_new(buffer_method());
+    CHECK(bio);
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(this->ssl.get(), bio, bio);
+}
 
 using StatePointer = std::shared_ptr<TlsState>;
 constexpr std::size_t LargestBatch = 256 << 10;  ///< plain bytes encrypted before they are handed to the lower stream
@@ -50,9 +83,9 @@ Error tls_error(const TlsState& state) {
 /// flushes for both and the other waits.
 Task<> flush(StatePointer state) {
     while (state->flushing) CO_CHECK(co_await state->flushed.wait());
-    while (const std::size_t pending = BIO_ctrl_pending(state->out)) {
-        state->outgoing.resize(pending);
-        BIO_read(state->out, state->outgoing.data(), static_cast<int>(pending));
+    while (!state->encrypted.empty()) {
+        state->outgoing.clear();
+        std::swap(state->outgoing, state->encrypted);  // both keep their room
         state->flushing = true;
         auto written = co_await state->lower->write(state->outgoing);
         state->flushing = false;
@@ -64,9 +97,9 @@ Task<> flush(StatePointer state) {
 
 /// Feeds the engine from the lower stream. Yields 0 at the lower stream's end.
 Task<std::size_t> fill(StatePointer state) {
-    if (BIO_ctrl_pending(state->out) > 0 && !state->flushing) CO_CHECK(co_await flush(state));
+    if (!state->encrypted.empty() && !state->flushing) CO_CHECK(co_await flush(state));
     CO_TRY(const std::size_t count, co_await state->lower->read(state->incoming));
-    if (count > 0) BIO_write(state->in, state->incoming.data(), static_cast<int>(count));
+    state->unread = {state->incoming.data(), count};
     co_return count;
 }
 
