@@ -13,8 +13,8 @@ bool holds_or_all(const Strings& list, std::string_view value) { return holds(li
 
 /// "pods/log" is matched by itself, by "*" and by "*/log".
 bool resource_matches(const Strings& resources, const std::string& resource, const std::string& subresource) {
-    const std::string whole = subresource.empty() ? resource : resource + "/" + subresource;
-    return holds_or_all(resources, whole) || (!subresource.empty() && holds(resources, "*/" + subresource));
+    if (subresource.empty()) return holds_or_all(resources, resource);
+    return holds_or_all(resources, resource + "/" + subresource) || holds(resources, "*/" + subresource);
 }
 
 /// A path's pattern is the path, "*", or a prefix with "*" at its end.
@@ -25,8 +25,13 @@ bool path_matches(const Strings& patterns, std::string_view path) {
     });
 }
 
-std::string service_account_user(std::string_view namespace_, std::string_view name) {
-    return "system:serviceaccount:" + std::string(namespace_) + ":" + std::string(name);
+/// Whether `user` is "system:serviceaccount:NAMESPACE:NAME". Asked of every binding for every request: allocates nothing.
+bool is_service_account(std::string_view user, std::string_view namespace_, std::string_view name) {
+    constexpr std::string_view Prefix = "system:serviceaccount:";
+    if (!user.starts_with(Prefix)) return false;
+    user.remove_prefix(Prefix.size());
+    return user.size() == namespace_.size() + 1 + name.size() && user.starts_with(namespace_) && user[namespace_.size()] == ':' &&
+           user.ends_with(name);
 }
 
 std::string describe(const Subject& subject) {
@@ -75,7 +80,7 @@ bool subject_is(const Subject& subject, const User& user, std::string_view bindi
     if (subject.kind == "Group") return user.in_group(subject.name);
     if (subject.kind != "ServiceAccount") return false;
     const std::string_view namespace_ = subject.namespace_.empty() ? binding_namespace : subject.namespace_;
-    return !namespace_.empty() && user.name == service_account_user(namespace_, subject.name);
+    return !namespace_.empty() && is_service_account(user.name, namespace_, subject.name);
 }
 
 bool covers(const std::vector<PolicyRule>& owned, const std::vector<PolicyRule>& wanted) {
@@ -108,7 +113,7 @@ void RbacAuthorizer::visit_rules(const User& user, std::string_view namespace_, 
         if (subject == binding.subjects.end()) return true;
         const auto* rules = find_rules(binding.role_ref, binding_namespace);
         if (!rules) return true;
-        const auto why = [&] {
+        const std::function<std::string()> why = [&] {
             const std::string name =
                 binding_namespace.empty() ? binding.metadata.name : binding.metadata.name + "/" + std::string(binding_namespace);
             return "RBAC: allowed by " + std::string(kind) + " \"" + name + "\" of " + binding.role_ref.kind + " \"" +
