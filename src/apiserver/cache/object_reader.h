@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace porthole::apiserver {
 
-/// Reads what is stored, as it is now: for rules that look at other objects than the one being written.
+/// Reads what is stored, as it is now: for rules that look at other objects than the one being written. Lives on the store's loop.
 class ObjectReader {
 public:
     explicit ObjectReader(const store::Store& store) : store_(store) {}
@@ -19,7 +20,12 @@ public:
     Result<std::shared_ptr<const T>> find(std::string_view namespace_, std::string_view name) const {
         const store::RecordPtr record = store_.get(object_key(T::kind(), namespace_, name));
         if (!record) return std::shared_ptr<const T>();
-        return decode<T>(*record);
+        const auto known = decoded_.find({record, &T::kind()});
+        if (known != decoded_.end()) return std::static_pointer_cast<const T>(known->second);
+        TRY(auto object, decode<T>(*record));
+        if (decoded_.size() == MostDecoded) decoded_.clear();
+        decoded_.emplace(std::pair(record, &T::kind()), object);
+        return object;
     }
     /// Of one namespace, or of all when `namespace_` is "".
     template <class T>
@@ -50,6 +56,10 @@ private:
         return std::make_shared<const T>(std::move(*object));
     }
     const store::Store& store_;
+    /// Writes into one namespace ask for the same few objects again and again. By record, which is one version of one object
+    /// and stays in place while it is remembered.
+    static constexpr std::size_t MostDecoded = 256;
+    mutable std::map<std::pair<store::RecordPtr, const schema::Kind*>, std::shared_ptr<const void>> decoded_;
 };
 
 }  // namespace porthole::apiserver
