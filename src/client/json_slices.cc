@@ -1,11 +1,19 @@
 #include "client/json_slices.h"
 
+#include <array>
 #include <string>
 
 namespace porthole::client {
 namespace {
 
 Error malformed(const char* what) { return Error(Reason::BadRequest, std::string("malformed JSON: ") + what); }
+
+/// What skipping over a value looks at; most characters are none of these.
+constexpr std::array<bool, 256> IsNesting = [] {
+    std::array<bool, 256> table{};
+    for (const unsigned char c : std::string_view("\"{}[]")) table[c] = true;
+    return table;
+}();
 
 class Slicer {
 public:
@@ -39,11 +47,12 @@ private:
     void skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
 
     Result<void> skip_string() {
-        for (++position_;;) {
-            position_ = text_.find_first_of("\"\\", position_);
+        for (const std::size_t start = ++position_;; ++position_) {
+            position_ = text_.find('"', position_);
             if (position_ == text_.npos) return malformed("unterminated string");
-            if (text_[position_] == '"') break;
-            position_ += 2;
+            std::size_t backslashes = 0;
+            while (position_ - backslashes > start && text_[position_ - backslashes - 1] == '\\') ++backslashes;
+            if (backslashes % 2 == 0) break;
         }
         ++position_;
         return {};
@@ -51,8 +60,8 @@ private:
     Result<void> skip_nested() {
         std::size_t depth = 0;
         for (;;) {
-            position_ = text_.find_first_of("\"{}[]", position_);
-            if (position_ == text_.npos) return malformed("unterminated object or array");
+            while (!at_end() && !IsNesting[static_cast<unsigned char>(text_[position_])]) ++position_;
+            if (at_end()) return malformed("unterminated object or array");
             const char c = text_[position_];
             if (c == '"') {
                 TRY_VOID(skip_string());
@@ -101,9 +110,16 @@ Result<std::vector<std::string_view>> json_elements(std::string_view json) {
 }
 
 Result<std::string_view> json_member(std::string_view json, std::string_view key) {
-    TRY(const auto members, json_members(json));
-    for (const auto& [name, value] : members)
-        if (name == key) return value;
+    Slicer slicer(json);
+    if (!slicer.take('{')) return malformed("an object is expected");
+    if (slicer.take('}')) return std::string_view();
+    do {
+        TRY(const std::string_view name, slicer.value());
+        if (!slicer.take(':')) return malformed("a colon is missing");
+        TRY(const std::string_view value, slicer.value());
+        if (json_plain_string(name) == key) return value;
+    } while (slicer.take(','));
+    if (!slicer.take('}')) return malformed("unterminated object");
     return std::string_view();
 }
 

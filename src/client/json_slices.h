@@ -13,7 +13,7 @@ namespace porthole::client {
 /// Error: BadRequest when `json` is no object or array, or is cut off.
 Result<std::vector<std::pair<std::string_view, std::string_view>>> json_members(std::string_view json);
 Result<std::vector<std::string_view>> json_elements(std::string_view json);
-/// The value of the object's member `key` (without escapes), or "" where there is none.
+/// The value of the object's member `key` (without escapes), or "" where there is none. What comes after it is not looked at.
 Result<std::string_view> json_member(std::string_view json, std::string_view key);
 /// A string slice without its quotes, escapes left as they are; "" for anything else.
 std::string_view json_plain_string(std::string_view slice);

@@ -2,6 +2,7 @@
 
 #include "api/registry.h"
 #include "apiserver/request/status.h"
+#include "client/json_slices.h"
 #include "schema/json.h"
 #include "schema/print/table.h"
 #include "schema/protobuf.h"
@@ -20,6 +21,15 @@ const store::Bytes& comma() {
 Value partial_metadata(const Value& object, const std::string& version) {
     return Value::object(
         {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}, {"metadata", schema::at(object, "metadata")}});
+}
+
+/// The same from stored bytes, without reading the rest of the object.
+Result<void> append_partial_metadata(std::string_view stored, const std::string& version, std::string& out) {
+    TRY(const std::string_view metadata, client::json_member(stored, "metadata"));
+    out += "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/" + version + "\",\"metadata\":";
+    out += metadata.empty() ? "{}" : metadata;
+    out += '}';
+    return {};
 }
 
 Value list_meta(const Page& page) {
@@ -122,6 +132,16 @@ Result<std::vector<store::Bytes>> Presenter::list(const Page& page) const {
         pieces.push_back(bytes_of("]}\n"));
         return pieces;
     }
+    if (cuts_metadata()) {
+        std::string text = "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/" + form_.transform_version +
+                           "\",\"metadata\":" + schema::to_json(list_meta(page)) + ",\"items\":[";
+        for (std::size_t i = 0; i < page.records.size(); ++i) {
+            if (i > 0) text += ',';
+            TRY_VOID(append_partial_metadata(*page.records[i]->value, form_.transform_version, text));
+        }
+        pieces.push_back(bytes_of(text + "]}\n"));
+        return pieces;
+    }
     schema::Array items;
     items.reserve(page.records.size());
     for (const store::RecordPtr& record : page.records) {
@@ -171,6 +191,12 @@ Result<void> Presenter::append_event(std::string_view type, const std::string& s
         out += type;
         out += "\",\"object\":";
         out += stored;
+        out += "}\n";
+        return {};
+    }
+    if (cuts_metadata()) {
+        out += "{\"type\":\"" + std::string(type) + "\",\"object\":";
+        TRY_VOID(append_partial_metadata(stored, form_.transform_version, out));
         out += "}\n";
         return {};
     }

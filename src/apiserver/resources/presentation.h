@@ -35,6 +35,11 @@ private:
     bool passes_through() const {
         return form_.encoding == Encoding::Json && form_.transform == Transform::None && !form_.pretty && resource_.sends_stored_bytes();
     }
+    /// Metadata alone, as it stands in the stored bytes.
+    bool cuts_metadata() const {
+        const bool partial = form_.transform == Transform::PartialObjectMetadata || form_.transform == Transform::PartialObjectMetadataList;
+        return form_.encoding == Encoding::Json && partial && !form_.pretty && resource_.sends_stored_bytes();
+    }
     Result<schema::Value> transformed(const std::string& stored) const;
     schema::Value table(schema::Array rows, schema::Value list_meta) const;
     schema::Value row(const schema::Value& object) const;
