@@ -19,26 +19,34 @@ using Manager = ManagedFields::Manager;
 constexpr std::size_t MaxUpdateEntries = 10;
 constexpr std::string_view LastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What nobody owns: the object's identity and what the server alone sets; and what this request cannot change.
-FieldSet unowned_fields(const Kind& kind, std::string_view subresource) {
+FieldSet branch(const std::string& step) {
     FieldSet fields;
-    fields.below("f:apiVersion").insert();
-    fields.below("f:kind").insert();
-    for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
-                             "f:managedFields", "f:resourceVersion"}) {
-        fields.below("f:metadata").below(name).insert();
-    }
-    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.below("f:status").insert();
-    if (subresource == "status") fields.below("f:spec").insert();
+    fields.below(step).insert();
+    return fields;
+}
+
+/// The object's identity and what the server alone sets: nobody owns it.
+const FieldSet& unowned_fields() {
+    static const FieldSet fields = [] {
+        FieldSet made;
+        for (const char* name : {"f:apiVersion", "f:kind"}) made.below(name).insert();
+        for (const char* name : {"f:name", "f:namespace", "f:creationTimestamp", "f:selfLink", "f:uid", "f:clusterName", "f:generation",
+                                 "f:managedFields", "f:resourceVersion"}) {
+            made.below("f:metadata").below(name).insert();
+        }
+        return made;
+    }();
     return fields;
 }
 
 void leave_unowned(FieldSet& fields, const Kind& kind, std::string_view subresource) {
-    fields.remove_recursively(unowned_fields(kind, subresource));
+    if (fields.empty()) return;
+    fields.remove_recursively(unowned_fields());
+    // What this request cannot change.
+    if (subresource.empty() && kind.is(Kind::HasStatus)) fields.remove_recursively(branch("f:status"));
+    if (subresource == "status") fields.remove_recursively(branch("f:spec"));
     // `metadata` itself is nobody's, what is in it may be somebody's.
-    FieldSet metadata;
-    metadata.below("f:metadata").insert();
-    fields.remove(metadata);
+    fields.remove(branch("f:metadata"));
 }
 
 /// An object of this kind in which nothing is set: what a new one is compared to. Structs that are always written are there.
@@ -223,7 +231,8 @@ void track_update(const Kind& kind, const Value& live, Value& updated, const Fie
         return;
     }
     const Value before = live.is_null() ? blank_object(kind) : without_record(live);
-    Comparison change = compare_fields(Node::of_struct(*kind.type), before, without_record(updated));
+    const Value without = given.is_null() ? Value() : without_record(updated);  // a new object mostly has no record to leave out
+    Comparison change = compare_fields(Node::of_struct(*kind.type), before, given.is_null() ? updated : without);
     for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
     take_from_others(managed, nullptr, find_conflicts(managed, nullptr, change), change);
 

@@ -121,13 +121,13 @@ std::vector<ItemPair> pair_items(const Node& node, const Value* before, const Va
     return pairs;
 }
 
-/// The three sets of a comparison at one place.
-struct Sets {
-    FieldSet &added, &modified, &removed;
-    Sets below(const std::string& step) const { return {added.below(step), modified.below(step), removed.below(step)}; }
-};
+/// Hangs what was found below `step` into the sets of the place above; most places differ in at most one way.
+void hang_below(Comparison& sets, const std::string& step, Comparison found) {
+    for (FieldSet Comparison::* set : {&Comparison::added, &Comparison::modified, &Comparison::removed})
+        if (!(found.*set).empty()) (sets.*set).below(step) = std::move(found.*set);
+}
 
-void compare(const Node& node, const Value* before, const Value* after, const Sets& sets) {
+void compare(const Node& node, const Value* before, const Value* after, Comparison& sets) {
     const Granularity granularity = granularity_of(node, before, after);
     // Both empty: one field, so that null and {} are told apart.
     if (granularity == Granularity::Leaf || (holds_nothing(before) && holds_nothing(after))) {
@@ -141,11 +141,15 @@ void compare(const Node& node, const Value* before, const Value* after, const Se
     }
     if (granularity == Granularity::Items) {
         for (const ItemPair& pair : pair_items(node, before, after)) {
-            compare(node.element(), pair.before, pair.after, sets.below(pair.step));
+            Comparison below;
+            compare(node.element(), pair.before, pair.after, below);
+            hang_below(sets, pair.step, std::move(below));
         }
     } else {
         const auto descend = [&](std::string_view key, const Value* left, const Value* right) {
-            compare(node.member(key), left, right, sets.below(member_step(key)));
+            Comparison below;
+            compare(node.member(key), left, right, below);
+            hang_below(sets, member_step(key), std::move(below));
         };
         if (before && before->is_object()) {
             for (const Member& member : before->as_object()) descend(member.key, &member.value, after ? after->find(member.key) : nullptr);
@@ -248,8 +252,7 @@ Result<FieldSet> fields_of(const Node& node, const Value& object) {
 
 Comparison compare_fields(const Node& node, const Value& before, const Value& after) {
     Comparison result;
-    compare(node, &before, &after, {result.added, result.modified, result.removed});
-    for (FieldSet* set : {&result.added, &result.modified, &result.removed}) set->trim();
+    compare(node, &before, &after, result);
     return result;
 }
 
