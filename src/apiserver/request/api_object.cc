@@ -68,13 +68,12 @@ const ObjectMeta& ApiObject::metadata() const {
 }
 
 ObjectMeta& ApiObject::begin_metadata_change() {
-    if (is_built_in()) return metadata_in(*kind_, edit_structure());
     metadata();
-    return *tree_metadata_;
+    return struct_ ? metadata_in(*kind_, struct_->get()) : *tree_metadata_;
 }
 
 void ApiObject::end_metadata_change() {
-    if (!is_built_in()) (*tree_)["metadata"] = schema::to_value(*tree_metadata_);
+    if (tree_) (*tree_)["metadata"] = schema::to_value(metadata());
 }
 
 void ApiObject::copy_field(std::string_view field, const ApiObject& from) {

@@ -59,7 +59,7 @@ public:
 
     /// Valid until the object is changed.
     const ObjectMeta& metadata() const;
-    /// Calls `change(ObjectMeta&)`.
+    /// Calls `change(ObjectMeta&)`. Every form that is there stays valid: the rest of the object is not converted.
     template <class Change>
     void edit_metadata(Change change) {
         ObjectMeta& metadata = begin_metadata_change();
