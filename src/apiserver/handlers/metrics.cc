@@ -1,6 +1,9 @@
 #include "apiserver/handlers/metrics.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <tuple>
+#include <vector>
 
 namespace porthole::apiserver {
 namespace {
@@ -38,9 +41,17 @@ std::string number(double value) {
 
 std::string RequestMetrics::labels(const RequestInfo& info) {
     // What names no resource is counted together, or any path a client thinks of would make a new series.
-    return "verb=\"" + metric_verb(info) + "\",group=\"" + info.group + "\",version=\"" + (info.is_resource ? info.version : "") +
-           "\",resource=\"" + info.resource + "\",subresource=\"" + info.subresource + "\",scope=\"" + scope(info) +
-           "\",component=\"apiserver\"";
+    std::string text;
+    text.reserve(160);
+    const auto add = [&](std::string_view name, std::string_view value) { text.append(name).append("=\"").append(value).append("\","); };
+    add("verb", metric_verb(info));
+    add("group", info.group);
+    add("version", info.is_resource ? info.version : "");
+    add("resource", info.resource);
+    add("subresource", info.subresource);
+    add("scope", scope(info));
+    text += "component=\"apiserver\"";
+    return text;
 }
 
 void RequestMetrics::begin(const RequestInfo& info) {
@@ -53,13 +64,14 @@ void RequestMetrics::begin(const RequestInfo& info) {
 void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Duration taken) {
     ++total_;
     const std::string common = labels(info);
-    ++requests_[common + ",dry_run=\"" + (dry_run ? "All" : "") + "\",code=\"" + std::to_string(code) + '"'];
+    Series& series = series_[common];
+    ++series.requests[{dry_run, code}];
     if (info.long_running()) {
         --long_running_[common];
         return;
     }
     --in_flight_[is_mutating(info) ? 0 : 1];
-    Histogram& histogram = durations_[common];
+    Histogram& histogram = series.durations;
     const double seconds = std::chrono::duration<double>(taken).count();
     for (std::size_t i = 0; i < Buckets.size(); ++i)
         if (seconds <= Buckets[i]) ++histogram.counts[i];
@@ -68,12 +80,22 @@ void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Durati
 }
 
 void RequestMetrics::append(std::string& out) const {
+    std::vector<const decltype(series_)::value_type*> ordered;
+    for (const auto& entry : series_) ordered.push_back(&entry);
+    std::ranges::sort(ordered, {}, [](const auto* entry) -> const std::string& { return entry->first; });
     out += "# HELP apiserver_request_total Requests by verb, resource and HTTP code.\n# TYPE apiserver_request_total counter\n";
-    for (const auto& [labels, count] : requests_) out += "apiserver_request_total{" + labels + "} " + std::to_string(count) + '\n';
+    for (const auto* entry : ordered) {
+        for (const auto& [key, count] : entry->second.requests) {
+            out += "apiserver_request_total{" + entry->first + ",dry_run=\"" + (key.first ? "All" : "") + "\",code=\"" +
+                   std::to_string(key.second) + "\"} " + std::to_string(count) + '\n';
+        }
+    }
     out +=
         "# HELP apiserver_request_duration_seconds Time to answer, without watches and streams.\n"
         "# TYPE apiserver_request_duration_seconds histogram\n";
-    for (const auto& [labels, histogram] : durations_) {
+    for (const auto* entry : ordered) {
+        const auto& [labels, histogram] = std::tie(entry->first, entry->second.durations);
+        if (histogram.count == 0) continue;
         for (std::size_t i = 0; i < Buckets.size(); ++i) {
             out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"" + number(Buckets[i]) + "\"} " +
                    std::to_string(histogram.counts[i]) + '\n';

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include "apiserver/request/request_info.h"
 #include "runtime/event_loop.h"
@@ -29,10 +30,13 @@ private:
         std::uint64_t count = 0;
         double sum = 0;
     };
+    struct Series {
+        std::map<std::pair<bool, int>, std::uint64_t> requests;  // by whether it was a dry run, and code
+        Histogram durations;
+    };
     static std::string labels(const RequestInfo& info);
 
-    std::map<std::string, std::uint64_t> requests_;  // by label text, with dry_run and code
-    std::map<std::string, Histogram> durations_;     // by label text
+    std::unordered_map<std::string, Series> series_;  // by label text
     std::map<std::string, std::int64_t> long_running_;
     std::array<std::size_t, 2> in_flight_{};
     std::uint64_t total_ = 0;
