@@ -17,18 +17,40 @@ bool is_edge(const IpPrefix& prefix, const IpAddress& address) {
     return address.is_v4() && address == prefix.base().plus((std::uint64_t{1} << host_bits) - 1);
 }
 
-/// Addresses of a network's endpoints of one sort: local ones and those of other hosts may coincide, as on Windows when a pod
-/// gets an address that the proxy still knows elsewhere.
-std::set<IpAddress> used_addresses(const Model& model, const std::string& network_id, bool remote) {
-    std::set<IpAddress> used;
+/// Calls `visit` with each address of a network's endpoints of one sort, as text in canonical form: local ones and those of other hosts
+/// may coincide, as on Windows when a pod gets an address that the proxy still knows elsewhere.
+template <class F>
+void each_used_address(const Model& model, const std::string& network_id, bool remote, F visit) {
     for (const auto& [id, endpoint] : model.endpoints) {
-        if (endpoint->document.host_compute_network != network_id || is_remote(endpoint->document) != remote) continue;
-        for (const hcn::IpConfig& config : endpoint->document.ip_configurations) {
-            if (auto address = IpAddress::parse(config.ip_address)) used.insert(*address);
-        }
+        if (is_remote(endpoint->document) != remote || endpoint->document.host_compute_network != network_id) continue;
+        for (const hcn::IpConfig& config : endpoint->document.ip_configurations) visit(config.ip_address);
     }
-    return used;
 }
+
+/// What the endpoints of a network have already; asked once for each new one, and of many thousands in a large cluster.
+class UsedAddresses {
+public:
+    UsedAddresses(const Model& model, const std::string& network_id, bool remote)
+        : model_(model), network_id_(network_id), remote_(remote) {}
+
+    bool contains(const std::string& address) const {
+        bool found = false;
+        each_used_address(model_, network_id_, remote_, [&](const std::string& used) { found = found || used == address; });
+        return found;
+    }
+    std::set<IpAddress> all() const {
+        std::set<IpAddress> all;
+        each_used_address(model_, network_id_, remote_, [&](const std::string& used) {
+            if (const auto address = IpAddress::parse(used)) all.insert(*address);
+        });
+        return all;
+    }
+
+private:
+    const Model& model_;
+    const std::string& network_id_;
+    bool remote_;
+};
 
 Result<void> check_address(const SubnetPlan& subnet, const IpAddress& address) {
     if (is_edge(subnet.prefix, address) || (subnet.gateway_reserved && address == subnet.gateway)) {
@@ -47,7 +69,7 @@ Result<IpAddress> allocate(const SubnetPlan& subnet, const std::set<IpAddress>& 
     return hresult_error(Hresult::AddressInvalidOrReserved, "The subnet " + subnet.prefix.to_string() + " has no free address.");
 }
 
-Result<void> take_given(const std::vector<SubnetPlan>& subnets, const std::set<IpAddress>& used, bool remote, hcn::IpConfig& config) {
+Result<void> take_given(const std::vector<SubnetPlan>& subnets, const UsedAddresses& used, bool remote, hcn::IpConfig& config) {
     TRY(const IpAddress address, parse_address(config.ip_address));
     config.ip_address = address.to_string();
     const SubnetPlan* subnet = find_subnet(subnets, address);
@@ -59,7 +81,7 @@ Result<void> take_given(const std::vector<SubnetPlan>& subnets, const std::set<I
             TRY_VOID(check_address(*subnet, address));
         }
     }
-    if (used.contains(address)) {
+    if (used.contains(config.ip_address)) {
         return hresult_error(Hresult::ObjectAlreadyExists,
                              fmt::format("The object already exists: an endpoint has the address {}.", config.ip_address));
     }
@@ -157,7 +179,7 @@ bool is_address_or_prefix(const std::string& text) { return IpAddress::parse(tex
 Result<void> assign_addresses(const Transaction& transaction, const Network& network, hcn::HostComputeEndpoint& endpoint) {
     const bool remote = is_remote(endpoint);
     const std::vector<SubnetPlan> subnets = subnets_of(network.document);
-    const std::set<IpAddress> used = used_addresses(transaction.model(), network.document.id, remote);
+    const UsedAddresses used(transaction.model(), network.document.id, remote);
     if (remote && endpoint.ip_configurations.empty()) {
         return hresult_error(Hresult::InvalidEndpoint, "The endpoint is invalid: one of another host needs its address.");
     }
@@ -169,7 +191,7 @@ Result<void> assign_addresses(const Transaction& transaction, const Network& net
     if (v4 > 1 || v6 > 1)
         return hresult_error(Hresult::InvalidEndpoint, "The endpoint is invalid: it may have one address of each family.");
     if (endpoint.ip_configurations.empty()) {
-        TRY_VOID(allocate_all(subnets, used, endpoint));
+        TRY_VOID(allocate_all(subnets, used.all(), endpoint));
     }
     if (!remote) add_default_routes(subnets, endpoint);
     return {};

@@ -53,9 +53,34 @@ struct SdnRoute {
     std::uint32_t number = 0;
 };
 
-/// By id. Objects are immutable, so that models share what did not change.
+/// By id. Objects are immutable, and a copy shares the table until one of the two is changed: looking at a model, or changing one
+/// family of it, costs nothing for the others, however many objects they have. All copies live on one thread.
 template <class T>
-using Table = std::map<std::string, std::shared_ptr<const T>>;
+class Table {
+public:
+    using Rows = std::map<std::string, std::shared_ptr<const T>>;
+
+    auto begin() const { return rows_->begin(); }
+    auto end() const { return rows_->end(); }
+    std::size_t size() const { return rows_->size(); }
+    bool empty() const { return rows_->empty(); }
+    auto find(const std::string& id) const { return rows_->find(id); }
+    bool contains(const std::string& id) const { return rows_->contains(id); }
+    const std::shared_ptr<const T>& at(const std::string& id) const { return rows_->at(id); }
+    bool operator==(const Table& other) const { return rows_ == other.rows_ || *rows_ == *other.rows_; }
+
+    /// For changing: the rows of this copy alone.
+    Rows& edit() {
+        if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
+        return *rows_;
+    }
+    std::shared_ptr<const T>& operator[](const std::string& id) { return edit()[id]; }
+    void erase(const std::string& id) { edit().erase(id); }
+    void clear() { edit().clear(); }
+
+private:
+    std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();  // never null but in what has been moved from
+};
 
 struct Model {
     Table<Network> networks;

@@ -93,10 +93,12 @@ std::vector<std::string> differing(const Table<T>& before, const Table<T>& after
 
 template <class T, class Change>
 void change_all(Table<T>& table, Change change) {
-    for (auto& [id, object] : table) {
+    Table<T> changed = table;
+    for (const auto& [id, object] : table) {
         T copy = *object;
-        if (change(copy)) object = std::make_shared<const T>(std::move(copy));
+        if (change(copy)) changed[id] = std::make_shared<const T>(std::move(copy));
     }
+    table = std::move(changed);
 }
 
 }  // namespace
@@ -108,7 +110,8 @@ Changes difference(const Model& before, const Model& after) {
 }
 
 void drop_dangling_references(Model& model) {
-    std::erase_if(model.endpoints, [&](const auto& row) { return !find(model.networks, row.second->document.host_compute_network); });
+    std::erase_if(model.endpoints.edit(),
+                  [&](const auto& row) { return !find(model.networks, row.second->document.host_compute_network); });
     change_all(model.endpoints, [&](Endpoint& endpoint) {
         const std::string& space = endpoint.document.host_compute_namespace;
         if (space.empty() || find(model.namespaces, space)) return false;
@@ -127,7 +130,7 @@ void drop_dangling_references(Model& model) {
 
 Model after_service_restart(const Model& model) {
     Model next = model;
-    std::erase_if(next.networks, [](const auto& row) { return !is_persistent(row.second->document); });
+    std::erase_if(next.networks.edit(), [](const auto& row) { return !is_persistent(row.second->document); });
     drop_dangling_references(next);
     change_all(next.load_balancers, [](LoadBalancer& balancer) { return !std::exchange(balancer.rehydrated, true); });
     return next;

@@ -6,6 +6,7 @@
 #include "client/fake/fake_api.h"
 #include "hns/emulator/data_plane/remembering_data_plane.h"
 #include "hns/emulator/emulator.h"
+#include "hns/emulator/failing_hns.h"
 #include "hns/guid.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -102,7 +103,8 @@ struct World {
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;
     emulator::Emulator emulated;
-    CountingHns counted{emulated};
+    emulator::FailingHns failing{emulated};
+    CountingHns counted{failing};
     porthole::hns::Client hns{emulated};
     RecordingHealth health;
     std::unique_ptr<KernelspaceProxy> proxy;
@@ -110,8 +112,8 @@ struct World {
     std::optional<Error> ended;
     std::function<Result<IpAddress>(const std::string&, const IpPrefix&)> reserve;
 
-    explicit World(const char* release = "2022")
-        : emulated({loop, files, random, data_plane, log}, {"/hns", *emulator::find_profile(release)}) {
+    explicit World(const char* release = "2022") : World(*emulator::find_profile(release)) {}
+    explicit World(const emulator::Profile& profile) : emulated({loop, files, random, data_plane, log}, {"/hns", profile}) {
         EXPECT_TRUE(sim::run(loop, emulated.start()));
         informers.start();
         api.put(node("win1", "192.0.2.13"));
@@ -468,6 +470,109 @@ TEST(KernelspaceProxy, GetsThereWhateverCallFails) {
             EXPECT_EQ(world.endpoints().size(), 3u);
         }
     }
+}
+
+/// Objects of the host that refer to nothing, or are half of something.
+std::vector<std::string> half_made(World& world) {
+    std::set<std::string> present;
+    for (const auto& endpoint : world.endpoints()) present.insert(porthole::hns::canonical_guid(endpoint.id));
+    std::vector<std::string> found;
+    for (const auto& balancer : world.balancers()) {
+        if (balancer.host_compute_endpoints.empty() || balancer.port_mappings.empty()) found.push_back(balancer.id);
+        for (const auto& id : balancer.host_compute_endpoints) {
+            if (!present.contains(porthole::hns::canonical_guid(id))) found.push_back(balancer.id + " -> " + id);
+        }
+    }
+    return found;
+}
+
+// The "HNS errors at every call": of everything that a change of services needs, each call in turn.
+TEST(KernelspaceProxy, GetsThereWhicheverSingleCallFails) {
+    using When = emulator::FailingHns::When;
+    for (const char* release : {"2022", "2025"}) {  // without and with changes of load balancers in place
+        for (const When when : {When::Before, When::After}) {
+            for (const auto code : {porthole::hns::Hresult::Unexpected, porthole::hns::Hresult::RpcServerUnavailable}) {
+                bool reached = true;
+                for (int passing = 0; reached; ++passing) {
+                    SCOPED_TRACE(std::string(release) + (when == When::Before ? " before" : " after") + " call " +
+                                 std::to_string(passing + 1) + " " + porthole::hns::hresult_name(code));
+                    World world(release);
+                    world.make_network();
+                    world.make_pod("10.244.3.7");
+                    world.api.put(service());
+                    world.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+                    world.api.put(service("gone", "10.96.0.30"));
+                    world.api.put(slice({"10.244.4.20"}, "gone"));
+                    world.start();
+                    world.failing.fail_after(passing, when, code);
+                    world.api.put(slice({"10.244.3.7", "10.244.4.10"}));
+                    world.api.put(service("other", "10.96.0.21"));
+                    world.api.put(slice({"10.244.4.11"}, "other"));
+                    world.api.erase<core::Service>({"default", "gone"});
+                    world.loop.advance(100ms);
+                    reached = world.failing.failed();
+                    EXPECT_THAT(half_made(world), IsEmpty());
+                    world.loop.advance(20s);
+                    world.failing.stop_failing();
+                    EXPECT_THAT(world.rules(),
+                                ElementsAre("10.96.0.20:80->8080 10.244.3.7 10.244.4.10", "10.96.0.21:80->8080 10.244.4.11"));
+                    EXPECT_EQ(world.endpoints().size(), 3u) << "the pod's and two of other nodes";
+                    EXPECT_FALSE(world.ended);
+                    ASSERT_LT(passing, 60);
+                }
+            }
+        }
+    }
+}
+
+// SVC-17: the service and what people are told
+TEST(KernelspaceProxy, LocalTrafficPolicyActsAsClusterWithoutDirectServerReturnAndSaysSo) {
+    World world(emulator::Profile{"early 2019", 17763, {9, 2}, 0, 64, 256, false});
+    world.make_network();
+    world.make_pod("10.244.3.7");
+    core::Service web = service();
+    web.spec.type = "NodePort";
+    web.spec.ports[0].node_port = 30080;
+    web.spec.external_traffic_policy = "Local";
+    world.api.put(web);
+    world.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+    world.start();
+    EXPECT_THAT(world.rules(), ElementsAre("*:30080->8080 10.244.3.7 10.244.4.9", "10.96.0.20:80->8080 10.244.3.7 10.244.4.9"));
+    EXPECT_THAT(world.event_reasons(), ElementsAre("LocalTrafficPolicyNeedsDSR"));
+    const auto event = world.api.list<core::Event>().front();
+    EXPECT_EQ(event.type, "Warning");
+    EXPECT_EQ(event.involved_object.name, "web");
+    EXPECT_THAT(event.message, HasSubstr("acts as Cluster on this node"));
+
+    World able("2019");
+    able.make_network();
+    able.make_pod("10.244.3.7");
+    able.api.put(web);
+    able.api.put(slice({"10.244.3.7", "10.244.4.9"}));
+    able.start();
+    EXPECT_THAT(able.rules(), ElementsAre("*:30080->8080 10.244.3.7", "10.96.0.20:80->8080 10.244.3.7 10.244.4.9"));
+    EXPECT_THAT(able.event_reasons(), IsEmpty());
+}
+
+// SVC-14: told once a service, not with every change
+TEST(KernelspaceProxy, AnAffinityTimeoutIsToldToHaveNoEffect) {
+    World world;
+    world.make_network();
+    core::Service web = service();
+    web.spec.session_affinity = "ClientIP";
+    web.spec.session_affinity_config.emplace();
+    web.spec.session_affinity_config->client_ip.emplace();
+    web.spec.session_affinity_config->client_ip->timeout_seconds = 60;
+    world.api.put(web);
+    world.api.put(slice({"10.244.4.9"}));
+    world.start();
+    ASSERT_EQ(world.balancers().size(), 1u);
+    EXPECT_EQ(world.balancers()[0].port_mappings[0].distribution_type, porthole::hns::Distribution::SourceIp);
+    world.api.put(slice({"10.244.4.10"}));
+    web.metadata.labels["changed"] = "yes";
+    world.api.put(web);
+    world.loop.advance(30s);
+    EXPECT_THAT(world.event_reasons(), ElementsAre("SessionAffinityTimeoutIgnored"));
 }
 
 // SVC-21

@@ -79,6 +79,7 @@ TEST(LoadBalancerPlan, SVC16_KeepsTheClientsAddressForLocalTraffic) {
     EXPECT_EQ(balancer(NodePort, answered_by({{ip("10.244.3.7"), 80}}, Frontend::Kind::ExternalLocal), web(), server_2022()).flags, 1u);
 }
 
+// SVC-17
 TEST(LoadBalancerPlan, SVC17_TreatsLocalAsClusterWithoutDirectServerReturn) {
     ServiceInfo service = web();
     service.external_local = true;
@@ -123,6 +124,7 @@ TEST(LoadBalancerPlan, SVC12_KeepsClientsOnOneBackendWhereTheHostCan) {
     EXPECT_EQ(service_advice(service, old)[0].message, "Session Affinity is not supported on this version of Windows");
 }
 
+// SVC-14
 TEST(LoadBalancerPlan, SVC14_WarnsOfAnAffinityTimeoutThatHasNoEffect) {
     ServiceInfo service = web();
     service.affinity = std::chrono::seconds(60);

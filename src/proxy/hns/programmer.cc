@@ -160,15 +160,22 @@ Task<std::string> Programmer::remote_endpoint(IpAddress address, IpAddress provi
         endpoint.policies.push_back(
             porthole::hns::make_policy("ProviderAddress", hcn::ProviderAddressSettings{.provider_address = provider.to_string()}));
     }
-    auto created = co_await client_.create(std::move(endpoint));
+    co_return co_await create_remote_endpoint(std::move(endpoint), address);
+}
+
+/// Without a look at what has become of it: of a pod elsewhere nothing is completed that matters, and there may be thousands.
+Task<std::string> Programmer::create_remote_endpoint(hcn::HostComputeEndpoint endpoint, IpAddress address) {
+    endpoint.schema_version = porthole::hns::schema_version();
+    auto created = co_await client_.raw().create(ObjectKind::Endpoint, endpoint.host_compute_network, write_document(endpoint));
     if (!created && is_taken(created.error())) {
         // Somebody was faster, or it is there although the service had not shown it.
         CO_CHECK(co_await view_.read_endpoints(0));
         if (const auto* present = view_.endpoint_at(address, false)) co_return canonical_guid(present->id);
     }
-    if (!created) co_return created.error();
-    const std::string id = canonical_guid(created->id);
-    view_.note(*std::move(created));
+    if (!created) co_return Error(created.error()).with_context("creating endpoint " + write_document(endpoint));
+    if (!created->empty()) endpoint.id = canonical_guid(*created);
+    const std::string id = canonical_guid(endpoint.id);
+    view_.note(std::move(endpoint));
     ++counts_.created;
     co_return id;
 }
@@ -269,9 +276,12 @@ Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBa
     }
     const auto* holder = view_.foreign_holder(frontend);
     const std::string who = holder ? "load balancer " + holder->id + (holder->owner.empty() ? "" : " of " + holder->owner)
-                                   : std::string("a program that listens there");
-    tell_once(frontend, {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() +
-                                          " is held on this node by " + who + ", which the proxy did not make and leaves alone"});
+                                   : std::string(
+                                         "a program that listens there, or by nobody: without --enable-dsr each service takes 64 "
+                                         "ports of the host's dynamic range, and it may be used up");
+    tell_once(frontend,
+              {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() + " is held on this node by " +
+                                who + (holder ? ", which the proxy did not make and leaves alone" : "")});
     co_return std::move(error).with_context("creating load balancer " + write_document(document));
 }
 
@@ -296,12 +306,17 @@ Task<> Programmer::remove_endpoint(std::string id) {
     co_return {};
 }
 
-/// Remote endpoints that no load balancer needs any more. Those of pods on this node are the CNI plugin's.
+/// Remote endpoints that no load balancer needs any more, nor has because it could not be changed yet. Those of pods on this node are
+/// the CNI plugin's.
 Task<> Programmer::remove_unused() {
     std::vector<std::string> unused;
     for (const auto& [id, endpoint] : view_.endpoints()) {
         if (porthole::hns::is_remote(endpoint) && is_own(endpoint) && !uses_.contains(id)) unused.push_back(id);
     }
+    if (unused.empty()) co_return {};
+    std::set<std::string> named;
+    for (const auto& [id, balancer] : view_.load_balancers()) named.merge(ids_of(balancer.host_compute_endpoints));
+    std::erase_if(unused, [&](const std::string& id) { return named.contains(id); });
     for (const std::string& id : unused) CO_CHECK(co_await remove_endpoint(id));
     co_return {};
 }

@@ -57,6 +57,7 @@ private:
     Task<> program(FrontendKey frontend);
     Task<std::vector<std::string>> backends(const LoadBalancer& balancer);
     Task<std::string> remote_endpoint(IpAddress address, IpAddress provider, std::string mac);
+    Task<std::string> create_remote_endpoint(hcn::HostComputeEndpoint endpoint, IpAddress address);
     Task<> ensure_source_endpoint();
     hcn::HostComputeLoadBalancer document(const LoadBalancer& balancer, const std::vector<std::string>& endpoints) const;
     Task<> put(FrontendKey frontend, hcn::HostComputeLoadBalancer document);

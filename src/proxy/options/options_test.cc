@@ -25,6 +25,7 @@ struct Command {
     }
 };
 
+// SVC-32
 TEST(KubeProxyOptions, SVC32_TakesThePublishedCommandLines) {
     Command command;
     const auto bridge =
@@ -61,6 +62,7 @@ TEST(KubeProxyOptions, TakesTheModesOfLinuxForNftables) {
     EXPECT_FALSE(parse("kernelspace"));
 }
 
+// SVC-03
 TEST(KubeProxyOptions, SVC03_TakesUserspaceForKernelspace) {
     Command command;
     command.environment = {{"KUBE_NETWORK", "cbr0"}, {"INTERFACE_TO_ADD_SERVICE_IP", "vEthernet (KubeProxySwitch)"}};
@@ -70,6 +72,7 @@ TEST(KubeProxyOptions, SVC03_TakesUserspaceForKernelspace) {
     EXPECT_THAT(command.error({"--kubeconfig=k", "--proxy-mode=iptables"}), HasSubstr("kernelspace only"));
 }
 
+// SVC-06
 TEST(KubeProxyOptions, SVC06_FindsItsNetworkByFlagOrEnvironment) {
     Command command;
     EXPECT_THAT(command.error({"--kubeconfig=k"}), HasSubstr("Environment variable KUBE_NETWORK and network-flag not initialized"));
