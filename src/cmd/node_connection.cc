@@ -1,6 +1,7 @@
 #include "cmd/node_connection.h"
 
 #include "client/http_transport.h"
+#include "client/older_versions.h"
 #include "cmd/node_certificate.h"
 #include "cmd/node_identity.h"
 
@@ -61,8 +62,9 @@ Task<> NodeConnection::follow() {
 }
 
 NodeConnection::Connect connect_by_http(AsioLoop& loop, std::string user_agent) {
-    return [&loop, user_agent = std::move(user_agent)](const client::ClientConfig& config) {
-        return client::make_http_transport(loop, config, user_agent);
+    return [&loop, user_agent = std::move(user_agent)](const client::ClientConfig& config) -> Result<std::unique_ptr<client::Transport>> {
+        TRY(auto transport, client::make_http_transport(loop, config, user_agent));
+        return std::make_unique<client::OlderVersions>(std::move(transport));
     };
 }
 

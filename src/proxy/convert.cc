@@ -81,7 +81,9 @@ std::optional<SliceInfo> slice_info(const discovery::EndpointSlice& slice, Famil
         endpoint.ready = from.conditions.ready.value_or(true);
         endpoint.serving = from.conditions.serving.value_or(endpoint.ready);
         endpoint.terminating = from.conditions.terminating.value_or(false);
-        endpoint.node_name = from.node_name.value_or("");
+        // Servers before 1.21 name the node only in the topology.
+        const std::string* hostname = find(from.deprecated_topology, "kubernetes.io/hostname");
+        endpoint.node_name = from.node_name.value_or(hostname ? *hostname : "");
         if (from.hints) {
             for (const auto& zone : from.hints->for_zones) endpoint.zone_hints.insert(zone.name);
             for (const auto& node : from.hints->for_nodes) endpoint.node_hints.insert(node.name);

@@ -1,0 +1,21 @@
+#pragma once
+#include "client/transport.h"
+
+namespace porthole::client {
+
+/// Lets a program that speaks of today's versions talk to an API server of 1.20: where the server does not have one, the version
+/// before it is asked, and what it says is given on in today's words. Of all that a node's programs ask for this is EndpointSlices
+/// (discovery.k8s.io/v1 since 1.21, v1beta1 until 1.25), so only reading is served.
+class OlderVersions final : public Transport {
+public:
+    explicit OlderVersions(std::unique_ptr<Transport> server) : server_(std::move(server)) {}
+
+    Task<ApiResponse> call(ApiRequest request) override;
+    Task<std::unique_ptr<ApiStream>> watch(ApiRequest request) override;
+
+private:
+    std::unique_ptr<Transport> server_;
+    bool older_ = false;  ///< what the server had when it was last asked; one that is upgraded changes it
+};
+
+}  // namespace porthole::client
