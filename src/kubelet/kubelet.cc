@@ -1,5 +1,8 @@
 #include "kubelet/kubelet.h"
 
+#include <cstdio>
+#include <utility>
+
 #include "kubelet/api_objects.h"
 #include "kubelet/eviction.h"
 #include "kubelet/log_rotation.h"
@@ -48,6 +51,16 @@ client::InformerOptions only_field(std::string selector) {
     client::InformerOptions options;
     options.field_selector = std::move(selector);
     return options;
+}
+
+/// Why a runtime of this name and version ("containerd://1.3.9") is too old; "" where it is not, or nobody knows.
+std::string version_problem(const std::string& runtime) {
+    constexpr std::string_view Containerd = "containerd://";
+    if (!runtime.starts_with(Containerd)) return "";
+    int major = 0, minor = 0;
+    if (std::sscanf(runtime.c_str() + Containerd.size(), "%d.%d", &major, &minor) != 2) return "";
+    if (std::pair(major, minor) >= std::pair(1, 4)) return "";
+    return "container runtime version " + runtime.substr(Containerd.size()) + " < 1.4.0: upgrade containerd";
 }
 
 }  // namespace
@@ -166,6 +179,7 @@ struct Kubelet::Parts {
         } else {
             CO_CHECK(co_await read_version());
             take_conditions(*status);
+            if (runtime_problem.empty()) runtime_problem = version_problem(runtime_version);
         }
         if (runtime_before == runtime_problem && network_before == node.network_problem) co_return {};
         if (!runtime_problem.empty())

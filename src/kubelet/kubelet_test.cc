@@ -422,6 +422,22 @@ TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
     EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));
 }
 
+// RUN-01, RUN-04
+TEST_F(KubeletTest, ARuntimeThatIsTooOldMakesTheNodeNotReadyUntilItIsUpgraded) {
+    const auto condition = [&] { return api.find<core::Node>({"", "n1"})->status.conditions.back(); };
+    loop.advance(5s);
+    runtime.fault = [](const std::string&) { return std::optional<Error>(Error(Reason::Unavailable, "stopped")); };
+    ASSERT_TRUE(until([&] { return condition().message == "container runtime is down: stopped"; }));
+    runtime.runtime_version = "v1.3.9";
+    runtime.fault = nullptr;
+    ASSERT_TRUE(until([&] { return condition().message == "container runtime version 1.3.9 < 1.4.0: upgrade containerd"; }));
+    EXPECT_EQ(condition().status, "False");
+    runtime.runtime_version = "1.4.0";
+    EXPECT_TRUE(until([&] { return condition().status == "True"; }));
+    EXPECT_EQ(api.find<core::Node>({"", "n1"})->status.node_info.container_runtime_version, "containerd://1.4.0");
+}
+
+// RUN-04
 TEST_F(KubeletTest, AnUnreachableRuntimeMakesTheNodeNotReadyAndPodsWait) {
     loop.advance(5s);
     runtime.fault = [](const std::string&) { return std::optional<Error>(Error(Reason::Unavailable, "connection refused")); };

@@ -13,19 +13,39 @@ using namespace std::chrono_literals;
 
 constexpr Duration Usual = 2min;
 
-/// Encodes, calls and decodes one method.
+/// "/runtime.v1.RuntimeService/Version" as runtimes before containerd 1.6 have it, with the same messages.
+std::string in_older_version(std::string method) {
+    constexpr std::string_view Newer = "/runtime.v1.", Older = "/runtime.v1alpha2.";
+    if (method.starts_with(Newer)) method.replace(0, Newer.size(), Older);
+    return method;
+}
+
+/// Encodes, calls and decodes one method, in the version of CRI that the runtime has.
 class Caller {
 public:
     explicit Caller(net::GrpcChannel& channel) : channel_(channel) {}
 
     template <class Method>
     Task<typename Method::Response> call(const Method& method, typename Method::Request request, Duration limit = Usual) {
-        CO_TRY(const std::string reply, co_await channel_.call(method.path, schema::encode_protobuf(request), limit));
+        CO_TRY(const std::string reply, co_await call_either(method.path, schema::encode_protobuf(request), limit));
         co_return schema::decode_protobuf<typename Method::Response>(reply);
     }
 
 private:
+    /// A runtime that is replaced while we run may change the version: each refusal is asked again in the other one.
+    Task<std::string> call_either(std::string method, std::string request, Duration limit) {
+        const bool older = older_;
+        auto reply = co_await channel_.call(older ? in_older_version(method) : method, request, limit);
+        if (reply || net::grpc_status_of(reply.error()) != net::GrpcStatus::Unimplemented) co_return reply;
+        auto other = co_await channel_.call(older ? method : in_older_version(method), std::move(request), limit);
+        // A method that neither version has says nothing of the version.
+        if (!other && net::grpc_status_of(other.error()) == net::GrpcStatus::Unimplemented) co_return reply;
+        older_ = !older;
+        co_return other;
+    }
+
     net::GrpcChannel& channel_;
+    bool older_ = false;
 };
 
 class Runtime final : public RuntimeService, Caller {

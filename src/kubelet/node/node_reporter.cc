@@ -4,6 +4,7 @@
 
 #include "api/coordination_v1.h"
 #include "schema/json.h"
+#include "windows/builds.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -16,6 +17,7 @@ constexpr Duration StatusPeriod = 10s, ReportPeriod = 5min, LeasePeriod = 10s;
 constexpr std::int32_t LeaseSeconds = 40;
 constexpr std::size_t ImageLimit = 50, NamesPerImage = 5;
 constexpr const char* LeaseNamespace = "kube-node-lease";
+constexpr const char* UnsupportedBuild = "UnsupportedOSBuild";
 
 core::NodeCondition condition(const char* type, bool holds, const char* reason, std::string message) {
     core::NodeCondition made;
@@ -164,6 +166,8 @@ Task<> NodeReporter::register_node() {
     registered_ = true;
     services_.log.info("node is registered", {{"node", identity_.name}});
     services_.events.normal(reference(), "Starting", "Starting kubelet.");
+    if (std::string unknown = windows::unknown_build(facts_.windows_build); !unknown.empty())
+        services_.events.warning(reference(), UnsupportedBuild, std::move(unknown));
     co_return {};
 }
 
@@ -221,6 +225,10 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
                       ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
                       : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
                   health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
+    // Only where it is true: nobody looks for its absence.
+    const std::string unknown = windows::unknown_build(facts_.windows_build);
+    std::erase_if(status.conditions, [&](const core::NodeCondition& one) { return unknown.empty() && one.type == UnsupportedBuild; });
+    if (!unknown.empty()) set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
     const bool ready = health.problems.empty();
     set_condition(status,
                   ready ? condition(Type::Ready, true, "KubeletReady", "kubelet is posting ready status")

@@ -99,7 +99,7 @@ Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
     CO_CHECK(co_await enter("Version", false));
     cri::VersionResponse response;
     response.runtime_name = "containerd";
-    response.runtime_version = "1.6.20";
+    response.runtime_version = runtime_version;
     response.runtime_api_version = "v1";
     co_return response;
 }

@@ -36,6 +36,7 @@ public:
     Duration latency{};  ///< of every call
     Duration pull_time{};
     bool runtime_ready = true, network_ready = true;
+    std::string runtime_version = "1.6.20";
     std::set<std::string> missing_images;  ///< not in any registry
     void add_image(const std::string& name, cri::Image image = {});
 

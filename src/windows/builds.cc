@@ -1,0 +1,38 @@
+#include "windows/builds.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace porthole::windows {
+namespace {
+
+constexpr Build Builds[] = {{17763, "Windows Server 2019"},
+                            {19041, "Windows Server, version 2004"},
+                            {19042, "Windows Server, version 20H2"},
+                            {20348, "Windows Server 2022"},
+                            {26100, "Windows Server 2025"}};
+
+/// The third number.
+std::optional<std::uint32_t> build_of(std::string_view version) {
+    for (int dots = 0; dots < 2; ++dots) version.remove_prefix(std::min(version.find('.'), version.size() - 1) + 1);
+    std::uint32_t number = 0;
+    const auto [end, code] = std::from_chars(version.data(), version.data() + version.size(), number);
+    if (code != std::errc() || end == version.data()) return std::nullopt;
+    return number;
+}
+
+}  // namespace
+
+std::span<const Build> known_builds() { return Builds; }
+
+std::string unknown_build(std::string_view version) {
+    if (version.empty()) return "";
+    const auto number = build_of(version);
+    if (number && std::ranges::any_of(Builds, [&](const Build& build) { return build.number == *number; })) return "";
+    std::string known;
+    for (const Build& build : Builds) known += (known.empty() ? "" : ", ") + std::to_string(build.number) + " (" + build.name + ")";
+    return "Windows build " + std::string(version) + " is not one that nodes are known to run on: " + known;
+}
+
+}  // namespace porthole::windows
