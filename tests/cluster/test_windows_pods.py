@@ -210,6 +210,14 @@ class Containers(WindowsCase):
         self.assertIn("C:\\web", text)
         self.assertIn("[/a/b] [two words]", text)
 
+    # POD-15
+    def test_exit_codes_are_the_programs_own(self):
+        codes = {"good": 0, "bad": 1, "large": 0x7FFFFFFF, "crash": -1073741819, "stopped": -1073741510}
+        self.apply(*[windows_pod(name, ["cmd", "/c", f"exit {code}"], restartPolicy="Never") for name, code in codes.items()])
+        for name, code in codes.items():
+            self.wait_phase(name, "Failed" if code else "Succeeded", seconds=90)
+            self.assertEqual(self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], code, name)
+
     # POD-23
     def test_last_words_reach_the_status(self):
         self.apply(windows_pod("last", ["cmd", "/c", "echo the reason & exit 3"], restartPolicy="Never",
@@ -257,6 +265,13 @@ class Refusals(WindowsCase):
         self.assertEqual(self.accepted_and_refused_by_the_node("pid", hostPID=True), "HostPIDUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("ipc", hostIPC=True), "HostIPCUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("shared", shareProcessNamespace=True), "ShareProcessNamespaceUnsupported")
+
+    # POD-12: an emulated host refuses what a real one does; the path arrives unchanged
+    def test_named_pipes_of_the_host(self):
+        pipe = "\\\\.\\pipe\\docker_engine"
+        self.apply(windows_pod("piped", volumes=[{"name": "pipe", "hostPath": {"path": pipe}}], container_fields={
+            "volumeMounts": [{"name": "pipe", "mountPath": pipe}]}))
+        self.wait_event("Failed", f"mounting the named pipe {pipe} is not possible on an emulated host", 60)
 
     # POD-28
     def test_privileged_containers_of_undeclared_pods_wait_with_the_reason(self):

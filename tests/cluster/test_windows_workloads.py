@@ -175,6 +175,13 @@ class Placement(WindowsCase):
         self.apply(self.bound("large", "windows-1", {"requests": {"memory": str((capacity + allocatable) // 2)}}))
         self.eventually(lambda: "Insufficient memory" in scheduling_message(self.get("pod", "large")), 30, "it waits")
 
+    # SCH-15
+    def test_a_node_says_how_many_pods_it_takes(self):
+        for host in ("linux-1", "windows-1"):
+            status = self.node(host)["status"]
+            self.assertEqual((status["capacity"]["pods"], status["allocatable"]["pods"]), ("110", "110"))
+            self.assertGreaterEqual(2 ** (32 - int(self.node(host)["spec"]["podCIDR"].split("/")[1])), 110)
+
     # SCH-04
     def test_labels_of_the_system_stay_true(self):
         label = lambda key: self.node("windows-2")["metadata"]["labels"].get(key)

@@ -309,6 +309,21 @@ TEST_F(WindowsConfigTest, SaysNothingOfLinux) {
     EXPECT_EQ(made->mounts.front().host_path, "c:\\var\\lib\\kubelet\\x");
 }
 
+// POD-12
+TEST_F(WindowsConfigTest, NamedPipesAreMountedAsTheyAreWritten) {
+    pod = pod_of(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})");
+    const std::string pipe = R"(\\.\pipe\containerd-containerd)";
+    const auto made = make_container_config({.pod = pod,
+                                             .spec = all_containers(pod).front(),
+                                             .environment = {},
+                                             .mounts = {cri::Mount{.container_path = pipe, .host_path = pipe}},
+                                             .image_ref = "sha256:1",
+                                             .platform = {.windows = true, .processors = 2}});
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->mounts.front().container_path, pipe);
+    EXPECT_EQ(made->mounts.front().host_path, pipe);
+}
+
 TEST_F(WindowsConfigTest, TheContainersUserWinsOverThePodsAndTheImages) {
     const char* text = R"({"metadata":{"name":"p"},"spec":{"securityContext":{"windowsOptions":{"runAsUserName":"ContainerUser"}},
         "containers":[{"name":"c","securityContext":{"windowsOptions":{"runAsUserName":"NT AUTHORITY\\SYSTEM"}}}]}})";
