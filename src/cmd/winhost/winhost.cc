@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <signal.h>
 
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include "cmd/flags.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/winhost/host_exec.h"
+#include "cmd/winhost/host_pods.h"
 #include "cmd/winhost/windows_pause_image.h"
 #include "runtime/file_system.h"
 #include "schema/json.h"
@@ -40,8 +42,16 @@ std::string find_programs() {
 
 std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
+/// Images and templates pass through large buffers. Left to itself the allocator keeps tens of megabytes of them for the next time.
+void give_back_large_buffers() {
+    constexpr int Large = 256 << 10;
+    ::mallopt(M_MMAP_THRESHOLD, Large);
+    ::mallopt(M_TRIM_THRESHOLD, Large);
+}
+
 int run_host(WinhostOptions options) {
     ::signal(SIGPIPE, SIG_IGN);
+    give_back_large_buffers();
     RealWorld world;
     SystemRandom random;
     const auto files = make_file_system();
@@ -143,6 +153,7 @@ int run_winhost(std::vector<std::string> arguments) {
     exec->add_option("--env", options.variables, "NAME=VALUE for its environment");
     exec->add_option("command", options.command, "COMMAND [ARGUMENT...]")->required();
     exec->prefix_command();
+    CLI::App* pods = add("ps", "list the containers of pods: infrastructure and workers");
     CLI::App* status = add("status", "print what it is as JSON; exit code 0 when it is ready");
     CLI::App* reboot = add("reboot", "end everything on it and start it anew");
     CLI::App* shutdown = add("shutdown", "power it off");
@@ -155,6 +166,7 @@ int run_winhost(std::vector<std::string> arguments) {
     if (run->parsed()) return run_host(std::move(options));
     if (clean->parsed()) return run_cleanup(options);
     if (exec->parsed()) return run_exec(options);
+    if (pods->parsed()) return print_pods(join_path(absolute(options.data), "cri.sock"));
     if (status->parsed()) return ask(options, Value::object({{"call", "status"}}));
     if (reboot->parsed()) return ask(options, Value::object({{"call", "reboot"}}));
     if (shutdown->parsed()) return ask(options, Value::object({{"call", "shutdown"}}));

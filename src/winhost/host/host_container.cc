@@ -8,6 +8,7 @@
 #include "winhost/host/program_files.h"
 #include "winhost/runtime/command_line.h"
 #include "winhost/runtime/container_root.h"
+#include "winhost/template/registry_edits.h"
 #include "winhost/template/registry_file.h"
 #include "winhost/tools/programs.h"
 
@@ -67,8 +68,8 @@ Result<void> HostContainer::place_programs() {
     return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, drive());
 }
 
-/// Services get their environment from the registry.
-Result<void> HostContainer::extend_path() {
+/// At the first boot. Services get their environment from the registry.
+Result<void> HostContainer::prepare_registry() {
     const std::string file = join_path(Folder{options_.data}.rootfs(), "wine/system.reg");
     TRY(const std::string text, context_.files.read(file));
     TRY(RegistryFile registry, RegistryFile::parse(text));
@@ -77,6 +78,7 @@ Result<void> HostContainer::extend_path() {
     for (const char letter : std::string_view(ExtraPath)) escaped += letter == '\\' ? std::string("\\\\") : std::string(1, letter);
     if (value.find(escaped) != value.npos) return {};
     if (!value.ends_with('"')) return Error(Reason::Invalid, "the host's registry holds no PATH");
+    trim_host(registry);
     value.insert(value.size() - 1, ";" + escaped);
     registry.set(PathKey, "PATH", value);
     return context_.files.write(file, registry.text(), 0644);
@@ -86,7 +88,7 @@ Task<HostContainer::Connection> HostContainer::boot() {
     CO_CHECK(co_await take_down());
     CO_CHECK(prepare_disk());
     CO_CHECK(co_await run_blocking<void>(context_.pool, [this] { return place_programs(); }));
-    CO_CHECK(extend_path());
+    CO_CHECK(prepare_registry());
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
     const std::string relay =

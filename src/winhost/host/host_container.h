@@ -64,7 +64,7 @@ private:
     Task<Connection> boot();
     Result<void> prepare_disk();
     Result<void> place_programs();
-    Result<void> extend_path();
+    Result<void> prepare_registry();
     /// Nothing where none runs that knows the very services we offer.
     Task<Connection> adopt();
     Task<Connection> wait_until_started();

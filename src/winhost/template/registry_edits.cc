@@ -24,6 +24,11 @@ void trim_system(RegistryFile& system) {
     system.remove_value("Software\\Microsoft\\Windows\\CurrentVersion\\RunServices", "winemenubuilder");
 }
 
+void trim_host(RegistryFile& system) {
+    for (const char* tree : {"CLSID", "DirectShow", "Interface", "MediaFoundation", "Typelib"})
+        system.remove_tree("Software\\Classes\\" + std::string(tree));
+}
+
 void trim_user(RegistryFile& user) { user.set("Software\\Wine", "ShowDotFiles", RegistryFile::quoted("Y")); }
 
 void apply_profile(RegistryFile& system, const HostProfile& profile) {

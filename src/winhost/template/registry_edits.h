@@ -6,6 +6,8 @@ namespace porthole::winhost {
 
 /// What every emulated container has: few services, no debugger that would start a desktop.
 void trim_system(RegistryFile& system);
+/// The host's own programs use no COM; Wine's server would hold its classes in memory.
+void trim_host(RegistryFile& system);
 /// Of the user: files whose names begin with a dot are ordinary files.
 void trim_user(RegistryFile& user);
 /// Makes it say that it is `profile`, in the way that Wine takes its version from.

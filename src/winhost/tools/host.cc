@@ -65,16 +65,26 @@ public:
         for (const auto& service : services(manager, buffer)) {
             const auto& status = service.ServiceStatusProcess;
             const std::wstring name = service.lpServiceName;
-            if (status.dwCurrentState == SERVICE_RUNNING) {
+            const bool killed = status.dwCurrentState == SERVICE_RUNNING && !is_alive(status.dwProcessId);
+            if (status.dwCurrentState == SERVICE_RUNNING && !killed) {
                 running_.insert(name);
                 due_.erase(name);
             }
-            if (status.dwCurrentState == SERVICE_STOPPED && running_.erase(name)) ended(name, status.dwWin32ExitCode);
+            if ((killed || status.dwCurrentState == SERVICE_STOPPED) && running_.erase(name))
+                ended(name, killed ? ERROR_PROCESS_ABORTED : status.dwWin32ExitCode);
         }
         start_due(manager);
     }
 
 private:
+    /// Wine's service manager goes on calling a service running whose process was killed.
+    static bool is_alive(DWORD process) {
+        const HANDLE handle = OpenProcess(SYNCHRONIZE, FALSE, process);
+        if (!handle) return GetLastError() != ERROR_INVALID_PARAMETER;
+        const bool alive = WaitForSingleObject(handle, 0) == WAIT_TIMEOUT;
+        CloseHandle(handle);
+        return alive;
+    }
     void ended(const std::wstring& name, DWORD code) {
         const RecoveryPlan plan = recovery_plan(name);
         if (code == NO_ERROR || (code != ERROR_PROCESS_ABORTED && !plan.reported_failures)) return;
