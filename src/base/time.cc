@@ -104,6 +104,11 @@ Result<ParsedTime> parse_rfc3339(std::string_view text) {
         return Error(Reason::BadRequest, fmt::format("parsing time \"{}\": extra text: \"{}\"", text, reader.rest()));
     }
     const auto point = sys_seconds(sys_days(date)) + hours(hour) + minutes(minute) + std::chrono::seconds(second) - shift;
+    // What the offset moves out of the four digits could be written, but never read again.
+    const year_month_day moved(floor<days>(point));
+    if (moved.year() < std::chrono::year(0) || moved.year() > std::chrono::year(9999)) {
+        return Error(Reason::BadRequest, fmt::format("parsing time \"{}\": year out of range", text));
+    }
     return ParsedTime{point.time_since_epoch().count(), nanos};
 }
 
@@ -122,9 +127,10 @@ template <class Unit>
 Result<WallTime<Unit>> WallTime<Unit>::parse(std::string_view text) {
     TRY(const ParsedTime parsed, parse_rfc3339(text));
     constexpr std::int64_t GoZero = -62135596800;  // 0001-01-01T00:00:00Z
-    if (parsed.seconds == GoZero && parsed.nanos == 0) return WallTime();
     constexpr std::int64_t per_second = Unit::period::den;
-    return from_ticks(parsed.seconds * per_second + parsed.nanos / (1'000'000'000 / per_second));
+    const std::int64_t fraction = parsed.nanos / (1'000'000'000 / per_second);
+    if (parsed.seconds == GoZero && fraction == 0) return WallTime();
+    return from_ticks(parsed.seconds * per_second + fraction);
 }
 
 template <class Unit>

@@ -39,12 +39,15 @@ TEST(Timestamp, RefusesInGosWords) {
     EXPECT_EQ(message("2024-05-01T10:00:00"), "parsing time \"2024-05-01T10:00:00\"" + layout + "\"\" as \"Z07:00\"");
     EXPECT_EQ(message("2024-13-01T10:00:00Z"), "parsing time \"2024-13-01T10:00:00Z\": month out of range");
     EXPECT_EQ(message("2023-02-29T10:00:00Z"), "parsing time \"2023-02-29T10:00:00Z\": day out of range");
+    EXPECT_EQ(message("9999-12-31T23:59:59-01:00"), "parsing time \"9999-12-31T23:59:59-01:00\": year out of range");
+    EXPECT_EQ(message("0000-01-01T00:00:00+01:00"), "parsing time \"0000-01-01T00:00:00+01:00\": year out of range");
     EXPECT_EQ(message("2024-05-01T10:00:00Zx"), "parsing time \"2024-05-01T10:00:00Zx\": extra text: \"x\"");
 }
 
 TEST(Timestamp, IsZeroUntilItIsSet) {
     EXPECT_TRUE(Timestamp().is_zero());
     EXPECT_TRUE(Timestamp::parse("0001-01-01T00:00:00Z")->is_zero());
+    EXPECT_TRUE(Timestamp::parse("0001-01-01T00:00:00.5Z")->is_zero());
     EXPECT_FALSE(Timestamp::from_seconds(0).is_zero());
     EXPECT_LT(Timestamp(), Timestamp::from_seconds(-1));
     EXPECT_EQ(Timestamp().to_string(), "");
