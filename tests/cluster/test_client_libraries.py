@@ -4,9 +4,9 @@ The programs are in tests/clients; each check of theirs is one test here.
 """
 
 import re
+import unittest
 
 from harness import IMAGE, ROOT, TOOLS, ClusterCase, run
-import unittest
 
 GO_PROGRAM = TOOLS / "client-go"
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-kubernetes is for

@@ -37,6 +37,22 @@ class Joining(ClusterCase):
     def config(self):
         return self.on_host("cmd", "/c", "type", "C:\\k\\config").stdout
 
+    # JOI-03
+    def test_tokens_are_made_listed_and_deleted_and_one_line_joins_both_systems(self):
+        token = self.cluster.porthole("token", "create", "--description", "for a test").stdout.strip()
+        self.assertRegex(token, r"^[a-z0-9]{6}\.[a-z0-9]{16}$")
+        row = next(line for line in self.cluster.porthole("token", "list").stdout.splitlines() if token in line)
+        self.assertRegex(row, r"(23h|24h|1d)", "a day unless said otherwise")
+        line = self.cluster.porthole("token", "create", "--print-join-command").stdout.strip()
+        self.assertRegex(line, r"^porthole join https://\S+ --token \S+ --ca-cert-hash sha256:[0-9a-f]{64}$")
+        # The same words on Windows: the token is made invalid first, so that the machine is asked and nothing changes.
+        words = line.replace(re.search(r"--token (\S+)", line).group(1), "abcdef.0123456789abcdef").split()[1:]
+        refused = self.on_host("porthole.exe", *words)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("does not know this token", refused.stderr)
+        self.cluster.porthole("token", "delete", token.split(".")[0])
+        self.assertNotIn(token, self.cluster.porthole("token", "list").stdout)
+
     # JOI-02
     def test_what_is_wrong_is_named_and_nothing_changes(self):
         server, token, ca_hash = self.target()
@@ -65,6 +81,9 @@ class Joining(ClusterCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         order = [done.stdout.index(f"service {name} runs") for name in ("kubelet", "flanneld", "kube-proxy")]
         self.assertEqual(order, sorted(order))
+        # JOI-18
+        self.assertIn("HNS network cbr0 and its configuration C:\\k\\cni\\config\\10-porthole.conf", done.stdout)
+        self.assertIn("cbr0", self.on_host("porthole.exe", "hns", "list").stdout)
         self.wait_node()
         self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
 

@@ -43,6 +43,34 @@ class Package(WineTest):
             answer = self.wine(f"bin/{plugin}.exe", CNI_COMMAND="VERSION", check=True, stdin=(PACKAGE / f"examples/{plugin}.conf").read_text())
             self.assertIn("1.0.0", json.loads(answer.stdout)["supportedVersions"])
 
+    # JOI-15, JOI-16, JOI-21
+    def test_the_folder_and_the_kubeconfig_become_part_of_the_environment(self):
+        text = (PACKAGE / "scripts/install.ps1").read_text()
+        for line in ("[Environment]::SetEnvironmentVariable('Path', \"$machinePath;$Folder\", 'Machine')", "$env:Path += \";$Folder\"",
+                     "[Environment]::SetEnvironmentVariable('KUBECONFIG', \"$Folder\\config\", 'User')"):
+            self.assertIn(line, text)
+        # A second run must not make PATH longer.
+        self.assertIn("($machinePath -split ';') -notcontains $Folder", text)
+
+    # JOI-07
+    def test_the_start_script_takes_the_published_parameters_and_starts_in_order(self):
+        text = (PACKAGE / "scripts/start.ps1").read_text()
+        for parameter in ("ManagementIP", "NetworkMode", "ClusterCIDR", "ServiceCIDR", "KubeDnsServiceIP", "InterfaceName", "LogDir"):
+            self.assertRegex(text, rf"\[string\] \${parameter}\b")
+        body = text[text.index("Import-Module"):]
+        places = [body.index(word) for word in ("start-kubelet.ps1", 'Start-Logged "$Folder\\flanneld.exe"', "start-kubeproxy.ps1", "$running = {")]
+        self.assertEqual(places, sorted(places))
+
+    # JOI-22, EMU-08
+    def test_the_guides_are_there(self):
+        cluster = (ROOT / "docs/guide/cluster.md").read_text()
+        for heading in ("control plane", "Linux node", "Windows node", "services", "verify"):
+            self.assertRegex(cluster, rf"(?im)^## .*{heading}")
+        emulated = (ROOT / "docs/guide/emulated_windows.md").read_text()
+        table = emulated[emulated.index("## What differs from Windows"):]
+        for area in ("PowerShell", "Memory limit", "Named pipes", "Event log", "Registry hives", "Recovery"):
+            self.assertIn(f"| {area}", table)
+
     # JOI-05, JOI-09, JOI-10
     def test_services_can_be_registered_by_other_means(self):
         flags = ["register", "--node-name", "win-1", "--node-ip", "192.0.2.13", "--network-mode", "overlay", "--print"]

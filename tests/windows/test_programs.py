@@ -2,7 +2,7 @@
 
 import subprocess
 
-from wine import ROOT, WINDOWS, WineTest
+from wine import LINUX, ROOT, WINDOWS, WineTest
 
 NAMES = ["porthole", "kubelet", "kube-proxy", "kubeadm", "win-bridge", "win-overlay", "wincni", "flannel", "host-local", "flanneld"]
 
@@ -18,6 +18,21 @@ class Programs(WineTest):
 
     def test_a_role_is_the_first_word(self):
         self.assertIn("--container-runtime-endpoint", self.wine("bin/porthole.exe", "kubelet", "--help", check=True).stdout)
+
+    # KBL-25
+    def test_exit_codes_are_the_same_on_both_systems(self):
+        linux = LINUX / "bin/porthole"
+        rows = [(["--no-such-flag"], 255), (["--kubeconfig=/nowhere/config"], 1), (["--help"], 0)]
+        for role in ("kubelet", "kube-proxy"):
+            for words, expected in rows:
+                with self.subTest(f"{role} {words[0]}"):
+                    self.assertEqual(self.wine(f"bin/{role}.exe", *words).returncode, expected)
+                    done = subprocess.run(self.inside([linux, role, *words]), capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+                    self.assertEqual(done.returncode, expected, done.stderr)
+
+    # RUN-01, RUN-02
+    def test_the_kubelet_takes_runtimes_behind_pipes(self):
+        self.assertIn("npipe:", self.wine("bin/kubelet.exe", "--help", check=True).stdout)
 
     def test_a_wrong_role_is_named(self):
         refused = self.wine("bin/porthole.exe", "kubelett")

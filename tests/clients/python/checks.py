@@ -137,12 +137,12 @@ def forwarding():
 
     def fetch():
         forward = portforward(client.CoreV1Api().connect_get_namespaced_pod_portforward, "web", NAMESPACE, ports="8080")
-        with forward.socket(8080) as connection:
-            connection.settimeout(5)
-            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            text = b""
-            while piece := connection.recv(4096):
-                text += piece
+        connection, text = forward.socket(8080), b""
+        connection.settimeout(5)
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        while piece := connection.recv(4096):
+            text += piece
+        connection.close()
         return text.endswith(b"page\n")
     eventually(fetch, "the page")
 
