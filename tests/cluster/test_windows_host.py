@@ -1,0 +1,227 @@
+"""The host below an emulated Windows node: its services, logs, container runtime and build, seen from outside and by its administrator."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+from harness import PORTHOLE, condition, run
+from manifests import PAGE, web_pod
+from test_windows_node import WindowsCase, web_server, windows_pod
+
+NODE = "windows-2"
+SERVICES = ("kubelet", "flanneld", "kube-proxy")
+
+
+class HostCase(WindowsCase):
+    def host(self, node=NODE):
+        return self.cluster.data / "nodes" / node
+
+    def on_host(self, *command, node=NODE, check=True, seconds=120):
+        """Runs a program on the emulated host, as its administrator."""
+        return run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", self.host(node), "--", *command]), check=check,
+                   seconds=seconds, env=self.cluster.environment()).stdout
+
+    def node(self, name=NODE):
+        return self.get("node", name, namespaced=False)
+
+    def wait_node(self, status, message="", seconds=90):
+        def reached():
+            found = next(one for one in self.node()["status"]["conditions"] if one["type"] == "Ready")
+            return found["status"] == status and message in found["message"]
+        self.eventually(reached, seconds, f"{NODE} Ready is {status} {message}")
+
+    def is_running(self, program, node=NODE):
+        """The Linux pid of a program on the host, or 0."""
+        first = json.loads((self.host(node) / "h/runc/host/state.json").read_text())["init_process_pid"]
+        space = os.readlink(f"/proc/{first}/ns/pid")
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "comm").read_text().strip() == program and os.readlink(process / "ns/pid") == space:
+                    return int(process.name)
+            except OSError:
+                continue
+        return 0
+
+
+class Services(HostCase):
+    # KBL-27
+    def test_a_killed_service_comes_back_by_its_recovery_actions_and_adopts_its_pods(self):
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web")
+        for service in SERVICES:
+            with self.subTest(service):
+                before = self.is_running(f"{service}.exe")
+                self.assertTrue(before)
+                self.on_host("taskkill", "/f", "/im", f"{service}.exe")
+                self.eventually(lambda: self.is_running(f"{service}.exe") not in (0, before), 30, f"{service} runs again")
+        self.wait_node("True")
+        self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
+        self.apply(web_server("second", nodeName=NODE))
+        self.wait_ready("second")
+
+    # KBL-27
+    def test_a_stopped_service_stays_stopped(self):
+        self.on_host("net", "stop", "kube-proxy")
+        try:
+            self.eventually(lambda: not self.is_running("kube-proxy.exe"), 20, "it has stopped")
+            with self.assertRaises(AssertionError):
+                self.eventually(lambda: self.is_running("kube-proxy.exe"), 12)
+        finally:
+            self.on_host("net", "start", "kube-proxy")
+        self.eventually(lambda: self.is_running("kube-proxy.exe"), 20, "it runs again")
+
+    # KBL-26
+    def test_each_service_has_a_log_that_can_be_read_while_it_runs(self):
+        for service in SERVICES:
+            text = self.on_host("cmd", "/c", "type", f"C:\\k\\logs\\{service}.log")
+            self.assertRegex(text.splitlines()[0], rf"^20\d\d-\d\d-\d\dT[\d:.]+Z [DIWE] {service}: ", service)
+
+    # JOI-07, JOI-11
+    def test_the_programs_run_as_plain_console_programs_too(self):
+        lines = {service: self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath")
+                 for service in SERVICES}
+        commands = {service: re.search(r"REG_SZ +(.*\S)", text).group(1).replace(" --windows-service", "").split()
+                    for service, text in lines.items()}
+        for service in reversed(SERVICES):
+            self.on_host("net", "stop", service, check=False)
+        programs = []
+        try:
+            for service in SERVICES:
+                self.assertFalse(self.is_running(f"{service}.exe"))
+            for service in SERVICES:
+                words = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *commands[service]]
+                programs.append(subprocess.Popen(self.cluster.network.inside(list(map(str, words))), stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                self.eventually(lambda: self.is_running(f"{service}.exe"), 20, f"{service} runs")
+            self.wait_node("True")
+            self.apply(web_server("web", nodeName=NODE))
+            self.wait_ready("web")
+        finally:
+            for program in programs:
+                program.send_signal(signal.SIGTERM)
+                program.wait(20)
+            for service in SERVICES:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended with its console")
+                self.on_host("net", "start", service)
+        self.wait_node("True")
+
+    # KBL-28
+    def test_one_name_is_used_by_all_components(self):
+        lines = [self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath") for service in SERVICES]
+        for line, flag in zip(lines, ("--hostname-override", "--node-name", "--hostname-override")):
+            self.assertIn(f"{flag}={NODE} ", line + " ")
+        self.assertEqual(self.node()["metadata"]["labels"]["kubernetes.io/hostname"], NODE)
+        self.assertIn({"type": "Hostname", "address": NODE}, self.node()["status"]["addresses"])
+
+
+class Runtime(HostCase):
+    # PAU-06, RUN-09, VER-04
+    def test_two_pods_of_one_worker_are_four_containers(self):
+        for number in (1, 2):
+            self.apply(web_server(f"web-{number}", nodeName=NODE))
+        for number in (1, 2):
+            self.wait_ready(f"web-{number}")
+        rows = [line.split() for line in self.listed() if self.namespace in line]
+        self.assertEqual(sorted(row[1] for row in rows), ["infra", "infra", "worker", "worker"])
+        self.assertEqual({row[2] for row in rows}, {"running"})
+        self.assertEqual(sorted(row[3] for row in rows), sorted([f"{self.namespace}/web-1", f"{self.namespace}/web-2"] * 2))
+
+    def listed(self):
+        return run([PORTHOLE, "winhost", "ps", "--data", self.host()], seconds=30).stdout.splitlines()
+
+    # RUN-04
+    def test_a_runtime_that_does_not_answer_is_named_in_the_nodes_condition(self):
+        runtime = self.cluster.processes()[f"{NODE}/winhost"]
+        os.kill(runtime, signal.SIGSTOP)
+        try:
+            self.wait_node("False", "container runtime is down")
+        finally:
+            os.kill(runtime, signal.SIGCONT)
+        self.wait_node("True")
+
+    # PAU-02
+    def test_on_linux_the_sandbox_outlives_its_container(self):
+        self.apply(web_pod("web", script=PAGE.replace("exec ", "") + "; exit 1", nodeSelector={"kubernetes.io/os": "linux"}))
+        before = self.wait_ready("web")["status"]
+        space = self.kubectl("exec", "web", "--", "readlink", "/proc/self/ns/net")
+        self.kubectl_run("exec", "web", "--", "killall", "httpd", check=False)
+        after = self.eventually(lambda: self.restarted("web"), 60, "restarted")
+        self.assertEqual(before["podIP"], after["status"]["podIP"])
+        self.assertEqual(space, self.kubectl("exec", "web", "--", "readlink", "/proc/self/ns/net"))
+
+    def restarted(self, name):
+        found = self.try_get("pod", name)
+        return found if found and found["status"]["containerStatuses"][0]["restartCount"] >= 1 and condition(found, "Ready") == "True" else None
+
+    def test_a_storm_of_processes_stays_in_its_container(self):
+        storm = "for /l %i in (1,1,100000) do start /b cmd /c ping -n 30 127.0.0.1"
+        self.apply(windows_pod("storm", ["cmd", "/c", storm], nodeName=NODE, restartPolicy="Never"), web_server("web", nodeName=NODE))
+        self.wait_ready("web")
+        self.wait_phase("storm", "Running", "Failed", "Succeeded", seconds=60)
+        limits = list(pathlib.Path("/sys/fs/cgroup").glob(f"*/porthole-winhost/{NODE}-*/**/pids.max")) or list(
+            pathlib.Path("/sys/fs/cgroup").glob(f"porthole-winhost/{NODE}-*/**/pids.max"))
+        numbers = [path.read_text().strip() for path in limits]
+        self.assertTrue(any(number.isdigit() and int(number) <= 1024 for number in numbers), numbers)
+        self.assertIn("web", self.answers(self.linux_client(), f"http://{self.ip('web')}/"))
+        self.assertEqual(condition(self.node(), "Ready"), "True")
+        self.kubectl("delete", "pod", "storm", "--wait=true", "--timeout=60s")
+
+
+class Build(HostCase):
+    # IMG-03
+    def test_a_build_that_is_not_listed_is_told_by_event_and_condition(self):
+        key = "HKLM\\Software\\Microsoft\\Windows NT\\CurrentVersion"
+        before = re.search(r"CurrentBuildNumber\s+REG_SZ\s+(\S+)", self.on_host("reg", "query", key, "/v", "CurrentBuildNumber")).group(1)
+        self.assertEqual(condition(self.node(), "UnsupportedOSBuild"), None)
+        self.set_build(key, "19045")
+        try:
+            self.eventually(lambda: condition(self.node(), "UnsupportedOSBuild") == "True", 60, "the condition")
+            events = json.loads(self.kubectl("get", "events", "--all-namespaces", "-o", "json", namespaced=False))["items"]
+            told = [event for event in events if event["reason"] == "UnsupportedOSBuild" and event["involvedObject"]["name"] == NODE]
+            self.assertIn("10.0.19045", told[0]["message"])
+            self.assertEqual(condition(self.node(), "Ready"), "True", "it warns, no more")
+        finally:
+            self.set_build(key, before)
+        self.eventually(lambda: condition(self.node(), "UnsupportedOSBuild") is None, 60, "the condition is gone")
+
+    def set_build(self, key, build):
+        for name in ("CurrentBuild", "CurrentBuildNumber"):
+            self.on_host("reg", "add", key, "/v", name, "/d", build, "/f")
+        self.on_host("net", "stop", "kube-proxy", check=False)
+        self.on_host("net", "stop", "kubelet", check=False)
+        for service in ("kubelet", "kube-proxy"):
+            self.on_host("net", "start", service)
+
+
+class Access(HostCase):
+    # KBL-29
+    def test_the_kubelets_debugging_endpoints_want_to_know_who_asks(self):
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web")
+        address = next(entry["address"] for entry in self.node()["status"]["addresses"] if entry["type"] == "InternalIP")
+        for path in ("/pods", f"/containerLogs/{self.namespace}/web/main", f"/exec/{self.namespace}/web/main?command=cmd", "/logs/"):
+            done = run(self.cluster.network.inside(["curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "10",
+                                                    f"https://{address}:10250{path}"]), check=False)
+            self.assertEqual(done.stdout, "401", path)
+        self.assertIn("hello", self.exec("web", "cmd", "/c", "echo hello"))
+        self.kubectl("logs", "web")
+
+
+class Paths(HostCase):
+    # KBL-30
+    def test_paths_beyond_260_characters(self):
+        volume, key = "v" * 63, "k" * 200
+        self.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "long"}, "data": {key: "from far below\n"}})
+        self.apply(windows_pod("reader", ["cmd", "/c", f"type C:\\m\\{key} & ping -n 60 127.0.0.1"], nodeName=NODE,
+                               volumes=[{"name": volume, "configMap": {"name": "long"}}],
+                               container_fields={"volumeMounts": [{"name": volume, "mountPath": "C:\\m"}]}))
+        self.wait_phase("reader", "Running", seconds=90)
+        self.eventually(lambda: "from far below" in self.kubectl("logs", "reader"), 30, "the file is read")
+        root = self.host() / "C/var/lib/kubelet/pods"
+        files = [path for path in root.rglob(key)]
+        self.assertTrue(files, "the kubelet's default folder")
+        self.assertGreater(len("C:\\" + str(files[0].relative_to(self.host() / "C"))), 260)
+        self.assertTrue(list((self.host() / "C/var/log/pods").glob(f"{self.namespace}_reader_*")))
