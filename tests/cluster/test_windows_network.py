@@ -16,7 +16,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import PORTHOLE, ROOT, SharedCluster, run
+from harness import CLIENTS, PORTHOLE, ROOT, SharedCluster, run
 from manifests import PAGE, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -298,6 +298,19 @@ class Names(NetworkCase):
         record = f"{address.replace('.', '-')}.{self.namespace}.pod.{DOMAIN}"  # pods of Windows have records like others
         self.assertIn(f"Address: {address}", self.exec("client", "nslookup", record))
 
+    # DNS-12
+    def test_the_name_server_has_its_service_and_runs_on_linux(self):
+        words = ("-n", "kube-system", "-o", "json")
+        ports = json.loads(self.kubectl("get", "service", "kube-dns", *words, namespaced=False))["spec"]["ports"]
+        self.assertEqual({(port["protocol"], port["port"]) for port in ports}, {("UDP", 53), ("TCP", 53)})
+        slices = json.loads(self.kubectl("get", "endpointslices", "-l", "kubernetes.io/service-name=kube-dns", *words, namespaced=False))["items"]
+        linux = self.nodes()["linux-1"]
+        known = {linux["status"]["addresses"][0]["address"]}
+        served = {address for slice_ in slices for endpoint in slice_["endpoints"] for address in endpoint["addresses"]}
+        self.assertTrue(served)
+        for address in served - known:
+            self.assertIn(ipaddress.ip_address(address), ipaddress.ip_network(linux["spec"]["podCIDR"]))
+
     # DNS-09
     def test_policies_give_their_servers_and_one_suffix_counts(self):
         node = "windows-1"
@@ -377,6 +390,12 @@ def labels(data):
 
 
 class Sample(NetworkCase):
+    # VER-12 (from Linux: Wine 8 cannot run the newest kubectl.exe, which wants bcryptprimitives.dll)
+    def test_kubectl_version_succeeds_with_both_clients(self):
+        for client in CLIENTS:
+            done = self.cluster.kubectl(client, "version", "-o", "json")
+            self.assertTrue(json.loads(done.stdout)["serverVersion"]["gitVersion"].startswith("v1."), client)
+
     # VER-04, VER-05
     def test_the_sample_has_two_pods_and_four_containers(self):
         self.kubectl("apply", "-f", ROOT / "samples/web.yaml")

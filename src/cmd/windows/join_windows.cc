@@ -44,6 +44,8 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--node-name", node.name, "the computer's name unless given");
     app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
     app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay; usually what the cluster says, else l2bridge");
+    app.add_flag("--enable-dsr", node.direct_server_return,
+                 "direct server return for services: for many of them, and to keep clients' addresses");
     app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
     app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
@@ -205,8 +207,8 @@ private:
             std::error_code code;
             if (network && fs::exists(node().cni_config(), code)) break;
             if (world_.loop.now() > deadline) {
-                co_return Error(Reason::Timeout, "the HNS network " + node().network_name() + " does not come up: see " + node().log_folder +
-                                                     "\\flanneld.log");
+                co_return Error(Reason::Timeout, "the HNS network " + node().network_name() + " does not come up: see " +
+                                                     node().log_folder + "\\flanneld.log");
             }
             CO_CHECK(co_await world_.loop.sleep(500ms));
         }

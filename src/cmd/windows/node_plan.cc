@@ -63,14 +63,17 @@ ServiceDefinition flanneld(const WindowsNode& node) {
 }
 
 ServiceDefinition kube_proxy(const WindowsNode& node) {
-    return {.name = "kube-proxy",
-            .display_name = "Kubernetes service proxy (Porthole)",
-            .description = "Makes services reachable from this node.",
-            .command = {node.folder + "\\kube-proxy.exe", "--windows-service", "--kubeconfig=" + node.kubeconfig(),
-                        "--proxy-mode=kernelspace", "--hostname-override=" + node.name, "--cluster-cidr=" + node.cluster_cidr,
-                        "--network-name=" + node.network_name(), "--log-dir=" + node.log_folder, "--logtostderr=false"},
-            .depends_on = {"kubelet"},
-            .environment = environment(node)};
+    ServiceDefinition service{
+        .name = "kube-proxy",
+        .display_name = "Kubernetes service proxy (Porthole)",
+        .description = "Makes services reachable from this node.",
+        .command = {node.folder + "\\kube-proxy.exe", "--windows-service", "--kubeconfig=" + node.kubeconfig(), "--proxy-mode=kernelspace",
+                    "--hostname-override=" + node.name, "--cluster-cidr=" + node.cluster_cidr, "--network-name=" + node.network_name(),
+                    "--log-dir=" + node.log_folder, "--logtostderr=false"},
+        .depends_on = {"kubelet"},
+        .environment = environment(node)};
+    if (node.direct_server_return) service.command.push_back("--enable-dsr=true");
+    return service;
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ struct WindowsNode {
     std::vector<std::string> labels, taints;
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 
+    bool direct_server_return = false;  ///< of the proxy; without it each service port takes 64 ports of the host
+
     bool is_overlay() const { return network_mode == "overlay"; }
     std::string network_name() const { return is_overlay() ? "vxlan0" : "cbr0"; }
     std::string kubeconfig() const { return folder + "\\config"; }

@@ -33,6 +33,8 @@ std::optional<int> parse(std::vector<std::string> arguments, RegisterFlags& flag
     app.add_option("--service-cidr", node.service_cidr, "of services")->capture_default_str();
     app.add_option("--cluster-dns", node.cluster_dns, "the DNS service's address")->capture_default_str();
     app.add_option("--cluster-domain", node.cluster_domain, "of services")->capture_default_str();
+    app.add_flag("--enable-dsr", node.direct_server_return,
+                 "direct server return for services: for many of them, and to keep clients' addresses");
     app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
     app.add_option("--print", flags.print, "print commands instead: sc or nssm")->check(CLI::IsMember({"sc", "nssm"}));

@@ -48,6 +48,9 @@ TEST(NodeServices, AgreeOnTheNetworkInEitherMode) {
     node.network_mode = "overlay";
     EXPECT_THAT(node_services(node, "")[1].command, Contains("--backend=vxlan"));
     EXPECT_THAT(node_services(node, "")[2].command, Contains("--network-name=vxlan0"));
+    EXPECT_THAT(node_services(node, "")[2].command, testing::Not(Contains("--enable-dsr=true")));
+    node.direct_server_return = true;
+    EXPECT_THAT(node_services(node, "")[2].command, Contains("--enable-dsr=true"));
     EXPECT_THAT(firewall_rules(node), Contains(FirewallRule{"Porthole overlay network", "UDP", 4789}));
 }
 

@@ -94,7 +94,7 @@ private:
             if (same_target(was, is)) continue;
             changed.insert(id);
             for (const Endpoint* endpoint : {was, is}) {
-                if (endpoint) networks.insert(endpoint->document.host_compute_network);
+                if (endpoint && !is_remote(endpoint->document)) networks.insert(endpoint->document.host_compute_network);
             }
         }
         if (changed.empty()) return;
