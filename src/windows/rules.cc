@@ -75,6 +75,10 @@ bool request_differs_from_limit(const ResourceRequirements& resources) {
 
 bool is_unbounded(const ResourceRequirements& resources) { return resources.limits.empty() && resources.requests.empty(); }
 
+bool has_name_with_colon(const std::vector<core::EnvVar>& environment) {
+    return std::ranges::any_of(environment, [](const core::EnvVar& one) { return one.name.contains(':'); });
+}
+
 bool may_land_on_either(const PodSpec& spec, Systems systems) {
     return systems.linux && systems.windows && spec.node_name.empty() && system_asked_for(spec).empty();
 }
@@ -147,6 +151,9 @@ constexpr PodRule PodRules[] = {
     {.rule = {"KBL-35", "spec.containers[*].resources", Advised, "",
               "without any request or limit nothing keeps a Windows node from being promised more than it has"},
      .resources = {is_unbounded}},
+    {.rule = {"POD-22", "spec.containers[*].env", Advised, "",
+              "has a name with ':', which not every program can read; .NET takes '__' in a name for ':'"},
+     .environment = {has_name_with_colon}},
 };
 
 constexpr PlacementRule PlacementRules[] = {

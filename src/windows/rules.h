@@ -17,6 +17,7 @@ struct PodRule {
     Field<core::PodSecurityContext> pod_security;
     Field<core::SecurityContext> container_security;  ///< of containers of all three sorts
     Field<core::ResourceRequirements> resources;      ///< of init and regular containers
+    Field<std::vector<core::EnvVar>> environment;     ///< of containers of all three sorts
 };
 std::span<const PodRule> pod_rules();
 

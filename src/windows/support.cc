@@ -42,7 +42,8 @@ void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::str
         const bool security =
             rule.container_security.is_set && container.security_context && rule.container_security.is_set(*container.security_context);
         const bool resources = rule.resources.is_set && !where.starts_with("ephemeral") && rule.resources.is_set(container.resources);
-        if (security || resources) found.push_back({&rule.rule, container_field(rule.rule, path, where)});
+        const bool environment = rule.environment.is_set && rule.environment.is_set(container.env);
+        if (security || resources || environment) found.push_back({&rule.rule, container_field(rule.rule, path, where)});
     });
 }
 

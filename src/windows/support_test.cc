@@ -13,6 +13,7 @@
 namespace porthole::windows {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -141,6 +142,13 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
     EXPECT_THAT(with(R"({"requests":{"memory":"1024Mi"},"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without any request or limit")));
+}
+
+// POD-22
+TEST(WindowsSupport, NamesOfDotNetSettingsHaveUnderscores) {
+    EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging:Level","value":"x"}])"), "spec", Mixed),
+                ElementsAre(AllOf(HasSubstr("spec.containers[0].env: "), HasSubstr("'__'"))));
+    EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging__Level","value":"a:b"}])"), "spec", Mixed), IsEmpty());
 }
 
 // KBL-35
