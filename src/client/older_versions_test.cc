@@ -45,7 +45,7 @@ struct OlderVersionsTest : testing::Test {
     std::vector<std::string> asked;
 };
 
-// NET-01: the agents use only what an API server of 1.20 has
+// The node agents use only what an API server of 1.20 has.
 TEST_F(OlderVersionsTest, AServerWithoutTheVersionIsAskedForTheOneBefore) {
     OlderVersions transport(std::make_unique<Server>("v1beta1", asked));
     Client client(transport);

@@ -422,6 +422,23 @@ TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
     EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));
 }
 
+// KBL-31
+TEST_F(KubeletTest, AMachineThatTellsNothingOfItsHardwareIsANodeNevertheless) {
+    stop();
+    api.erase<core::Node>({"", "n1"});
+    host.facts = HostFacts{};
+    host.facts.operating_system = "windows";
+    host.now = HostUsage{};
+    start();
+    ASSERT_TRUE(until([&] { return api.find<core::Node>({"", "n1"}).has_value(); }));
+    const auto node = api.find<core::Node>({"", "n1"});
+    EXPECT_EQ(node->metadata.labels.at("kubernetes.io/os"), "windows");
+    EXPECT_TRUE(until([&] {
+        const auto conditions = api.find<core::Node>({"", "n1"})->status.conditions;
+        return !conditions.empty() && conditions.back().type == "Ready" && conditions.back().status == "True";
+    }));
+}
+
 // RUN-01, RUN-04
 TEST_F(KubeletTest, ARuntimeThatIsTooOldMakesTheNodeNotReadyUntilItIsUpgraded) {
     const auto condition = [&] { return api.find<core::Node>({"", "n1"})->status.conditions.back(); };

@@ -44,7 +44,7 @@ def used_kinds():
 
 
 class ApiVersions(unittest.TestCase):
-    # NET-01, JOI-06: also clusters that are not ours, from 1.20 on
+    # Also clusters that are not ours, from 1.20 on.
     def test_the_agents_use_only_kinds_that_1_20_has(self):
         since = kinds()
         used = {kind for kind in used_kinds() if kind in since}

@@ -4,11 +4,11 @@
 
 #include "base/flag_set.h"
 #include "base/quantity.h"
+#include "windows/builds.h"
 
 namespace porthole::cmd {
 namespace {
 
-constexpr std::uint32_t OldestBuild = 17763;  // Server 2019: the first whose pods may have several containers in one namespace
 constexpr std::int64_t ToleratedSeconds = 30;
 constexpr std::int64_t LeastReservedMemory = 2ll << 30;
 constexpr std::uint32_t ReservedMilliPerProcessor = 50;  // proposed: a twentieth of every processor
@@ -28,8 +28,10 @@ Check check_elevation(const HostFacts& facts) {
 
 Check check_build(const HostFacts& facts) {
     const std::string build = "Windows build " + std::to_string(facts.build);
-    return is_supported_build(facts.build) ? passed("windows-build", build)
-                                           : failed("windows-build", build + " is too old", "use Windows Server 2019 (17763) or newer");
+    if (!is_supported_build(facts.build)) return failed("windows-build", build + " is too old", "use Windows Server 2019 (17763) or newer");
+    const std::string unknown = windows::unknown_build("10.0." + std::to_string(facts.build));
+    return unknown.empty() ? passed("windows-build", build)
+                           : warning("windows-build", "UnsupportedOSBuild: " + unknown, "it may work; nobody has tried");
 }
 
 Check check_network_service(const HostFacts& facts) {
@@ -99,7 +101,7 @@ Check check_reservation(const HostFacts& facts, const WindowsNode& node) {
 
 }  // namespace
 
-bool is_supported_build(std::uint32_t build) { return build >= OldestBuild; }
+bool is_supported_build(std::uint32_t build) { return build >= windows::OldestBuild; }
 
 std::vector<Check> preflight(const HostFacts& facts, const WindowsNode& node) {
     return {check_elevation(facts),       check_build(facts),

@@ -42,6 +42,22 @@ TEST_F(KubeletOptionsTest, ThePublishedCommandLineIsAccepted) {
     EXPECT_THAT(options->warnings, Contains(HasSubstr("--network-plugin has no effect")));
 }
 
+// PAU-04
+TEST_F(KubeletOptionsTest, WellKnownPauseImagesAreAcceptedAndTheRuntimeIsNamedAsTheirPlace) {
+    for (const char* image : {"k8s.gcr.io/pause:3.5", "mcr.microsoft.com/oss/kubernetes/pause:3.5",
+                              "mcr.microsoft.com/oss/kubernetes/pause:1.4.1", "kubeletwin/pause", "apprenda/pause"}) {
+        const auto options = parse({std::string("--pod-infra-container-image=") + image});
+        ASSERT_TRUE(options) << image;
+        EXPECT_THAT(options->warnings, Contains(HasSubstr("the container runtime is configured with it"))) << image;
+    }
+}
+
+// KBL-28
+TEST_F(KubeletOptionsTest, TheHostsNameMayBeAnAddress) {
+    EXPECT_EQ(parse({"--hostname-override=192.0.2.7"})->hostname_override, "192.0.2.7");
+    EXPECT_EQ(parse({"--hostname-override=web-09.example.test"})->hostname_override, "web-09.example.test");
+}
+
 // KBL-03
 TEST_F(KubeletOptionsTest, SpellingsInCirculationAreUnderstoodOrExplained) {
     EXPECT_EQ(parse({"--hostname_override=n1", "--service"})->windows_service, true);
