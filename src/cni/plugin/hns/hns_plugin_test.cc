@@ -281,6 +281,19 @@ TEST(WinBridge, RefusesWhatItCannotServe) {
                 HasSubstr("no id of an HCN namespace"));
 }
 
+// IPM-04
+TEST(WinBridge, RefusesTheAddressesOfAzureWithoutItsPlugin) {
+    Host host;
+    host.make_bridge();
+    for (const char* ipam : {R"({"type":"azure-vnet-ipam"})", R"({"environment":"azure","subnet":"10.244.3.0/24"})"}) {
+        const Value config = json(R"({"name":"cbr0","ipam":)" + std::string(ipam) + "}");
+        const auto refused = host.run(host.bridge.add(request("abc", host.make_namespace(), config)));
+        ASSERT_FALSE(refused);
+        EXPECT_THAT(refused.error().message, HasSubstr("works with the plugin azure-vnet only"));
+    }
+    EXPECT_THAT(host.endpoints(), IsEmpty());
+}
+
 // NET-32: upstream's plugins have no CHECK
 TEST(WinBridge, NET32_ChecksWhatItHasMade) {
     Host host;
