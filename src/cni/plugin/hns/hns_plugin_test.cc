@@ -285,12 +285,10 @@ TEST(WinBridge, RefusesWhatItCannotServe) {
 TEST(WinBridge, RefusesTheAddressesOfAzureWithoutItsPlugin) {
     Host host;
     host.make_bridge();
-    for (const char* ipam : {R"({"type":"azure-vnet-ipam"})", R"({"environment":"azure","subnet":"10.244.3.0/24"})"}) {
-        const Value config = json(R"({"name":"cbr0","ipam":)" + std::string(ipam) + "}");
-        const auto refused = host.run(host.bridge.add(request("abc", host.make_namespace(), config)));
-        ASSERT_FALSE(refused);
-        EXPECT_THAT(refused.error().message, HasSubstr("works with the plugin azure-vnet only"));
-    }
+    const Value config = json(R"({"name":"cbr0","ipam":{"type":"azure-vnet-ipam","environment":"azure"}})");
+    const auto refused = host.run(host.bridge.add(request("abc", host.make_namespace(), config)));
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("works with the plugin azure-vnet only"));
     EXPECT_THAT(host.endpoints(), IsEmpty());
 }
 

@@ -149,11 +149,9 @@ Result<WindowsNetConf> read_windows_net_conf(const CniRequest& request) {
     }
     TRY(conf.mac_prefix, read_mac_prefix(config, conf.mac_prefix));
     conf.ipam_type = member(member(config, "ipam"), "type").string_or("");
-    // It hands out addresses that azure-vnet alone has on the machine's adapter.
-    if (conf.ipam_type == "azure-vnet-ipam" || equal_ignoring_case(member(member(config, "ipam"), "environment").string_or(""), "azure"))
-        return cni_error(CniCode::InvalidConfig,
-                         "ipam: azure-vnet-ipam (environment azure) works with the plugin azure-vnet only; "
-                         "use host-local here");
+    // It hands out addresses that azure-vnet alone has on the machine's adapter. `environment: azure` is in configurations of wincni.
+    if (conf.ipam_type == "azure-vnet-ipam")
+        return cni_error(CniCode::InvalidConfig, "ipam: azure-vnet-ipam works with the plugin azure-vnet only; use host-local here");
     return conf;
 }
 
