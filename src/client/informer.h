@@ -94,7 +94,7 @@ private:
     static Result<InformerCore::Codec::Decoded> decode(std::string_view json) {
         TRY(T value, schema::decode_json<T>(json));
         // Nobody here asks who has set which field, and it is half of an object. A write without it leaves the stored one alone.
-        value.metadata.managed_fields = {};
+        value.metadata.managed_fields = decltype(value.metadata.managed_fields)();  // not `= {}`, which would keep the memory
         auto object = std::make_shared<const T>(std::move(value));
         NamespacedName key = key_of(*object);
         std::string version = object->metadata.resource_version;

@@ -1,6 +1,7 @@
 #include "client/informer_core.h"
 
 #include "client/backoff.h"
+#include "client/shared_objects.h"
 
 namespace porthole::client {
 namespace {
@@ -51,7 +52,7 @@ Task<> InformerCore::relist() {
         CO_TRY(const net::Bytes body, co_await context_.client.list_raw(codec_.kind, page, codec_.metadata_only));
         CO_TRY(ListSlices list, slice_list(*body));
         for (const std::string_view item : list.items) {
-            CO_TRY(Codec::Decoded decoded, codec_.decode(item));
+            CO_TRY(Codec::Decoded decoded, decode(item));
             seen.insert(decoded.key);
             objects.push_back(std::move(decoded));
         }
@@ -105,7 +106,7 @@ Result<void> InformerCore::apply_event(std::string_view event) {
         if (const std::string_view text = json_plain_string(version); !text.empty()) resource_version_ = text;
         return {};
     }
-    TRY(Codec::Decoded decoded, codec_.decode(object));
+    TRY(Codec::Decoded decoded, decode(object));
     resource_version_ = decoded.resource_version;
     if (type == "DELETED") {
         if (cache_.contains(decoded.key)) erase(decoded.key, decoded.object);
@@ -114,6 +115,11 @@ Result<void> InformerCore::apply_event(std::string_view event) {
     if (type != "ADDED" && type != "MODIFIED") return {};  // a type of a later version; nothing to act on
     store(std::move(decoded));
     return {};
+}
+
+Result<InformerCore::Codec::Decoded> InformerCore::decode(std::string_view json) const {
+    const bool shares = context_.shared && !codec_.metadata_only;
+    return shares ? context_.shared->decode(codec_.decode, json) : codec_.decode(json);
 }
 
 void InformerCore::store(Codec::Decoded decoded) {

@@ -21,12 +21,15 @@ struct InformerOptions {
     auto operator<=>(const InformerOptions&) const = default;
 };
 
+class SharedObjects;
+
 /// What an informer runs on. All outlive it.
 struct InformerContext {
     EventLoop& loop;
     Client& client;
     Random& random;
     Logger log;
+    SharedObjects* shared = nullptr;  ///< with the other components of the process; null to share nothing
 };
 
 /// The part of an informer that does not depend on the kind: list, watch, resume, relist, cache and notification.
@@ -46,7 +49,8 @@ public:
             NamespacedName key;
             std::string resource_version;
         };
-        Result<Decoded> (*decode)(std::string_view json);
+        using Decode = Result<Decoded> (*)(std::string_view json);
+        Decode decode;
     };
     /// The empty ones are not called. `old` and `now` of one object may have equal resourceVersions after a relist.
     struct Handlers {
@@ -89,6 +93,7 @@ private:
     Task<> relist();
     Task<bool> watch_once();
     Result<void> apply_event(std::string_view event);
+    Result<Codec::Decoded> decode(std::string_view json) const;
     void store(Codec::Decoded decoded);
     void erase(const NamespacedName& key, const Object& last);
     void index(const NamespacedName& key, const Object* old, const Object* now);

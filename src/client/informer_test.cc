@@ -6,6 +6,7 @@
 
 #include "api/core_v1.h"
 #include "client/fake/fake_api.h"
+#include "client/shared_objects.h"
 #include "runtime/sim/sim_loop.h"
 
 using namespace std::chrono_literals;
@@ -53,6 +54,29 @@ struct InformerTest : testing::Test {
     std::string heard;
     Scope scope{loop};
 };
+
+TEST_F(InformerTest, SharesEachVersionWithTheOthersOfTheProcess) {
+    SharedObjects shared;
+    const InformerContext sharing{loop, client, random, context.log, &shared};
+    auto first = std::make_unique<Informer<Pod>>(sharing), second = std::make_unique<Informer<Pod>>(sharing);
+    Scope both(loop);
+    both.spawn(first->run());
+    both.spawn(second->run());
+    api.put(pod("a"));
+    api.put(pod("b"));
+    loop.advance(1s);
+    EXPECT_EQ(first->find({"ns", "a"}), second->find({"ns", "a"})) << "one object, not two that are equal";
+    EXPECT_NE(first->find({"ns", "a"}), first->find({"ns", "b"}));
+
+    api.put(pod("a", "n1"));
+    loop.run_ready();
+    EXPECT_EQ(second->find({"ns", "a"})->spec.node_name, "n1");
+    EXPECT_EQ(shared.size(), 2u) << "nobody holds the old version any more";
+    ASSERT_TRUE(sim::run(loop, both.close()));
+    first.reset();
+    second.reset();
+    EXPECT_EQ(shared.size(), 0u);
+}
 
 TEST_F(InformerTest, DeliversWhatIsThereAndThenEveryChange) {
     api.put(pod("a"));

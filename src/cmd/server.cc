@@ -6,6 +6,7 @@
 #include "apiserver/subresources/connector.h"
 #include "client/events.h"
 #include "client/informer.h"
+#include "client/shared_objects.h"
 #include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/component_thread.h"
@@ -58,8 +59,8 @@ private:
 /// The scheduler with what it needs, all on one loop.
 class SchedulerProcess {
 public:
-    SchedulerProcess(EventLoop& loop, client::Client& client, Logger log)
-        : informers_({loop, client, random_, log}),
+    SchedulerProcess(EventLoop& loop, client::Client& client, client::SharedObjects& shared, Logger log)
+        : informers_({loop, client, random_, log, &shared}),
           events_(loop, client, log, "default-scheduler"),
           scheduler_({.loop = loop, .client = client, .informers = informers_, .events = events_, .random = random_, .log = log}),
           scope_(loop, [log](const Error& error) { log.error("the scheduler ended", {{"error", error.message}}); }) {}
@@ -117,6 +118,7 @@ private:
     std::shared_ptr<net::TlsServerContext> tls_;
     std::unique_ptr<ApiServer> api_;
     std::unique_ptr<net::HttpServer> http_;
+    client::SharedObjects shared_objects_;  ///< pods and nodes are followed by the controllers and by the scheduler
     std::unique_ptr<Component> controller_component_, scheduler_component_;
     std::unique_ptr<controllers::ControllerManager> controllers_;
     std::unique_ptr<SchedulerProcess> scheduler_;
@@ -232,15 +234,16 @@ Task<> ControlPlane::start_components(const Pki& pki) {
 
 Task<> ControlPlane::start_controllers(controllers::Settings settings) {
     Component& on = *controller_component_;
-    CO_TRY(controllers_, controllers::ControllerManager::create({on.loop(), on.client(), controller_random_, log_.named("controllers")},
-                                                                api_->registry(), std::move(settings)));
+    CO_TRY(controllers_,
+           controllers::ControllerManager::create({on.loop(), on.client(), controller_random_, log_.named("controllers"), &shared_objects_},
+                                                  api_->registry(), std::move(settings)));
     controllers_->start();
     co_return {};
 }
 
 Task<> ControlPlane::start_scheduler() {
     Component& on = *scheduler_component_;
-    scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.client(), log_.named("scheduler"));
+    scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.client(), shared_objects_, log_.named("scheduler"));
     scheduler_->start();
     co_return {};
 }

@@ -92,7 +92,7 @@ std::vector<Registration> all_controllers() {
 
 ControllerManager::ControllerManager(Seams seams, const schema::Registry& kinds, Settings settings)
     : log_(seams.log),
-      informers_({seams.loop, seams.client, seams.random, seams.log}),
+      informers_({seams.loop, seams.client, seams.random, seams.log, seams.shared}),
       events_(seams.loop, seams.client, seams.log),
       context_{.loop = seams.loop,
                .client = seams.client,

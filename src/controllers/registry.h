@@ -27,6 +27,7 @@ public:
         client::Client& client;
         Random& random;
         Logger log;
+        client::SharedObjects* shared = nullptr;  ///< with the other components of the process
     };
     /// Error: BadRequest, naming the controller.
     static Result<std::unique_ptr<ControllerManager>> create(Seams seams, const schema::Registry& kinds, Settings settings);
