@@ -11,7 +11,6 @@ namespace {
 constexpr std::uint64_t ProcessBaseline = 16 << 20;
 /// Wine's server, service manager and drivers, and init: measured, 25 to 30 MB of private memory; the rest is room for their growth.
 constexpr std::int64_t EmulationMemory = 64 << 20;
-constexpr std::int64_t ProcessLimit = 512;
 /// CRI counts the whole machine as 10000.
 constexpr std::int64_t WholeMachine = 10'000;
 
@@ -60,7 +59,7 @@ Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageC
 
 ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors) {
     ContainerLimits limits;
-    limits.cgroup.processes = ProcessLimit;
+    limits.cgroup.processes = ContainerProcessLimit;
     if (!resources) return limits;
     if (resources->memory_limit_in_bytes > 0) {
         limits.memory_per_process = static_cast<std::uint64_t>(resources->memory_limit_in_bytes) + ProcessBaseline;

@@ -22,6 +22,8 @@ struct ContainerLimits {
     std::uint64_t memory_per_process = 0;  ///< 0: none
     OciLimits cgroup;
 };
+/// Processes and threads of one container: a storm of them ends there.
+inline constexpr std::int64_t ContainerProcessLimit = 512;
 ContainerLimits plan_limits(const cri::WindowsContainerResources* resources, int processors);
 
 /// CTRL_*_EVENT for the stop signal of an image or pod; "kill" for SIGKILL. Error: BadRequest for what Windows has no event for.

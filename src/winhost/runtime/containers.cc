@@ -167,6 +167,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (limits.memory_per_process > 0)
         bundle.arguments.insert(bundle.arguments.end(), {"--data-limit", std::to_string(limits.memory_per_process)});
     bundle.limits = limits.cgroup;
+    bundle.limits.processes = options_.process_limit;
     bundle.environment = wine_environment(sandbox->record.runtime_handler == "wine-light");
     bundle.network_namespace_path = context_.network.path(sandbox->record.namespace_id);
     const std::string spaces = "/proc/" + std::to_string(sandbox->pid) + "/ns/";
@@ -284,7 +285,8 @@ Task<> Containers::remove(std::string id) {
 Task<> Containers::update(std::string id, cri::WindowsContainerResources resources) {
     const auto container = find(id);
     if (!container) co_return Error(Reason::NotFound, "container \"" + id + "\" not found");
-    const ContainerLimits limits = plan_limits(&resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    ContainerLimits limits = plan_limits(&resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+    limits.cgroup.processes = options_.process_limit;
     if (container->running()) CO_CHECK(co_await runc_.update(short_id(id), limits.cgroup));
     if (!container->record.config.windows) container->record.config.windows.emplace();
     container->record.config.windows->resources = resources;

@@ -39,6 +39,7 @@ struct RuntimeOptions {
     WineTemplate wine;
     /// Every sandbox needs it, pulled if need be; "" for none. Nothing of it runs, but one for another build keeps pods from starting.
     std::string sandbox_image;
+    std::int64_t process_limit = ContainerProcessLimit;
 };
 
 /// The streams of exec, attach and port-forward: who gives out addresses for them.

@@ -6,6 +6,7 @@
 //   wait               until a control event comes, which it prints; exit code 5
 //   stubborn           prints control events and stays
 //   family NAME        starts two stubborn ones, named so, and stays with them
+//   storm              starts stubborn ones until it may no more: prints the error, exit code 56
 //   console            prints the console's size, and again when it changes, for a minute
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,19 @@ static int start_family(const char* program, const char* name) {
     return 0;
 }
 
+static int storm(const char* program) {
+    for (int child = 0; child < 1000; ++child) {
+        STARTUPINFOA start = {.cb = sizeof start};
+        PROCESS_INFORMATION made;
+        char line[MAX_PATH];
+        snprintf(line, sizeof line, "\"%s\" stubborn", program);
+        if (CreateProcessA(NULL, line, NULL, NULL, FALSE, 0, NULL, NULL, &start, &made)) continue;
+        printf("%d children, error %lu\n", child, GetLastError());
+        return 56;
+    }
+    return 0;
+}
+
 static int watch_console(void) {
     COORD shown = {0, 0};
     for (int tick = 0; tick < 600; ++tick, Sleep(100)) {
@@ -86,6 +100,7 @@ int main(int count, char** words) {
         for (size_t size; (size = fread(buffer, 1, sizeof buffer, stdin)) > 0;) fwrite(buffer, 1, size, stdout);
         return 0;
     }
+    if (!strcmp(verb, "storm")) return storm(words[0]);
     if (!strcmp(verb, "console")) return watch_console();
     if (!strcmp(verb, "stubborn") || !strcmp(verb, "family")) {
         SetConsoleCtrlHandler(on_control_stay, TRUE);

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr std::int64_t FewProcesses = 80;  // for one container: a storm of processes is soon over
+
 constexpr const char* HostName = "runtime-lab";
 const std::string Packaging = std::string(PORTHOLE_SOURCE) + "/packaging/windows_images/";
 
@@ -91,8 +93,9 @@ void RuntimeLab::start() {
     options.template_id = wine->id;
     store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, *registries_, log)).value();
     network_ = std::make_unique<LabNetwork>(*processes_, folder_ + "/n");
-    runtime_ = std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
-                                         RuntimeOptions{HostName, folder_ + "/r", host_drive(), profile, *wine, sandbox_image});
+    runtime_ =
+        std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
+                                  RuntimeOptions{HostName, folder_ + "/r", host_drive(), profile, *wine, sandbox_image, FewProcesses});
     const auto started = run(runtime_->start());
     ASSERT_TRUE(started) << started.error().message;
     image_service_ = make_image_service(loop, *store_, folder_ + "/r");

@@ -142,6 +142,19 @@ TEST_F(RuntimeSystem, AllocationsFailAtTheLimitInsteadOfAKill) {
     EXPECT_LE(megabytes, 144) << log;
 }
 
+TEST_F(RuntimeSystem, AStormOfProcessesEndsAtItsContainersLimitAndTheNextContainerDoesNotFeelIt) {
+    const std::string sandbox = lab().make_sandbox("stormy");
+    const std::string calm = lab().make_container(sandbox, lab().probe("calm", {"wait"}));
+    const std::string storm = lab().make_container(sandbox, lab().probe("storm", {"storm"}));
+    ASSERT_TRUE(lab().start_container(calm));
+    ASSERT_TRUE(lab().start_container(storm));
+    EXPECT_EQ(lab().wait_for_end(storm).exit_code, 56) << lab().log("storm");
+    EXPECT_THAT(lab().log("storm"), HasSubstr(" children, error "));
+    EXPECT_EQ(lab().status(calm).state, cri::ContainerState::ContainerRunning);
+    EXPECT_EQ(exec(calm, {"probe.exe", "exit", "7"}).exit_code, 7);
+    remove(sandbox);
+}
+
 // RUN-05: a pipe cannot be mounted, and the pod's owner is told
 TEST_F(RuntimeSystem, NamedPipesAreRefusedClearly) {
     const std::string sandbox = lab().make_sandbox("pipe");
