@@ -105,6 +105,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
         const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
         options.foreign = ForeignCluster{.server = part("server"), .token = part("token"), .ca_hash = part("caHash")};
     }
+    if (const Value* number = value.find("networkNamespace")) cluster.network_namespace = static_cast<std::uint64_t>(number->int_or(0));
     cluster.supervisor = decode_process(value.find("supervisor"));
     if (const Value* processes = value.find("processes"); processes && processes->is_object()) {
         for (const auto& member : processes->as_object()) cluster.processes[member.key] = decode_process(&member.value);
@@ -130,6 +131,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"bridge", options.bridge},
         {"firstHost", options.first_host},
         {"port", static_cast<int>(options.port)},
+        {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
         {"supervisor", encode(supervisor)},
         {"processes", std::move(processes_value)},
     });

@@ -50,6 +50,7 @@ struct NodeHost {
 /// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.
 struct Cluster {
     ClusterOptions options;
+    std::uint64_t network_namespace = 0;  ///< the number of the one that this machine's part is in; 0 where it is not known
     ProcessId supervisor;
     std::map<std::string, ProcessId> processes;  ///< "server", "linux-1/containerd", "linux-1/agent", …
 

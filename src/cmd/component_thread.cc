@@ -37,7 +37,8 @@ private:
 ComponentThread::ComponentThread() : impl_(std::make_unique<Impl>()) {}
 
 ComponentThread::~ComponentThread() {
-    impl_->loop.stop();
+    // By the loop itself: a stop() before the thread has come to run() would be forgotten.
+    impl_->loop.post([this] { impl_->loop.stop(); });
     impl_->thread.join();
 }
 

@@ -4,6 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/kubeconfig_entry.h"
+#include "cmd/network_namespace.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/supervisor.h"
@@ -46,11 +47,15 @@ int run_down(std::vector<std::string> arguments) {
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (::geteuid() != 0) return fail("`down` removes namespaces and links: run it as root, for example with sudo");
 
-    RealWorld world;
     const DataDir data(path);
-    Progress progress(world.loop, false);
     auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
+    // The cluster's links and rules are where it was brought up, which need not be where this is typed. Before any thread is made.
+    if (cluster->network_namespace != own_network_namespace()) {
+        if (const auto entered = enter_network_namespace(cluster->network_namespace); !entered) return fail(entered.error().message);
+    }
+    RealWorld world;
+    Progress progress(world.loop, false);
     progress.begin("ending the cluster");
     const auto ended = world.run(end_cluster(world, data, std::move(*cluster)));
     if (!ended) return fail(ended.error().message);

@@ -10,6 +10,7 @@
 #include "cmd/durable_file.h"
 #include "cmd/emulated_host.h"
 #include "cmd/host_links.h"
+#include "cmd/network_namespace.h"
 #include "cmd/node_identity.h"
 #include "cmd/version.h"
 #include "net/http_client.h"
@@ -56,6 +57,7 @@ Result<void> Supervisor::prepare() {
         fs::permissions(folder, fs::perms::owner_all, error);
     }
     cluster_.supervisor = identify(::getpid());
+    cluster_.network_namespace = own_network_namespace();
     if (cluster_.options.foreign) return cluster_.save(data_);
     TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
     TRY(pki_, Pki::ensure(data_.pki(),

@@ -114,8 +114,9 @@ class Cluster:
         return run(self.network.inside([PORTHOLE, command, *words, "--data", self.data]), env=self.environment(), **options)
 
     def environment(self):
+        sanitizers = {name: os.environ[name] for name in os.environ if name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")}
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig), "LANG": "C.UTF-8",
-                "NO_COLOR": "1"}
+                "NO_COLOR": "1", **sanitizers}
 
     def kubectl_command(self, client, *words):
         return self.network.inside([str(CLIENTS[client]), *map(str, words)])
@@ -142,6 +143,18 @@ class Cluster:
         running = self.processes()
         for name in names:
             os.kill(running[name], signal.SIGKILL)
+
+    def cut_power(self):
+        """SIGKILL to all that names this cluster: the supervisor first, so that nothing is started again."""
+        if "supervisor" in self.processes():
+            self.kill("supervisor")
+        for _ in range(3):
+            for pid, words in processes_naming([str(self.data), self.id]):
+                if "kubectl" not in words and "docker-registry" not in words:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
 
     def mark(self):
         """The six hex digits in the names of this cluster's links, namespaces and control groups; "" before it is up."""

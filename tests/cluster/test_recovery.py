@@ -6,7 +6,7 @@ import pathlib
 import signal
 import unittest
 
-from harness import ClusterCase, condition, processes_naming
+from harness import ClusterCase, condition
 from manifests import config_map, pod, service, web_deployment, web_pod
 
 
@@ -106,18 +106,7 @@ class Recovery(ClusterCase):
         self.apply(web_deployment("web", replicas=2), service("web", {"app": "web"}))
         self.wait_rolled_out("web")
         uids = {found["metadata"]["uid"] for found in self.pods("app=web")}
-        # Like a power cut: supervisor first, so that nothing is started again, then all that names this cluster.
-        marks = [str(self.cluster.data), self.cluster.id]
-        supervisor = self.cluster.processes().get("supervisor")
-        if supervisor:
-            os.kill(supervisor, signal.SIGKILL)
-        for _ in range(3):
-            for pid, words in processes_naming(marks):
-                if "kubectl" not in words and "docker-registry" not in words:
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
+        self.cluster.cut_power()
         self.cluster.up()
         self.nodes_ready()
         self.wait_rolled_out("web")

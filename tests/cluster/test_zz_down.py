@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from harness import LINUX, MIXED, ClusterCase
+from harness import LINUX, MIXED, PORTHOLE, Cluster, ClusterCase, run
 from manifests import web_deployment
 from test_windows_node import WindowsCase, web_server
 
@@ -35,6 +35,16 @@ class MixedDown(WindowsCase):
         self.assertEqual(self.cluster.leftovers(), [])
         self.doCleanups()
         self.assertEqual(MIXED.end(), [])
+
+
+class DownFromOutside(unittest.TestCase):
+    def test_down_typed_elsewhere_finds_the_network_namespace_of_a_cluster_that_was_killed(self):
+        cluster = Cluster("linux=1")
+        self.addCleanup(cluster.stop)
+        cluster.up()
+        cluster.cut_power()
+        run([PORTHOLE, "down", "--data", cluster.data], env=cluster.environment(), seconds=120)
+        self.assertEqual(cluster.leftovers(), [])
 
 
 if __name__ == "__main__":
