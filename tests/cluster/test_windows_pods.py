@@ -356,6 +356,14 @@ class Warnings(WindowsCase):
         self.assertIn("Warning: spec.containers[0].resources: without any request or limit",
                       self.told(windows_pod("unbounded", container_fields={"resources": {}})))
 
+    # POD-22
+    def test_names_of_the_environment_with_a_colon(self):
+        printed = self.told(windows_pod("colon", ["cmd", "/c", "set"], restartPolicy="Never", container_fields={
+            "env": [{"name": "Logging:Level", "value": "Debug"}]}))
+        self.assertIn("Warning: spec.containers[0].env: has a name with ':'", printed)
+        self.wait_phase("colon", "Succeeded", seconds=60)
+        self.assertIn("Logging:Level=Debug", self.kubectl("logs", "colon"))
+
     # SVC-14
     def test_affinity_timeout_of_a_service(self):
         sticky = lambda name, seconds: service(name, {"app": "web"}, sessionAffinity="ClientIP",
