@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 
 namespace porthole {
 namespace {
@@ -228,8 +229,7 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
         if (found == std::end(Units)) {
             return Error(Reason::BadRequest, fmt::format("time: unknown unit \"{}\" in duration \"{}\"", unit, text));
         }
-        total +=
-            static_cast<Int128>(whole) * static_cast<std::int64_t>(found->nanos) + static_cast<std::int64_t>(fraction * found->nanos + 0.5);
+        total += static_cast<Int128>(whole) * static_cast<std::int64_t>(found->nanos) + std::llround(fraction * found->nanos);
         if (total > INT64_MAX) return malformed();
         rest.remove_prefix(unit_end);
     }
