@@ -25,6 +25,13 @@ std::string internal_address(const Node& node) {
     return found == node.status.addresses.end() ? "" : found->address;
 }
 
+/// Where the node answers DNS over IPv4; "" while it does not.
+std::string dns_address(const Node& node) {
+    if (!serves_dns(node)) return "";
+    const std::string address = internal_address(node);
+    return address.find(':') == address.npos ? address : "";
+}
+
 }  // namespace
 
 DnsEndpointsController::DnsEndpointsController(Context& context)
@@ -32,10 +39,19 @@ DnsEndpointsController::DnsEndpointsController(Context& context)
       client_(context.client),
       nodes_(context.informers.get<Node>()),
       slices_(context.informers.get<EndpointSlice>()) {
-    depends_on(nodes_).on_change([this](const Node&) { queue().add(SliceKey); });
+    // Each turn looks at all nodes: thousands of heartbeats, which change nothing here, must not lead to one.
+    using NodePtr = client::Informer<Node>::Object;
+    depends_on(nodes_).subscribe(
+        {.added = [this](const NodePtr& now) { changed("", dns_address(*now)); },
+         .updated = [this](const NodePtr& old, const NodePtr& now) { changed(dns_address(*old), dns_address(*now)); },
+         .deleted = [this](const NodePtr& last) { changed(dns_address(*last), ""); }});
     depends_on(slices_).on_change([this](const EndpointSlice& slice) {
         if (client::key_of(slice) == SliceKey) queue().add(SliceKey);
     });
+}
+
+void DnsEndpointsController::changed(const std::string& old, const std::string& now) {
+    if (old != now) queue().add(SliceKey);
 }
 
 EndpointSlice DnsEndpointsController::wanted() const {
@@ -46,8 +62,8 @@ EndpointSlice DnsEndpointsController::wanted() const {
                              {"endpointslice.kubernetes.io/managed-by", "dns-endpoints.porthole.io"}};
     slice.address_type = "IPv4";
     for (const auto& node : nodes_.list()) {
-        const std::string address = internal_address(*node);
-        if (!serves_dns(*node) || address.empty() || address.find(':') != address.npos) continue;
+        const std::string address = dns_address(*node);
+        if (address.empty()) continue;
         auto& endpoint = slice.endpoints.emplace_back();
         endpoint.addresses = {address};
         endpoint.conditions.ready = true;

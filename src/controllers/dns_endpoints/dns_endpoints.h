@@ -13,6 +13,8 @@ public:
 
 private:
     using Node = api::core::v1::Node;
+    /// A node's address for DNS, "" for none.
+    void changed(const std::string& old, const std::string& now);
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     api::discovery::v1::EndpointSlice wanted() const;
 
