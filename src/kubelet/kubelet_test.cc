@@ -422,6 +422,26 @@ TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
     EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));
 }
 
+// IMG-03
+TEST_F(KubeletTest, ABuildOfWindowsThatIsNotListedIsAConditionUntilTheHostIsUpgraded) {
+    const auto told = [&] {
+        const auto conditions = api.find<core::Node>({"", "n1"})->status.conditions;
+        const auto found = std::ranges::find(conditions, "UnsupportedOSBuild", &core::NodeCondition::type);
+        return found == conditions.end() ? std::string() : found->status + " " + found->message;
+    };
+    loop.advance(15s);
+    EXPECT_EQ(told(), "");
+    stop();
+    host.facts.windows_build = "10.0.19045";
+    start();
+    ASSERT_TRUE(until([&] { return told().starts_with("True Windows build 10.0.19045 is not one"); }));
+    EXPECT_THAT(events("UnsupportedOSBuild"), Contains(HasSubstr("Windows build 10.0.19045 is not one")));
+    stop();
+    host.facts.windows_build = "10.0.20348";
+    start();
+    EXPECT_TRUE(until([&] { return told().starts_with("False"); }));
+}
+
 // KBL-31
 TEST_F(KubeletTest, AMachineThatTellsNothingOfItsHardwareIsANodeNevertheless) {
     stop();

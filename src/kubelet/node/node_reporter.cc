@@ -225,10 +225,15 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
                       ? condition(Type::PIDPressure, true, "KubeletHasInsufficientPID", "kubelet has insufficient PID available")
                       : condition(Type::PIDPressure, false, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
                   health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
-    // Only where it is true: nobody looks for its absence.
+    // Only where it is true, or was: nobody looks for its absence, and a patch does not take a condition away.
     const std::string unknown = windows::unknown_build(facts_.windows_build);
-    std::erase_if(status.conditions, [&](const core::NodeCondition& one) { return unknown.empty() && one.type == UnsupportedBuild; });
-    if (!unknown.empty()) set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
+    const bool told = std::ranges::any_of(status.conditions, [](const core::NodeCondition& one) { return one.type == UnsupportedBuild; });
+    if (!unknown.empty()) {
+        set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
+    } else if (told) {
+        set_condition(status, condition(UnsupportedBuild, false, "SupportedOSBuild", "nodes are known to run on this build"),
+                      "SupportedOSBuild");
+    }
     const bool ready = health.problems.empty();
     set_condition(status,
                   ready ? condition(Type::Ready, true, "KubeletReady", "kubelet is posting ready status")
