@@ -61,13 +61,15 @@ class Package(WineTest):
         places = [body.index(word) for word in ("start-kubelet.ps1", 'Start-Logged "$Folder\\flanneld.exe"', "start-kubeproxy.ps1", "$running = {")]
         self.assertEqual(places, sorted(places))
 
-    # JOI-22, EMU-08
+    # JOI-22, EMU-08, EMU-11
     def test_the_guides_are_there(self):
         cluster = (ROOT / "docs/guide/cluster.md").read_text()
         for heading in ("control plane", "Linux node", "Windows node", "services", "verify"):
             self.assertRegex(cluster, rf"(?im)^## .*{heading}")
         emulated = (ROOT / "docs/guide/emulated_windows.md").read_text()
         table = emulated[emulated.index("## What differs from Windows"):]
+        for step in ("start, stop, look at services", "register services", "networks and endpoints of the HNS", "routes", "environment"):
+            self.assertIn(f"| {step} |", emulated)
         for area in ("PowerShell", "Memory limit", "Named pipes", "Event log", "Registry hives", "Recovery"):
             self.assertIn(f"| {area}", table)
 

@@ -26,7 +26,8 @@ class Programs(WineTest):
         for role in ("kubelet", "kube-proxy"):
             for words, expected in rows:
                 with self.subTest(f"{role} {words[0]}"):
-                    self.assertEqual(self.wine(f"bin/{role}.exe", *words).returncode, expected)
+                    windows = self.wine(f"bin/{role}.exe", *words, KUBE_NETWORK="cbr0")
+                    self.assertEqual(windows.returncode, expected, windows.stderr)
                     done = subprocess.run(self.inside([linux, role, *words]), capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
                     self.assertEqual(done.returncode, expected, done.stderr)
 
