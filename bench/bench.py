@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import harness  # noqa: E402
 import manifests  # noqa: E402
+import scale  # noqa: E402
 import windows_node  # noqa: E402
 
 IN_FLIGHT = 64
@@ -66,9 +67,9 @@ class Load:
     def __init__(self, cluster):
         self.cluster = cluster
 
-    def run(self, url, *options, in_flight=IN_FLIGHT, connections=CONNECTIONS):
+    def run(self, url, *options, in_flight=IN_FLIGHT, connections=CONNECTIONS, seconds=SECONDS):
         """(requests a second, mean seconds of a request). Raises when an answer was not 2xx: then it measured nothing."""
-        command = ["h2load", "-D", str(SECONDS), "--warm-up-time=1", "-c", str(connections), "-m", str(in_flight // connections),
+        command = ["h2load", "-D", str(seconds), "--warm-up-time=1", "-c", str(connections), "-m", str(in_flight // connections),
                    *options, url]
         text = harness.run(self.cluster.network.inside(command), seconds=60).stdout
         codes = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text)
@@ -228,9 +229,9 @@ http {{
         self.www = folder
         time.sleep(2)
 
-    def background(self, words):
+    def background(self, words, stdout=subprocess.DEVNULL, **options):
         return subprocess.Popen(self.cluster.network.inside([str(word) for word in words]), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                stdout=stdout, stderr=subprocess.DEVNULL, **options)
 
     def nginx_rate(self, name, content, in_flight=IN_FLIGHT):
         (self.www / name).write_text(content)
@@ -265,6 +266,8 @@ def run_cluster_bench():
         bench.fill()
         bench.measure_memory("with 10,000 objects of 2 KB")
         bench.measure_create()
+        scale.measure_fan_out(bench)
+        scale.measure_scheduling(bench)
     finally:
         bench.stop()
 

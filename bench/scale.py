@@ -1,0 +1,85 @@
+"""The rows about many: watchers of one change, and pods for thousands of nodes. Works on a Bench that has signed in."""
+
+import json
+import re
+import subprocess
+import time
+
+import harness
+
+WATCHERS = 256
+WATCH_SECONDS = 8
+NODES = 5000
+PODS = 5000
+
+
+def measure_fan_out(bench):
+    """Events that arrive at watchers over TLS while objects are created as fast as the server takes them."""
+    bench.kubectl("create", "namespace", "fan-out")
+    path = "/api/v1/namespaces/fan-out/configmaps"
+    body = bench.cluster.folder / "small.json"
+    body.write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "e-"}, "data": {"a": "b"}}))
+    first = bench.raw("POST", path, body.read_text(), token=bench.token)
+    event_bytes = len(json.dumps({"type": "ADDED", "object": first}, separators=(",", ":"))) + 1
+    version = first["metadata"]["resourceVersion"]
+
+    watch = f"{bench.server}{path}?watch=1&timeoutSeconds={WATCH_SECONDS}&resourceVersion={version}"
+    # One connection carries at most 250 streams.
+    watching = bench.background(["h2load", "-n", str(WATCHERS), "-c", "4", "-m", str(WATCHERS // 4), *bench.headers(), watch],
+                                stdout=subprocess.PIPE, text=True)
+    time.sleep(1)  # all watch by now; the rest of their time counts
+    started = time.monotonic()
+    bench.load.run(bench.server + path, *bench.headers("content-type: application/json"), "-d", str(body), seconds=WATCH_SECONDS - 2)
+    text = watching.communicate(timeout=60)[0]
+    seconds = time.monotonic() - started
+    data = int(re.search(r"headers \(space savings [\d.]+%\), [\d.]+\w+ \((\d+)\) data", text).group(1))
+    events = data / event_bytes
+    bench.table.row(f"watch fan-out, {WATCHERS} watchers, {event_bytes} B events, TLS", rate(events / seconds), "400,000/s", "")
+
+
+def measure_scheduling(bench):
+    """Pods bound a second, from a full queue, to nodes that nobody runs: all through the API."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": {"kubernetes.io/os": "linux", "sim": "1"}},
+            "status": {"allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"}, "capacity": {"cpu": "32", "memory": "256Gi", "pods": "110"},
+                       "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady",
+                                       "lastHeartbeatTime": stamp(), "lastTransitionTime": stamp()}]}}
+    # Nobody sends the nodes' heartbeats: the pods must not mind what becomes of them.
+    container = {"name": "main", "image": harness.IMAGE, "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"},
+           "spec": {"nodeSelector": {"sim": "1"}, "tolerations": [{"operator": "Exists"}], "containers": [container]}}
+    bench.kubectl("create", "namespace", "crowd")
+    harness.eventually(lambda: bench.raw("GET", "/api/v1/namespaces/crowd/serviceaccounts/default").get("kind") == "ServiceAccount", 10)
+    create(bench, "/api/v1/nodes", node, NODES)
+
+    before = scheduled(bench)
+    started = time.monotonic()
+    create(bench, "/api/v1/namespaces/crowd/pods", pod, PODS)
+    created = time.monotonic() - started
+    harness.eventually(lambda: scheduled(bench) - before >= PODS, 120, "all pods bound", interval=0.05)
+    seconds = time.monotonic() - started
+    bench.table.row(f"scheduling, {NODES:,} nodes: {PODS:,} pods bound", rate(PODS / seconds), "4,000/s",
+                    f"created in {created:.1f} s of {seconds:.1f}")
+
+
+def stamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def create(bench, path, thing, count):
+    body = bench.cluster.folder / "thing.json"
+    body.write_text(json.dumps(thing))
+    words = ["h2load", "-n", str(count), "-c", "4", "-m", "16", *bench.headers("content-type: application/json"), "-d", str(body),
+             bench.server + path]
+    text = harness.run(bench.cluster.network.inside(words), seconds=300).stdout
+    if f"{count} succeeded" not in text or f"status codes: {count} 2xx" not in text:
+        raise AssertionError(f"creating {count} at {path}: {text}")
+
+
+def scheduled(bench):
+    text = bench.raw("GET", "/metrics").get("text", "")
+    found = re.search(r'scheduler_schedule_attempts_total\{[^}]*result="scheduled"\} (\d+)', text)
+    return int(found.group(1)) if found else 0
+
+
+def rate(number):
+    return f"{number:,.0f}/s"
