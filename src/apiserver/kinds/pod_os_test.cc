@@ -55,7 +55,7 @@ bool is_refused_by_the_api(const windows::Rule& rule) {
     return rule.row.starts_with("POS-") || rule.row == "POD-25" || rule.row == "POD-26" || rule.row == "POD-28";
 }
 
-// POS-04 … POS-25: the API refuses what the table says Windows has not, by the same paths.
+// POS-04 … -23, POS-25: the API refuses what the table says Windows has not, by the same paths.
 TEST_F(PodOsRules, WhatWindowsHasNotIsForbidden) {
     int fields = 0;
     for (const windows::Rule& rule : windows::rules()) {
