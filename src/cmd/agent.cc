@@ -8,6 +8,7 @@
 #include "cmd/agent_options.h"
 #include "cmd/cluster.h"
 #include "cmd/command.h"
+#include "cmd/containerd.h"
 #include "cmd/flags.h"
 #include "cmd/node_certificate.h"
 #include "cmd/node_connection.h"
@@ -255,6 +256,7 @@ Result<void> Agent::make_kubelet() {
     config.node.version = std::string(KubernetesVersion);
     config.node.port = options_.kubelet_port;
     config.node.max_pods = options_.max_pods;
+    config.image_gc.kept = {SandboxImage};  // older containerds pin nothing
     config.root_directory = (data / "kubelet").string();
     config.node.root_directory = config.root_directory;
     config.log_root = (data / PodLogs).string();

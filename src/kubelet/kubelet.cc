@@ -94,7 +94,7 @@ struct Kubelet::Parts {
           pods(pod_services, [this] { return admission_context(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
                       pods, statuses),
-          image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, {}),
+          image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc),
           eviction(deps.loop, deps.host, deps.files, deps.runtime, pods, image_gc, events, deps.log.named("eviction"),
                    config.root_directory, config.eviction),
           rotation(deps.runtime, deps.files, deps.log.named("logs"), config.log_max_bytes, config.log_max_files),

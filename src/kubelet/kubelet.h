@@ -25,6 +25,7 @@ struct KubeletConfig {
     std::int64_t log_max_bytes = 10 << 20;  ///< of one file, then it is rotated
     int log_max_files = 5;                  ///< of one container
     EvictionThresholds eviction;
+    ImageGc::Policy image_gc;
     Backoff restart_backoff;  ///< of containers that keep ending
 };
 

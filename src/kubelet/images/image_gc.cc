@@ -19,8 +19,9 @@ Task<> ImageGc::look() {
         const auto before = records_.find(image.id);
         Record record = before == records_.end() ? Record{.first_seen = now} : before->second;
         record.size = image.size;
-        record.pinned = image.pinned;
         const auto named = [&](const std::string& name) { return used.contains(name); };
+        const auto kept = [&](const std::string& name) { return std::ranges::find(policy_.kept, name) != policy_.kept.end(); };
+        record.pinned = image.pinned || std::ranges::any_of(image.repo_tags, kept);
         record.in_use = used.contains(image.id) || std::any_of(image.repo_tags.begin(), image.repo_tags.end(), named) ||
                         std::any_of(image.repo_digests.begin(), image.repo_digests.end(), named);
         if (record.in_use) record.last_used = now;

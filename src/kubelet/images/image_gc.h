@@ -11,12 +11,13 @@
 namespace porthole::kubelet {
 
 /// Removes images that no container uses, those used longest ago first, once the disk is fuller than the high mark, until it is
-/// below the low one. Pinned images and those seen for less than two minutes stay.
+/// below the low one. Pinned and kept images and those seen for less than two minutes stay.
 class ImageGc {
 public:
     struct Policy {
         int high_percent = 85, low_percent = 80;
         Duration min_age = std::chrono::minutes(2);
+        std::vector<std::string> kept;  ///< names of images that stay though no container uses them: the sandboxes' own
     };
     ImageGc(EventLoop& loop, RuntimeService& runtime, ImageService& images, FileSystem& files, Logger log, std::string disk, Policy policy)
         : loop_(loop), runtime_(runtime), images_(images), files_(files), log_(std::move(log)), disk_(std::move(disk)), policy_(policy) {}
