@@ -25,12 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     GrpcHandler handler;
     handler.add("/a", echo);
     handler.add_streaming("/b", echo_twice);
-    const HttpLimits limits;
-    Scope scope(loop);
-    auto [ours, theirs] = make_memory_stream_pair();
-    scope.spawn(serve_connection(loop, std::move(theirs), {}, nullptr, handler, limits));
-    scope.spawn(write_pieces(*ours, input));
-    scope.spawn(read_everything(*ours));
-    finish(loop, scope);
+    serve_input(loop, handler, input);
     return 0;
 }

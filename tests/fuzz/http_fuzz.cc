@@ -29,12 +29,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size > 0 && data[0] & 1) input.insert(1, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     sim::SimLoop loop;
     Handler handler;
-    const HttpLimits limits;
-    Scope scope(loop);
-    auto [ours, theirs] = make_memory_stream_pair();
-    scope.spawn(serve_connection(loop, std::move(theirs), {}, nullptr, handler, limits));
-    scope.spawn(write_pieces(*ours, input));
-    scope.spawn(read_everything(*ours));
-    finish(loop, scope);
+    serve_input(loop, handler, input);
     return 0;
 }

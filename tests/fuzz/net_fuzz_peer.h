@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 
+#include "net/http_connection.h"
 #include "net/memory_stream.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
@@ -30,6 +31,17 @@ inline void finish(sim::SimLoop& loop, Scope& scope) {
     loop.advance(std::chrono::minutes(10));
     (void)sim::run(loop, scope.close());
     loop.advance(std::chrono::minutes(1));
+}
+
+/// One connection of a client that sends `input` to a server with `handler`.
+inline void serve_input(sim::SimLoop& loop, HttpHandler& handler, std::string_view input) {
+    const HttpLimits limits;
+    Scope scope(loop);
+    auto [ours, theirs] = make_memory_stream_pair();
+    scope.spawn(serve_connection(loop, std::move(theirs), {}, nullptr, handler, limits));
+    scope.spawn(write_pieces(*ours, input));
+    scope.spawn(read_everything(*ours));
+    finish(loop, scope);
 }
 
 }  // namespace porthole::net

@@ -2,6 +2,8 @@
 #include "net/channel_socket.h"
 #include "net_fuzz_peer.h"
 
+constexpr std::size_t Channels = 5;  // as exec has them
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace porthole;
     using namespace porthole::net;
@@ -13,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const char* protocol = Protocols[size > 0 ? data[0] & 1 : 0];
     {
         const auto channels = ChannelSocket::start(loop, WebSocket::over(loop, std::move(theirs), WebSocket::Role::Server, protocol),
-                                                   WebSocket::Role::Server);
+                                                   WebSocket::Role::Server, Channels);
         const auto in = channels->channel(0, true), resize = channels->channel(4, true);
         channels->discard_others();
         scope.spawn(read_everything(*in));
