@@ -151,9 +151,13 @@ constexpr PodRule PodRules[] = {
     {.rule = {"KBL-35", "spec.containers[*].resources", Advised, "",
               "without any request or limit nothing keeps a Windows node from being promised more than it has"},
      .resources = {is_unbounded}},
-    {.rule = {"POD-22", "spec.containers[*].env", Advised, "",
-              "has a name with ':', which not every program can read; .NET takes '__' in a name for ':'"},
-     .environment = {has_name_with_colon}},
+    // Kubernetes refused such names until 1.31, then let them in by default (KEP-4369), so that refusing them would break manifests made
+    // for it. What made people ask for them, sections of .NET's configuration, is better served by '__', which every shell can set too.
+    {.rule = {"POD-22", "spec.containers[*].env", Advised, "EnvironmentNameWithColon",
+              "has a name with ':', which Kubernetes before 1.32 refuses and not every shell or program can set or read; write '__' for "
+              "':', .NET takes it for the same"},
+     .environment = {has_name_with_colon},
+     .on_every_system = true},
 };
 
 constexpr PlacementRule PlacementRules[] = {

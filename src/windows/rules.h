@@ -18,6 +18,7 @@ struct PodRule {
     Field<core::SecurityContext> container_security;  ///< of containers of all three sorts
     Field<core::ResourceRequirements> resources;      ///< of init and regular containers
     Field<std::vector<core::EnvVar>> environment;     ///< of containers of all three sorts
+    bool on_every_system = false;                     ///< the API speaks of it for pods of any system
 };
 std::span<const PodRule> pod_rules();
 

@@ -13,6 +13,7 @@ constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]";
 struct Finding {
     const Rule* rule;
     std::string field;
+    bool on_every_system = false;
 };
 
 std::string at(std::string_view list, std::size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
@@ -43,14 +44,15 @@ void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::str
             rule.container_security.is_set && container.security_context && rule.container_security.is_set(*container.security_context);
         const bool resources = rule.resources.is_set && !where.starts_with("ephemeral") && rule.resources.is_set(container.resources);
         const bool environment = rule.environment.is_set && rule.environment.is_set(container.env);
-        if (security || resources || environment) found.push_back({&rule.rule, container_field(rule.rule, path, where)});
+        if (security || resources || environment)
+            found.push_back({&rule.rule, container_field(rule.rule, path, where), rule.on_every_system});
     });
 }
 
 std::vector<Finding> find(const core::PodSpec& spec, std::string_view path) {
     std::vector<Finding> found;
     for (const PodRule& rule : pod_rules()) {
-        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, pod_field(rule.rule, path)});
+        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, pod_field(rule.rule, path), rule.on_every_system});
         find_in_containers(rule, spec, path, found);
     }
     return found;
@@ -101,8 +103,9 @@ std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view pa
     std::vector<std::string> all;
     for (const PlacementRule& one : placement_rules())
         if (one.applies(spec, systems)) all.push_back(text_of({pod_field(one.rule, path)}, one.rule));
-    if (system_asked_for(spec) != "windows") return all;
-    std::ranges::move(texts(find(spec, path)), std::back_inserter(all));
+    std::vector<Finding> found = find(spec, path);
+    if (system_asked_for(spec) != "windows") std::erase_if(found, [](const Finding& finding) { return !finding.on_every_system; });
+    std::ranges::move(texts(found), std::back_inserter(all));
     return all;
 }
 

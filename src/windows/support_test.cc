@@ -151,6 +151,16 @@ TEST(WindowsSupport, NamesOfDotNetSettingsHaveUnderscores) {
     EXPECT_THAT(warnings(windows_spec("", R"(,"env":[{"name":"Logging__Level","value":"a:b"}])"), "spec", Mixed), IsEmpty());
 }
 
+// POD-22
+TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
+    const core::PodSpec spec =
+        spec_of(R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","env":[{"name":"A:B","value":"x"}]}]})");
+    EXPECT_THAT(warnings(spec, "spec", Mixed), ElementsAre(HasSubstr("spec.containers[0].env: has a name with ':'")));
+    ASSERT_THAT(notices(spec), SizeIs(1));
+    EXPECT_EQ(notices(spec)[0].reason, "EnvironmentNameWithColon");
+    EXPECT_FALSE(has_ignored_fields(spec)) << "it is taken as it stands";
+}
+
 // KBL-35
 TEST(WindowsSupport, AdviceIsGivenOnceAPod) {
     const auto told =

@@ -361,8 +361,18 @@ class Warnings(WindowsCase):
         printed = self.told(windows_pod("colon", ["cmd", "/c", "set"], restartPolicy="Never", container_fields={
             "env": [{"name": "Logging:Level", "value": "Debug"}]}))
         self.assertIn("Warning: spec.containers[0].env: has a name with ':'", printed)
+        self.assertIn("write '__' for ':'", printed)
+        self.wait_event("EnvironmentNameWithColon", "'__'")
         self.wait_phase("colon", "Succeeded", seconds=60)
         self.assertIn("Logging:Level=Debug", self.kubectl("logs", "colon"))
+
+    # POD-22
+    def test_names_of_the_environment_that_no_system_can_have(self):
+        for name in ("a=b", "", "\u00e9"):
+            with self.subTest(name):
+                refused = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(windows_pod("bad", container_fields={
+                    "image": IMAGE, "env": [{"name": name, "value": "x"}]})))
+                self.assertIn("spec.containers[0].env[0].name", refused)
 
     # SVC-14
     def test_affinity_timeout_of_a_service(self):
