@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "runtime/event_loop.h"
+#include "runtime/frame_memory.h"
 
 namespace porthole {
 
@@ -46,7 +47,13 @@ inline Error cancelled_error() { return Error(Reason::Cancelled, "cancelled"); }
 
 namespace detail {
 
-struct PromiseBase {
+/// A promise whose coroutine's frame comes from the pool of frames.
+struct PooledFrame {
+    static void* operator new(std::size_t size) { return allocate_frame(size); }
+    static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
+};
+
+struct PromiseBase : PooledFrame {
     TaskContext* context = nullptr;
     std::coroutine_handle<> continuation;
 
@@ -171,7 +178,7 @@ private:
 namespace detail {
 
 struct RootTask {
-    struct promise_type {
+    struct promise_type : PooledFrame {
         TaskContext* context;
         template <class T, class F>
         promise_type(Task<T>&, TaskContext& context, F&) : context(&context) {}
