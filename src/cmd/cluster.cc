@@ -103,7 +103,13 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
     if (value.find("foreign")) {
         const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
-        options.foreign = ForeignCluster{.server = part("server"), .token = part("token"), .ca_hash = part("caHash")};
+        options.foreign = ForeignCluster{.server = part("server"),
+                                         .token = part("token"),
+                                         .ca_hash = part("caHash"),
+                                         .wishes = {.cluster_cidr = part("clusterCidr"),
+                                                    .service_cidr = part("serviceCidr"),
+                                                    .cluster_dns = part("clusterDns"),
+                                                    .cluster_domain = part("clusterDomain")}};
     }
     if (const Value* number = value.find("networkNamespace")) cluster.network_namespace = static_cast<std::uint64_t>(number->int_or(0));
     cluster.supervisor = decode_process(value.find("supervisor"));
@@ -136,7 +142,13 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"processes", std::move(processes_value)},
     });
     if (const auto& foreign = options.foreign) {
-        value["foreign"] = Value::object({{"server", foreign->server}, {"token", foreign->token}, {"caHash", foreign->ca_hash}});
+        value["foreign"] = Value::object({{"server", foreign->server},
+                                          {"token", foreign->token},
+                                          {"caHash", foreign->ca_hash},
+                                          {"clusterCidr", foreign->wishes.cluster_cidr},
+                                          {"serviceCidr", foreign->wishes.service_cidr},
+                                          {"clusterDns", foreign->wishes.cluster_dns},
+                                          {"clusterDomain", foreign->wishes.cluster_domain}});
     }
     return write_durably(data.state_file(), schema::to_json(value) + "\n");
 }

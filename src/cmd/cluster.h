@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/child_process.h"
+#include "cmd/cluster_network.h"
 #include "cmd/data_dir.h"
 
 namespace porthole::cmd {
@@ -13,6 +14,7 @@ namespace porthole::cmd {
 /// A cluster elsewhere that this machine's hosts join, and what a join needs to believe and to be believed.
 struct ForeignCluster {
     std::string server, token, ca_hash;
+    NetworkWishes wishes;  ///< of its network, where it does not say it itself
     bool operator==(const ForeignCluster&) const = default;
 };
 

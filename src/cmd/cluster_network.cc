@@ -1,8 +1,29 @@
 #include "cmd/cluster_network.h"
 
+#include "api/core_v1.h"
 #include "base/ip.h"
+#include "client/client.h"
+#include "schema/value.h"
+#include "schema/yaml.h"
 
 namespace porthole::cmd {
+namespace {
+
+constexpr std::uint64_t DnsServiceNumber = 10;  // of kubeadm, and ours
+
+/// The DNS service's address in the first of `ranges`.
+Result<std::string> dns_address(const std::string& ranges) {
+    TRY(const IpPrefix range, IpPrefix::parse(ranges.substr(0, ranges.find(','))));
+    return range.base().plus(DnsServiceNumber).to_string();
+}
+
+Result<void> set_service_range(const std::string& ranges, ClusterNetwork& network) {
+    TRY(network.cluster_dns, dns_address(ranges));
+    network.service_cidr = ranges;
+    return {};
+}
+
+}  // namespace
 
 ClusterNetwork cluster_network(const std::map<std::string, std::string>& data) {
     ClusterNetwork network;
@@ -14,7 +35,49 @@ ClusterNetwork cluster_network(const std::map<std::string, std::string>& data) {
     learn("clusterDns", network.cluster_dns);
     learn("clusterDomain", network.cluster_domain);
     learn(BackendKey, network.backend);
+    network.known = data.contains("clusterCidr");
     return network;
+}
+
+Result<void> learn_from_kubeadm(const std::string& cluster_configuration, ClusterNetwork& network) {
+    TRY(const schema::Value document, schema::parse_yaml(cluster_configuration));
+    if (document.string_at({"kind"}) != "ClusterConfiguration") {
+        return Error(Reason::BadRequest, "the cluster's kubeadm-config holds no ClusterConfiguration");
+    }
+    const auto said = [&](const char* key) { return std::string(document.string_at({"networking", key})); };
+    if (const std::string services = said("serviceSubnet"); !services.empty()) {
+        TRY_VOID(set_service_range(services, network));
+    }
+    if (const std::string domain = said("dnsDomain"); !domain.empty()) network.cluster_domain = domain;
+    if (const std::string pods = said("podSubnet"); !pods.empty()) {
+        network.cluster_cidr = pods;
+        network.known = true;
+    }
+    return {};
+}
+
+Task<ClusterNetwork> ask_kubeadm(client::Client& client, ClusterNetwork network) {
+    const auto stored = co_await client.get<api::core::v1::ConfigMap>({"kube-system", "kubeadm-config"});
+    if (!stored && (stored.error().reason == Reason::NotFound || stored.error().reason == Reason::Forbidden)) co_return network;
+    if (!stored) co_return stored.error();
+    const auto configuration = stored->data.find("ClusterConfiguration");
+    if (configuration != stored->data.end()) {
+        CO_CHECK(learn_from_kubeadm(configuration->second, network));
+    }
+    co_return network;
+}
+
+Result<void> apply_wishes(const NetworkWishes& wishes, ClusterNetwork& network) {
+    if (!wishes.cluster_cidr.empty()) {
+        network.cluster_cidr = wishes.cluster_cidr;
+        network.known = true;
+    }
+    if (!wishes.service_cidr.empty()) {
+        TRY_VOID(set_service_range(wishes.service_cidr, network));
+    }
+    if (!wishes.cluster_dns.empty()) network.cluster_dns = wishes.cluster_dns;
+    if (!wishes.cluster_domain.empty()) network.cluster_domain = wishes.cluster_domain;
+    return {};
 }
 
 Result<std::string> choose_backend(const std::string& asked, const ClusterNetwork& network) {

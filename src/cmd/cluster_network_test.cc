@@ -33,6 +33,44 @@ TEST(ClusterNetwork, ANodeTakesTheBackEndOfItsCluster) {
     EXPECT_THAT(choose_backend("host-gw", {.backend = "vxlan"}).error().message, HasSubstr("is vxlan, not host-gw"));
 }
 
+constexpr const char* KubeadmConfiguration = R"(apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: v1.37.1
+networking:
+  dnsDomain: example.test
+  podSubnet: 10.111.0.0/16
+  serviceSubnet: 10.222.0.0/16
+)";
+
+TEST(ClusterNetwork, KubeadmsConfigurationSaysWhatClusterInfoDoesNot) {
+    ClusterNetwork network = cluster_network({});
+    EXPECT_FALSE(network.known);
+    ASSERT_TRUE(learn_from_kubeadm(KubeadmConfiguration, network));
+    EXPECT_TRUE(network.known);
+    EXPECT_EQ(network.cluster_cidr, "10.111.0.0/16");
+    EXPECT_EQ(network.service_cidr, "10.222.0.0/16");
+    EXPECT_EQ(network.cluster_dns, "10.222.0.10") << "kubeadm gives its DNS service the tenth address";
+    EXPECT_EQ(network.cluster_domain, "example.test");
+    // A cluster whose pod network is somebody else's: kubeadm was told no range of pods.
+    ClusterNetwork silent;
+    ASSERT_TRUE(learn_from_kubeadm("kind: ClusterConfiguration\nnetworking: {serviceSubnet: 10.96.0.0/16}\n", silent));
+    EXPECT_FALSE(silent.known);
+    EXPECT_EQ(silent.cluster_dns, "10.96.0.10");
+    EXPECT_THAT(learn_from_kubeadm("kind: Other", silent).error().message, HasSubstr("no ClusterConfiguration"));
+}
+
+TEST(ClusterNetwork, TheUsersWordsComeBeforeTheClusters) {
+    ClusterNetwork network = cluster_network({});
+    ASSERT_TRUE(learn_from_kubeadm(KubeadmConfiguration, network));
+    ASSERT_TRUE(apply_wishes({.service_cidr = "10.43.0.0/16", .cluster_domain = "k3s.test"}, network));
+    EXPECT_EQ(network.cluster_cidr, "10.111.0.0/16");
+    EXPECT_EQ(network.cluster_dns, "10.43.0.10");
+    EXPECT_EQ(network.cluster_domain, "k3s.test");
+    ASSERT_TRUE(apply_wishes({.service_cidr = "10.43.0.0/16", .cluster_dns = "169.254.20.10"}, network));
+    EXPECT_EQ(network.cluster_dns, "169.254.20.10") << "a node's own cache, for example";
+    EXPECT_FALSE(apply_wishes({.service_cidr = "services"}, network));
+}
+
 // NET-35
 TEST(ClusterNetwork, AWindowsNodeIsRefusedByAClusterOfIpv6Alone) {
     EXPECT_EQ(range_for_windows("10.244.0.0/16").value(), "10.244.0.0/16");

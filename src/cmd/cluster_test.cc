@@ -47,7 +47,10 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
     cluster.options.windows_nodes = {"2019", "2019"};
     cluster.options.host_prefix = "desk-";
     cluster.options.first_host = 200;
-    cluster.options.foreign = ForeignCluster{"https://10.0.0.5:6443", "abcdef.0123456789abcdef", "sha256:00"};
+    cluster.options.foreign = ForeignCluster{.server = "https://10.0.0.5:6443",
+                                             .token = "abcdef.0123456789abcdef",
+                                             .ca_hash = "sha256:00",
+                                             .wishes = {.cluster_cidr = "10.42.0.0/16", .cluster_domain = "k3s.test"}};
     ASSERT_TRUE(cluster.save(data));
     const auto loaded = Cluster::load(data);
     ASSERT_TRUE(loaded);

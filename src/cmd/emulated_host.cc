@@ -69,7 +69,15 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
                                       node_.name,
                                       "--label",
                                       "porthole.dev/emulated=true"};
-    if (!backend.empty()) words.insert(words.end(), {"--network-mode", backend == "vxlan" ? "overlay" : "l2bridge"});
+    const NetworkWishes& wishes = target.wishes;
+    for (const auto& [flag, value] :
+         {std::pair("--network-mode", backend.empty()      ? ""
+                                      : backend == "vxlan" ? "overlay"
+                                                           : "l2bridge"),
+          std::pair("--cluster-cidr", wishes.cluster_cidr.c_str()), std::pair("--service-cidr", wishes.service_cidr.c_str()),
+          std::pair("--cluster-dns", wishes.cluster_dns.c_str()), std::pair("--cluster-domain", wishes.cluster_domain.c_str())}) {
+        if (*value) words.insert(words.end(), {flag, value});
+    }
     CO_TRY(const CommandOutput result, co_await processes_.run(winhost("exec", std::move(words))));
     CO_CHECK(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "cmd/cluster_network.h"
 #include "cmd/command.h"
 #include "cmd/emulated_host.h"
 #include "cmd/flags.h"
@@ -12,6 +13,7 @@ namespace {
 struct WinnodeFlags {
     std::string data = "/var/lib/porthole-winnode";
     JoinTarget target;
+    NetworkWishes wishes;
     std::string profile = "2022";
     int count = 1;
     bool detach = false;
@@ -40,7 +42,8 @@ Result<void> preflight(const ClusterOptions& options) {
 int join(WinnodeFlags flags) {
     ClusterOptions& options = flags.options;
     if (const auto checked = check_target(flags.target); !checked) return fail(checked.error().message);
-    options.foreign = ForeignCluster{.server = flags.target.server, .token = flags.target.token, .ca_hash = flags.target.ca_hashes.front()};
+    options.foreign = ForeignCluster{
+        .server = flags.target.server, .token = flags.target.token, .ca_hash = flags.target.ca_hashes.front(), .wishes = flags.wishes};
     options.linux_nodes = 0;
     options.windows_nodes.assign(static_cast<std::size_t>(flags.count), flags.profile);
 
@@ -96,6 +99,10 @@ int run_winnode(std::vector<std::string> arguments) {
         ->add_option("--backend", options.backend,
                      "the cluster's pod network: host-gw or vxlan; usually what the cluster says, else host-gw")
         ->check(CLI::IsMember({"host-gw", "vxlan"}));
+    join_command->add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods; usually what kubeadm has written down");
+    join_command->add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
+    join_command->add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");
+    join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "of services, where the cluster does not say it");
     join_command->add_option("--bridge", options.bridge, "an existing bridge to join the hosts to, for example that of kind's network");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");

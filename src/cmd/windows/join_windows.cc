@@ -31,6 +31,7 @@ struct JoinFlags {
     JoinTarget target;
     WindowsNode node;
     std::string network_mode;  // asked for; "" for what fits the cluster
+    NetworkWishes wishes;
     bool skip_checks = false, no_wait = false;
 };
 
@@ -44,6 +45,10 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--node-name", node.name, "the computer's name unless given");
     app.add_option("--node-ip,--apiserver-advertise-address", node.ip, "the address towards the server unless given");
     app.add_option("--network-mode", flags.network_mode, "l2bridge or overlay; usually what the cluster says, else l2bridge");
+    app.add_option("--cluster-cidr", flags.wishes.cluster_cidr, "of all pods, where the cluster does not say it");
+    app.add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
+    app.add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");
+    app.add_option("--cluster-domain", flags.wishes.cluster_domain, "of services, where the cluster does not say it");
     app.add_flag("--enable-dsr", node.direct_server_return,
                  "direct server return for services: for many of them, and to keep clients' addresses");
     app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
@@ -123,7 +128,8 @@ private:
         progress_.begin("asking " + flags_.target.server + " who it is");
         TRY(info_, world_.run(discover_cluster(world_.loop, flags_.target)));
         progress_.done("the cluster at " + flags_.target.server + " is the one meant");
-        TRY_VOID(learn_network());
+        ClusterNetwork network = cluster_network(info_.data);
+        TRY_VOID(take_over(network));
         progress_.begin("asking for a certificate");
         TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_.ca_pem, node().name)));
         TRY(const auto certificate, net::parse_certificate(identity_.certificate_pem));
@@ -131,13 +137,16 @@ private:
         if (!say(check_clock(behind)) && !flags_.skip_checks)
             return Error(Reason::BadRequest, "the clocks of this machine and the cluster differ");
         progress_.done("certificate for " + node().name);
+        if (!network.known) {
+            TRY_VOID(learn_elsewhere(std::move(network)));
+        }
         if (!node().proxy.empty()) node().no_proxy = completed_no_proxy(node().no_proxy, node(), flags_.target.server);
         return {};
     }
 
     /// What the node's programs are told of the cluster. Windows' names of the back ends are those of the HNS networks.
-    Result<void> learn_network() {
-        const ClusterNetwork network = cluster_network(info_.data);
+    Result<void> take_over(ClusterNetwork network) {
+        TRY_VOID(apply_wishes(flags_.wishes, network));
         const std::string asked = flags_.network_mode.empty() ? "" : node().is_overlay() ? "vxlan" : "host-gw";
         TRY(const std::string backend, choose_backend(asked, network));
         node().network_mode = backend == "vxlan" ? "overlay" : "l2bridge";
@@ -146,6 +155,35 @@ private:
         node().cluster_dns = network.cluster_dns;
         node().cluster_domain = network.cluster_domain;
         return check_node(node());
+    }
+
+    /// A cluster that is not ours may have been made by kubeadm; else its ranges are the usual ones or those of the command line.
+    Result<void> learn_elsewhere(ClusterNetwork network) {
+        progress_.begin("asking for the cluster's ranges of addresses");
+        TRY(network, world_.run(learn_as_node(std::move(network))));
+        TRY_VOID(take_over(network));
+        const std::string ranges = "pods in " + node().cluster_cidr + ", services in " + node().service_cidr;
+        if (network.known || !flags_.wishes.cluster_cidr.empty()) {
+            progress_.done(ranges);
+        } else {
+            progress_.note("[network] warning: the cluster does not say its ranges, taken are " + ranges +
+                           "; if they are others, join with --cluster-cidr and --service-cidr");
+        }
+        return {};
+    }
+
+    Task<ClusterNetwork> learn_as_node(ClusterNetwork network) {
+        CO_TRY(const auto transport, connect_as_node());
+        client::Client client(*transport);
+        co_return co_await with_timeout(ask_kubeadm(client, std::move(network)), 10s, "reading kubeadm-config");
+    }
+
+    Result<std::unique_ptr<client::Transport>> connect_as_node() {
+        const client::ClientConfig config{.server = flags_.target.server,
+                                          .ca_pem = info_.ca_pem,
+                                          .certificate_pem = identity_.certificate_pem,
+                                          .key_pem = identity_.key_pem};
+        return client::make_http_transport(world_.loop, config, std::string("porthole-join/") + Version);
     }
 
     Result<void> write_files() {
@@ -176,11 +214,7 @@ private:
 
     Task<> wait_for_node() {
         progress_.begin("waiting for the kubelet");
-        const client::ClientConfig config{.server = flags_.target.server,
-                                          .ca_pem = info_.ca_pem,
-                                          .certificate_pem = identity_.certificate_pem,
-                                          .key_pem = identity_.key_pem};
-        CO_TRY(const auto transport, client::make_http_transport(world_.loop, config, std::string("porthole-join/") + Version));
+        CO_TRY(const auto transport, connect_as_node());
         client::Client client(*transport);
         const MonotonicTime deadline = world_.loop.now() + 60s;
         for (;;) {
