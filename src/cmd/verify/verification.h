@@ -47,6 +47,7 @@ private:
     Task<> wait_for_servers();
     Task<> read_service();
     Task<> probe();
+    Task<> probe_round(int round, std::vector<std::size_t> open);
     Task<> wait_for_probers(std::vector<std::string> names);
     Task<> read_log(std::string name);
     void leave_out_untold();
