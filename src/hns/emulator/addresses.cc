@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace porthole::hns::emulator {
@@ -34,9 +35,12 @@ public:
         : model_(model), network_id_(network_id), remote_(remote) {}
 
     bool contains(const std::string& address) const {
-        bool found = false;
-        each_used_address(model_, network_id_, remote_, [&](const std::string& used) { found = found || used == address; });
-        return found;
+        // The address is compared first: it differs almost always.
+        return std::ranges::any_of(model_.endpoints, [&](const auto& row) {
+            const hcn::HostComputeEndpoint& other = row.second->document;
+            return std::ranges::any_of(other.ip_configurations, [&](const hcn::IpConfig& used) { return used.ip_address == address; }) &&
+                   is_remote(other) == remote_ && other.host_compute_network == network_id_;
+        });
     }
     std::set<IpAddress> all() const {
         std::set<IpAddress> all;

@@ -32,10 +32,20 @@ bool is_host_address(const Transaction& transaction, const std::string& address)
            std::ranges::any_of(transaction.host().adapters, [&](const Adapter& adapter) { return adapter.address == address; });
 }
 
+bool same_place(const Transaction& transaction, const std::string& a, const std::string& b) {
+    return a == b || (a.empty() && is_host_address(transaction, b)) || (b.empty() && is_host_address(transaction, a));
+}
+
 bool clash(const Transaction& transaction, const HostPort& a, const HostPort& b) {
-    if (a.protocol != b.protocol || a.port != b.port) return false;
-    if (a.address == b.address) return true;
-    return (a.address.empty() && is_host_address(transaction, b.address)) || (b.address.empty() && is_host_address(transaction, a.address));
+    return a.protocol == b.protocol && a.port == b.port && same_place(transaction, a.address, b.address);
+}
+
+/// As it stands, without a list of its ports: it is asked of every load balancer for every new one.
+bool clash(const Transaction& transaction, const HostPort& port, const hcn::HostComputeLoadBalancer& balancer) {
+    const auto same_number = [&](const auto& mapping) { return mapping.protocol == port.protocol && mapping.external_port == port.port; };
+    if (std::ranges::none_of(balancer.port_mappings, same_number)) return false;
+    if (balancer.frontend_vips.empty()) return same_place(transaction, port.address, "");
+    return std::ranges::any_of(balancer.frontend_vips, [&](const std::string& vip) { return same_place(transaction, port.address, vip); });
 }
 
 bool clash(const Transaction& transaction, const std::vector<HostPort>& some, const std::vector<HostPort>& others) {
@@ -54,7 +64,10 @@ bool mapped_elsewhere(const Transaction& transaction, const std::vector<HostPort
 
 const LoadBalancer* find_holder(const Transaction& transaction, const std::vector<HostPort>& ports, const std::string& own_id) {
     for (const auto& [id, balancer] : transaction.model().load_balancers) {
-        if (id != own_id && clash(transaction, ports, ports_of(balancer->document))) return balancer.get();
+        if (id == own_id) continue;
+        for (const HostPort& port : ports) {
+            if (clash(transaction, port, balancer->document)) return balancer.get();
+        }
     }
     return nullptr;
 }

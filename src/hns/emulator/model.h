@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,34 +56,105 @@ struct SdnRoute {
     std::uint32_t number = 0;
 };
 
-/// By id. Objects are immutable, and a copy shares the table until one of the two is changed: looking at a model, or changing one
-/// family of it, costs nothing for the others, however many objects they have. All copies live on one thread.
+/// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows lie in shelves by the first two
+/// digits of their GUID, and a change copies one shelf. So a transaction among thousands of objects costs what it touches. All copies live
+/// on one thread.
 template <class T>
 class Table {
 public:
     using Rows = std::map<std::string, std::shared_ptr<const T>>;
+    using value_type = typename Rows::value_type;
 
-    auto begin() const { return rows_->begin(); }
-    auto end() const { return rows_->end(); }
-    std::size_t size() const { return rows_->size(); }
-    bool empty() const { return rows_->empty(); }
-    auto find(const std::string& id) const { return rows_->find(id); }
-    bool contains(const std::string& id) const { return rows_->contains(id); }
-    const std::shared_ptr<const T>& at(const std::string& id) const { return rows_->at(id); }
-    bool operator==(const Table& other) const { return rows_ == other.rows_ || *rows_ == *other.rows_; }
+    class Iterator {
+    public:
+        using value_type = typename Rows::value_type;
+        using difference_type = std::ptrdiff_t;
+        Iterator() = default;
+        Iterator(const Table* table, std::size_t shelf, typename Rows::const_iterator at) : table_(table), shelf_(shelf), at_(at) {
+            settle();
+        }
+        const value_type& operator*() const { return *at_; }
+        const value_type* operator->() const { return &*at_; }
+        Iterator& operator++() {
+            ++at_;
+            settle();
+            return *this;
+        }
+        Iterator operator++(int) {
+            Iterator before = *this;
+            ++*this;
+            return before;
+        }
+        bool operator==(const Iterator& other) const { return shelf_ == other.shelf_ && at_ == other.at_; }
 
-    /// For changing: the rows of this copy alone.
-    Rows& edit() {
-        if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
-        return *rows_;
+    private:
+        /// Past the last row of a shelf is the first of the next one that has any.
+        void settle() {
+            while (shelf_ + 1 < Shelves && at_ == table_->rows_of(shelf_).end()) at_ = table_->rows_of(++shelf_).begin();
+        }
+        const Table* table_ = nullptr;
+        std::size_t shelf_ = 0;
+        typename Rows::const_iterator at_;
+    };
+
+    Iterator begin() const { return {this, 0, rows_of(0).begin()}; }
+    Iterator end() const { return {this, Shelves - 1, rows_of(Shelves - 1).end()}; }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    Iterator find(const std::string& id) const {
+        const std::size_t shelf = shelf_of(id);
+        const auto found = rows_of(shelf).find(id);
+        return found == rows_of(shelf).end() ? end() : Iterator(this, shelf, found);
     }
-    std::shared_ptr<const T>& operator[](const std::string& id) { return edit()[id]; }
-    void erase(const std::string& id) { edit().erase(id); }
-    void clear() { edit().clear(); }
+    bool contains(const std::string& id) const { return rows_of(shelf_of(id)).contains(id); }
+    const std::shared_ptr<const T>& at(const std::string& id) const { return rows_of(shelf_of(id)).at(id); }
+    /// Whether nothing has been changed since one was copied of the other.
+    bool is_same(const Table& other) const { return shelves_ == other.shelves_; }
+    bool operator==(const Table& other) const { return is_same(other) || std::ranges::equal(*this, other); }
+
+    std::shared_ptr<const T>& operator[](const std::string& id) {
+        const auto [row, fresh] = edit(shelf_of(id)).try_emplace(id);
+        size_ += fresh;
+        return row->second;
+    }
+    void erase(const std::string& id) {
+        if (contains(id)) size_ -= edit(shelf_of(id)).erase(id);
+    }
+    void clear() { *this = {}; }
 
 private:
-    std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();  // never null but in what has been moved from
+    static constexpr std::size_t Shelves = 256;
+    using Shelf = std::array<std::shared_ptr<Rows>, Shelves>;  // null for an empty one
+
+    static std::size_t shelf_of(const std::string& id) {
+        const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; };
+        return id.size() < 2 ? 0 : static_cast<std::size_t>(digit(id[0]) * 16 + digit(id[1]));
+    }
+    const Rows& rows_of(std::size_t shelf) const {
+        static const Rows none;
+        return (*shelves_)[shelf] ? *(*shelves_)[shelf] : none;
+    }
+    /// The rows of a shelf, for this copy alone.
+    Rows& edit(std::size_t shelf) {
+        if (shelves_.use_count() > 1) shelves_ = std::make_shared<Shelf>(*shelves_);
+        std::shared_ptr<Rows>& rows = (*shelves_)[shelf];
+        if (!rows || rows.use_count() > 1) rows = rows ? std::make_shared<Rows>(*rows) : std::make_shared<Rows>();
+        return *rows;
+    }
+
+    std::shared_ptr<Shelf> shelves_ = std::make_shared<Shelf>();  // never null but in what has been moved from
+    std::size_t size_ = 0;
 };
+
+/// Takes away the rows of which `condition` holds.
+template <class T, class Condition>
+void erase_if(Table<T>& table, Condition condition) {
+    std::vector<std::string> gone;
+    for (const auto& row : table) {
+        if (condition(row)) gone.push_back(row.first);
+    }
+    for (const std::string& id : gone) table.erase(id);
+}
 
 struct Model {
     Table<Network> networks;

@@ -110,8 +110,7 @@ Changes difference(const Model& before, const Model& after) {
 }
 
 void drop_dangling_references(Model& model) {
-    std::erase_if(model.endpoints.edit(),
-                  [&](const auto& row) { return !find(model.networks, row.second->document.host_compute_network); });
+    erase_if(model.endpoints, [&](const auto& row) { return !find(model.networks, row.second->document.host_compute_network); });
     change_all(model.endpoints, [&](Endpoint& endpoint) {
         const std::string& space = endpoint.document.host_compute_namespace;
         if (space.empty() || find(model.namespaces, space)) return false;
@@ -130,7 +129,7 @@ void drop_dangling_references(Model& model) {
 
 Model after_service_restart(const Model& model) {
     Model next = model;
-    std::erase_if(next.networks.edit(), [](const auto& row) { return !is_persistent(row.second->document); });
+    erase_if(next.networks, [](const auto& row) { return !is_persistent(row.second->document); });
     drop_dangling_references(next);
     change_all(next.load_balancers, [](LoadBalancer& balancer) { return !std::exchange(balancer.rehydrated, true); });
     return next;

@@ -54,8 +54,10 @@ private:
 
     template <class T, class F>
     void each(Table<T> Model::* family, F visit) {
-        for (const auto& [id, object] : before_.model.*family) visit(id, *object);
-        for (const auto& [id, object] : after_.model.*family) visit(id, *object);
+        const auto &before = before_.model.*family, &after = after_.model.*family;
+        if (!before.is_same(after))
+            for (const auto& [id, object] : before) visit(id, *object);
+        for (const auto& [id, object] : after) visit(id, *object);
     }
 
     void follow_networks(const std::vector<std::string>& ids) {
@@ -99,8 +101,10 @@ private:
         }
         if (changed.empty()) return;
         std::erase_if(networks, [&](const std::string& id) { return before_.has_local_endpoint(id) == after_.has_local_endpoint(id); });
-        const auto names_changed = [&](const auto& object) {
-            return std::ranges::any_of(object.document.host_compute_endpoints, [&](const std::string& id) { return changed.contains(id); });
+        const std::string& only = *changed.begin();
+        const auto names_changed = [&, one = changed.size() == 1](const auto& object) {
+            return std::ranges::any_of(object.document.host_compute_endpoints,
+                                       [&](const std::string& id) { return one ? id == only : changed.contains(id); });
         };
         each(&Model::routes, [&](const std::string& id, const SdnRoute& route) {
             if (names_changed(route)) found_.routes.insert(id);

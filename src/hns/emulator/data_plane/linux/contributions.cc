@@ -10,7 +10,7 @@ bool View::has_local_endpoint(const std::string& network) const {
     const auto [position, fresh] = local_endpoints_.try_emplace(network, false);
     if (!fresh) return position->second;
     for (const auto& [id, endpoint] : model.endpoints) {
-        if (endpoint->document.host_compute_network != network || is_remote(endpoint->document) || endpoint->on_host) continue;
+        if (is_remote(endpoint->document) || endpoint->on_host || endpoint->document.host_compute_network != network) continue;
         if (endpoint->is_attached()) return position->second = true;
     }
     return false;
