@@ -26,7 +26,8 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
     request.spec.request =
         net::create_certificate_request(key, {.common_name = "system:node:" + node_name, .organizations = {"system:nodes"}});
     request.spec.signer_name = "kubernetes.io/kube-apiserver-client-kubelet";
-    request.spec.usages = {"digital signature", "client auth"};
+    // Upstream 1.20 approves only requests with key encipherment, although keys that are not RSA cannot do that; later versions take both.
+    request.spec.usages = {"digital signature", "key encipherment", "client auth"};
     auto created = co_await client.create(std::move(request));
     if (!created && created.error().reason == Reason::Unauthorized) {
         co_return Error(Reason::Unauthorized,

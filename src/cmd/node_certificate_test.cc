@@ -71,6 +71,8 @@ TEST_F(NodeCertificate, IsRenewedAfterTwoThirdsOfItsLifeAgainAndAgain) {
     const auto request = api.list<CertificateSigningRequest>()[0];
     EXPECT_EQ(request.spec.signer_name, "kubernetes.io/kube-apiserver-client-kubelet");
     EXPECT_EQ(net::parse_certificate_request(request.spec.request)->subject.common_name, "system:node:a");
+    EXPECT_THAT(request.spec.usages, testing::UnorderedElementsAre("digital signature", "key encipherment", "client auth"))
+        << "upstream 1.20 approves nothing else";
     sign_all(90min);
     ASSERT_EQ(used.size(), 1u);
     EXPECT_TRUE(net::CertificateAuthority::load(used[0].certificate_pem, used[0].key_pem)) << "they belong together";
