@@ -28,6 +28,7 @@ IN_FLIGHT = 64
 CONNECTIONS = 4
 SECONDS = 5
 OBJECT_BYTES = 2000
+REST = 15  # seconds after which a process has given back what only its work needed
 
 
 class Table:
@@ -154,6 +155,7 @@ class Bench:
         self.table.row("program, stripped", megabytes(stripped.stat().st_size), "30 MB", "")
 
     def measure_memory(self, when):
+        time.sleep(REST)
         processes = self.cluster.processes()
         budget = {"idle": "20 MB", "with 10,000 objects of 2 KB": "90 MB"}[when]
         self.table.row(f"server, {when}: RSS", megabytes(resident(processes["server"])), budget, "")

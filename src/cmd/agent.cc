@@ -31,6 +31,7 @@
 #include "proxy/health_server.h"
 #include "proxy/metrics.h"
 #include "proxy/proxy.h"
+#include "runtime/process_memory.h"
 
 namespace porthole::cmd {
 namespace {
@@ -115,6 +116,7 @@ private:
     Logger log_;
     SystemRandom random_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
+    std::unique_ptr<ProcessMemory> memory_ = make_process_memory();
     std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes);
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
@@ -292,6 +294,7 @@ Task<> Agent::start() {
     scope_.spawn(dns_->run());
     scope_.spawn(kubelet_->run());
     scope_.spawn(connection_.renew(options_.node_name));
+    scope_.spawn(give_back_memory_at_rest(world_.loop, *memory_));
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
     co_return {};
 }

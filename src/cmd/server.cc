@@ -17,6 +17,7 @@
 #include "controllers/registry.h"
 #include "net/http_server.h"
 #include "net/tls.h"
+#include "runtime/process_memory.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "store/embedded/embedded_engine.h"
@@ -333,8 +334,10 @@ int run_server(std::vector<std::string> arguments) {
     world.loop.on_signal([&](int) { stop.set(); });
     const auto started = world.run(control_plane.start());
     Scope scope(world.loop, [&](const Error& error) { log.error("supervision ended", {{"error", error.message}}); });
+    const auto memory = make_process_memory();
     if (started) {
         scope.spawn(control_plane.renew_certificates());
+        scope.spawn(give_back_memory_at_rest(world.loop, *memory));
         if (revive) scope.spawn(revive_supervisors(world, data, log.named("server")));
         (void)world.run(stop.wait());
         log.info("ending");
