@@ -259,6 +259,10 @@ Result<void> Agent::make_kubelet() {
     config.node.port = options_.kubelet_port;
     config.node.max_pods = options_.max_pods;
     config.image_gc.kept = {SandboxImage};  // older containerds pin nothing
+    if (options_.shared_disk) {
+        config.image_gc.high_percent = 100;
+        config.eviction.disk_available = config.eviction.inodes_free = 0;
+    }
     config.root_directory = (data / "kubelet").string();
     config.node.root_directory = config.root_directory;
     config.log_root = (data / PodLogs).string();

@@ -24,6 +24,7 @@ struct AgentOptions {
     std::string pod_manifests;  ///< folder of static pods; "" for none
     std::uint16_t kubelet_port = 10250;
     int max_pods = 110;
+    bool shared_disk = false;  ///< how full the disk is says nothing of this node: it costs no image and no pod
     std::vector<std::string> labels, taints;
 };
 

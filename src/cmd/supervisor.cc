@@ -93,6 +93,7 @@ ChildCommand Supervisor::agent_command(const NodeHost& node) const {
     agent.service_cidr = options.service_cidr;
     agent.cluster_dns = options.cluster_dns;
     agent.cluster_domain = options.cluster_domain;
+    agent.shared_disk = true;  // with everything else on a person's machine, which is often nearly full
     agent.cgroup_root = "/porthole-" + data_.id() + "/" + node.name;
     ChildCommand command{agent_arguments(agent), data_.logs() / (node.name + "-agent.log"), "", -1};
     if (!node.network_namespace.empty()) command.network_namespace = "/run/netns/" + node.network_namespace;

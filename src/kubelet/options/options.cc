@@ -37,6 +37,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("logtostderr", o.log_to_stderr, "log to standard error");
     flags.add("max-parallel-image-pulls", o.max_parallel_image_pulls, "with --serialize-image-pulls=false");
     flags.add("max-pods", o.max_pods, "pods on this node at most");
+    flags.add("image-gc-high-threshold", o.image_gc_high, "unused images go when the disk is fuller than this percent; 100 for never");
+    flags.add("image-gc-low-threshold", o.image_gc_low, "until it is as full as this");
     flags.add("node-ip", o.node_ip, "the node's address");
     flags.add("node-labels", o.node_labels, "key=value, by comma");
     flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
@@ -68,9 +70,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add_ignored("pod-infra-container-image", "the container runtime is configured with it");
     for (const char* name :
          {"authorization-mode", "bootstrap-kubeconfig", "cert-dir", "cgroup-driver", "cloud-provider", "eviction-soft-grace-period",
-          "eviction-minimum-reclaim", "image-gc-high-threshold", "image-gc-low-threshold", "kubelet-cgroups",
-          "node-status-update-frequency", "read-only-port", "runtime-cgroups", "runtime-request-timeout", "stderrthreshold",
-          "sync-frequency", "tls-cipher-suites", "tls-min-version", "vmodule"})
+          "eviction-minimum-reclaim", "kubelet-cgroups", "node-status-update-frequency", "read-only-port", "runtime-cgroups",
+          "runtime-request-timeout", "stderrthreshold", "sync-frequency", "tls-cipher-suites", "tls-min-version", "vmodule"})
         flags.add_ignored(name, "it is not configurable here");
 }
 
@@ -100,6 +101,9 @@ Result<void> check(const KubeletOptions& o, bool windows) {
             "invalid --hostname-override \"" + o.hostname_override +
             "\": it must be a node name or an address of small letters, digits, '-' and '.'; is a blank missing before the next flag?");
     if (o.kubeconfig.empty()) return invalid("--kubeconfig is missing: it says how to reach the API server, and as whom");
+    if (o.image_gc_high < 0 || o.image_gc_high > 100 || o.image_gc_low < 0 || o.image_gc_low >= o.image_gc_high)
+        return invalid(fmt::format("--image-gc-low-threshold={} must be less than --image-gc-high-threshold={}, both from 0 to 100",
+                                   o.image_gc_low, o.image_gc_high));
     TRY_VOID(priority_class(o.windows_priority_class));
     if (!windows) return {};
     if (o.cgroups_per_qos)
@@ -217,6 +221,8 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     TRY(const ResourceList system, quantities(o.system_reserved, "system-reserved"));
     for (const auto& [name, amount] : system) config.node.reserved[name] += amount;
     TRY_VOID(take_thresholds(o, windows, config));
+    config.image_gc.high_percent = static_cast<int>(o.image_gc_high);
+    config.image_gc.low_percent = static_cast<int>(o.image_gc_low);
     config.root_directory = config.node.root_directory = o.root_directory;
     config.log_root = o.pod_log_directory;
     config.static_pod_directory = o.pod_manifest_path;

@@ -25,6 +25,7 @@ struct KubeletOptions {
     std::vector<std::string> enforce_node_allocatable;
     std::map<std::string, std::string> node_labels, kube_reserved, system_reserved, feature_gates;
     std::vector<std::string> taints, eviction_hard, eviction_soft;
+    std::int64_t image_gc_high = 85, image_gc_low = 80;  ///< percent of the disk
     std::string container_log_max_size = "10Mi";
     std::int64_t container_log_max_files = 5, max_parallel_image_pulls = 1;
     std::int64_t verbosity = 0;

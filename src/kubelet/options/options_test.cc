@@ -111,6 +111,14 @@ TEST_F(KubeletOptionsTest, ReservationsAddUpAndMemoryThresholdsOnlyShrinkAllocat
     EXPECT_EQ(make_kubelet_config(*options, false)->eviction.memory_available, 1ll << 30);
 }
 
+TEST_F(KubeletOptionsTest, TheMarksOfImageCollectionAreFlags) {
+    const auto config = make_kubelet_config(*parse({"--image-gc-high-threshold=100", "--image-gc-low-threshold=70"}), true);
+    EXPECT_EQ(config->image_gc.high_percent, 100);
+    EXPECT_EQ(config->image_gc.low_percent, 70);
+    EXPECT_THAT(refusal({"--image-gc-high-threshold=80"}), HasSubstr("must be less than"));
+    EXPECT_THAT(refusal({"--image-gc-high-threshold=101"}), HasSubstr("from 0 to 100"));
+}
+
 // KBL-15
 TEST_F(KubeletOptionsTest, PageFilesNeverKeepItFromStarting) {
     for (const bool windows : {true, false}) {
