@@ -5,10 +5,17 @@
 namespace porthole::store {
 namespace {
 
+/// The value with its revision, in exactly as much room as it needs.
 Bytes finish(std::string value, std::optional<std::uint32_t> revision_at, Revision revision) {
-    if (revision_at) value.insert(*revision_at, to_string(revision));
-    value.shrink_to_fit();
-    return std::make_shared<const std::string>(std::move(value));
+    if (!revision_at) {
+        value.shrink_to_fit();
+        return std::make_shared<const std::string>(std::move(value));
+    }
+    const std::string digits = to_string(revision);
+    std::string whole;
+    whole.reserve(value.size() + digits.size());
+    whole.append(value, 0, *revision_at).append(digits).append(value, *revision_at);
+    return std::make_shared<const std::string>(std::move(whole));
 }
 
 /// The last version of a deleted key, which says the deletion's revision: what watchers are shown.
@@ -61,18 +68,37 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::vector<
 }
 
 void History::load_base(Row row, std::vector<Row>& superseded) {
-    const auto found = keys_.find(row.key);
-    if (found != keys_.end()) {
-        superseded.push_back(superseded_row(row.key, found->second.back().revision));
-        keys_.erase(found);
+    if (const Versions* found = find(row.key)) {
+        superseded.push_back(superseded_row(row.key, found->back().revision));
+        remove(row.key);
     }
     if (row.deleted) {
         superseded.push_back(superseded_row(row.key, row.revision));
         return;
     }
     const Revision revision = row.revision;
-    std::string key = row.key;
-    keys_.emplace(std::move(key), Versions{{revision, make_record(std::move(row), nullptr, nullptr)}});
+    Versions& versions = add(row.key);
+    versions.push_back({revision, make_record(std::move(row), nullptr, nullptr)});
+}
+
+History::Versions* History::find(std::string_view key) {
+    const auto found = places_.find(key);
+    return found == places_.end() ? nullptr : &found->second->second;
+}
+
+const History::Versions* History::find(std::string_view key) const { return const_cast<History*>(this)->find(key); }
+
+History::Versions& History::add(std::string key) {
+    const auto place = keys_.emplace(std::move(key), Versions()).first;
+    places_.emplace(place->first, place);
+    return place->second;
+}
+
+void History::remove(std::string_view key) {
+    const auto found = places_.find(key);
+    const Keys::iterator place = found->second;
+    places_.erase(found);
+    keys_.erase(place);
 }
 
 RecordPtr History::make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const {
@@ -91,8 +117,8 @@ RecordPtr History::make_record(Row row, const RecordPtr& previous, std::shared_p
 EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
     CHECK(row.revision >= revision_);
     revision_ = row.revision;
-    auto found = keys_.find(row.key);
-    RecordPtr previous = found == keys_.end() ? nullptr : found->second.back().record;
+    Versions* versions = find(row.key);
+    RecordPtr previous = versions ? versions->back().record : nullptr;
     if (row.deleted && !previous) return nullptr;
 
     auto event = std::make_shared<Event>();
@@ -101,11 +127,11 @@ EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
     if (row.deleted) {
         event->type = Event::Type::Delete;
         event->record = tombstone(*previous, row.revision);
-        found->second.push_back({row.revision, nullptr});
+        versions->push_back({row.revision, nullptr});
     } else {
-        if (found == keys_.end()) found = keys_.emplace(row.key, Versions()).first;
+        if (!versions) versions = &add(row.key);
         event->record = make_record(std::move(row), previous, std::move(attributes));
-        found->second.push_back({event->revision, event->record});
+        versions->push_back({event->revision, event->record});
     }
     superseded_bytes_ += extra_bytes(*event);
     log_.push_back(event);
@@ -113,8 +139,8 @@ EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
 }
 
 RecordPtr History::get(std::string_view key) const {
-    const auto found = keys_.find(key);
-    return found == keys_.end() ? nullptr : found->second.back().record;
+    const Versions* versions = find(key);
+    return versions ? versions->back().record : nullptr;
 }
 
 Result<void> History::check_readable(Revision revision) const {
@@ -133,8 +159,8 @@ const RecordPtr& History::record_at(const Versions& versions, Revision revision)
 
 Result<RecordPtr> History::get_at(std::string_view key, Revision revision) const {
     TRY_VOID(check_readable(revision));
-    const auto found = keys_.find(key);
-    return found == keys_.end() ? nullptr : record_at(found->second, revision);
+    const Versions* versions = find(key);
+    return versions ? record_at(*versions, revision) : nullptr;
 }
 
 Result<Range> History::range(const RangeRequest& request) const {
@@ -158,7 +184,7 @@ Result<Range> History::range(const RangeRequest& request) const {
 
 std::size_t History::count(std::string_view prefix) const {
     std::size_t count = 0;
-    for (auto i = keys_.lower_bound(prefix); i != keys_.end() && i->first.starts_with(prefix); ++i) {
+    for (auto i = keys_.lower_bound(std::string(prefix)); i != keys_.end() && i->first.starts_with(prefix); ++i) {
         if (i->second.back().record) ++count;
     }
     return count;
@@ -185,16 +211,16 @@ bool History::compact_some(Revision target, std::size_t events, std::vector<Row>
 
 void History::forget(const Event& event, std::vector<Row>& superseded) {
     superseded_bytes_ -= extra_bytes(event);
-    const auto found = keys_.find(event.record->key);
-    Versions& versions = found->second;
+    const std::string& key = event.record->key;
+    Versions& versions = *find(key);
     if (event.previous) {
-        superseded.push_back(superseded_row(event.record->key, event.previous->modified));
+        superseded.push_back(superseded_row(key, event.previous->modified));
         versions.erase(versions.begin());
     }
     if (event.type == Event::Type::Put) return;
-    superseded.push_back(superseded_row(event.record->key, event.revision));
+    superseded.push_back(superseded_row(key, event.revision));
     versions.erase(versions.begin());
-    if (versions.empty()) keys_.erase(found);
+    if (versions.empty()) remove(key);
 }
 
 }  // namespace porthole::store

@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "store/engine.h"
@@ -54,7 +55,12 @@ private:
         RecordPtr record;  ///< null: deleted
     };
     using Versions = std::vector<Version>;  // ascending, never empty
+    using Keys = std::map<std::string, Versions>;
 
+    Versions* find(std::string_view key);
+    const Versions* find(std::string_view key) const;
+    Versions& add(std::string key);
+    void remove(std::string_view key);
     RecordPtr make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const;
     Result<void> check_readable(Revision revision) const;
     static const RecordPtr& record_at(const Versions& versions, Revision revision);
@@ -62,7 +68,8 @@ private:
     void forget(const Event& event, std::vector<Row>& superseded);
 
     AttributesOf attributes_of_;
-    std::map<std::string, Versions, std::less<>> keys_;
+    Keys keys_;
+    std::unordered_map<std::string_view, Keys::iterator> places_;  // in keys_, whose long common beginnings are slow to compare
     std::deque<EventPtr> log_;
     std::uint64_t log_begin_ = 0;
     std::size_t superseded_bytes_ = 0;
