@@ -79,6 +79,26 @@ bool has_name_with_colon(const std::vector<core::EnvVar>& environment) {
     return std::ranges::any_of(environment, [](const core::EnvVar& one) { return one.name.contains(':'); });
 }
 
+constexpr bool is_pipe(std::string_view path) { return path.starts_with("\\\\.\\pipe\\"); }
+
+/// A named pipe of the host where files belong, files where a pipe does, or a pipe with a type, which is one of files.
+bool misplaces_pipe(const PodSpec& spec) {
+    const auto is_of_pipe = [&](const core::VolumeMount& mount) {
+        const auto volume = std::ranges::find(spec.volumes, mount.name, &core::Volume::name);
+        return volume != spec.volumes.end() && volume->host_path && is_pipe(volume->host_path->path);
+    };
+    const auto in_wrong_place = [&](const auto& container) {
+        return std::ranges::any_of(container.volume_mounts,
+                                   [&](const auto& mount) { return is_pipe(mount.mount_path) != is_of_pipe(mount); });
+    };
+    return std::ranges::any_of(spec.volumes,
+                               [](const core::Volume& volume) {
+                                   return volume.host_path && is_pipe(volume.host_path->path) &&
+                                          !volume.host_path->type.value_or("").empty();
+                               }) ||
+           std::ranges::any_of(spec.init_containers, in_wrong_place) || std::ranges::any_of(spec.containers, in_wrong_place);
+}
+
 bool may_land_on_either(const PodSpec& spec, Systems systems) {
     return systems.linux && systems.windows && spec.node_name.empty() && system_asked_for(spec).empty();
 }
@@ -145,6 +165,10 @@ constexpr PodRule PodRules[] = {
     ignored_in_container<&SecurityContext::run_as_user>("POS-22", "spec.containers[*].securityContext.runAsUser", NoUids),
     ignored_in_container<&SecurityContext::run_as_group>("POS-23", "spec.containers[*].securityContext.runAsGroup", NoUids),
     ignored_in_container<&SecurityContext::app_armor_profile>("POS-25", "spec.containers[*].securityContext.appArmorProfile", NoApparmor),
+    {.rule = {"POD-12", "spec.volumes[*].hostPath", Advised, "",
+              "a named pipe of the host (\\\\.\\pipe\\NAME, without a type) can be mounted at \\\\.\\pipe\\NAME only, and nothing else can "
+              "be mounted there: the container will not start"},
+     .pod = {misplaces_pipe}},
     {.rule = {"KBL-16", "spec.containers[*].resources.requests[memory]", Advised, "",
               "differs from the limit, and Windows cannot guarantee it: set the limit only, or make both equal"},
      .resources = {request_differs_from_limit}},

@@ -161,6 +161,32 @@ TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     EXPECT_FALSE(has_ignored_fields(spec)) << "it is taken as it stands";
 }
 
+// POD-12
+TEST(WindowsSupport, NamedPipesAreMountedAtNamesOfPipes) {
+    struct {
+        const char* name;
+        const char* source;
+        const char* mount_path;
+        bool told;
+    } const rows[] = {
+        {"pipe at pipe", R"("path":"\\\\.\\pipe\\a")", R"(\\\\.\\pipe\\b)", false},
+        {"folder at folder", R"("path":"C:\\a","type":"Directory")", R"(C:\\b)", false},
+        {"pipe at folder", R"("path":"\\\\.\\pipe\\a")", R"(C:\\b)", true},
+        {"folder at pipe", R"("path":"C:\\a")", R"(\\\\.\\pipe\\b)", true},
+        {"pipe with a type", R"("path":"\\\\.\\pipe\\a","type":"Socket")", R"(\\\\.\\pipe\\b)", true},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto told = warnings(windows_spec(std::string(R"("volumes":[{"name":"v","hostPath":{)") + row.source + "}}]",
+                                                std::string(R"(,"volumeMounts":[{"name":"v","mountPath":")") + row.mount_path + "\"}]"),
+                                   "spec", Mixed);
+        if (row.told)
+            EXPECT_THAT(told, ElementsAre(HasSubstr("can be mounted at \\\\.\\pipe\\NAME only")));
+        else
+            EXPECT_THAT(told, IsEmpty());
+    }
+}
+
 // KBL-35
 TEST(WindowsSupport, AdviceIsGivenOnceAPod) {
     const auto told =

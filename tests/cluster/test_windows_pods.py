@@ -266,13 +266,6 @@ class Refusals(WindowsCase):
         self.assertEqual(self.accepted_and_refused_by_the_node("ipc", hostIPC=True), "HostIPCUnsupported")
         self.assertEqual(self.accepted_and_refused_by_the_node("shared", shareProcessNamespace=True), "ShareProcessNamespaceUnsupported")
 
-    # POD-12: an emulated host refuses what a real one does; the path arrives unchanged
-    def test_named_pipes_of_the_host(self):
-        pipe = "\\\\.\\pipe\\docker_engine"
-        self.apply(windows_pod("piped", volumes=[{"name": "pipe", "hostPath": {"path": pipe}}], container_fields={
-            "volumeMounts": [{"name": "pipe", "mountPath": pipe}]}))
-        self.wait_event("Failed", f"mounting the named pipe {pipe} is not possible on an emulated host", 60)
-
     # POD-28
     def test_privileged_containers_of_undeclared_pods_wait_with_the_reason(self):
         strong = windows_pod("strong", container_fields={"securityContext": {"privileged": True}})

@@ -181,6 +181,7 @@ Task<> WindowsHost::State::start_runtime() {
                                         RuntimeOptions{.host_name = unique_name(options.name, options.data),
                                                        .data = runtime_folder(options.data),
                                                        .host_drive = host->drive(),
+                                                       .host_socket = host->socket(),
                                                        .profile = options.profile,
                                                        .wine = wine,
                                                        .sandbox_image = options.pause_image});

@@ -28,8 +28,8 @@ struct RootRequest {
     std::string host_drive;
 };
 
-/// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there. Errors: BadRequest for
-/// mounts that cannot be (pipes, other drives of the host), NotFound for sources that are not there, Io.
+/// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there; named pipes are not its
+/// business. Errors: BadRequest for mounts that cannot be (other drives of the host), NotFound for sources that are not there, Io.
 Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest& request);
 
 /// Where the container's log is on Linux; "" if it has none. Its folder is made.

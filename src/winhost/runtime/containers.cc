@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "winhost/bundle/overlay.h"
+#include "winhost/runtime/pipe_relay.h"
 
 namespace porthole::winhost {
 namespace {
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 using State = cri::ContainerState;
 
 constexpr std::int32_t StartFailed = 128, Killed = 137;
-constexpr Duration StartLimit = 90s, KillLimit = 30s;
+constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPause = 1s;
 
 }  // namespace
 
@@ -69,6 +70,8 @@ Task<> Containers::adopt(std::shared_ptr<Container> container) {
     auto connection = co_await listen(container);
     if (!connection) co_return co_await finish(container);
     scope_.spawn(monitor(container, *std::move(connection)));
+    CO_TRY(auto pipes, plan_pipe_mounts(container->record.config.mounts));
+    if (!pipes.empty()) scope_.spawn(relay_pipes(container, std::move(pipes)));
     co_return {};
 }
 
@@ -144,6 +147,9 @@ Task<> Containers::start(std::string id) {
 Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox) {
     ContainerRecord& record = container->record;
     if (!record.start_error.empty()) co_return Error(Reason::Invalid, record.start_error);
+    const std::string id = short_id(record.id);
+    auto pipes = plan_pipe_mounts(record.config.mounts);
+    if (!pipes) co_return std::move(pipes).error().with_context("hcs::CreateComputeSystem " + id);
     RootRequest request{
         record, sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_drive};
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
@@ -174,15 +180,16 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     bundle.ipc_namespace_path = spaces + "ipc";
     bundle.uts_namespace_path = spaces + "uts";
     bundle.cgroup_path = cgroup(*container);
-    const std::string id = short_id(record.id);
+    if (!pipes->empty()) bundle.arguments.push_back("--held");
     CO_CHECK(co_await runc_.create(id, container->folder.path, std::move(bundle)));
     CO_CHECK(co_await runc_.start(id));
+    if (!pipes->empty()) CO_CHECK(co_await begin_with_pipes(container, *std::move(pipes)));
     CO_TRY(auto connection, co_await listen(container));
     CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
     if (first.type == FrameType::Failed) {
         const std::string command = ProgramSpec::decode(record.spec).command_line;
         co_return error_of_failure(first.payload)
-            .with_context("hcs::System::CreateProcess " + short_id(record.id) + ": failed to start \"" + command + "\"");
+            .with_context("hcs::System::CreateProcess " + id + ": failed to start \"" + command + "\"");
     }
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
@@ -191,8 +198,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     co_return {};
 }
 
-/// A conversation in which the program's start and end will be told.
-Task<std::unique_ptr<InitConnection>> Containers::listen(std::shared_ptr<Container> container) {
+Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Container> container) {
     Result<std::unique_ptr<InitConnection>> opened = Error(Reason::Unavailable, "the container's init does not answer");
     // A fresh init needs a moment until it listens; one that has ended has left its exit file.
     for (int round = 0; round < 500; ++round) {
@@ -200,9 +206,39 @@ Task<std::unique_ptr<InitConnection>> Containers::listen(std::shared_ptr<Contain
         if (opened || opened.error().reason == Reason::Cancelled || container->running()) break;
         CO_CHECK(co_await context_.loop.sleep(10ms));
     }
-    CO_TRY(auto connection, std::move(opened));
+    co_return opened;
+}
+
+/// A conversation in which the program's start and end will be told.
+Task<std::unique_ptr<InitConnection>> Containers::listen(std::shared_ptr<Container> container) {
+    CO_TRY(auto connection, co_await connect(container));
     CO_CHECK(co_await connection->send(FrameType::Request, init_request({"wait"})));
     co_return connection;
+}
+
+Task<> Containers::begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes) {
+    CO_TRY(const auto connection, co_await connect(container));
+    scope_.spawn(relay_pipes(container, std::move(pipes)));
+    const auto looked = co_await with_timeout(container->has_pipes.wait(), PipesLimit, "showing the host's named pipes");
+    if (!looked && looked.error().reason == Reason::Cancelled) co_return looked.error();
+    if (!looked)
+        context_.log.warn("a container starts before its named pipes",
+                          {{"container", container->record.id}, {"error", looked.error().message}});
+    co_return co_await ask_init(context_.loop, container->folder.socket(), init_request({"begin"}));
+}
+
+Task<> Containers::relay_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes) {
+    Logger log = context_.log.named("pipes");
+    while (container->starting || container->running()) {
+        PipeRelay relay(context_.loop, log, {container->folder.socket(), options_.host_socket, pipes});
+        const auto ended = co_await relay.run(container->has_pipes);
+        if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
+        if (!ended && container->running())
+            log.warn("the host's named pipes are not to be had", {{"container", container->record.id}, {"error", ended.error().message}});
+        container->has_pipes.set();  // where the host does not answer it has no pipes
+        CO_CHECK(co_await context_.loop.sleep(RelayPause));
+    }
+    co_return {};
 }
 
 Task<> Containers::monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection) {

@@ -1,5 +1,6 @@
 #pragma once  // private to this folder
 #include "winhost/runtime/init_connection.h"
+#include "winhost/runtime/pipe_mounts.h"
 #include "winhost/runtime/sandboxes.h"
 
 namespace porthole::winhost {
@@ -8,7 +9,8 @@ struct Container {
     ContainerRecord record;
     Folder folder;
     ImageStore::Hold hold;
-    Event finished;  ///< set once it has ended and is taken down
+    Event finished;   ///< set once it has ended and is taken down
+    Event has_pipes;  ///< set once the host's named pipes were looked for
     bool starting = false;
 
     bool running() const { return record.state == cri::ContainerState::ContainerRunning; }
@@ -35,7 +37,12 @@ public:
 private:
     Result<ContainerRecord> make_record(const cri::CreateContainerRequest& request, const Sandbox& sandbox, const Image& image);
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
+    Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
+    /// Lets the container's program, which is held back, start beside the host's named pipes.
+    Task<> begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
+    /// As long as the container runs.
+    Task<> relay_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
     Task<> monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection);
     Task<> adopt(std::shared_ptr<Container> container);
     /// Reads how it ended and takes down everything but its writable layer.

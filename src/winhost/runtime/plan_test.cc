@@ -3,6 +3,7 @@
 #include "runtime/file_system.h"
 #include "winhost/runtime/command_line.h"
 #include "winhost/runtime/container_plan.h"
+#include "winhost/runtime/pipe_mounts.h"
 #include "winhost/runtime/windows_path.h"
 
 namespace porthole::winhost {
@@ -48,6 +49,41 @@ TEST(WindowsPath, FindsNamesWhateverTheirCase) {
     EXPECT_EQ(*locate(*files, root, {}), root);
     EXPECT_EQ(locate(*files, root, {"OUT"}).error().reason, Reason::Forbidden);
     (void)files->remove_all(root);
+}
+
+// POD-12
+TEST(PipeMounts, AreTheMountsOfPipesAtPipes) {
+    const auto pipes = plan_pipe_mounts({{.container_path = R"(C:\data)", .host_path = R"(C:\data)"},
+                                         {.container_path = R"(\\.\pipe\a)", .host_path = R"(\\.\pipe\vendor\A)"},
+                                         {.container_path = R"(\\.\pipe\b)", .host_path = R"(\\.\pipe\vendor\A)"}});
+    ASSERT_TRUE(pipes);
+    ASSERT_EQ(pipes->size(), 2u);
+    EXPECT_EQ(pipes->front().host_name, R"(\\.\pipe\vendor\A)");
+    EXPECT_EQ(pipes->front().container_name, R"(\\.\pipe\a)");
+}
+
+TEST(PipeMounts, RefuseWhatWindowsRefuses) {
+    struct {
+        const char* name;
+        std::vector<cri::Mount> mounts;
+        const char* error;
+    } const rows[] = {
+        {"a pipe at a folder's place", {{.container_path = R"(C:\a)", .host_path = R"(\\.\pipe\a)"}}, "(0x57)"},
+        {"a folder at a pipe's place", {{.container_path = R"(\\.\pipe\a)", .host_path = R"(C:\a)"}}, "(0x57)"},
+        {"another spelling", {{.container_path = R"(\\.\pipe\a)", .host_path = R"(\\?\pipe\a)"}}, "(0x57)"},
+        {"no name", {{.container_path = R"(\\.\pipe\)", .host_path = R"(\\.\pipe\a)"}}, "(0x57)"},
+        {"one name twice",
+         {{.container_path = R"(\\.\pipe\a)", .host_path = R"(\\.\pipe\a)"},
+          {.container_path = R"(\\.\pipe\A)", .host_path = R"(\\.\pipe\b)"}},
+         "already exists. (0xb7)"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto pipes = plan_pipe_mounts(row.mounts);
+        ASSERT_FALSE(pipes);
+        EXPECT_EQ(pipes.error().reason, Reason::Invalid);
+        EXPECT_NE(pipes.error().message.find(row.error), std::string::npos) << pipes.error().message;
+    }
 }
 
 cri::ContainerConfig config_of(std::vector<std::string> command, std::vector<std::string> args) {

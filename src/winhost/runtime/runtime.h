@@ -32,9 +32,10 @@ struct RuntimeContext {
 };
 
 struct RuntimeOptions {
-    std::string host_name;   ///< of the emulated host: names its cgroups, [a-z0-9-]+
-    std::string data;        ///< a folder of its own; its path must be short (at most 60 bytes)
-    std::string host_drive;  ///< the Linux folder that is C:\ of the host: where CRI's host paths are
+    std::string host_name;    ///< of the emulated host: names its cgroups, [a-z0-9-]+
+    std::string data;         ///< a folder of its own; its path must be short (at most 60 bytes)
+    std::string host_drive;   ///< the Linux folder that is C:\ of the host: where CRI's host paths are
+    std::string host_socket;  ///< of the init of the host's own container: where CRI's named pipes are
     HostProfile profile;
     WineTemplate wine;
     /// Every sandbox needs it, pulled if need be; "" for none. Nothing of it runs, but one for another build keeps pods from starting.

@@ -9,11 +9,11 @@ char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<ch
 bool is_separator(char letter) { return letter == '\\' || letter == '/'; }
 bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
 
+}  // namespace
+
 bool same_name(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
-
-}  // namespace
 
 Result<WindowsPath> WindowsPath::parse(std::string_view text) {
     const auto invalid = [&](const char* why) { return Error(Reason::BadRequest, "the path \"" + std::string(text) + "\" " + why); };

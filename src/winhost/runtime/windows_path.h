@@ -18,6 +18,9 @@ struct WindowsPath {
     std::string text() const;  ///< "C:\var\log"
 };
 
+/// As Windows compares names: the letters' case does not count.
+bool same_name(std::string_view a, std::string_view b);
+
 /// Whether `text` names a pipe: "\\.\pipe\...", "\\?\pipe\...".
 bool is_pipe_path(std::string_view text);
 

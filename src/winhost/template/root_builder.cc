@@ -124,6 +124,7 @@ Result<void> write_helpers(const fs::path& root) {
     TRY_VOID(write(root / "porthole/init", programs().init, true));
     TRY_VOID(write(root / "porthole/launch.exe", programs().launch, true));
     TRY_VOID(write(root / "porthole/host.exe", programs().host, true));
+    TRY_VOID(write(root / "porthole/pipes.exe", programs().pipes, true));
     return write(root / "porthole/relay.exe", programs().relay, true);
 }
 
@@ -232,7 +233,7 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.relay, own.absent}) text += content_hash(program);
+    for (const std::string_view program : {own.init, own.launch, own.host, own.relay, own.pipes, own.absent}) text += content_hash(program);
     return content_hash(text);
 }
 

@@ -10,6 +10,7 @@ namespace porthole::winhost {
 ///   attach  INPUT              its output from now on as Output and Errors, then Exit; INPUT "1": takes Input, EndInput, Resize
 ///   exec    TTY INPUT SPEC     runs another program: Started or Failed, Output, Errors, Exit; takes Input, EndInput, Resize, Event
 ///   event   NAME               raises a control event ("0" to "6", or "kill") in the main program; answered by Exit 0
+///   begin                      starts the main program, where it is held back until then; answered by Exit 0
 ///   reopen                     opens the log anew; answered by Exit 0
 ///   dial    PORT               connects to 127.0.0.1 (or ::1): Started, then Output and Input carry its bytes; Failed
 ///

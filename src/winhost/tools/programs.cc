@@ -13,6 +13,9 @@ constexpr unsigned char Launch[] = {
 constexpr unsigned char Relay[] = {
 #embed "relay.exe"
 };
+constexpr unsigned char Pipes[] = {
+#embed "pipes.exe"
+};
 constexpr unsigned char Host[] = {
 #embed "host.exe"
 };
@@ -28,7 +31,7 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init), view(Launch), view(Relay), view(Host), view(Absent)};
+    static const Programs All{view(Init), view(Launch), view(Relay), view(Pipes), view(Host), view(Absent)};
     return All;
 }
 

@@ -93,9 +93,15 @@ void RuntimeLab::start() {
     options.template_id = wine->id;
     store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, *registries_, log)).value();
     network_ = std::make_unique<LabNetwork>(*processes_, folder_ + "/n");
-    runtime_ =
-        std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
-                                  RuntimeOptions{HostName, folder_ + "/r", host_drive(), profile, *wine, sandbox_image, FewProcesses});
+    runtime_ = std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
+                                         RuntimeOptions{.host_name = HostName,
+                                                        .data = folder_ + "/r",
+                                                        .host_drive = host_drive(),
+                                                        .host_socket = folder_ + "/host",
+                                                        .profile = profile,
+                                                        .wine = *wine,
+                                                        .sandbox_image = sandbox_image,
+                                                        .process_limit = FewProcesses});
     const auto started = run(runtime_->start());
     ASSERT_TRUE(started) << started.error().message;
     image_service_ = make_image_service(loop, *store_, folder_ + "/r");
@@ -118,7 +124,9 @@ void RuntimeLab::stop() {
 void RuntimeLab::import_images() {
     const std::string programs = folder_ + "/programs", archive = folder_ + "/image.tar";
     fs::create_directories(programs);
-    must("x86_64-w64-mingw32-gcc-posix -Os -s -static -o " + programs + "/probe.exe " PORTHOLE_SOURCE "/src/winhost/cri/test/probe.c");
+    for (const std::string name : {"probe", "piped"})
+        must("x86_64-w64-mingw32-gcc-posix -Os -s -static -Wall -Werror -o " + programs + "/" + name +
+             ".exe " PORTHOLE_SOURCE "/src/winhost/cri/test/" + name + ".c");
     must("python3 " + Packaging + "build.py " + archive + " --name lab/probe:1 --workdir 'C:\\app' --layer '" + programs +
          "=C:\\app' --entrypoint 'C:\\app\\probe.exe' --cmd wait");
     must("python3 " + Packaging + "make_images.py web " + folder_ + "/web.tar --name lab/web:1");
@@ -154,6 +162,11 @@ cri::ContainerConfig RuntimeLab::probe(const std::string& name, std::vector<std:
     config.args = std::move(arguments);
     config.log_path = name + ".log";
     return config;
+}
+
+void RuntimeLab::play_host(const std::string& container) {
+    fs::remove(folder_ + "/host");
+    if (!container.empty()) fs::create_symlink(folder_ + "/r/c/" + container.substr(0, 13) + "/x/s", folder_ + "/host");
 }
 
 std::string RuntimeLab::make_container(const std::string& sandbox, const cri::ContainerConfig& config) {

@@ -70,6 +70,8 @@ public:
     /// A container of the probe image; `arguments` follow probe.exe.
     api::cri::v1::ContainerConfig probe(const std::string& name, std::vector<std::string> arguments);
     std::string make_container(const std::string& sandbox, const api::cri::v1::ContainerConfig& config);
+    /// From now on the container's Wine is that of the host: mounted named pipes are looked for there. "" for none.
+    void play_host(const std::string& container);
     Result<void> start_container(const std::string& id);
     api::cri::v1::ContainerStatus status(const std::string& id);
     /// Its status once it has ended; fails the test after 20 s.

@@ -155,18 +155,6 @@ TEST_F(RuntimeSystem, AStormOfProcessesEndsAtItsContainersLimitAndTheNextContain
     remove(sandbox);
 }
 
-// RUN-05: a pipe cannot be mounted, and the pod's owner is told
-TEST_F(RuntimeSystem, NamedPipesAreRefusedClearly) {
-    const std::string sandbox = lab().make_sandbox("pipe");
-    cri::ContainerConfig config = lab().probe("pipe", {"wait"});
-    config.mounts.push_back({.container_path = "\\\\.\\pipe\\x", .host_path = "\\\\.\\pipe\\x"});
-    const std::string id = lab().make_container(sandbox, config);
-    const auto started = lab().start_container(id);
-    ASSERT_FALSE(started);
-    EXPECT_THAT(started.error().message, HasSubstr("not possible on an emulated host"));
-    remove(sandbox);
-}
-
 TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
     lab().network().fail(true);
     const auto made = lab().try_sandbox("lost");
@@ -205,6 +193,134 @@ TEST_F(RuntimeSystem, ARuntimeThatWasKilledFindsItsContainers) {
     EXPECT_EQ(lab().wait_for_end(ends).exit_code, 5);
     EXPECT_EQ(exec(runs, {"probe.exe", "exit", "9"}).exit_code, 9);
     remove(sandbox);
+}
+
+constexpr const char* OnHost = "\\\\.\\pipe\\lab-service";
+constexpr const char* InContainer = "\\\\.\\pipe\\Service";
+
+/// A container that plays the host, and one that mounts a pipe of it.
+class NamedPipes : public RuntimeSystem {
+protected:
+    void SetUp() override {
+        RuntimeSystem::SetUp();
+        if (IsSkipped()) return;
+        host_sandbox_ = lab().make_sandbox("pipe-host");
+        host_ = lab().make_container(host_sandbox_, lab().probe("pipe-host", {"wait"}));
+        ASSERT_TRUE(lab().start_container(host_));
+        lab().play_host(host_);
+        sandbox_ = lab().make_sandbox("piped");
+    }
+    void TearDown() override {
+        lab().play_host("");
+        for (const std::string& sandbox : {sandbox_, host_sandbox_}) {
+            EXPECT_TRUE(lab().run(lab().cri().stop_pod_sandbox({.pod_sandbox_id = sandbox})));
+            EXPECT_TRUE(lab().run(lab().cri().remove_pod_sandbox({.pod_sandbox_id = sandbox})));
+        }
+        EXPECT_EQ(lab().traces(), "");
+    }
+    void serve(const std::string& mode) { EXPECT_EQ(on_host({"background", "serve", OnHost, mode}), ""); }
+    std::string on_host(std::vector<std::string> words) { return piped(host_, std::move(words)); }
+    std::string inside(std::vector<std::string> words) { return piped(container_, std::move(words)); }
+    std::string piped(const std::string& container, std::vector<std::string> words) {
+        words.insert(words.begin(), "C:\\app\\piped.exe");
+        std::string output = exec(container, std::move(words)).stdout;
+        std::erase(output, '\r');
+        return output;
+    }
+    cri::ContainerConfig with_mount(const std::string& host_path, const std::string& container_path) {
+        cri::ContainerConfig config = lab().probe("piped", {"wait"});
+        config.mounts.push_back({.container_path = container_path, .host_path = host_path});
+        return config;
+    }
+    void start() {
+        container_ = lab().make_container(sandbox_, with_mount(OnHost, InContainer));
+        const auto started = lab().start_container(container_);
+        ASSERT_TRUE(started) << started.error().message;
+    }
+
+    std::string host_sandbox_, host_, sandbox_, container_;
+};
+
+// POD-12, STO-06
+TEST_F(NamedPipes, MessagesGoBothWaysWithTheirBorders) {
+    serve("message");
+    start();
+    EXPECT_EQ(inside({"talk", InContainer, "hello", "twice", "big", "nothing", "again"}),
+              "<HELLO>\n<one>\n<two>\n<300000 of Y>\n<>\n<AGAIN>\n");
+    EXPECT_EQ(inside({"talk", OnHost, "hello"}), "open 2\n") << "the container knows the pipe by its own name only";
+}
+
+TEST_F(NamedPipes, BytePipesCarryBytes) {
+    serve("byte");
+    start();
+    EXPECT_EQ(inside({"talk", InContainer, "hello", "again"}), "<HELLO>\n<AGAIN>\n");
+    EXPECT_EQ(inside({"stubborn", InContainer}), "<HELLO>\n2000000 bytes\n");
+}
+
+TEST_F(NamedPipes, ManyClientsTalkAtOnceAndOneThatDoesNotReadHoldsUpNobody) {
+    serve("message");
+    start();
+    EXPECT_EQ(inside({"crowd", InContainer, "12"}), "12 answers\n");
+    EXPECT_EQ(inside({"stubborn", InContainer}), "<HELLO>\n2000000 bytes\n");
+    EXPECT_EQ(inside({"talk", InContainer, "count"}), "<1>\n") << "the server has seen the others go";
+}
+
+TEST_F(NamedPipes, TheServersEndOfAConnectionIsTheClients) {
+    serve("message");
+    start();
+    EXPECT_EQ(inside({"talk", InContainer, "bye"}), "<ciao>\nread 109\n");
+    EXPECT_EQ(inside({"talk", InContainer, "drop"}), "read 233\n");
+}
+
+TEST_F(NamedPipes, APipeIsFoundAsLongAsTheHostHasIt) {
+    start();
+    EXPECT_EQ(inside({"talk", InContainer, "hello"}), "open 2\n");
+    serve("message");
+    EXPECT_EQ(inside({"wait", InContainer, "10"}), "there\n");
+    EXPECT_EQ(inside({"talk", InContainer, "hello"}), "<HELLO>\n");
+    EXPECT_EQ(inside({"talk", InContainer, "end"}), "read 109\n");
+    EXPECT_EQ(inside({"wait", InContainer, "-10"}), "gone 2\n");
+}
+
+TEST_F(NamedPipes, TheProgramFindsThePipeFromItsFirstMoment) {
+    serve("message");
+    cri::ContainerConfig config = with_mount(OnHost, InContainer);
+    config.command = {"C:\\app\\piped.exe"};
+    config.args = {"talk", InContainer, "first"};
+    const std::string id = lab().make_container(sandbox_, config);
+    ASSERT_TRUE(lab().start_container(id));
+    EXPECT_EQ(lab().wait_for_end(id).exit_code, 0);
+    EXPECT_THAT(lab().log("piped"), HasSubstr("stdout F <FIRST>"));
+}
+
+TEST_F(NamedPipes, APipeComesBackAfterTheRuntimeOrTheHostHasGone) {
+    serve("message");
+    start();
+    lab().stop();
+    lab().start();
+    EXPECT_EQ(inside({"wait", InContainer, "20"}), "there\n");
+    ASSERT_TRUE(lab().run(lab().cri().stop_container({.container_id = host_, .timeout = 0})));
+    EXPECT_EQ(inside({"wait", InContainer, "-20"}), "gone 2\n");
+    host_ = lab().make_container(host_sandbox_, lab().probe("pipe-host-2", {"wait"}));
+    ASSERT_TRUE(lab().start_container(host_));
+    lab().play_host(host_);
+    serve("message");
+    EXPECT_EQ(inside({"wait", InContainer, "20"}), "there\n");
+}
+
+TEST_F(NamedPipes, WithoutAHostTheProgramStartsAndFindsNoPipe) {
+    lab().play_host("");
+    start();
+    EXPECT_EQ(inside({"talk", InContainer, "hello"}), "open 2\n");
+}
+
+TEST_F(NamedPipes, AMountThatWindowsWouldNotTakeFailsInItsWords) {
+    const std::string id = lab().make_container(sandbox_, with_mount(OnHost, "C:\\service"));
+    const auto started = lab().start_container(id);
+    ASSERT_FALSE(started);
+    EXPECT_THAT(started.error().message,
+                HasSubstr("hcs::CreateComputeSystem " + id.substr(0, 13) + ": The parameter is incorrect. (0x57)"));
+    EXPECT_EQ(lab().status(id).reason, "StartError");
 }
 
 // More rounds with PORTHOLE_WINHOST_CYCLES; 200 of them have been seen to leave nothing.

@@ -3,7 +3,7 @@
 // again by that socket. A static program without dependencies; it runs alone in its pid namespace, so its end is everybody's end.
 //
 //   init --socket PATH [--log PATH] [--main SPEC [--tty] [--input] [--input-once]] [--data-limit BYTES] [--exit-file PATH]
-//        [--keep-registry]
+//        [--keep-registry] [--held]
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -97,6 +97,8 @@ void parse_options(int count, char** words) {
             container.options.input_once = true;
         else if (name == "--keep-registry")
             container.options.keep_registry = true;
+        else if (name == "--held")
+            container.options.held = true;
         else if (name == "--data-limit")
             container.options.data_limit = std::strtoull(value(), nullptr, 10);
     }
@@ -226,10 +228,7 @@ int main(int count, char** words) {
     const int signals = take_signals();
     const int listener = listen_socket();
     container.log.open(container.options.log);
-    if (!container.options.main_spec.empty()) {
-        container.main_program = start_program(read_whole(container.options.main_spec), container.options.tty, container.options.input);
-        container.main_program->is_main = true;
-    }
+    if (!container.options.held) start_main();
     for (;;) {
         std::vector<pollfd> fds;
         std::vector<Watch> watches;

@@ -130,6 +130,13 @@ Program* start_program(const std::string& spec, bool tty, bool with_input) {
     return &program;
 }
 
+void start_main() {
+    const Options& options = container.options;
+    if (container.main_program || options.main_spec.empty()) return;
+    container.main_program = start_program(read_whole(options.main_spec), options.tty, options.input);
+    container.main_program->is_main = true;
+}
+
 void raise_event(Program& program, const std::string& name) {
     if (program.pid <= 0 || program.reaped) return;
     program.told_of_its_end = true;

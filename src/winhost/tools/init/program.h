@@ -16,6 +16,7 @@ namespace porthole::winhost {
 struct Options {
     std::string socket, log, main_spec, exit_file;
     bool tty = false, input = false, input_once = false, keep_registry = false;
+    bool held = false;  ///< the main program is started when a client says so
     rlim_t data_limit = RLIM_INFINITY;
 };
 
@@ -58,6 +59,8 @@ void for_each_listener(const Program& program, F visit) {
 
 /// Errors are the program's: it then has failed.
 Program* start_program(const std::string& spec, bool tty, bool with_input);
+/// The main program, if there is to be one and it was not started before.
+void start_main();
 /// Makes the program's console as large as `console_size` says.
 void resize_console(Program& program);
 /// "0" to "6", or "kill".

@@ -100,6 +100,9 @@ void serve_request(Connection& connection, const std::string& text) {
     } else if (verb == "event") {
         if (container.main_program) raise_event(*container.main_program, next_word());
         answer_done(connection);
+    } else if (verb == "begin") {
+        start_main();
+        answer_done(connection);
     } else if (verb == "reopen") {
         container.log.open(container.options.log);
         answer_done(connection);

@@ -1,0 +1,116 @@
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace porthole::winhost {
+
+/// What the two halves of the pipe relay (pipes.cc) tell each other over their standard streams: frames of a type (1 byte), a channel
+/// and a length (4 bytes each, little endian) and as many bytes. A channel is one client in the container and its connection to the
+/// host's pipe; the container gives out the numbers.
+///
+///   Present, Absent  host → container   channel = which pipe (its place in the command lines): it is there, or there no more
+///   Open             container → host   a client has come for the pipe whose number is the payload
+///   Part, Data       both ways          bytes that were written; Data ends a message, Part does not
+///   Credit           both ways          so much more may be sent (pipe_frame_cost)
+///   Close            both ways          nothing more will come; the payload is the Windows error that ended it. Each half sends one
+enum class PipeFrameType : std::uint8_t { Present, Absent, Open, Part, Data, Credit, Close };
+
+struct PipeFrame {
+    PipeFrameType type{};
+    std::uint32_t channel = 0;
+    std::string payload;
+
+    std::uint32_t number() const {
+        std::uint32_t value = 0;
+        if (payload.size() == sizeof value) std::memcpy(&value, payload.data(), sizeof value);
+        return value;
+    }
+};
+
+constexpr std::uint32_t LargestPipeFrame = 64 << 10;
+/// What of one channel may be under way in one direction: a client that does not read must not hold up the others.
+constexpr std::uint32_t PipeWindow = 256 << 10;
+/// Of that, for a frame of so many bytes: empty messages take memory, too.
+constexpr std::uint32_t pipe_frame_cost(std::size_t bytes) { return static_cast<std::uint32_t>(bytes) + 64; }
+/// A message is written at once, so it is kept until it is whole. One that is longer ends its connection.
+constexpr std::size_t LargestPipeMessage = 16 << 20;
+
+inline std::string encode_pipe_frame(PipeFrameType type, std::uint32_t channel, std::string_view payload) {
+    const auto size = static_cast<std::uint32_t>(payload.size());
+    std::string bytes(1, static_cast<char>(type));
+    bytes.append(reinterpret_cast<const char*>(&channel), sizeof channel);
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+    return bytes.append(payload);
+}
+
+inline std::string encode_pipe_frame(PipeFrameType type, std::uint32_t channel, std::uint32_t number) {
+    return encode_pipe_frame(type, channel, {reinterpret_cast<const char*>(&number), sizeof number});
+}
+
+/// Frames out of a stream that comes in any pieces.
+class PipeFrameReader {
+public:
+    void add(std::string_view bytes) { buffer_.append(bytes); }
+    /// Nothing while the next frame is not whole, and for ever after nonsense.
+    std::optional<PipeFrame> next() {
+        constexpr std::size_t HeadSize = 9;
+        if (broken_ || buffer_.size() < HeadSize) return std::nullopt;
+        PipeFrame frame;
+        std::uint32_t size = 0;
+        frame.type = static_cast<PipeFrameType>(buffer_[0]);
+        std::memcpy(&frame.channel, buffer_.data() + 1, sizeof frame.channel);
+        std::memcpy(&size, buffer_.data() + 5, sizeof size);
+        broken_ = frame.type > PipeFrameType::Close || size > LargestPipeFrame;
+        if (broken_ || buffer_.size() < HeadSize + size) return std::nullopt;
+        frame.payload = buffer_.substr(HeadSize, size);
+        buffer_.erase(0, HeadSize + size);
+        return frame;
+    }
+    bool broken() const { return broken_; }
+
+private:
+    std::string buffer_;
+    bool broken_ = false;
+};
+
+/// Puts the pieces of messages together again.
+class PipeMessage {
+public:
+    enum class State { Incomplete, Whole, TooLong };
+    State add(const PipeFrame& frame) {
+        if (whole_) bytes_.clear();
+        whole_ = frame.type == PipeFrameType::Data;
+        if (bytes_.size() + frame.payload.size() > LargestPipeMessage) return State::TooLong;
+        bytes_ += frame.payload;
+        return whole_ ? State::Whole : State::Incomplete;
+    }
+    const std::string& bytes() const { return bytes_; }
+
+private:
+    std::string bytes_;
+    bool whole_ = false;
+};
+
+/// How much may still be sent, and which credit is due to the sender of what was received: not one for every few bytes.
+class PipeCredit {
+public:
+    std::uint32_t left() const { return left_; }
+    void spend(std::uint32_t cost) { left_ -= cost < left_ ? cost : left_; }
+    void gain(std::uint32_t grant) { left_ = grant < PipeWindow - left_ ? left_ + grant : PipeWindow; }
+    /// So much was taken in. What to grant now; 0 to wait for more.
+    std::uint32_t taken(std::uint32_t cost) {
+        owed_ += cost;
+        if (owed_ < PipeWindow / 4) return 0;
+        const std::uint32_t grant = owed_;
+        owed_ = 0;
+        return grant;
+    }
+
+private:
+    std::uint32_t left_ = PipeWindow, owed_ = 0;
+};
+
+}  // namespace porthole::winhost
