@@ -15,6 +15,10 @@ constexpr std::string_view DecisionAnnotation = "authorization.k8s.io/decision";
 
 std::string resource_key(std::string_view group, std::string_view resource) { return std::string(group) + '/' + std::string(resource); }
 
+bool names_another_user(const net::HttpRequest& request) {
+    return std::ranges::any_of(request.headers.fields(), [](const auto& field) { return field.first.starts_with("impersonate-"); });
+}
+
 Value audit_user(const User& user) {
     Value value = Value::object({{"username", user.name}});
     if (!user.uid.empty()) value["uid"] = user.uid;
@@ -78,7 +82,7 @@ Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
     if (!known) {
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
     }
-    if (impersonation_) {
+    if (impersonation_ && names_another_user(context.request)) {
         CO_TRY(context.user, co_await impersonation_(context.request, std::move(context.user)));
     }
     if (is_full(context)) {

@@ -63,6 +63,17 @@ TEST_F(Verbs, GeneratesNames) {
               "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
 }
 
+TEST_F(Verbs, TryAnotherNameWhenAGeneratedOneIsTaken) {
+    const SeededRandom before = random;
+    const Answer first = post(ConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"web-"}})");
+    ASSERT_EQ(first.code, 201);
+    random = before;  // so that the same name is drawn again
+    const Answer second = post(ConfigMaps, R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"web-"},"data":{"k":"v"}})");
+    ASSERT_EQ(second.code, 201);
+    EXPECT_NE(second.at({"metadata", "name"}), first.at({"metadata", "name"}));
+    EXPECT_EQ(second.at({"data", "k"}), "v");
+}
+
 TEST_F(Verbs, KeepsNothingOfADryRun) {
     const Answer dry = post(std::string(ConfigMaps) + "?dryRun=All", config_map("a"));
     EXPECT_EQ(dry.code, 201);

@@ -275,7 +275,9 @@ Result<CertificateRequest> parse_certificate_request(const std::string& pem) {
 std::string sha256(std::string_view bytes) {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned size = 0;
-    CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) == 1);
+    // Looking the algorithm up each time, as EVP_sha256() does, costs more than a short digest.
+    static const OpensslPointer<EVP_MD, EVP_MD_free> algorithm(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+    CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, algorithm.get(), nullptr) == 1);
     return std::string(reinterpret_cast<char*>(digest), size);
 }
 

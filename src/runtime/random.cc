@@ -1,6 +1,5 @@
 #include "runtime/random.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/result.h"
@@ -30,12 +29,17 @@ std::string Random::pick(std::size_t count, std::string_view alphabet) {
 }
 
 std::string Random::uuid() {
-    const std::uint64_t high = (next() & ~0xf000ull) | 0x4000ull;
-    const std::uint64_t low = (next() & ~(3ull << 62)) | (2ull << 62);
-    char text[37];
-    std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(high >> 32),
-                  static_cast<unsigned>(high >> 16 & 0xffff), static_cast<unsigned>(high & 0xffff), static_cast<unsigned>(low >> 48),
-                  static_cast<unsigned long long>(low & 0xffffffffffffull));
+    constexpr char Digits[] = "0123456789abcdef";
+    std::string text = "00000000-0000-4000-0000-000000000000";
+    std::uint64_t bits = next();
+    for (std::size_t i = 0, drawn = 0; i < text.size(); ++i) {
+        if (text[i] != '0') continue;  // the version and what stands between
+        if (++drawn == 16) bits = next();
+        text[i] = Digits[bits & 15];
+        bits >>= 4;
+    }
+    constexpr std::size_t Variant = 19;
+    text[Variant] = "89ab"[text[Variant] & 3];
     return text;
 }
 

@@ -11,6 +11,8 @@
 namespace porthole::apiserver {
 namespace {
 
+constexpr int NameAttempts = 8;  ///< of a generated name
+
 /// The agent that managedFields is told: the option, or the program's name from its User-Agent.
 std::string manager_name(const RequestContext& context, const WriteOptions& options) {
     if (!options.field_manager.empty()) return options.field_manager;
@@ -126,11 +128,16 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
-    CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
-    CO_CHECK(settle_names(context.info, *resource.kind, object));
-    CO_TRY(const Written written,
-           co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object))));
-    co_return co_await reply_object(context, resource, 201, written.bytes, now());
+    // Generated names clash so seldom that the body is rather decoded again than every object copied beforehand.
+    for (int attempt = 1;; ++attempt) {
+        CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
+        CO_CHECK(settle_names(context.info, *resource.kind, object));
+        const bool named = !object.name().empty();
+        const auto written = co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object)));
+        if (written) co_return co_await reply_object(context, resource, 201, written->bytes, now());
+        const bool clash = !named && written.error().reason == Reason::AlreadyExists;
+        if (!clash || attempt == NameAttempts) co_return written.error();
+    }
 }
 
 Task<> ResourceHandler::update(RequestContext& context, const Resource& resource) {

@@ -8,6 +8,8 @@
 namespace porthole::apiserver {
 namespace {
 
+constexpr std::size_t RoomForJson = 4000;  ///< most objects are smaller
+
 /// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names.
 void order_metadata(schema::Value& tree) {
     schema::Value* metadata = tree.find("metadata");
@@ -96,9 +98,12 @@ bool ApiObject::same_field(std::string_view field, const ApiObject& other) const
 void ApiObject::clear_field(std::string_view field) { edit_tree().erase(field); }
 
 std::string ApiObject::to_json() const {
-    if (!struct_) return schema::to_json(*tree_);
     std::string text;
-    schema::append_json(*kind_, struct_->get(), text);
+    text.reserve(RoomForJson);
+    if (struct_)
+        schema::append_json(*kind_, struct_->get(), text);
+    else
+        schema::append_json(*tree_, text);
     return text;
 }
 

@@ -9,8 +9,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr int NameAttempts = 8;
-
 store::Guard namespace_guard(const std::string& namespace_) {
     return store::Guard::present(object_key(api::core::v1::Namespace::kind(), "", namespace_));
 }
@@ -48,19 +46,11 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
 
 Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
     if (!object.metadata().resource_version.empty()) co_return bad_request("resourceVersion should not be set on objects to be created");
-    const std::string prefix = object.metadata().generate_name;
-    if (!object.name().empty() || prefix.empty()) {
-        request.name = object.name();
-        co_return co_await create_named(std::move(request), std::move(object));
+    if (object.name().empty() && !object.metadata().generate_name.empty()) {
+        object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
     }
-    for (int attempt = 1;; ++attempt) {
-        ApiObject named(object);
-        request.name = generated_name(prefix, seams_.random);
-        named.edit_metadata([&](ObjectMeta& metadata) { metadata.name = request.name; });
-        auto written = co_await create_named(request, std::move(named));
-        const bool clash = !written && written.error().reason == Reason::AlreadyExists;
-        if (!clash || attempt == NameAttempts) co_return std::move(written);
-    }
+    request.name = object.name();
+    co_return co_await create_named(std::move(request), std::move(object));
 }
 
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
@@ -113,7 +103,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
         transaction.guards.push_back(store::Guard::absent(key));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        store::Put put = put_of(resource, key, object);
+        store::Put put = put_of(resource, key, rules.amend ? object : std::move(object));
         if (rules.time_to_live > Duration::zero()) {
             CO_TRY(put.lease, co_await seams_.store.shared_lease(rules.time_to_live));
         }

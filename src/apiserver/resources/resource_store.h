@@ -65,7 +65,8 @@ public:
     Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
     Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
 
-    /// `object` has been decoded, its namespace is the request's. Errors: AlreadyExists, Invalid, Forbidden, ...
+    /// `object` has been decoded, its namespace is the request's. Where it has no name, one is generated; AlreadyExists then means
+    /// that it was taken. Errors: AlreadyExists, Invalid, Forbidden, ...
     Task<Written> create(WriteRequest request, ApiObject object);
     /// PUT: `object` replaces what is stored, guarded by its resourceVersion where it has one. Errors: NotFound, Conflict, Invalid, ...
     Task<Written> replace(WriteRequest request, ApiObject object);

@@ -1,0 +1,120 @@
+// What the API server's handlers cost alone, without sockets and without a disk: requests of a service account, one at a time.
+// Under valgrind --tool=callgrind the instructions of a request can be compared on a busy machine too.
+#include <benchmark/benchmark.h>
+
+#include "apiserver/api_server.h"
+#include "net/x509.h"
+#include "runtime/sim/sim_loop.h"
+#include "runtime/sim/sim_worker_pool.h"
+#include "schema/json.h"
+#include "store/memory/memory_engine.h"
+
+namespace porthole::apiserver {
+namespace {
+
+/// Keeps the answer's code and body.
+class Answer final : public net::HttpResponder {
+public:
+    Task<> respond(int code, net::Headers, std::vector<net::Bytes> body) override {
+        code_ = code;
+        body_ = std::move(body);
+        co_return {};
+    }
+    Task<> start(int, net::Headers) override { co_return Error(Reason::InternalError, "no streams here"); }
+    Task<> write(net::Bytes) override { co_return {}; }
+    Task<> finish(net::Headers) override { co_return {}; }
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no streams here"); }
+    bool started() const override { return code_ != 0; }
+
+    int code() const { return code_; }
+    std::string text() const {
+        std::string whole;
+        for (const net::Bytes& part : body_) whole += *part;
+        return whole;
+    }
+
+private:
+    int code_ = 0;
+    std::vector<net::Bytes> body_;
+};
+
+class BenchServer {
+public:
+    BenchServer() {
+        ApiServerOptions options;
+        options.bootstrap = {.advertise_address = "192.168.0.1",
+                             .port = 6443,
+                             .kubernetes_service_ip = "10.96.0.1",
+                             .cluster_dns = "10.96.0.10",
+                             .cluster_domain = "cluster.local",
+                             .service_cidr = "10.96.0.0/16",
+                             .cluster_cidr = "10.244.0.0/16"};
+        options.service_cidrs = {"10.96.0.0/16"};
+        options.service_account_key_pem = net::PrivateKey::generate().pem();
+        auto opened = ApiServer::open({loop_, pool_, random_, Logger(make_null_sink(), "bench")},
+                                      std::make_unique<store::MemoryEngine>(disk_), std::move(options));
+        CHECK(opened.has_value());
+        api_ = std::move(*opened);
+        CHECK(sim::run(loop_, api_->start()).has_value());
+        sign_in();
+    }
+    ~BenchServer() { CHECK(sim::run(loop_, api_->close()).has_value()); }
+
+    std::string call(std::string method, std::string path, std::string body) {
+        net::HttpRequest request{.method = std::move(method), .path = std::move(path), .body = std::move(body)};
+        request.headers = {{"host", "10.96.0.1"}, {"accept", "application/json"}, {"user-agent", "bench/1.0"}};
+        if (!request.body.empty()) request.headers.add("content-type", "application/json");
+        Answer answer;
+        if (token_.empty()) {
+            CHECK(sim::run(loop_, api_->server().handle_as(loopback_user(), std::move(request), answer)).has_value());
+        } else {
+            request.headers.add("authorization", "Bearer " + token_);
+            CHECK(sim::run(loop_, api_->server().handle(std::move(request), answer)).has_value());
+        }
+        CHECK(answer.code() / 100 == 2);
+        return answer.text();
+    }
+
+private:
+    void sign_in() {
+        call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"bench"}})");
+        call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+             R"({"metadata":{"name":"bench"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},
+                 "subjects":[{"kind":"ServiceAccount","name":"bench","namespace":"default"}]})");
+        const auto answer = schema::parse_json(call("POST", "/api/v1/namespaces/default/serviceaccounts/bench/token", R"({"spec":{}})"));
+        token_ = answer->string_at({"status", "token"});
+    }
+
+    sim::SimLoop loop_;
+    sim::SimWorkerPool pool_{loop_};
+    SeededRandom random_{7};
+    store::MemoryDisk disk_;
+    std::unique_ptr<ApiServer> api_;
+    std::string token_;
+};
+
+const std::string ConfigMapBody =
+    R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"bench-"},"data":{"text":")" + std::string(1700, 'x') + R"("}})";
+const std::string PodBody = R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"bench-","labels":{"app":"bench"}},
+    "spec":{"containers":[{"name":"c","image":"example.com/program:1","resources":{"requests":{"cpu":"10m","memory":"16Mi"}}}]}})";
+
+void create(benchmark::State& state, const std::string& path, const std::string& body) {
+    BenchServer server;
+    server.call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
+    for (auto _ : state) server.call("POST", path, body);
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK_CAPTURE(create, config_map, "/api/v1/namespaces/default/configmaps", ConfigMapBody)->Iterations(4000);
+BENCHMARK_CAPTURE(create, pod, "/api/v1/namespaces/default/pods", PodBody)->Iterations(2000);
+
+void get(benchmark::State& state) {
+    BenchServer server;
+    for (auto _ : state) server.call("GET", "/api/v1/namespaces/kube-system", "");
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(get)->Iterations(4000);
+
+}  // namespace
+}  // namespace porthole::apiserver
+
+BENCHMARK_MAIN();
