@@ -6,11 +6,9 @@
 
 #include "winhost/bundle/overlay.h"
 #include "winhost/host/program_files.h"
-#include "winhost/runtime/command_line.h"
 #include "winhost/runtime/container_root.h"
 #include "winhost/template/registry_edits.h"
 #include "winhost/template/registry_file.h"
-#include "winhost/tools/programs.h"
 
 namespace porthole::winhost {
 namespace {
@@ -18,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* Id = "host";
+constexpr const char* TokenFile = "TOKEN_FILE=C:\\ProgramData\\Porthole\\token";
 constexpr const char* Pipe = "\\\\.\\pipe\\containerd-containerd";
 constexpr const char* ProgramData = "wine/drive_c/ProgramData/Porthole";
 constexpr const char* PathKey = "System\\CurrentControlSet\\Control\\Session Manager\\Environment";
@@ -56,8 +55,6 @@ Result<void> HostContainer::prepare_disk() {
     TRY_VOID(files.create_directories(own, 0700));
     TRY_VOID(files.write(join_path(own, "emulator.json"), services_.host_file, 0600));
     TRY_VOID(files.write(join_path(own, "token"), services_.token + "\n", 0600));
-    TRY_VOID(files.write(join_path(own, "host.exe"), winhost::programs().host, 0755));
-    TRY_VOID(files.write(join_path(own, "relay.exe"), winhost::programs().relay, 0755));
     const std::string hosts = "127.0.0.1 localhost\n::1 localhost\n" + services_.address + " " + options_.name + "\n";
     TRY_VOID(files.write(folder.hosts(), hosts, 0644));
     TRY_VOID(files.write(folder.resolv_conf(), files.read("/etc/resolv.conf").value_or(""), 0644));
@@ -68,11 +65,10 @@ Result<void> HostContainer::place_programs() {
     return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, drive());
 }
 
+namespace {
+
 /// At the first boot. Services get their environment from the registry.
-Result<void> HostContainer::prepare_registry() {
-    const std::string file = join_path(Folder{options_.data}.rootfs(), "wine/system.reg");
-    TRY(const std::string text, context_.files.read(file));
-    TRY(RegistryFile registry, RegistryFile::parse(text));
+Result<void> extend_path(RegistryFile& registry) {
     std::string value = registry.value(PathKey, "PATH");
     std::string escaped;
     for (const char letter : std::string_view(ExtraPath)) escaped += letter == '\\' ? std::string("\\\\") : std::string(1, letter);
@@ -81,7 +77,21 @@ Result<void> HostContainer::prepare_registry() {
     trim_host(registry);
     value.insert(value.size() - 1, ";" + escaped);
     registry.set(PathKey, "PATH", value);
-    return context_.files.write(file, registry.text(), 0644);
+    return {};
+}
+
+}  // namespace
+
+/// A host that was of another release before has been upgraded in place: its registry is kept, and says the new release.
+Result<void> HostContainer::prepare_registry() {
+    const std::string file = join_path(Folder{options_.data}.rootfs(), "wine/system.reg");
+    TRY(const std::string text, context_.files.read(file));
+    TRY(RegistryFile registry, RegistryFile::parse(text));
+    const std::string before = registry.text();
+    TRY_VOID(extend_path(registry));
+    if (!says_profile(registry, options_.profile)) apply_profile(registry, options_.profile);
+    const std::string after = registry.text();
+    return after == before ? Result<void>() : context_.files.write(file, after, 0644);
 }
 
 Task<HostContainer::Connection> HostContainer::boot() {
@@ -91,14 +101,12 @@ Task<HostContainer::Connection> HostContainer::boot() {
     CO_CHECK(prepare_registry());
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
-    const std::string relay =
-        join_command_line({"C:\\ProgramData\\Porthole\\relay.exe", Pipe, services_.cri, "C:\\ProgramData\\Porthole\\token"});
-    const ProgramSpec main = host_program_spec(join_command_line({"C:\\ProgramData\\Porthole\\host.exe", relay}), "", {});
+    const ProgramSpec main{"host.exe", "C:\\", {std::string("PIPE=") + Pipe, "SERVER=" + services_.cri, TokenFile}};
     CO_CHECK(context_.files.write(join_path(folder.exchange(), "main"), main.encode(), 0600));
     OciBundle bundle;
     bundle.rootfs = folder.rootfs();
-    bundle.arguments = {"/porthole/init", "--socket",  "/.ph/s",          "--main", "/.ph/main",
-                        "--exit-file",    "/.ph/exit", "--keep-registry", "--log",  "/.ph/log"};
+    bundle.arguments = {"/porthole/init", "--socket",        "/.ph/s", "--main",   "/.ph/main",  "--exit-file",
+                        "/.ph/exit",      "--keep-registry", "--log",  "/.ph/log", "--launcher", "/porthole/host.exe"};
     bundle.environment = wine_environment(false);
     bundle.hostname = options_.name;
     bundle.network_namespace_path = "/proc/" + std::to_string(::getpid()) + "/ns/net";

@@ -51,4 +51,8 @@ void apply_profile(RegistryFile& system, const HostProfile& profile) {
     system.set("System\\CurrentControlSet\\Control\\ProductOptions", "ProductType", RegistryFile::quoted("ServerNT"));
 }
 
+bool says_profile(const RegistryFile& system, const HostProfile& profile) {
+    return system.value(CurrentVersion, "ProductName") == RegistryFile::quoted(profile.product_name);
+}
+
 }  // namespace porthole::winhost

@@ -12,5 +12,7 @@ void trim_host(RegistryFile& system);
 void trim_user(RegistryFile& user);
 /// Makes it say that it is `profile`, in the way that Wine takes its version from.
 void apply_profile(RegistryFile& system, const HostProfile& profile);
+/// Whether it says so already, by the name of the product: numbers may have been edited since.
+bool says_profile(const RegistryFile& system, const HostProfile& profile);
 
 }  // namespace porthole::winhost

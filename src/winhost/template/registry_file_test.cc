@@ -52,7 +52,10 @@ TEST(RegistryFile, ReplacesAddsAndRemovesValuesWhateverTheirCase) {
 TEST(RegistryEdits, SayTheVersionOfTheProfile) {
     auto file = RegistryFile::parse(Sample);
     ASSERT_TRUE(file);
+    EXPECT_FALSE(says_profile(*file, *find_host_profile("2022")));
     apply_profile(*file, *find_host_profile("2022"));
+    EXPECT_TRUE(says_profile(*file, *find_host_profile("2022")));
+    EXPECT_FALSE(says_profile(*file, *find_host_profile("2025"))) << "an upgrade is seen";
     const auto value = [&](const char* name) { return file->value("Software\\Microsoft\\Windows NT\\CurrentVersion", name); };
     EXPECT_EQ(value("CurrentBuildNumber"), "\"20348\"");
     EXPECT_EQ(value("CurrentMajorVersionNumber"), "dword:0000000a");

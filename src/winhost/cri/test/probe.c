@@ -1,7 +1,7 @@
 // probe.exe: a program of the tests' Windows image.
 //   exit CODE          ends with that 32-bit code
 //   print TEXT...      one argument a line, then the directory and %GREETING%
-//   allocate           takes memory until there is none: prints how much and the error, exit code 55
+//   allocate [MB]      takes memory until there is none: prints how much and the error, exit code 55; or so much of it, exit code 0
 //   copy               standard input to standard output
 //   wait               until a control event comes, which it prints; exit code 5
 //   stubborn           prints control events and stays
@@ -23,13 +23,13 @@ static BOOL WINAPI on_control(DWORD event) {
     return TRUE;
 }
 
-static int allocate(void) {
+static int allocate(unsigned wanted) {
     const SIZE_T step = 1 << 20;
     unsigned megabytes = 0;
-    for (char* block; megabytes < 4096 && (block = VirtualAlloc(NULL, step, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE)); ++megabytes)
+    for (char* block; megabytes < wanted && (block = VirtualAlloc(NULL, step, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE)); ++megabytes)
         memset(block, 1, step);
     printf("%u MB, error %lu\n", megabytes, GetLastError());
-    return 55;
+    return megabytes == wanted ? 0 : 55;
 }
 
 static void stay(void) {
@@ -87,7 +87,7 @@ static int watch_console(void) {
 int main(int count, char** words) {
     const char* verb = count > 1 ? words[1] : "";
     if (!strcmp(verb, "exit")) return (int)strtoul(words[2], NULL, 0);
-    if (!strcmp(verb, "allocate")) return allocate();
+    if (!strcmp(verb, "allocate")) return allocate(count > 2 ? (unsigned)strtoul(words[2], NULL, 0) : 4096);
     if (!strcmp(verb, "print")) {
         char text[512] = "";
         for (int i = 2; i < count; ++i) printf("<%s>\n", words[i]);
