@@ -4,10 +4,11 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 
-from harness import PORTHOLE, condition, run
+from harness import PORTHOLE, ROOT, condition, run
 from manifests import PAGE, web_pod
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -108,6 +109,82 @@ class Services(HostCase):
                 self.on_host("net", "start", service)
         self.wait_node("True")
 
+    # JOI-07, JOI-08, EMU-11: what start.ps1 calls
+    def test_one_command_starts_the_programs_in_order_and_waits_for_the_node(self):
+        address = next(one["address"] for one in self.node()["status"]["addresses"] if one["type"] == "InternalIP")
+        words = ["C:\\k\\porthole.exe", "start", "--node-name", NODE, "--management-ip", address, "--log-dir", "C:\\k\\started"]
+        for service in reversed(SERVICES):
+            self.on_host("net", "stop", service, check=False)
+        try:
+            for service in SERVICES:
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has stopped")
+            lines = self.on_host(*words, seconds=200)
+            order = [lines.index(text) for text in ("flanneld started", "HNS network cbr0", "kubelet started", "kube-proxy started",
+                                                    f"node {NODE} is Ready")]
+            self.assertEqual(order, sorted(order), lines)
+            for service in SERVICES:
+                self.assertTrue(self.is_running(f"{service}.exe"), service)
+                self.assertRegex(self.on_host("cmd", "/c", "type", f"C:\\k\\started\\{service}.log").splitlines()[0], rf"Z [DIWE] {service}: ")
+            again = self.on_host(*words, seconds=200)
+            self.assertEqual(again.count("runs already"), 3, again)
+            self.apply(web_server("web", nodeName=NODE))
+            self.wait_ready("web")
+        finally:
+            for service in SERVICES:
+                self.on_host("taskkill", "/f", "/im", f"{service}.exe", check=False)
+                self.eventually(lambda: not self.is_running(f"{service}.exe"), 20, f"{service} has ended")
+            for service in SERVICES:
+                self.on_host("net", "start", service)
+        self.wait_node("True")
+
+    # JOI-07: what success is
+    def test_a_start_that_does_not_succeed_says_which_program_ended(self):
+        self.assertIn("--node-ip", self.failure("C:\\k\\porthole.exe", "start", "--node-name", NODE, "--management-ip", "fd00::1"))
+        self.assertIn("C:\\none\\flanneld.exe is not there", self.failure("C:\\k\\porthole.exe", "start", "--folder", "C:\\none"))
+
+    def failure(self, *words):
+        done = run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *words]), check=False, seconds=60,
+                   env=self.cluster.environment())
+        self.assertEqual(done.returncode, 1, done.stdout)
+        return done.stderr
+
+    # JOI-15, JOI-16
+    def test_set_up_makes_the_folder_and_the_kubeconfig_part_of_the_environment(self):
+        machine, user = "HKLM\\System\\CurrentControlSet\\Control\\Session Manager\\Environment", "HKCU\\Environment"
+        value = lambda key, name: re.search(r"REG_\w+ +(.*\S)", self.on_host("reg", "query", key, "/v", name)).group(1)
+        before = value(machine, "PATH")
+        install = ["C:\\k\\porthole.exe", "install", "--folder", "C:\\tools", "--add-to-path", "--set-kubeconfig"]
+        try:
+            self.assertIn("C:\\tools is in PATH", self.on_host(*install))
+            self.assertEqual(value(machine, "PATH"), before + ";C:\\tools")
+            self.assertEqual(value(user, "KUBECONFIG"), "C:\\tools\\config")
+            self.assertIn("C:\\tools was in PATH already", self.on_host(*install))
+            self.assertEqual(value(machine, "PATH"), before + ";C:\\tools", "a second run makes it no longer")
+        finally:
+            self.on_host("reg", "add", machine, "/v", "PATH", "/t", "REG_EXPAND_SZ", "/d", before, "/f")
+            self.on_host("reg", "delete", user, "/v", "KUBECONFIG", "/f", check=False)
+            self.on_host("cmd", "/c", "rd", "/s", "/q", "C:\\tools", check=False)
+
+    # EMU-11
+    def test_the_guides_steps_without_powershell_run_on_the_host(self):
+        guide = (ROOT / "docs/guide/emulated_windows.md").read_text()
+        table = guide[guide.index("| Step | On an emulated host |"):].split("\n\n")[0]
+        rows = re.findall(r"^\| ([^|`]+) \| (`[^|]+) \|$", table, re.MULTILINE)
+        steps = {step: [word for word in re.findall(r"`([^`]+)`", text) if " " in word] for step, text in rows}
+        self.assertEqual(set(steps), {"start the node", "start, stop, look at services", "register services", "networks and endpoints of the HNS",
+                                      "routes", "PATH and KUBECONFIG for good", "environment of services", "leave"})
+        elsewhere = {"start the node", "PATH and KUBECONFIG for good", "leave"}  # tests of their own: they change the node
+        for step in sorted(set(steps) - elsewhere):
+            for command in steps[step]:
+                with self.subTest(command):
+                    self.assertTrue(self.run_step(command))
+        self.wait_node("True")
+
+    def run_step(self, command):
+        """What it prints; on the Linux machine where it begins with porthole."""
+        words = shlex.split(command.replace("\\", "\\\\"))
+        return self.cluster.porthole(*words[1:]).stdout if words[0] == "porthole" else self.on_host(*words)
+
     # KBL-28
     def test_one_name_is_used_by_all_components(self):
         lines = [self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath") for service in SERVICES]
@@ -183,11 +260,49 @@ class Build(HostCase):
             told = [event for event in events if event["reason"] == "UnsupportedOSBuild" and event["involvedObject"]["name"] == NODE]
             self.assertTrue(any("10.0.19045" in event["message"] for event in told), told)
             self.assertEqual(condition(self.node(), "Ready"), "True", "it warns, no more")
-            # IMG-08: the half that is the node's own
             self.assertEqual(self.node()["metadata"]["labels"]["node.kubernetes.io/windows-build"], "10.0.19045")
         finally:
             self.set_build(key, before)
         self.eventually(lambda: condition(self.node(), "UnsupportedOSBuild") == "False", 60, "the condition holds no longer")
+
+    # IMG-08
+    def test_an_upgrade_of_the_host_is_seen_and_pods_of_the_former_build_are_named(self):
+        self.addCleanup(self.load_images)
+        self.addCleanup(self.bring_up_as, self.cluster.nodes)
+        self.bring_up_as("linux=1,windows=1,windows=1:2019")
+        self.load_images()
+        self.apply(web_server("web", nodeName=NODE))
+        self.wait_ready("web", 120)
+        self.assert_build("10.0.17763", "2019")
+        self.bring_up_as("linux=1,windows=2")
+        self.assert_build("10.0.20348", "2022")
+        mismatch = lambda event: event["reason"] == "Failed" and "ImageOSVersionMismatch: the image is for Windows 10.0.17763" in event["message"]
+        told = self.eventually(lambda: [event for event in self.list("events") if mismatch(event)], 90, "an event of the pod")
+        self.assertEqual(told[0]["involvedObject"]["name"], "web")
+        self.assertIn("the host is 10.0.20348", told[0]["message"])
+        self.assertFalse(condition(self.get("pod", "web"), "Ready") == "True")
+        self.load_images()  # what a pull would do: the entry of the new build
+        self.wait_ready("web", 150)
+
+    def bring_up_as(self, nodes):
+        if nodes == self.cluster.nodes:
+            return
+        self.cluster.down()
+        self.cluster.nodes = nodes
+        self.cluster.up()
+
+    def load_images(self):
+        self.cluster.porthole("image", "load", self.cluster.images / "windows-web.tar")
+
+    def assert_build(self, build, release):
+        self.wait_node("True", seconds=120)
+        node = self.eventually(lambda: self.of_build(build), 60, f"{NODE} is of build {build}")
+        self.assertTrue(node["status"]["nodeInfo"]["kernelVersion"].startswith(build), node["status"]["nodeInfo"])
+        self.assertIn(f"Windows Server {release}", node["status"]["nodeInfo"]["osImage"])
+
+    def of_build(self, build):
+        node = self.node()
+        return node if node["metadata"]["labels"]["node.kubernetes.io/windows-build"] == build else None
 
     def set_build(self, key, build):
         for name in ("CurrentBuild", "CurrentBuildNumber"):

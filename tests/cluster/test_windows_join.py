@@ -79,15 +79,18 @@ class Joining(ClusterCase):
         self.wait_ready("web", 90)
         done = self.join(*self.target())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        order = [done.stdout.index(f"service {name} runs") for name in ("kubelet", "flanneld", "kube-proxy")]
-        self.assertEqual(order, sorted(order))
-        # JOI-18
-        self.assertIn("HNS network cbr0 and its configuration C:\\k\\cni\\config\\10-porthole.conf", done.stdout)
-        self.assertIn("cbr0", self.on_host("porthole.exe", "hns", "list").stdout)
+        self.assert_order(done.stdout, "was known to the cluster already")
         self.wait_node()
         self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
 
-    # JOI-19
+    def assert_order(self, printed, known):
+        """The pod network is there, and looked at, before the kubelet starts."""
+        steps = [f"node {NODE} {known}", "service flanneld runs", "HNS network cbr0 and its configuration C:\\k\\cni\\config\\10-porthole.conf",
+                 "service kubelet runs", "service kube-proxy runs"]
+        order = [printed.index(step) for step in steps]
+        self.assertEqual(order, sorted(order), printed)
+
+    # JOI-18, JOI-19
     def test_leaving_takes_everything_and_joining_works_again(self):
         self.apply(web_server("web", nodeName=NODE))
         self.wait_ready("web", 90)
@@ -101,6 +104,10 @@ class Joining(ClusterCase):
         self.kubectl("delete", "node", NODE, namespaced=False)
         done = self.join(*self.target())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assert_order(done.stdout, "is known to the cluster")
+        range = self.node()["spec"]["podCIDR"]
+        self.assertRegex(self.on_host("porthole.exe", "hns", "list").stdout, rf"cbr0 +L2Bridge +{re.escape(range)} ")
+        self.assertIn(range, self.on_host("cmd", "/c", "type", "C:\\k\\cni\\config\\10-porthole.conf").stdout)
         self.wait_node()
         self.apply(web_server("again", nodeName=NODE))
         self.wait_ready("again", 90)

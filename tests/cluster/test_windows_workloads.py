@@ -2,11 +2,14 @@
 
 import json
 import pathlib
+import shutil
 import unittest
 
 from harness import PORTHOLE, ROOT, condition, run
 from manifests import container, deployment, pod, service
 from test_windows_node import IMAGE, WINDOWS, WindowsCase, web_server, windows_pod
+
+import windows_probe  # the harness knows where
 
 FETCH = "C:\\web\\fetch.exe"
 
@@ -62,23 +65,29 @@ class Controllers(WindowsCase):
         self.ready_pods("app=old", 1)
 
 
-    def fake_node(self, name):
-        """A node that has joined, as far as controllers see; nothing runs on it."""
-        self.kubectl("create", "-f", "-", namespaced=False, stdin=json.dumps({
-            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/os": "windows", "kubernetes.io/hostname": name}}}))
-        self.addCleanup(self.kubectl_run, "delete", "node", name, namespaced=False, check=False)
-        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
-        self.kubectl("patch", "node", name, "--subresource=status", "-p", json.dumps({"status": {"conditions": [ready]}}), namespaced=False)
+    def join_late(self):
+        """A third emulated host, joined by the line that the server prints, on the bridge of the others. Its node's name."""
+        cluster = self.cluster
+        line = cluster.porthole("token", "create", "--print-join-command").stdout.split()
+        data = cluster.folder / "late"
+        self.addCleanup(self.kubectl_run, "delete", "node", "late-windows-1", namespaced=False, check=False)
+        leave = cluster.network.inside([PORTHOLE, "winnode", "leave", "--data", data])
+        self.addCleanup(run, leave, seconds=60, env=cluster.environment(), check=False)
+        run(cluster.network.inside([PORTHOLE, "winnode", "join", *line[2:], "--prefix", "late-", "--bridge", "ph" + cluster.id, "--node-cidr",
+                                    "10.89.0.0/24", "--first-host", "40", "--detach", "--data", data]), seconds=180, env=cluster.environment())
+        archive = cluster.images / "windows-web.tar"
+        run(cluster.network.inside([PORTHOLE, "winhost", "load", "--data", data / "nodes/late-windows-1", archive]), env=cluster.environment())
+        return "late-windows-1"
 
     # WKL-04
     def test_daemon_set_covers_windows_nodes_and_those_that_join_later(self):
         self.kubectl("create", "-f", ROOT / "samples/daemon-set.yaml")
-        placed = lambda: sorted(pod["spec"].get("nodeName") or wanted_node(pod) for pod in self.pods("app=win-web-everywhere"))
-        self.ready_pods("app=win-web-everywhere", 2)
-        self.assertEqual(placed(), ["windows-1", "windows-2"])
-        late = "late-" + self.namespace
-        self.fake_node(late)
-        self.eventually(lambda: placed() == sorted([late, "windows-1", "windows-2"]), 30, "a pod for the new node")
+        placed = lambda pods: sorted(pod["spec"]["nodeName"] for pod in pods)
+        self.assertEqual(placed(self.ready_pods("app=win-web-everywhere", 2)), ["windows-1", "windows-2"])
+        late = self.join_late()
+        self.assertEqual(placed(self.ready_pods("app=win-web-everywhere", 3, 120)), [late, "windows-1", "windows-2"])
+        address = next(pod["status"]["podIP"] for pod in self.pods("app=win-web-everywhere") if pod["spec"]["nodeName"] == late)
+        self.answers(self.linux_client(), f"http://{address}/")
 
     # WKL-09
     def test_sample_of_one_manifest_is_seen_with_its_nodes(self):
@@ -133,12 +142,6 @@ class Controllers(WindowsCase):
 
     def wait_node_ready(self, name):
         self.eventually(lambda: condition(self.get("node", name, namespaced=False), "Ready") == "True", 60, f"{name} is ready again")
-
-
-def wanted_node(pod):
-    """Where the daemon set's controller wants it."""
-    terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    return terms[0]["matchFields"][0]["values"][0]
 
 
 class Placement(WindowsCase):
@@ -298,6 +301,22 @@ class Node(WindowsCase):
         settings = json.loads(self.kubectl("get", "--raw", "/api/v1/nodes/windows-1/proxy/configz", namespaced=False))["kubeletconfig"]
         self.assertFalse(settings.get("enforceNodeAllocatable"), settings)
         self.assertFalse(settings["cgroupsPerQOS"])
+
+    # KBL-09
+    def test_a_program_of_the_host_may_take_more_than_is_reserved(self):
+        status = self.get("node", "windows-1", namespaced=False)["status"]
+        reserved = (memory_bytes(status["capacity"]["memory"]) - memory_bytes(status["allocatable"]["memory"])) >> 20
+        self.assertGreaterEqual(reserved, 2048)
+        host = self.cluster.data / "nodes/windows-1"
+        program = windows_probe.compile_program("probe", self.cluster.folder)
+        shutil.copy(program, host / "C/probe.exe")
+        self.addCleanup((host / "C/probe.exe").unlink)
+        words = [PORTHOLE, "winhost", "exec", "--data", host, "--", "C:\\probe.exe", "allocate", str(reserved + 256)]
+        done = run(self.cluster.network.inside(words), env=self.cluster.environment(), check=False, seconds=120)
+        self.assertEqual((done.returncode, done.stdout.split()[:2]), (0, [str(reserved + 256), "MB,"]), done.stdout + done.stderr)
+        self.assertEqual(condition(self.get("node", "windows-1", namespaced=False), "Ready"), "True")
+        guide = " ".join((ROOT / "docs/guide/windows_hosts.md").read_text().split())
+        self.assertIn("they are bookkeeping and bound neither the kubelet nor anything else on the host", guide)
 
     # KBL-23
     def test_linux_pods_are_bounded_by_their_control_group(self):

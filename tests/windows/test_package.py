@@ -25,11 +25,12 @@ class Package(WineTest):
         known = {name: self.wine(f"bin/{name}.exe", "--help", check=True).stdout for name in PROGRAMS}
         known["register"] = self.wine("bin/porthole.exe", "register", "--help", check=True).stdout
         known["install"] = self.wine("bin/porthole.exe", "install", "--help", check=True).stdout
+        known["start"] = self.wine("bin/porthole.exe", "start", "--help", check=True).stdout
         known["leave"] = self.wine("bin/porthole.exe", "leave", "--help", check=True).stdout
         for script in sorted((PACKAGE / "scripts").glob("*.ps1")):
             text = script.read_text()
             # A call goes from the program's name or role to the end of its list of arguments.
-            for program, arguments in re.findall(r"(?:Start-Logged \"\$Folder\\([a-z-]+)\.exe\"|@\('(?=register|install|leave))(.*?)\)\s*(?:\$LogDir)?\n", text, re.S):
+            for program, arguments in re.findall(r"(?:Start-Logged \"\$Folder\\([a-z-]+)\.exe\"|@\('(?=register|install|start|leave))(.*?)\)\s*(?:\$LogDir)?\n", text, re.S):
                 name = program or re.match(r"[a-z]+", arguments).group()
                 for flag in re.findall(r"--[a-z-]+", arguments):
                     self.assertRegex(known[name], rf"{flag}\b", f"{script.name}: {name} does not know {flag}")
@@ -43,33 +44,40 @@ class Package(WineTest):
             answer = self.wine(f"bin/{plugin}.exe", CNI_COMMAND="VERSION", check=True, stdin=(PACKAGE / f"examples/{plugin}.conf").read_text())
             self.assertIn("1.0.0", json.loads(answer.stdout)["supportedVersions"])
 
-    # JOI-15, JOI-16, JOI-21
-    def test_the_folder_and_the_kubeconfig_become_part_of_the_environment(self):
+    # JOI-15, JOI-16: what lasts is written by the program, and seen in the registry of an emulated host (tests/cluster/test_windows_host.py)
+    def test_the_set_up_script_tells_its_own_console_too(self):
         text = (PACKAGE / "scripts/install.ps1").read_text()
-        for line in ("[Environment]::SetEnvironmentVariable('Path', \"$machinePath;$Folder\", 'Machine')", "$env:Path += \";$Folder\"",
-                     "[Environment]::SetEnvironmentVariable('KUBECONFIG', \"$Folder\\config\", 'User')"):
-            self.assertIn(line, text)
-        # A second run must not make PATH longer.
-        self.assertIn("($machinePath -split ';') -notcontains $Folder", text)
+        for words in ("'--add-to-path'", "'--set-kubeconfig'", "$env:Path += \";$Folder\"", "$env:KUBECONFIG = \"$Folder\\config\""):
+            self.assertIn(words, text)
+        self.assertIn("($env:Path -split ';') -notcontains $Folder", text)
 
-    # JOI-07
-    def test_the_start_script_takes_the_published_parameters_and_starts_in_order(self):
+    # JOI-21
+    def test_nothing_is_downloaded_without_tls_1_2(self):
+        downloads = re.compile(r"Invoke-WebRequest|Invoke-RestMethod|WebClient|Start-BitsTransfer|curl\.exe|\biwr\b")
+        for path in [*PACKAGE.rglob("*.ps1"), *PACKAGE.rglob("*.psm1"), *(ROOT / "docs/guide").glob("*.md")]:
+            text = path.read_text()
+            first = downloads.search(text)
+            if first:
+                self.assertRegex(text[:first.start()], r"SecurityProtocol.*Tls12", f"{path.name} downloads before it forces TLS 1.2")
+        self.assertIn("[Net.ServicePointManager]::SecurityProtocol", (ROOT / "docs/guide/windows_hosts.md").read_text())
+
+    # JOI-07: what `porthole.exe start` does with them is seen on an emulated host (tests/cluster/test_windows_host.py)
+    def test_the_start_script_hands_on_the_published_parameters(self):
         text = (PACKAGE / "scripts/start.ps1").read_text()
-        for parameter in ("ManagementIP", "NetworkMode", "ClusterCIDR", "ServiceCIDR", "KubeDnsServiceIP", "InterfaceName", "LogDir"):
+        call = text[text.index("@('start'"):]
+        for parameter, flag in (("ManagementIP", "management-ip"), ("NetworkMode", "network-mode"), ("ClusterCIDR", "cluster-cidr"),
+                                ("ServiceCIDR", "service-cidr"), ("KubeDnsServiceIP", "cluster-dns"), ("LogDir", "log-dir")):
             self.assertRegex(text, rf"\[string\] \${parameter}\b")
-        body = text[text.index("Import-Module"):]
-        places = [body.index(word) for word in ("start-kubelet.ps1", 'Start-Logged "$Folder\\flanneld.exe"', "start-kubeproxy.ps1", "$running = {")]
-        self.assertEqual(places, sorted(places))
+            self.assertIn(f"'--{flag}', ${parameter}", call)
+        self.assertIn("Get-AdapterAddress $InterfaceName", text)
 
-    # JOI-22, EMU-08, EMU-11
+    # JOI-22, EMU-08
     def test_the_guides_are_there(self):
         cluster = (ROOT / "docs/guide/cluster.md").read_text()
         for heading in ("control plane", "Linux node", "Windows node", "services", "verify"):
             self.assertRegex(cluster, rf"(?im)^## .*{heading}")
         emulated = (ROOT / "docs/guide/emulated_windows.md").read_text()
         table = emulated[emulated.index("## What differs from Windows"):]
-        for step in ("start, stop, look at services", "register services", "networks and endpoints of the HNS", "routes", "environment"):
-            self.assertIn(f"| {step} |", emulated)
         for area in ("PowerShell", "Memory limit", "Named pipes", "Event log", "Registry hives", "Recovery"):
             self.assertIn(f"| {area}", table)
 
@@ -77,7 +85,8 @@ class Package(WineTest):
     def test_services_can_be_registered_by_other_means(self):
         flags = ["register", "--node-name", "win-1", "--node-ip", "192.0.2.13", "--network-mode", "overlay", "--print"]
         sc = self.wine("bin/porthole.exe", *flags, "sc", check=True).stdout.splitlines()
-        self.assertTrue(sc[0].startswith('sc.exe create kubelet binPath= "C:\\k\\kubelet.exe --windows-service --kubeconfig=C:\\k\\config '), sc[0])
+        kubelet = next(line for line in sc if "create kubelet" in line)
+        self.assertTrue(kubelet.startswith('sc.exe create kubelet binPath= "C:\\k\\kubelet.exe --windows-service --kubeconfig=C:\\k\\config '), kubelet)
         nssm = self.wine("bin/porthole.exe", *flags, "nssm", check=True).stdout.splitlines()
         self.assertIn("nssm set kube-proxy DependOnService kubelet", nssm)
         self.assertIn("nssm set kube-proxy AppEnvironmentExtra KUBE_NETWORK=vxlan0 NODE_NAME=win-1", nssm)

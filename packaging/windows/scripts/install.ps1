@@ -13,18 +13,15 @@ param(
 Import-Module "$PSScriptRoot\common.psm1" -Force
 Assert-Administrator
 
-Invoke-Program "$PSScriptRoot\..\porthole.exe" @('install', '--folder', $Folder, '--log-dir', $LogDir)
+# What is to last is written by the program; this console is told here.
+$arguments = @('install', '--folder', $Folder, '--log-dir', $LogDir, '--add-to-path')
+if ($SetKubeconfig) { $arguments += @('--set-kubeconfig') }
+Invoke-Program "$PSScriptRoot\..\porthole.exe" $arguments
 Copy-Item -Force "$PSScriptRoot\*.ps1", "$PSScriptRoot\*.psm1" $Folder
 if ($Kubeconfig) { Copy-Item -Force $Kubeconfig "$Folder\config" }
 
-$machinePath = [Environment]::GetEnvironmentVariable('Path', 'Machine')
-if (($machinePath -split ';') -notcontains $Folder) {
-    [Environment]::SetEnvironmentVariable('Path', "$machinePath;$Folder", 'Machine')
-    Write-Host "$Folder is in PATH, for new consoles too"
-}
 if (($env:Path -split ';') -notcontains $Folder) { $env:Path += ";$Folder" }
-if ($SetKubeconfig) {
-    [Environment]::SetEnvironmentVariable('KUBECONFIG', "$Folder\config", 'User')
-    $env:KUBECONFIG = "$Folder\config"
-}
+if ($SetKubeconfig) { $env:KUBECONFIG = "$Folder\config" }
+# Taking away a variable that nobody has changes nothing, and tells Explorer to read the environment again for its next consoles.
+[Environment]::SetEnvironmentVariable('PORTHOLE_NONE', $null, 'User')
 Write-Host "Next: $Folder\porthole.exe join SERVER:6443 --token TOKEN --discovery-token-ca-cert-hash sha256:HASH"

@@ -1,6 +1,7 @@
 <#
 .SYNOPSIS
-Brings up a node as console programs: kubelet, flanneld, kube-proxy, in this order, and waits until the node is there.
+Brings up a node as console programs: flanneld, kubelet, kube-proxy, in this order, and waits until the cluster shows the node Ready. What runs
+already is left alone. The same without PowerShell: porthole.exe start.
 .EXAMPLE
 .\start.ps1 -ManagementIP 192.0.2.13 -NetworkMode overlay
 #>
@@ -16,19 +17,9 @@ param(
 )
 Import-Module "$PSScriptRoot\common.psm1" -Force
 Assert-Administrator
-foreach ($name in @('kubelet', 'flanneld', 'kube-proxy')) { Assert-Program "$Folder\$name.exe" }
+Assert-Program "$Folder\porthole.exe"
 if (-not $ManagementIP) { $ManagementIP = Get-AdapterAddress $InterfaceName }
 
-& "$PSScriptRoot\start-kubelet.ps1" -ClusterCidr $ClusterCIDR -ManagementIP $ManagementIP -KubeDnsServiceIP $KubeDnsServiceIP -Folder $Folder -LogDir $LogDir
-$backend = if ($NetworkMode -eq 'overlay') { 'vxlan' } else { 'host-gw' }
-Start-Logged "$Folder\flanneld.exe" @(
-    "--kubeconfig-file=$Folder\config", "--node-name=$(Get-NodeName)", "--iface=$ManagementIP", "--cluster-cidr=$ClusterCIDR",
-    "--service-cidr=$ServiceCIDR", "--cluster-dns=$KubeDnsServiceIP", "--backend=$backend",
-    "--cni-config-file=$Folder\cni\config\10-porthole.conf") $LogDir
-& "$PSScriptRoot\start-kubeproxy.ps1" -NetworkMode $NetworkMode -ClusterCidr $ClusterCIDR -Folder $Folder -LogDir $LogDir
-
-$running = { @(Get-Process -Name kubelet, flanneld, kube-proxy -ErrorAction SilentlyContinue).Count -ge 3 }
-$configured = { Test-Path "$Folder\cni\config\10-porthole.conf" }
-if (-not (Wait-Until $running 10)) { Stop-WithMessage "Not all programs run; see the logs in $LogDir." }
-if (-not (Wait-Until $configured 90)) { Stop-WithMessage "The pod network does not come up; see $LogDir\flanneld.err.log." }
-Write-Host "The node runs. On the control plane: kubectl get node $(Get-NodeName)"
+Invoke-Program "$Folder\porthole.exe" @('start', '--folder', $Folder, '--node-name', (Get-NodeName), '--management-ip', $ManagementIP,
+    '--network-mode', $NetworkMode, '--cluster-cidr', $ClusterCIDR, '--service-cidr', $ServiceCIDR, '--cluster-dns', $KubeDnsServiceIP,
+    '--log-dir', $LogDir)

@@ -8,22 +8,24 @@
 #include "cmd/command.h"
 #include "cmd/durable_file.h"
 #include "cmd/flags.h"
-#include "cmd/network/own_hns.h"
 #include "cmd/node_identity.h"
 #include "cmd/progress.h"
 #include "cmd/runtime_setup.h"
 #include "cmd/version.h"
 #include "cmd/windows/firewall.h"
 #include "cmd/windows/host_windows.h"
+#include "cmd/windows/node_object.h"
+#include "cmd/windows/pod_network_wait.h"
 #include "cmd/windows/preflight.h"
 #include "cmd/windows/service_order.h"
-#include "hns/client.h"
 #include "net/source_address.h"
 #include "net/x509.h"
+#include "runtime/file_system.h"
 
 namespace porthole::cmd {
 namespace {
 
+namespace core = api::core::v1;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
@@ -56,6 +58,7 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
     app.add_option("--windows-priorityclass", node.priority_class, "of the kubelet")->capture_default_str();
     app.add_option("--system-reserved", node.system_reserved, "kept for Windows itself")->capture_default_str();
+    app.add_flag("--shared-disk", node.shared_disk, "however full the disk is, neither images nor pods go for it");
     app.add_option("--label", node.labels, "key=value for the node; may be repeated");
     app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
     app.add_flag("--ignore-preflight-errors", flags.skip_checks, "go on although a check has failed");
@@ -75,10 +78,8 @@ public:
         TRY_VOID(stop_services(*services_, names_, [this](const std::string& text) { progress_.done(text); }));
         TRY_VOID(write_files());
         open_firewall();
-        TRY_VOID(install());
-        if (flags_.no_wait) return {};
-        TRY_VOID(world_.run(wait_for_node()));
-        return world_.run(wait_for_network());
+        TRY_VOID(world_.run(make_node_object()));
+        return start_node();
     }
 
 private:
@@ -206,48 +207,37 @@ private:
         }
     }
 
-    Result<void> install() {
-        TRY(const auto runtime, services_->find(ContainerdService));
-        const auto wanted = node_services(node(), runtime ? ContainerdService : "");
-        return install_services(*services_, wanted, [this](const std::string& text) { progress_.done(text); });
-    }
-
-    Task<> wait_for_node() {
-        progress_.begin("waiting for the kubelet");
+    /// Before the kubelet does it, so that the cluster gives the node its range of pod addresses.
+    Task<> make_node_object() {
+        const auto files = make_file_system();
+        CO_TRY(core::Node object, first_node(node(), kubelet::make_host(*files)->describe()));
         CO_TRY(const auto transport, connect_as_node());
         client::Client client(*transport);
-        const MonotonicTime deadline = world_.loop.now() + 60s;
-        for (;;) {
-            const auto found = co_await client.get<api::core::v1::Node>({"", node().name});
-            if (found) break;
-            if (found.error().reason == Reason::Cancelled || world_.loop.now() > deadline) {
-                co_return Error(Reason::Timeout,
-                                "the kubelet runs, but the cluster does not show the node: see " + node().log_folder + "\\kubelet.log");
-            }
-            CO_CHECK(co_await world_.loop.sleep(500ms));
-        }
-        progress_.done("node " + node().name + " is there; `kubectl get nodes` shows when it is Ready");
+        CO_TRY(const bool made, co_await with_timeout(ensure_node(client, std::move(object)), 30s, "making the node's object"));
+        progress_.done("node " + node().name + (made ? " is known to the cluster" : " was known to the cluster already"));
         co_return {};
     }
 
-    /// Pods wait until both are there: without the configuration the kubelet starts none.
-    Task<> wait_for_network() {
-        const auto hns = own_hns(world_.loop, *world_.pool);
-        hns::Client client(*hns);
+    /// The pod network first: a kubelet that finds it there is ready at once. Where it does not come, as with a cluster that lets nobody
+    /// read nodes yet, the rest runs all the same and needs no other join once it does.
+    Result<void> start_node() {
+        TRY(const auto runtime, services_->find(ContainerdService));
+        const auto wanted = node_services(node(), runtime ? ContainerdService : "");
+        const std::span all(wanted);
+        const Report say_done = [this](const std::string& text) { progress_.done(text); };
+        TRY_VOID(install_services(*services_, all.first(1), say_done));
+        const auto network = flags_.no_wait ? Result<void>() : wait_for_network();
+        if (!network && network.error().reason != Reason::Timeout) return network;
+        TRY_VOID(install_services(*services_, all.subspan(1), say_done));
+        if (network && !flags_.no_wait) progress_.done("`kubectl get nodes` shows when " + node().name + " is Ready");
+        return network;
+    }
+
+    Result<void> wait_for_network() {
         progress_.begin("waiting for the pod network");
-        const MonotonicTime deadline = world_.loop.now() + 90s;
-        for (;;) {
-            CO_TRY(const auto network, co_await client.find<hns::hcn::HostComputeNetwork>(node().network_name()));
-            std::error_code code;
-            if (network && fs::exists(node().cni_config(), code)) break;
-            if (world_.loop.now() > deadline) {
-                co_return Error(Reason::Timeout, "the HNS network " + node().network_name() + " does not come up: see " +
-                                                     node().log_folder + "\\flanneld.log");
-            }
-            CO_CHECK(co_await world_.loop.sleep(500ms));
-        }
+        TRY_VOID(world_.run(wait_for_pod_network(world_, node())));
         progress_.done("HNS network " + node().network_name() + " and its configuration " + node().cni_config());
-        co_return {};
+        return {};
     }
 
     RealWorld& world_;

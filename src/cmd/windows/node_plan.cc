@@ -43,6 +43,9 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
                     "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
                     "--windows-priorityclass=" + node.priority_class, "--log-dir=" + node.log_folder, "--logtostderr=false"},
         .environment = environment(node)};
+    if (node.shared_disk)
+        service.command.insert(service.command.end(),
+                               {"--image-gc-high-threshold=100", "--eviction-hard=memory.available<500Mi,nodefs.available<0%"});
     if (!node.system_reserved.empty()) service.command.push_back("--system-reserved=" + node.system_reserved);
     if (!node.labels.empty()) service.command.push_back("--node-labels=" + join_list(node.labels));
     if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join_list(node.taints));
@@ -101,7 +104,7 @@ Result<void> check_node(const WindowsNode& node) {
 }
 
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service) {
-    return {kubelet(node, runtime_service), flanneld(node), kube_proxy(node)};
+    return {flanneld(node), kubelet(node, runtime_service), kube_proxy(node)};
 }
 
 std::vector<FirewallRule> firewall_rules(const WindowsNode& node) {

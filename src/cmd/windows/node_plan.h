@@ -20,6 +20,7 @@ struct WindowsNode {
     std::string priority_class = "ABOVE_NORMAL_PRIORITY_CLASS";
     std::string system_reserved = "memory=2Gi";  ///< kept from pods by the scheduler, as the kubelet's flag
     std::vector<std::string> labels, taints;
+    bool shared_disk = false;     ///< how full the disk is says nothing of this node: it costs no image and no pod
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 
     bool direct_server_return = false;  ///< of the proxy; without it each service port takes 64 ports of the host
@@ -35,11 +36,12 @@ struct WindowsNode {
 /// Error: BadRequest, one line, for a name, mode or range that cannot be one (KBL-04).
 Result<void> check_node(const WindowsNode& node);
 
-/// The node's services in the order in which they start. `runtime_service` is the service of the container runtime, "" where it is none.
-/// Each waits by itself for what it needs of the others; only the proxy is held until the kubelet's service runs (JOI-12).
+/// The node's services in the order in which they start: the pod network is there before the kubelet (JOI-18). `runtime_service` is the
+/// service of the container runtime, "" where it is none. Each waits by itself for what it needs of the others; only the proxy is held
+/// until the kubelet's service runs (JOI-12).
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service);
 inline constexpr const char* ContainerdService = "containerd";
-inline constexpr const char* NodeServices[] = {"kubelet", "flanneld", "kube-proxy"};
+inline constexpr const char* NodeServices[] = {"flanneld", "kubelet", "kube-proxy"};
 
 /// The same services as command lines for cmd.exe, for those who register them by other means (JOI-09, JOI-10): with Windows' own sc.exe,
 /// or with the wrapper nssm, under which the programs run as on a console.

@@ -13,6 +13,7 @@ std::span<const SubCommand> windows_roles();
 int run_kubeadm(std::vector<std::string> arguments);
 int run_install(std::vector<std::string> arguments);
 int run_register(std::vector<std::string> arguments);
+int run_start(std::vector<std::string> arguments);
 
 /// "kubelet" of "C:\k\Kubelet.EXE"; also of a path with slashes and without ".exe".
 std::string program_name(std::string_view path);

@@ -9,6 +9,7 @@ constexpr SubCommand Roles[] = {
     {"reset", nullptr, run_reset},
     {"install", "put the programs into their folder", run_install},
     {"register", "register services for a kubeconfig that is there", run_register},
+    {"start", "start the node's programs without services", run_start},
     {"kubeadm", "join and reset as kubeadm spells them", run_kubeadm},
     {"kubelet", "run this node's pods", run_kubelet},
     {"kube-proxy", "make services reachable from this node", run_kube_proxy},

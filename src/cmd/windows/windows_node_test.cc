@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <map>
 
+#include "cmd/windows/environment.h"
 #include "cmd/windows/firewall.h"
 #include "cmd/windows/network_removal.h"
+#include "cmd/windows/node_object.h"
 #include "cmd/windows/node_plan.h"
 #include "cmd/windows/preflight.h"
 #include "cmd/windows/service_order.h"
@@ -25,11 +27,18 @@ WindowsNode some_node() {
     return node;
 }
 
-// JOI-12
+ServiceDefinition service_of(const WindowsNode& node, const std::string& name, const std::string& runtime = "") {
+    const auto all = node_services(node, runtime);
+    return *std::ranges::find(all, name, &ServiceDefinition::name);
+}
+
+// JOI-07, JOI-12, JOI-18
 TEST(NodeServices, StartInOrderAndTheProxyAfterTheKubelet) {
     const auto services = node_services(some_node(), "");
     ASSERT_EQ(services.size(), std::size(NodeServices));
     for (std::size_t i = 0; i < services.size(); ++i) EXPECT_EQ(services[i].name, NodeServices[i]);
+    EXPECT_EQ(services[0].name, "flanneld");
+    EXPECT_EQ(services[1].name, "kubelet");
     EXPECT_TRUE(services[0].depends_on.empty());
     EXPECT_THAT(services[2].depends_on, ElementsAre("kubelet"));
     EXPECT_EQ(services[0].environment.at("NODE_NAME"), "win-1");
@@ -37,21 +46,29 @@ TEST(NodeServices, StartInOrderAndTheProxyAfterTheKubelet) {
 }
 
 TEST(NodeServices, WaitForTheRuntimeWhereItIsAService) {
-    EXPECT_THAT(node_services(some_node(), "containerd")[0].depends_on, ElementsAre("containerd"));
+    EXPECT_THAT(service_of(some_node(), "kubelet", "containerd").depends_on, ElementsAre("containerd"));
 }
 
 TEST(NodeServices, AgreeOnTheNetworkInEitherMode) {
     auto node = some_node();
-    EXPECT_THAT(node_services(node, "")[1].command, Contains("--backend=host-gw"));
-    EXPECT_THAT(node_services(node, "")[2].command, Contains("--network-name=cbr0"));
+    EXPECT_THAT(service_of(node, "flanneld").command, Contains("--backend=host-gw"));
+    EXPECT_THAT(service_of(node, "kube-proxy").command, Contains("--network-name=cbr0"));
     EXPECT_THAT(firewall_rules(node), ElementsAre(FirewallRule{"Porthole kubelet", "TCP", 10250}));
     node.network_mode = "overlay";
-    EXPECT_THAT(node_services(node, "")[1].command, Contains("--backend=vxlan"));
-    EXPECT_THAT(node_services(node, "")[2].command, Contains("--network-name=vxlan0"));
-    EXPECT_THAT(node_services(node, "")[2].command, testing::Not(Contains("--enable-dsr=true")));
+    EXPECT_THAT(service_of(node, "flanneld").command, Contains("--backend=vxlan"));
+    EXPECT_THAT(service_of(node, "kube-proxy").command, Contains("--network-name=vxlan0"));
+    EXPECT_THAT(service_of(node, "kube-proxy").command, testing::Not(Contains("--enable-dsr=true")));
     node.direct_server_return = true;
-    EXPECT_THAT(node_services(node, "")[2].command, Contains("--enable-dsr=true"));
+    EXPECT_THAT(service_of(node, "kube-proxy").command, Contains("--enable-dsr=true"));
     EXPECT_THAT(firewall_rules(node), Contains(FirewallRule{"Porthole overlay network", "UDP", 4789}));
+}
+
+TEST(NodeServices, OnASharedDiskNothingGoesForWantOfRoom) {
+    auto node = some_node();
+    EXPECT_THAT(service_of(node, "kubelet").command, testing::Not(Contains(HasSubstr("image-gc"))));
+    node.shared_disk = true;
+    EXPECT_THAT(service_of(node, "kubelet").command, Contains("--image-gc-high-threshold=100"));
+    EXPECT_THAT(service_of(node, "kubelet").command, Contains(HasSubstr("nodefs.available<0%")));
 }
 
 // JOI-09, JOI-10
@@ -60,11 +77,11 @@ TEST(NodeServices, CanBeRegisteredByOtherMeans) {
     node.folder = "C:\\Program Files\\k";
     const auto services = node_services(node, "");
     const auto sc = sc_commands(services);
-    EXPECT_THAT(sc.front(), HasSubstr(R"(sc.exe create kubelet binPath= "\"C:\Program Files\k\kubelet.exe\" --windows-service )"));
+    EXPECT_THAT(sc, Contains(HasSubstr(R"(sc.exe create kubelet binPath= "\"C:\Program Files\k\kubelet.exe\" --windows-service )")));
     EXPECT_THAT(sc, Contains(HasSubstr(" start= auto depend= kubelet")));
     EXPECT_EQ(sc.back(), "sc.exe start kube-proxy");
     const auto nssm = nssm_commands(node, services);
-    EXPECT_THAT(nssm.front(), HasSubstr(R"(nssm install kubelet "C:\Program Files\k\kubelet.exe" )"));
+    EXPECT_THAT(nssm, Contains(HasSubstr(R"(nssm install kubelet "C:\Program Files\k\kubelet.exe" )")));
     EXPECT_THAT(nssm, Contains("nssm set kube-proxy DependOnService kubelet"));
     EXPECT_THAT(nssm, Contains("nssm set kubelet AppEnvironmentExtra KUBE_NETWORK=cbr0 NODE_NAME=win-1"));
     for (const auto& line : nssm) EXPECT_THAT(line, testing::Not(HasSubstr("--windows-service")));
@@ -144,7 +161,7 @@ TEST(Preflight, SomethingIsKeptForWindowsItself) {
     EXPECT_EQ(reservation("cpu=100m,memory=1Gi").outcome, CheckOutcome::Warn);
     EXPECT_EQ(reservation("cpu=100m").outcome, CheckOutcome::Warn);
     EXPECT_EQ(reservation("").outcome, CheckOutcome::Warn);
-    EXPECT_THAT(node_services(some_node(), "").front().command, Contains("--system-reserved=memory=2Gi"));
+    EXPECT_THAT(service_of(some_node(), "kubelet").command, Contains("--system-reserved=memory=2Gi"));
 }
 
 // JOI-14
@@ -194,9 +211,9 @@ protected:
 
 TEST_F(ServiceOrder, StartsAndStopsInOppositeOrders) {
     ASSERT_TRUE(install());
-    EXPECT_THAT(take(), ElementsAre("service kubelet runs", "service flanneld runs", "service kube-proxy runs"));
+    EXPECT_THAT(take(), ElementsAre("service flanneld runs", "service kubelet runs", "service kube-proxy runs"));
     ASSERT_TRUE(stop_services(manager, names, report));
-    EXPECT_THAT(take(), ElementsAre("service kube-proxy stopped", "service flanneld stopped", "service kubelet stopped"));
+    EXPECT_THAT(take(), ElementsAre("service kube-proxy stopped", "service kubelet stopped", "service flanneld stopped"));
     ASSERT_TRUE(stop_services(manager, names, report));
     EXPECT_TRUE(take().empty());
 }
@@ -216,6 +233,41 @@ TEST_F(ServiceOrder, EndsAtTheServiceThatDoesNotStart) {
     ASSERT_FALSE(installed);
     EXPECT_THAT(installed.error().message, HasSubstr("flanneld"));
     EXPECT_EQ(manager.services["kube-proxy"], ServiceState::Stopped);
+}
+
+// JOI-15
+TEST(Environment, AFolderIsInPathOnce) {
+    EXPECT_EQ(path_with("C:\\Windows;C:\\Tools", "C:\\k"), "C:\\Windows;C:\\Tools;C:\\k");
+    EXPECT_EQ(path_with("C:\\Windows;", "C:\\k"), "C:\\Windows;C:\\k");
+    EXPECT_EQ(path_with("", "C:\\k"), "C:\\k");
+    for (const char* there : {"C:\\k;C:\\Windows", "C:\\Windows;c:\\K\\", "C:/k"}) EXPECT_EQ(path_with(there, "C:\\k"), there);
+    EXPECT_EQ(path_with("C:\\kube", "C:\\k"), "C:\\kube;C:\\k");
+}
+
+// JOI-18
+TEST(NodeObject, IsWhatTheKubeletWouldMake) {
+    kubelet::HostFacts facts;
+    facts.operating_system = "windows";
+    facts.architecture = "amd64";
+    facts.windows_build = "10.0.20348";
+    auto node = some_node();
+    node.labels = {"team=shop", "plain"};
+    node.taints = {"os=windows:NoSchedule", "gpu:NoExecute"};
+    const auto made = first_node(node, facts);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->metadata.name, "win-1");
+    const auto label = [&](const char* key) { return made->metadata.labels.at(key); };
+    EXPECT_EQ(label("kubernetes.io/os"), "windows");
+    EXPECT_EQ(label("kubernetes.io/hostname"), "win-1");
+    EXPECT_EQ(label("node.kubernetes.io/windows-build"), "10.0.20348");
+    EXPECT_EQ(label("team"), "shop");
+    EXPECT_EQ(label("plain"), "");
+    ASSERT_EQ(made->spec.taints.size(), 2u);
+    EXPECT_EQ(made->spec.taints[0].key + made->spec.taints[0].value + made->spec.taints[0].effect, "oswindowsNoSchedule");
+    EXPECT_EQ(made->spec.taints[1].key + made->spec.taints[1].value + made->spec.taints[1].effect, "gpuNoExecute");
+    EXPECT_TRUE(made->status.conditions.empty()) << "of its state only the kubelet speaks";
+    node.taints = {"os=windows"};
+    EXPECT_THAT(first_node(node, facts).error().message, HasSubstr("key=value:NoSchedule"));
 }
 
 class NetworkRemoval : public hns::emulator::EmulatorFixture {};

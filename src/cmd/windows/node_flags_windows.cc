@@ -1,0 +1,38 @@
+#include "cmd/windows/node_flags.h"
+
+#include "client/kubeconfig.h"
+#include "cmd/windows/host_windows.h"
+#include "net/source_address.h"
+#include "runtime/file_system.h"
+
+namespace porthole::cmd {
+
+void add_node_flags(CLI::App& app, WindowsNode& node) {
+    app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();
+    app.add_option("--network-mode", node.network_mode, "l2bridge or overlay, as the whole cluster")->capture_default_str();
+    app.add_option("--node-name", node.name, "the computer's name unless given");
+    app.add_option("--node-ip,--management-ip", node.ip, "the address towards the server unless given");
+    app.add_option("--cluster-cidr", node.cluster_cidr, "of all pods")->capture_default_str();
+    app.add_option("--service-cidr", node.service_cidr, "of services")->capture_default_str();
+    app.add_option("--cluster-dns", node.cluster_dns, "the DNS service's address")->capture_default_str();
+    app.add_option("--cluster-domain", node.cluster_domain, "of services")->capture_default_str();
+    app.add_flag("--enable-dsr", node.direct_server_return,
+                 "direct server return for services: for many of them, and to keep clients' addresses");
+    app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
+    app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
+}
+
+Result<void> complete_node(WindowsNode& node) {
+    if (node.name.empty()) node.name = computer_name();
+    if (node.ip.empty()) {
+        const auto files = make_file_system();
+        TRY(const auto document, client::read_kubeconfig(*files, node.kubeconfig()));
+        TRY(const auto config, document.resolve(*files));
+        auto address = net::source_address_towards(config.server);
+        if (!address) return std::move(address).error().with_context("this machine's address is not clear, give it with --node-ip");
+        node.ip = address->to_string();
+    }
+    return check_node(node);
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,134 @@
+#include <filesystem>
+
+#include "api/core_v1.h"
+#include "client/client.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "cmd/command.h"
+#include "cmd/progress.h"
+#include "cmd/version.h"
+#include "cmd/windows/node_flags.h"
+#include "cmd/windows/node_object.h"
+#include "cmd/windows/node_processes.h"
+#include "cmd/windows/pod_network_wait.h"
+#include "cmd/windows/roles.h"
+#include "runtime/file_system.h"
+
+namespace porthole::cmd {
+namespace {
+
+namespace core = api::core::v1;
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+bool is_ready(const core::Node& node) {
+    return std::ranges::any_of(node.status.conditions, [](const core::NodeCondition& one) {
+        return one.type == core::NodeConditionType::Ready && one.status == core::ConditionStatus::True;
+    });
+}
+
+std::string file_name(const ServiceDefinition& service) { return service.name + ".exe"; }
+
+/// The node's programs without services: subnet daemon, kubelet, kube-proxy, each when what it needs is there. What runs already is left
+/// alone, so that it may be run again. It has worked when all of them run and the cluster shows the node Ready.
+class Starting {
+public:
+    Starting(RealWorld& world, WindowsNode node) : world_(world), node_(std::move(node)), progress_(world.loop, false) {}
+
+    Result<void> run() {
+        TRY_VOID(look_first());
+        TRY_VOID(complete_node(node_));
+        TRY_VOID(connect());
+        TRY_VOID(world_.run(make_node_object()));
+        for (const ServiceDefinition& service : node_services(node_, "")) {
+            TRY_VOID(start(service));
+            if (service.name != "flanneld") continue;
+            TRY_VOID(world_.run(wait_for_pod_network(world_, node_)));
+            progress_.done("HNS network " + node_.network_name() + " and its configuration " + node_.cni_config());
+        }
+        return world_.run(wait_for_success());
+    }
+
+private:
+    Result<void> look_first() const {
+        std::error_code code;
+        for (const char* name : NodeServices) {
+            const std::string path = node_.folder + "\\" + name + ".exe";
+            if (!fs::exists(path, code))
+                return Error(Reason::NotFound, path + " is not there: install.ps1, or porthole.exe install, puts it there");
+        }
+        if (!fs::exists(node_.kubeconfig(), code))
+            return Error(Reason::NotFound, node_.kubeconfig() + " is not there: join the cluster, or copy a kubeconfig to it");
+        fs::create_directories(node_.log_folder, code);
+        return {};
+    }
+
+    Result<void> connect() {
+        TRY(const auto document, client::read_kubeconfig(*files_, node_.kubeconfig()));
+        TRY(const auto config, document.resolve(*files_));
+        TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-start/") + Version));
+        return {};
+    }
+
+    Task<> make_node_object() {
+        CO_TRY(core::Node object, first_node(node_, kubelet::make_host(*files_)->describe()));
+        client::Client client(*transport_);
+        CO_TRY(const bool made, co_await with_timeout(ensure_node(client, std::move(object)), 30s, "making the node's object"));
+        progress_.done("node " + node_.name + (made ? " is known to the cluster" : " was known to the cluster already"));
+        co_return {};
+    }
+
+    Result<void> start(const ServiceDefinition& service) {
+        if (is_running(file_name(service))) {
+            progress_.done(service.name + " runs already");
+            return {};
+        }
+        for (const auto& [name, value] : service.environment) ::_putenv_s(name.c_str(), value.c_str());
+        std::vector<std::string> command = service.command;
+        std::erase(command, "--windows-service");
+        TRY_VOID(start_detached(command, node_.log_folder + "\\" + service.name + ".out.log"));
+        progress_.done(service.name + " started; its log is " + node_.log_folder + "\\" + service.name + ".log");
+        return {};
+    }
+
+    Task<> wait_for_success() {
+        client::Client client(*transport_);
+        for (const MonotonicTime deadline = world_.loop.now() + 120s;;) {
+            for (const ServiceDefinition& service : node_services(node_, "")) {
+                if (!is_running(file_name(service)))
+                    co_return Error(Reason::Unavailable,
+                                    service.name + " has ended: see " + node_.log_folder + "\\" + service.name + ".log");
+            }
+            const auto found = co_await client.get<core::Node>({"", node_.name});
+            if (found && is_ready(*found)) break;
+            if (world_.loop.now() > deadline) {
+                co_return Error(Reason::Timeout, "flanneld, kubelet and kube-proxy run, but the node is not Ready: kubectl describe node " +
+                                                     node_.name + " says why");
+            }
+            CO_CHECK(co_await world_.loop.sleep(500ms));
+        }
+        progress_.done("node " + node_.name + " is Ready");
+        co_return {};
+    }
+
+    RealWorld& world_;
+    WindowsNode node_;
+    Progress progress_;
+    std::unique_ptr<FileSystem> files_ = make_file_system();
+    std::unique_ptr<client::Transport> transport_;
+};
+
+}  // namespace
+
+int run_start(std::vector<std::string> arguments) {
+    WindowsNode node;
+    CLI::App app("Start this node's programs without services, for a kubeconfig that is in the folder as `config`. Safe to run again.",
+                 "start");
+    add_node_flags(app, node);
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    RealWorld world;
+    const auto started = Starting(world, std::move(node)).run();
+    return started ? 0 : fail(started.error().message);
+}
+
+}  // namespace porthole::cmd
