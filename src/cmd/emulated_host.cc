@@ -68,7 +68,8 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
                                       "--node-name",
                                       node_.name,
                                       "--label",
-                                      "porthole.dev/emulated=true"};
+                                      "porthole.dev/emulated=true",
+                                      "--shared-disk"};
     const NetworkWishes& wishes = target.wishes;
     for (const auto& [flag, value] :
          {std::pair("--network-mode", backend.empty()      ? ""
