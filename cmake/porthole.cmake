@@ -5,7 +5,7 @@
 #                                                                        WINDOWS: also part of the Windows build, run by Wine
 #   porthole_windows_program(name SOURCES ... [LINKS ...])               a small .exe of its own (Windows build only)
 #   porthole_windows_dll(name SOURCES ... [DEF file.def] [LINKS ...])    a .dll (Windows build only)
-#   porthole_fuzz(name LINKS ...)                                        a libFuzzer target, <name>.cc
+#   porthole_fuzz(name [SOURCES ...] LINKS ...)                          a libFuzzer target, <name>.cc unless SOURCES
 # A library is named for its folder: src/store/embedded is store_embedded. What it may include is what it LINKS
 # (transitively); tools/check_layers.py refuses anything else.
 # What belongs to one system says so in its name: sources *_linux.cc and *_windows.cc, libraries *_linux and *_windows. They
@@ -115,9 +115,12 @@ if(PORTHOLE_FUZZ)
   add_custom_target(fuzz_targets)
 endif()
 function(porthole_fuzz name)
-  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cc)
+  endif()
   if(PORTHOLE_FUZZ AND NOT WIN32)
-    add_executable(${name} ${name}.cc)
+    add_executable(${name} ${ARG_SOURCES})
     target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS} Threads::Threads)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)

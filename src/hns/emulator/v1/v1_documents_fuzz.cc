@@ -41,7 +41,8 @@ void read_answers(sim::SimLoop& loop, const std::string& text) {
 }
 
 /// The answer, which is always a document that says whether the call has succeeded.
-schema::Value call(sim::SimLoop& loop, emulator::Emulator& service, const std::string& method, const std::string& path, const std::string& body) {
+schema::Value call(sim::SimLoop& loop, emulator::Emulator& service, const std::string& method, const std::string& path,
+                   const std::string& body) {
     const auto answer = sim::run(loop, service.call_v1(method, path, body));
     if (!answer) return {};
     auto document = schema::parse_json(*answer);

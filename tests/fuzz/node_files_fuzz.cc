@@ -1,0 +1,67 @@
+// What a node's administrator and its users leave in files for the kubelet, and what is asked of its logs.
+#include <cstdint>
+#include <cstdlib>
+
+#include "dns/forwarder.h"
+#include "kubelet/container/network_files.h"
+#include "kubelet/options/options.h"
+#include "kubelet/server/node_log_query.h"
+#include "kubelet/static_pods.h"
+#include "net/http.h"
+#include "proxy/options/options.h"
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+
+using namespace porthole;
+using namespace porthole::kubelet;
+
+namespace {
+
+void resolv_conf(std::string_view text) {
+    static_cast<void>(dns::read_resolv_conf(text));
+    core::Pod pod;
+    pod.metadata.name = "a";
+    for (const char* policy : {"ClusterFirst", "Default", "None"}) {
+        pod.spec.dns_policy = policy;
+        const auto outcome = pod_dns(pod, {.servers = {"10.96.0.10"}, .domain = "cluster.local", .host = parse_resolv_conf(text)});
+        if (outcome.config.servers.size() > 3 || outcome.config.searches.size() > 32) std::abort();
+    }
+    const std::string hosts = host_network_hosts_file(text, {{.ip = "10.0.0.1", .hostnames = {"a"}}});
+    if (hosts.find(text) == hosts.npos) std::abort();
+}
+
+/// A pod that the kubelet takes has a name and a uid, and is for this node.
+void static_pod(const std::string& text) {
+    const auto pod = parse_static_pod(text, "/etc/kubernetes/manifests/a.yaml", "n1");
+    if (pod && (pod->metadata.name.empty() || pod->metadata.uid.empty() || pod->spec.node_name != "n1")) std::abort();
+}
+
+void configurations(FileSystem& files) {
+    for (const bool windows : {false, true}) {
+        const auto options = parse_kubelet_options({"--config", "/config"}, windows, files);
+        if (options) static_cast<void>(make_kubelet_config(*options, windows));
+    }
+    for (const proxy::System system : {proxy::System::Linux, proxy::System::Windows})
+        static_cast<void>(proxy::parse_kube_proxy_options({"--config", "/config"}, {}, files, system));
+}
+
+void log_query(FileSystem& files, std::string_view text) {
+    const auto query = NodeLogQuery::parse(net::parse_query(text));
+    if (query && *query) static_cast<void>((*query)->run(files, {"/var/log"}));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    sim::SimLoop loop;
+    sim::MemoryFileSystem files(loop);
+    if (!files.create_directories("/var/log", 0755) || !files.write("/config", text, 0644) ||
+        !files.write("/var/log/kubelet.log", text, 0644))
+        std::abort();
+    resolv_conf(text);
+    static_pod(text);
+    configurations(files);
+    log_query(files, text);
+    return 0;
+}
