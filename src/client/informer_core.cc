@@ -70,7 +70,7 @@ Task<> InformerCore::relist() {
     co_return {};
 }
 
-/// True when the watch has brought anything before the server ended it in good order.
+/// True when the watch has brought anything new before the server ended it in good order.
 Task<bool> InformerCore::watch_once() {
     ListOptions from{options_.namespace_, options_.label_selector, options_.field_selector, resource_version_, 0, ""};
     WatchOptions options;
@@ -80,15 +80,15 @@ Task<bool> InformerCore::watch_once() {
     // A peer that has vanished without a word is noticed when even the end of the watch does not come.
     const Duration longest = options.timeout + std::chrono::seconds(30);
     const MonotonicTime started = context_.loop.now();
-    bool progressed = false;
+    const std::string known = resource_version_;
     for (;;) {
         CO_TRY(std::optional<net::Bytes> event, co_await with_timeout(stream->next(), longest, "the next watch event"));
         if (!event) break;
         CO_CHECK(apply_event(**event));
-        progressed = true;
     }
-    if (!progressed && context_.loop.now() - started < std::chrono::seconds(1))
-        co_return Error(Reason::Unavailable, "very short watch: the server ended it before any event");
+    // A server that ends every watch at once, with events that say nothing new, would be asked without a pause for ever.
+    if (resource_version_ == known && context_.loop.now() - started < std::chrono::seconds(1))
+        co_return Error(Reason::Unavailable, "very short watch: the server ended it before anything new");
     co_return true;
 }
 
@@ -107,7 +107,7 @@ Result<void> InformerCore::apply_event(std::string_view event) {
         return {};
     }
     TRY(Codec::Decoded decoded, decode(object));
-    resource_version_ = decoded.resource_version;
+    if (!decoded.resource_version.empty()) resource_version_ = decoded.resource_version;
     if (type == "DELETED") {
         if (cache_.contains(decoded.key)) erase(decoded.key, decoded.object);
         return {};

@@ -134,6 +134,40 @@ TEST_F(InformerTest, WaitsLongerAndLongerForAServerThatIsAway) {
     EXPECT_EQ(take(), "+a");
 }
 
+/// Lists are the API's; every watch brings one bookmark of long ago and ends.
+class EndsEveryWatch final : public Transport {
+public:
+    explicit EndsEveryWatch(Transport& api) : api_(api) {}
+    Task<ApiResponse> call(ApiRequest request) override { return api_.call(std::move(request)); }
+    Task<std::unique_ptr<ApiStream>> watch(ApiRequest) override {
+        ++watches;
+        co_return std::make_unique<OneBookmark>();
+    }
+    int watches = 0;
+
+private:
+    class OneBookmark final : public ApiStream {
+        Task<std::optional<net::Bytes>> next() override {
+            if (std::exchange(over_, true)) co_return std::nullopt;
+            co_return std::make_shared<const std::string>(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1"}}})");
+        }
+        bool over_ = false;
+    };
+    Transport& api_;
+};
+
+TEST_F(InformerTest, WaitsLongerAndLongerForAServerThatEndsWatchesWithNothingNew) {
+    EndsEveryWatch server(api);
+    Client asking(server);
+    Informer<Pod> informer({loop, asking, random, context.log});
+    Scope following(loop);
+    following.spawn(informer.run());
+    loop.advance(10min);
+    EXPECT_GT(server.watches, 10);
+    EXPECT_LT(server.watches, 40);
+    EXPECT_TRUE(sim::run(loop, following.close()));
+}
+
 TEST_F(InformerTest, FindsByIndexAsObjectsMove) {
     const auto by_node = pods.add_index([](const Pod& pod) { return std::vector{pod.spec.node_name}; });
     api.put(pod("a", "n1"));
