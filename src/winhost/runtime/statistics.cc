@@ -12,7 +12,7 @@ constexpr std::int64_t ShortestInterval = 100'000'000;
 
 /// Names as in /proc/PID/comm. What the emulation needs besides the program itself.
 constexpr std::string_view OwnProcesses[] = {"init",           "wineserver64", "wineserver", "services.exe",
-                                             "winedevice.exe", "launch.exe",   "conhost.exe"};
+                                             "winedevice.exe", "launch.exe",   "pipes.exe",  "conhost.exe"};
 
 cri::UInt64Value boxed(std::uint64_t value) { return {.value = value}; }
 

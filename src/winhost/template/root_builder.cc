@@ -124,8 +124,7 @@ Result<void> write_helpers(const fs::path& root) {
     TRY_VOID(write(root / "porthole/init", programs().init, true));
     TRY_VOID(write(root / "porthole/launch.exe", programs().launch, true));
     TRY_VOID(write(root / "porthole/host.exe", programs().host, true));
-    TRY_VOID(write(root / "porthole/pipes.exe", programs().pipes, true));
-    return write(root / "porthole/relay.exe", programs().relay, true);
+    return write(root / "porthole/pipes.exe", programs().pipes, true);
 }
 
 /// The profile's own folders: Wine makes them links out of the prefix.
@@ -158,7 +157,7 @@ Result<void> replace_programs(const fs::path& drive) {
         const fs::path folder = std::string_view(name) == "powershell" ? system / "WindowsPowerShell/v1.0" : system;
         TRY_VOID(write(folder / (std::string(name) + ".exe"), programs().absent, true));
     }
-    return {};
+    return write(system / "bcryptprimitives.dll", programs().bcryptprimitives);
 }
 
 /// Wine has copied its DLLs into the prefix: the copies become links to the originals.
@@ -225,7 +224,7 @@ Result<void> WineInstallation::check() const {
 }
 
 std::string WineInstallation::fingerprint() const {
-    std::string text = "6";  // of the way it is built
+    std::string text = "7";  // of the way it is built
     for (const std::string& path : {loader, server, libraries + "/x86_64-windows/ntdll.dll", libraries + "/x86_64-windows/kernelbase.dll",
                                     libraries + "/x86_64-unix/ntdll.so", data + "/wine.inf"}) {
         struct stat status{};
@@ -233,7 +232,8 @@ std::string WineInstallation::fingerprint() const {
         text += "|" + path + " " + std::to_string(status.st_size) + " " + std::to_string(status.st_mtim.tv_sec);
     }
     const Programs& own = programs();
-    for (const std::string_view program : {own.init, own.launch, own.host, own.relay, own.pipes, own.absent}) text += content_hash(program);
+    for (const std::string_view program : {own.init, own.launch, own.host, own.pipes, own.absent, own.bcryptprimitives})
+        text += content_hash(program);
     return content_hash(text);
 }
 

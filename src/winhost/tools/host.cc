@@ -1,12 +1,16 @@
-// host.exe RELAY_COMMAND: the life of the emulated host. Starts its service manager, keeps the relay of the container runtime's pipe
-// running, carries out the failure actions of services, and at CTRL_SHUTDOWN_EVENT stops the services in good order.
-#include <windows.h>
+// host.exe FOLDER: the life of the emulated host. Started by its init like launch.exe (launch_folder.h) but without one; the variables
+// of FOLDER say PIPE, SERVER and TOKEN_FILE. Starts the service manager, serves the container runtime's pipe (pipe_to_tcp.h), carries out
+// the failure actions of services, and at any control event stops the services in good order.
+// clang-format off
+#include "winhost/tools/pipe_to_tcp.h"  // brings windows.h in after winsock2.h
+// clang-format on
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "winhost/tools/launch_folder.h"
 #include "winhost/tools/service_recovery.h"
 
 namespace {
@@ -137,33 +141,24 @@ void stop_services(SC_HANDLE manager) {
     }
 }
 
-HANDLE start_relay(std::wstring command) {
-    STARTUPINFOW startup{};
-    startup.cb = sizeof startup;
-    PROCESS_INFORMATION process{};
-    if (command.empty() || !CreateProcessW(nullptr, command.data(), nullptr, nullptr, FALSE, 0, nullptr, nullptr, &startup, &process))
-        return nullptr;
-    CloseHandle(process.hThread);
-    return process.hProcess;
-}
-
 }  // namespace
 
 int wmain(int count, wchar_t** words) {
+    if (count != 2) return 125;
+    porthole::winhost::LaunchFolder folder(words[1]);
+    if (!folder.open_report()) return 125;
     stop_event = CreateEventW(nullptr, TRUE, FALSE, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
-    const std::wstring relay_command = count > 1 ? words[1] : L"";
+    const auto spec = folder.spec();
+    porthole::winhost::PipeToTcp runtime_pipe(spec.variable(L"PIPE"), spec.variable(L"SERVER"), spec.variable(L"TOKEN_FILE"));
+    if (!runtime_pipe.start()) return 125;
     const SC_HANDLE manager = OpenSCManagerW(nullptr, nullptr, SC_MANAGER_CONNECT | SC_MANAGER_ENUMERATE_SERVICE);
     Restarter restarter;
     if (manager) restarter.expect_automatic(manager);
-    HANDLE relay = start_relay(relay_command);
-    while (WaitForSingleObject(stop_event, 1000) == WAIT_TIMEOUT) {
+    folder.report("started", GetCurrentProcessId());
+    while (WaitForSingleObject(stop_event, 1000) == WAIT_TIMEOUT)
         if (manager) restarter.look(manager);
-        if (relay && WaitForSingleObject(relay, 0) == WAIT_OBJECT_0) {
-            CloseHandle(relay);
-            relay = start_relay(relay_command);
-        }
-    }
     if (manager) stop_services(manager);
+    folder.report("exit", 0);
     return 0;
 }

@@ -1,10 +1,6 @@
 // launch.exe FOLDER: runs one Windows program as a container runtime on Windows would, and tells the init process how it goes.
 //
-// FOLDER is a Unix path that holds
-//   spec     pairs "key\0value\0" in UTF-8: command (the exact command line), directory, variable ("NAME=value"), drop (a name)
-//   report   a FIFO: "started PID\n", then "exit CODE\n"; or "error CODE\n" with CreateProcess's error
-//   event    what to do when our own process gets SIGINT: pass on a control event (a number, CTRL_*_EVENT), "kill", or "size 90 30",
-//            which makes our console that large
+// FOLDER is what init shares with us (launch_folder.h).
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
@@ -12,65 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "winhost/tools/launch_folder.h"
+
 namespace {
 
-std::wstring folder;
+using porthole::winhost::LaunchFolder;
+
+const LaunchFolder* folder;
 HANDLE job;
 
-std::wstring wide(const std::string& text) {
-    std::wstring result(static_cast<std::size_t>(MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), nullptr, 0)),
-                        0);
-    MultiByteToWideChar(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), result.data(), static_cast<int>(result.size()));
-    return result;
-}
-
-std::string read_file(const wchar_t* name) {
-    std::string content;
-    const HANDLE file =
-        CreateFileW((folder + name).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, 0, nullptr);
-    if (file == INVALID_HANDLE_VALUE) return content;
-    char buffer[4096];
-    for (DWORD count = 0; ReadFile(file, buffer, sizeof buffer, &count, nullptr) && count > 0;) content.append(buffer, count);
-    CloseHandle(file);
-    return content;
-}
-
-HANDLE open_report() {
-    const HANDLE file =
-        CreateFileW((folder + L"\\report").c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr, OPEN_EXISTING, 0, nullptr);
-    if (file == INVALID_HANDLE_VALUE) ExitProcess(125);
-    return file;
-}
-
-void report(HANDLE file, const char* word, DWORD number) {
-    const std::string line = std::string(word) + " " + std::to_string(number) + "\n";
-    DWORD written = 0;
-    WriteFile(file, line.data(), static_cast<DWORD>(line.size()), &written, nullptr);
-}
-
-struct Spec {
-    std::wstring command, directory;
-    std::vector<std::wstring> variables, dropped;
-};
-
-Spec read_spec() {
-    Spec spec;
-    const std::string text = read_file(L"\\spec");
-    std::vector<std::string> words;
-    for (std::size_t start = 0, end; (end = text.find('\0', start)) != text.npos; start = end + 1)
-        words.push_back(text.substr(start, end - start));
-    for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
-        std::wstring value = wide(words[i + 1]);
-        if (words[i] == "command") spec.command = std::move(value);
-        if (words[i] == "directory") spec.directory = std::move(value);
-        if (words[i] == "variable") spec.variables.push_back(std::move(value));
-        if (words[i] == "drop") spec.dropped.push_back(std::move(value));
-    }
-    return spec;
-}
-
 /// Our own environment becomes the program's, so that it is found by the PATH that it will see.
-void take_environment(const Spec& spec) {
+void take_environment(const LaunchFolder::Spec& spec) {
     for (const std::wstring& name : spec.dropped) SetEnvironmentVariableW(name.c_str(), nullptr);
     for (const std::wstring& variable : spec.variables) {
         const std::size_t equals = variable.find(L'=', 1);  // names may begin with "="
@@ -110,7 +58,7 @@ void resize_console(int columns, int rows) {
 /// SIGINT of the init process arrives as CTRL_C_EVENT; what is meant stands in the file.
 BOOL WINAPI on_control(DWORD event) {
     if (event != CTRL_C_EVENT) return TRUE;
-    const std::string wanted = read_file(L"\\event");
+    const std::string wanted = folder->event();
     if (wanted == "kill")
         TerminateJobObject(job, 137);
     else if (int columns = 0, rows = 0; std::sscanf(wanted.c_str(), "size %d %d", &columns, &rows) == 2)
@@ -124,11 +72,10 @@ BOOL WINAPI on_control(DWORD event) {
 
 int wmain(int count, wchar_t** words) {
     if (count != 2) return 125;
-    folder = L"\\\\?\\unix" + std::wstring(words[1]);
-    for (wchar_t& letter : folder)
-        if (letter == L'/') letter = L'\\';
-    const HANDLE reports = open_report();
-    const Spec spec = read_spec();
+    LaunchFolder own(words[1]);
+    folder = &own;
+    if (!own.open_report()) return 125;
+    const LaunchFolder::Spec spec = own.spec();
     take_environment(spec);
     job = CreateJobObjectW(nullptr, nullptr);
     SetConsoleCtrlHandler(on_control, TRUE);
@@ -144,16 +91,16 @@ int wmain(int count, wchar_t** words) {
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
     if (!moved || !CreateProcessW(nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT, nullptr,
                                   spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process)) {
-        report(reports, "error", GetLastError());
+        own.report("error", GetLastError());
         return 126;
     }
     AssignProcessToJobObject(job, process.hProcess);
     ResumeThread(process.hThread);
     CloseHandle(process.hThread);
-    report(reports, "started", process.dwProcessId);
+    own.report("started", process.dwProcessId);
     WaitForSingleObject(process.hProcess, INFINITE);
     DWORD code = 0;
     GetExitCodeProcess(process.hProcess, &code);
-    report(reports, "exit", code);
+    own.report("exit", code);
     return 0;
 }

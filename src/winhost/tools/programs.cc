@@ -10,9 +10,6 @@ constexpr unsigned char Init[] = {
 constexpr unsigned char Launch[] = {
 #embed "launch.exe"
 };
-constexpr unsigned char Relay[] = {
-#embed "relay.exe"
-};
 constexpr unsigned char Pipes[] = {
 #embed "pipes.exe"
 };
@@ -21,6 +18,9 @@ constexpr unsigned char Host[] = {
 };
 constexpr unsigned char Absent[] = {
 #embed "absent.exe"
+};
+constexpr unsigned char Bcryptprimitives[] = {
+#embed "bcryptprimitives.dll"
 };
 
 template <std::size_t Size>
@@ -31,7 +31,7 @@ std::string_view view(const unsigned char (&bytes)[Size]) {
 }  // namespace
 
 const Programs& programs() {
-    static const Programs All{view(Init), view(Launch), view(Relay), view(Pipes), view(Host), view(Absent)};
+    static const Programs All{view(Init), view(Launch), view(Pipes), view(Host), view(Absent), view(Bcryptprimitives)};
     return All;
 }
 

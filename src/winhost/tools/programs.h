@@ -5,12 +5,12 @@ namespace porthole::winhost {
 
 /// The helper programs of the emulated host, as they are built with Porthole: the bytes of the files.
 struct Programs {
-    std::string_view init;    ///< for Linux, static: the first process of every container
-    std::string_view launch;  ///< starts a Windows program and reports on it
-    std::string_view relay;   ///< named pipe to TCP
-    std::string_view pipes;   ///< named pipes of the host in a container
-    std::string_view host;    ///< the emulated host's main program
-    std::string_view absent;  ///< for what Wine only pretends to have
+    std::string_view init;              ///< for Linux, static: the first process of every container
+    std::string_view launch;            ///< starts a Windows program and reports on it
+    std::string_view pipes;             ///< named pipes of the host in a container
+    std::string_view host;              ///< the emulated host's main program
+    std::string_view absent;            ///< for what Wine only pretends to have
+    std::string_view bcryptprimitives;  ///< a DLL that Wine has not
 };
 const Programs& programs();
 

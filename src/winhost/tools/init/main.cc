@@ -3,7 +3,7 @@
 // again by that socket. A static program without dependencies; it runs alone in its pid namespace, so its end is everybody's end.
 //
 //   init --socket PATH [--log PATH] [--main SPEC [--tty] [--input] [--input-once]] [--data-limit BYTES] [--exit-file PATH]
-//        [--keep-registry] [--held]
+//        [--keep-registry] [--held] [--launcher EXE]
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -97,6 +97,8 @@ void parse_options(int count, char** words) {
             container.options.input_once = true;
         else if (name == "--keep-registry")
             container.options.keep_registry = true;
+        else if (name == "--launcher")
+            container.options.main_launcher = value();
         else if (name == "--held")
             container.options.held = true;
         else if (name == "--data-limit")

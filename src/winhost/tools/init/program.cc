@@ -18,7 +18,6 @@ namespace porthole::winhost {
 namespace {
 
 constexpr const char* Loader = "/usr/lib/wine/wine64";
-constexpr const char* Launcher = "/porthole/launch.exe";
 
 /// Runs in the child: from here on only async-signal-safe calls, then the loader.
 [[noreturn]] void become_loader(const Program& program, int input, int output, int errors) {
@@ -34,7 +33,7 @@ constexpr const char* Launcher = "/porthole/launch.exe";
     }
     (void)!::chdir("/wine/drive_c");
     ::sigprocmask(SIG_SETMASK, &container.original_signals, nullptr);
-    const char* const words[] = {Loader, Launcher, program.folder.c_str(), nullptr};
+    const char* const words[] = {Loader, program.launcher.c_str(), program.folder.c_str(), nullptr};
     ::execv(Loader, const_cast<char* const*>(words));
     ::_exit(127);
 }
@@ -102,11 +101,12 @@ void announce(Program& program) {
     });
 }
 
-Program* start_program(const std::string& spec, bool tty, bool with_input) {
+Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher) {
     static unsigned next_number = 0;
     container.programs.push_back(std::make_unique<Program>());
     Program& program = *container.programs.back();
     program.tty = tty;
+    program.launcher = launcher;
     program.folder = "/run/porthole/" + std::to_string(next_number++);
     const std::string report = program.folder + "/report";
     ::mkdir("/run/porthole", 0700);
@@ -133,7 +133,7 @@ Program* start_program(const std::string& spec, bool tty, bool with_input) {
 void start_main() {
     const Options& options = container.options;
     if (container.main_program || options.main_spec.empty()) return;
-    container.main_program = start_program(read_whole(options.main_spec), options.tty, options.input);
+    container.main_program = start_program(read_whole(options.main_spec), options.tty, options.input, options.main_launcher);
     container.main_program->is_main = true;
 }
 

@@ -13,8 +13,12 @@
 
 namespace porthole::winhost {
 
+/// What runs a program and reports on it (tools/launch_folder.h).
+inline constexpr const char* Launcher = "/porthole/launch.exe";
+
 struct Options {
     std::string socket, log, main_spec, exit_file;
+    std::string main_launcher = Launcher;  ///< of the main program; one that is the program itself spares a process
     bool tty = false, input = false, input_once = false, keep_registry = false;
     bool held = false;  ///< the main program is started when a client says so
     rlim_t data_limit = RLIM_INFINITY;
@@ -23,7 +27,7 @@ struct Options {
 /// A Windows program under launch.exe (or a forwarded connection: then only input and output are there).
 struct Program {
     pid_t pid = 0;
-    std::string folder;
+    std::string launcher, folder;
     int input = -1, output = -1, errors = -1, report = -1;
     bool tty = false, is_main = false;
     std::string pending_input;
@@ -58,7 +62,7 @@ void for_each_listener(const Program& program, F visit) {
 }
 
 /// Errors are the program's: it then has failed.
-Program* start_program(const std::string& spec, bool tty, bool with_input);
+Program* start_program(const std::string& spec, bool tty, bool with_input, const std::string& launcher = Launcher);
 /// The main program, if there is to be one and it was not started before.
 void start_main();
 /// Makes the program's console as large as `console_size` says.

@@ -1,0 +1,151 @@
+#pragma once
+// winsock2.h comes before windows.h, which would bring in its predecessor.
+// clang-format off
+#include <winsock2.h>
+#include <windows.h>
+#include <ws2tcpip.h>
+// clang-format on
+
+#include <cstdlib>
+#include <string>
+
+namespace porthole::winhost {
+
+/// Serves a named pipe and carries each client's bytes to a TCP server and back, so that programs of the emulated host reach a server
+/// outside Wine by the pipe name that they know from Windows. Threads of its own, for as long as the process lives.
+class PipeToTcp {
+public:
+    /// `server` is "127.0.0.1:40001"; each connection to it begins with the first line of the file `token_file`.
+    PipeToTcp(std::wstring pipe, const std::wstring& server, const std::wstring& token_file)
+        : pipe_(std::move(pipe)), token_(first_line(token_file) + "\n") {
+        WSADATA data;
+        const std::size_t colon = server.rfind(L':');
+        server_.sin_family = AF_INET;
+        usable_ = colon != server.npos && WSAStartup(MAKEWORD(2, 2), &data) == 0 &&
+                  InetPtonW(AF_INET, server.substr(0, colon).c_str(), &server_.sin_addr) == 1;
+        if (usable_) server_.sin_port = htons(static_cast<u_short>(_wtoi(server.c_str() + colon + 1)));
+    }
+    /// False for a server that is no address.
+    bool start() {
+        const HANDLE thread = usable_ ? CreateThread(nullptr, 0, accept, this, 0, nullptr) : nullptr;
+        if (thread) CloseHandle(thread);
+        return thread != nullptr;
+    }
+
+private:
+    static constexpr DWORD Pause = 1000;  ///< milliseconds, where the pipe cannot be served just now
+
+    struct Client {
+        const PipeToTcp& relay;
+        HANDLE pipe;
+        SOCKET socket = INVALID_SOCKET;
+        HANDLE downstream = nullptr;  ///< the thread from socket to pipe
+    };
+
+    /// Overlapped, because a pipe opened otherwise lets a waiting read hold up every write.
+    static bool transfer(HANDLE pipe, char* buffer, DWORD size, DWORD& count, bool write) {
+        OVERLAPPED overlapped{};
+        overlapped.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+        const BOOL done = write ? WriteFile(pipe, buffer, size, nullptr, &overlapped) : ReadFile(pipe, buffer, size, nullptr, &overlapped);
+        const bool under_way = done || GetLastError() == ERROR_IO_PENDING;
+        const bool ok = under_way && GetOverlappedResult(pipe, &overlapped, &count, TRUE);
+        CloseHandle(overlapped.hEvent);
+        return ok;
+    }
+
+    static DWORD WINAPI carry_down(void* argument) {
+        auto* client = static_cast<Client*>(argument);
+        char buffer[65536];
+        for (int count; (count = recv(client->socket, buffer, sizeof buffer, 0)) > 0;) {
+            for (DWORD start = 0, written = 0; start < static_cast<DWORD>(count); start += written)
+                if (!transfer(client->pipe, buffer + start, static_cast<DWORD>(count) - start, written, true) || written == 0) count = 0;
+            if (count == 0) break;
+        }
+        DisconnectNamedPipe(client->pipe);
+        return 0;
+    }
+
+    static void carry_up(Client& client) {
+        char buffer[65536];
+        for (DWORD count = 0; transfer(client.pipe, buffer, sizeof buffer, count, false) && count > 0;) {
+            for (DWORD start = 0; start < count;) {
+                const int sent = send(client.socket, buffer + start, static_cast<int>(count - start), 0);
+                if (sent <= 0) return;
+                start += static_cast<DWORD>(sent);
+            }
+        }
+    }
+
+    bool connect_to_server(Client& client) const {
+        const BOOL at_once = TRUE;
+        const int size = static_cast<int>(token_.size());
+        client.socket = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+        if (connect(client.socket, reinterpret_cast<const sockaddr*>(&server_), sizeof server_) != 0) return false;
+        setsockopt(client.socket, IPPROTO_TCP, TCP_NODELAY, reinterpret_cast<const char*>(&at_once), sizeof at_once);
+        return send(client.socket, token_.data(), size, 0) == size;
+    }
+
+    static DWORD WINAPI serve(void* argument) {
+        auto* client = static_cast<Client*>(argument);
+        if (client->relay.connect_to_server(*client)) {
+            client->downstream = CreateThread(nullptr, 0, carry_down, client, 0, nullptr);
+            if (client->downstream) carry_up(*client);
+            shutdown(client->socket, SD_BOTH);
+            if (client->downstream) WaitForSingleObject(client->downstream, INFINITE);
+            if (client->downstream) CloseHandle(client->downstream);
+        }
+        DisconnectNamedPipe(client->pipe);
+        CloseHandle(client->pipe);
+        closesocket(client->socket);
+        delete client;
+        return 0;
+    }
+
+    static bool wait_for_client(HANDLE pipe) {
+        OVERLAPPED overlapped{};
+        overlapped.hEvent = CreateEventW(nullptr, TRUE, FALSE, nullptr);
+        DWORD ignored = 0;
+        bool connected = ConnectNamedPipe(pipe, &overlapped) || GetLastError() == ERROR_PIPE_CONNECTED;
+        if (!connected && GetLastError() == ERROR_IO_PENDING) connected = GetOverlappedResult(pipe, &overlapped, &ignored, TRUE);
+        CloseHandle(overlapped.hEvent);
+        return connected;
+    }
+
+    static DWORD WINAPI accept(void* argument) {
+        const auto& self = *static_cast<const PipeToTcp*>(argument);
+        for (;;) {
+            const HANDLE pipe = CreateNamedPipeW(self.pipe_.c_str(), PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED, PIPE_TYPE_BYTE | PIPE_WAIT,
+                                                 PIPE_UNLIMITED_INSTANCES, 65536, 65536, 0, nullptr);
+            if (pipe == INVALID_HANDLE_VALUE) {
+                Sleep(Pause);
+                continue;
+            }
+            auto* client = new Client{self, pipe};
+            // Joined by nobody, but never detached either: CreateThread does not have that trouble under Wine.
+            const HANDLE thread = wait_for_client(pipe) ? CreateThread(nullptr, 0, serve, client, 0, nullptr) : nullptr;
+            if (thread) {
+                CloseHandle(thread);
+            } else {
+                CloseHandle(pipe);
+                delete client;
+            }
+        }
+    }
+
+    static std::string first_line(const std::wstring& path) {
+        char buffer[512];
+        DWORD count = 0;
+        const HANDLE file = CreateFileW(path.c_str(), GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING, 0, nullptr);
+        if (file == INVALID_HANDLE_VALUE || !ReadFile(file, buffer, sizeof buffer, &count, nullptr)) count = 0;
+        CloseHandle(file);
+        const std::string text(buffer, count);
+        return text.substr(0, text.find_first_of("\r\n"));
+    }
+
+    const std::wstring pipe_;
+    const std::string token_;
+    sockaddr_in server_{};
+    bool usable_ = false;
+};
+
+}  // namespace porthole::winhost
