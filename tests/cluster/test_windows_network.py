@@ -10,13 +10,14 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socketserver
 import struct
 import subprocess
 import sys
 import unittest
 
-from harness import CLIENTS, PORTHOLE, ROOT, SharedCluster, run
+from harness import CLIENTS, PORTHOLE, ROOT, TOOLS, SharedCluster, run
 from manifests import PAGE, container, pod, service
 from test_windows_node import WindowsCase, web_server, windows_pod
 
@@ -390,7 +391,19 @@ def labels(data):
 
 
 class Sample(NetworkCase):
-    # VER-12 (from Linux: Wine 8 cannot run the newest kubectl.exe, which wants bcryptprimitives.dll)
+    # VER-12
+    def test_kubectl_version_succeeds_on_a_windows_host(self):
+        program = TOOLS / "kubectl.exe"
+        if not program.exists():
+            raise unittest.SkipTest("kubectl.exe is not built: ./run clients")
+        place = self.drive("windows-1") / "kubectl.exe"
+        shutil.copy(program, place)
+        self.addCleanup(place.unlink)
+        printed = self.host("windows-1", "C:\\kubectl.exe", "version", "--kubeconfig=C:\\k\\config").stdout
+        self.assertRegex(printed, r"(?s)Client Version: v1\.\d+.*Server Version: v1\.\d+")
+        self.assertRegex(self.host("windows-1", "C:\\kubectl.exe", "get", "nodes", "--kubeconfig=C:\\k\\config").stdout, r"(?m)^windows-1 +Ready ")
+
+    # VER-12
     def test_kubectl_version_succeeds_with_both_clients(self):
         for client in CLIENTS:
             done = self.cluster.kubectl(client, "version", "-o", "json")
