@@ -80,6 +80,30 @@ class Services(HostCase):
             text = self.on_host("cmd", "/c", "type", f"C:\\k\\logs\\{service}.log")
             self.assertRegex(text.splitlines()[0], rf"^20\d\d-\d\d-\d\dT[\d:.]+Z [DIWE] {service}: ", service)
 
+    # KBL-14
+    def test_a_node_whose_disk_is_full_says_so_and_gets_no_pods(self):
+        line = self.on_host("reg", "query", "HKLM\\System\\CurrentControlSet\\Services\\kubelet", "/v", "ImagePath")
+        words = [word for word in re.search(r"REG_SZ +(.*\S)", line).group(1).split() if not word.startswith(("--windows-service", "--eviction"))]
+        thresholds = "--eviction-hard=memory.available<100Mi,nodefs.available<99%"  # of no disk is so much free
+        self.assertEqual(condition(self.node(), "DiskPressure"), "False")
+        taints = lambda: [taint["key"] for taint in self.node()["spec"].get("taints", [])]
+        self.on_host("net", "stop", "kube-proxy", check=False)
+        self.on_host("net", "stop", "kubelet", check=False)
+        command = [PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *words, thresholds]
+        kubelet = subprocess.Popen(self.cluster.network.inside(list(map(str, command))), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            self.eventually(lambda: condition(self.node(), "DiskPressure") == "True", 60, "the condition")
+            self.eventually(lambda: "node.kubernetes.io/disk-pressure" in taints(), 30, "the taint")
+        finally:
+            kubelet.send_signal(signal.SIGTERM)
+            kubelet.wait(20)
+            self.eventually(lambda: not self.is_running("kubelet.exe"), 20, "kubelet has ended with its console")
+            for service in ("kubelet", "kube-proxy"):
+                self.on_host("net", "start", service)
+        self.eventually(lambda: condition(self.node(), "DiskPressure") == "False", 400, "there is room again")
+        self.eventually(lambda: "node.kubernetes.io/disk-pressure" not in taints(), 30, "the taint goes")
+
     # JOI-07, JOI-11
     def test_the_programs_run_as_plain_console_programs_too(self):
         lines = {service: self.on_host("reg", "query", f"HKLM\\System\\CurrentControlSet\\Services\\{service}", "/v", "ImagePath")
