@@ -129,9 +129,15 @@ Task<> NodeGraph::take_events(store::Watch& watch) {
 }
 
 Result<void> NodeGraph::put_record(const store::Record& record) {
+    const std::string key = record.key.substr(kind_prefix(Pod::kind()).size());
+    const bool unbound = record.attributes && record.attributes->topic().empty();  // a pod's topic is its node
+    if (unbound) {
+        remove_pod(key);
+        return {};
+    }
     auto pod = schema::decode_json<Pod>(*record.value);
     if (!pod) return std::move(pod).error().with_context("reading " + record.key);
-    put_pod(record.key.substr(kind_prefix(Pod::kind()).size()), *pod);
+    put_pod(key, *pod);
     return {};
 }
 

@@ -55,7 +55,6 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
 
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
     const KindRules& rules = *request.resource.rules;
-    if (request.resource.stored->is(schema::Kind::HasStatus) && !rules.keeps_created_status) object.clear_field("status");
     object.edit_metadata([&](ObjectMeta& metadata) {
         metadata.uid = seams_.random.uuid();
         metadata.creation_timestamp = Timestamp(seams_.clock.wall_now());
@@ -70,6 +69,7 @@ void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& objec
 Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object) {
     const Resource& resource = request.resource;
     const KindRules& rules = *resource.rules;
+    if (resource.stored->is(schema::Kind::HasStatus) && !rules.keeps_created_status) object.clear_field("status");
     set_defaults(resource, object);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
@@ -92,7 +92,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         TransactionDraft draft;
         if (rules.amend) {
-            ApiObject amended(object);
+            ApiObject amended(object);  // NOLINT(bugprone-use-after-move): what is amended is never moved
             CO_CHECK(rules.amend(&amended, nullptr, draft, errors));
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
             object = std::move(amended);

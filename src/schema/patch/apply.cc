@@ -84,9 +84,10 @@ struct Conflict {
 
 /// What other managers own and the change would set.
 std::vector<Conflict> find_conflicts(const ManagedFields& managed, const Manager* self, const Comparison& change) {
+    std::vector<Conflict> conflicts;
+    if (managed.empty()) return conflicts;
     FieldSet set = change.modified;
     set.add(change.added);
-    std::vector<Conflict> conflicts;
     for (const auto& [manager, entry] : managed.entries()) {
         if (self && manager == *self) continue;
         FieldSet common = entry.fields;
