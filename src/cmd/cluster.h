@@ -31,7 +31,7 @@ struct ClusterOptions {
     std::uint16_t port = 6443;
     std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
     std::string host_prefix;                ///< before the hosts' names, which must be nobody else's in a foreign cluster
-    std::string bridge;                     ///< an existing one that the hosts are joined to; "" for one of our own
+    std::string bridge;                     ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
     int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
     bool operator==(const ClusterOptions&) const = default;
 };

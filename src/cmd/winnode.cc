@@ -103,7 +103,9 @@ int run_winnode(std::vector<std::string> arguments) {
     join_command->add_option("--service-cidr", flags.wishes.service_cidr, "of services, likewise");
     join_command->add_option("--cluster-dns", flags.wishes.cluster_dns, "the DNS service's address; the tenth of the services otherwise");
     join_command->add_option("--cluster-domain", flags.wishes.cluster_domain, "of services, where the cluster does not say it");
-    join_command->add_option("--bridge", options.bridge, "an existing bridge to join the hosts to, for example that of kind's network");
+    join_command->add_option(
+        "--bridge", options.bridge,
+        "an existing bridge to join the hosts to, for example that of kind's network; NAME@NAMESPACE for one in another network namespace");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");
     CLI::App* leave_command = app.add_subcommand("leave", "end the hosts and delete all that is theirs on this machine");

@@ -159,8 +159,8 @@ class Cluster:
     def mark(self):
         """The six hex digits in the names of this cluster's links, namespaces and control groups; "" before it is up."""
         links = json.loads(run(["ip", "-n", self.network.name, "-json", "link"]).stdout)
-        bridges = [link["ifname"] for link in links if re.fullmatch("ph[0-9a-f]{6}", link["ifname"])]
-        return bridges[0][2:] if bridges else ""
+        ours = [link["ifname"] for link in links if re.fullmatch("ph[0-9a-f]{6}", link["ifname"])]
+        return ours[0][2:] if ours else ""
 
     def leftovers(self):
         """One line for each thing on the machine that bears this cluster's marks, and all that is in its namespace."""

@@ -49,11 +49,11 @@ class Machine:
         self.containerd = self.agent = None
 
     def start(self):
-        inner, outer, bridge = "eth0", f"x{self.cluster.id}", f"ph{self.cluster.id}"
+        inner, outer, switch = "eth0", f"x{self.cluster.id}", f"porthole-{self.cluster.id}-switch"
         run(["ip", "netns", "add", self.network])
         run(["ip", "-n", self.network, "link", "set", "lo", "up"])
-        run(["ip", "-n", self.cluster.network.name, "link", "add", outer, "master", bridge, "type", "veth", "peer", inner, "netns", self.network])
-        run(["ip", "-n", self.cluster.network.name, "link", "set", outer, "up"])
+        run(["ip", "-n", switch, "link", "add", outer, "master", "switch", "type", "veth", "peer", inner, "netns", self.network])
+        run(["ip", "-n", switch, "link", "set", outer, "up"])
         run(["ip", "-n", self.network, "address", "add", ADDRESS + "/24", "dev", inner])
         run(["ip", "-n", self.network, "link", "set", inner, "up"])
         (self.folder / "cni").mkdir()

@@ -73,7 +73,7 @@ class Controllers(WindowsCase):
         self.addCleanup(self.kubectl_run, "delete", "node", "late-windows-1", namespaced=False, check=False)
         leave = cluster.network.inside([PORTHOLE, "winnode", "leave", "--data", data])
         self.addCleanup(run, leave, seconds=60, env=cluster.environment(), check=False)
-        run(cluster.network.inside([PORTHOLE, "winnode", "join", *line[2:], "--prefix", "late-", "--bridge", "ph" + cluster.id, "--node-cidr",
+        run(cluster.network.inside([PORTHOLE, "winnode", "join", *line[2:], "--prefix", "late-", "--bridge", f"switch@porthole-{cluster.id}-switch", "--node-cidr",
                                     "10.89.0.0/24", "--first-host", "40", "--detach", "--data", data]), seconds=180, env=cluster.environment())
         archive = cluster.images / "windows-web.tar"
         run(cluster.network.inside([PORTHOLE, "winhost", "load", "--data", data / "nodes/late-windows-1", archive]), env=cluster.environment())
