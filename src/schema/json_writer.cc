@@ -172,6 +172,15 @@ private:
     std::string& out_;
 };
 
+/// Whether eight characters all stand for themselves in a JSON string: none below a space, none beyond ASCII, no quote, no backslash.
+bool is_plain(const char* text) {
+    const auto characters = load<std::uint64_t>(text);
+    constexpr std::uint64_t Each = 0x0101010101010101, High = 0x80 * Each;
+    const auto has_zero = [](std::uint64_t bytes) { return (bytes - Each) & ~bytes; };
+    const std::uint64_t below_space = (characters - 0x20 * Each) & ~characters;
+    return ((characters | below_space | has_zero(characters ^ '"' * Each) | has_zero(characters ^ '\\' * Each)) & High) == 0;
+}
+
 void append_pretty(const Value& value, int indent, int level, std::string& out) {
     const auto line = [&](int depth) {
         out += '\n';
@@ -208,6 +217,8 @@ void append_json_string(std::string_view text, std::string& out) {
     out += '"';
     std::size_t plain = 0;
     for (std::size_t i = 0; i < text.size();) {
+        while (i + sizeof(std::uint64_t) <= text.size() && is_plain(text.data() + i)) i += sizeof(std::uint64_t);
+        if (i == text.size()) break;
         const unsigned char c = static_cast<unsigned char>(text[i]);
         if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
             ++i;

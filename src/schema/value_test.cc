@@ -73,6 +73,31 @@ TEST(Json, KeepsNumbersAndText) {
     EXPECT_EQ(to_json(Value("a\xff\x01z")), "\"a\xEF\xBF\xBD\\u0001z\"") << "what is no UTF-8 is replaced";
 }
 
+TEST(Json, EscapesWhereverACharacterStands) {
+    const struct {
+        const char* name;
+        std::string character, written;
+    } rows[] = {{"quote", "\"", "\\\""},
+                {"backslash", "\\", "\\\\"},
+                {"line break", "\n", "\\n"},
+                {"lowest", std::string(1, '\0'), "\\u0000"},
+                {"below space", "\x1f", "\\u001f"},
+                {"space", " ", " "},
+                {"last of ASCII", "\x7f", "\x7f"},
+                {"two bytes", "\u00e9", "\u00e9"}};
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        for (std::size_t at = 0; at <= 24; ++at) {
+            std::string text(24, 'x'), expected(24, 'x');
+            text.insert(at, row.character);
+            expected.insert(at, row.written);
+            std::string out;
+            append_json_string(text, out);
+            EXPECT_EQ(out, '"' + expected + '"') << at;
+        }
+    }
+}
+
 TEST(Json, PrintsWithLineBreaks) {
     EXPECT_EQ(to_pretty_json(*parse_json(R"({"a":[1,{"b":{}}],"c":[]})")),
               "{\n    \"a\": [\n        1,\n        {\n            \"b\": {}\n        }\n    ],\n    \"c\": []\n}");
