@@ -38,19 +38,22 @@ Result<RegistryFile> RegistryFile::parse(std::string_view text) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string line(text.substr(0, end));
         text.remove_prefix(std::min(end + 1, text.size()));
-        if (!continued && line.starts_with('[')) {
+        if (continued) {
+            file.keys_.back().lines.back() += "\n" + line;
+        } else if (line.starts_with('[')) {
             const std::size_t close = line.rfind(']');
             if (close == line.npos) return Error(Reason::Invalid, "a registry file has a broken key: " + line);
             file.keys_.push_back({line.substr(1, close - 1), line, {}});
+            continue;  // only values go on in the next line
         } else if (file.keys_.empty()) {
             file.preamble_ += line + "\n";
-        } else if (continued) {
-            file.keys_.back().lines.back() += "\n" + line;
+            continue;
         } else if (!line.empty()) {
             file.keys_.back().lines.push_back(line);
         }
         continued = line.ends_with('\\');
     }
+    if (continued) return Error(Reason::Invalid, "a registry file ends within a value");
     return file;
 }
 

@@ -35,6 +35,13 @@ TEST(RegistryFile, WritesBackWhatItRead) { EXPECT_EQ(RegistryFile::parse(Sample)
 
 TEST(RegistryFile, RefusesForeignText) { EXPECT_EQ(RegistryFile::parse("REGEDIT4\n").error().reason, Reason::Invalid); }
 
+TEST(RegistryFile, OnlyValuesGoOnInTheNextLine) {
+    auto file = RegistryFile::parse("WINE REGISTRY Version 2\n;; of the machine\\\n[A] \\\n\"x\"=\"1\"\n");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->value("A", "x"), "\"1\"");
+    EXPECT_EQ(RegistryFile::parse("WINE REGISTRY Version 2\n[A]\n\"x\"=hex:00,\\\n").error().reason, Reason::Invalid);
+}
+
 TEST(RegistryFile, ReplacesAddsAndRemovesValuesWhateverTheirCase) {
     auto file = RegistryFile::parse(Sample);
     ASSERT_TRUE(file);
