@@ -21,10 +21,11 @@ namespace {
 using namespace porthole::winhost;
 using Type = PipeFrameType;
 
-constexpr DWORD LookInterval = 200;   ///< milliseconds between two looks for the host's pipes
-constexpr DWORD ServerPause = 1000;   ///< so long a server may be between two instances of its pipe
-constexpr DWORD BusyInterval = 500;   ///< between two looks whether the client of a busy pipe still waits
-constexpr DWORD CancelInterval = 20;  ///< between two tries to end a read
+constexpr DWORD LookInterval = 200;        ///< milliseconds between two looks for the host's pipes
+constexpr DWORD ServerPause = 1000;        ///< so long a server may be between two instances of its pipe
+constexpr DWORD BusyInterval = 500;        ///< between two looks whether the client of a busy pipe still waits
+constexpr DWORD CancelInterval = 20;       ///< between two tries to end a read
+constexpr std::size_t MostChannels = 128;  ///< of one container: their threads count against the host's limit
 constexpr DWORD InstanceBuffer = 65536;
 
 class Guard {
@@ -87,10 +88,13 @@ public:
     }
     void take(PipeFrame frame) {
         const Guard guard(lock_);
-        if (frame.type == Type::Credit)
+        if (frame.type == Type::Credit) {
             credit_.gain(frame.number());
-        else
+        } else {
+            waiting_ += pipe_frame_cost(frame.payload.size());
+            if (waiting_ > 2 * PipeWindow) ExitProcess(3);  // the other half does not keep to its credit
             inbox_.push_back(std::move(frame));
+        }
         WakeAllConditionVariable(&changed_);
     }
 
@@ -112,6 +116,7 @@ private:
         while (inbox_.empty()) SleepConditionVariableSRW(&changed_, &lock_, INFINITE, 0);
         PipeFrame frame = std::move(inbox_.front());
         inbox_.pop_front();
+        waiting_ -= pipe_frame_cost(frame.payload.size());
         return frame;
     }
     /// How many bytes may be sent; 0 when nothing is to be read any more.
@@ -137,6 +142,7 @@ private:
     SRWLOCK lock_ = SRWLOCK_INIT;  ///< of the rest
     CONDITION_VARIABLE changed_ = CONDITION_VARIABLE_INIT;
     std::deque<PipeFrame> inbox_;
+    std::uint32_t waiting_ = 0;  ///< the cost of what is in it
     PipeCredit credit_;
     bool closing_ = false;
 };
@@ -144,10 +150,13 @@ private:
 /// The channels that are open, by number.
 class Channels {
 public:
-    void add(std::uint32_t id, std::unique_ptr<Channel> channel) {
+    /// False for a number that is in use, and when there are too many.
+    bool add(std::uint32_t id, std::unique_ptr<Channel> channel) {
         const Guard guard(lock_);
-        Channel* added = (channels_[id] = std::move(channel)).get();
-        added->start();
+        if (channels_.size() >= MostChannels) return false;
+        const auto [added, is_new] = channels_.try_emplace(id, std::move(channel));
+        if (is_new) added->second->start();
+        return is_new;
     }
     void remove(std::uint32_t id) {
         const Guard guard(lock_);
@@ -307,7 +316,7 @@ private:
             const auto id = static_cast<std::uint32_t>(InterlockedIncrement(&last));
             const HANDLE connected = instance_;
             instance_ = make_instance();
-            channels.add(id, std::make_unique<Channel>(id, connected, number_));
+            if (!channels.add(id, std::make_unique<Channel>(id, connected, number_))) CloseHandle(connected);
         }
     }
     /// False when the pipe is withdrawn, or the instance of no use.
@@ -381,7 +390,8 @@ void open(std::vector<std::wstring> names) {
     if (const HANDLE thread = start_thread(look_for_pipes, &names)) CloseHandle(thread);
     read_frames([&](PipeFrame frame) {
         if (frame.type != Type::Open) return channels.deliver(std::move(frame));
-        if (frame.number() < names.size()) channels.add(frame.channel, std::make_unique<Channel>(frame.channel, names[frame.number()]));
+        if (frame.number() >= names.size() || !channels.add(frame.channel, std::make_unique<Channel>(frame.channel, names[frame.number()])))
+            send(Type::Close, frame.channel, std::uint32_t{ERROR_PIPE_BUSY});
     });
 }
 
