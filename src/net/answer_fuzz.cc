@@ -32,7 +32,8 @@ Task<> take_questions(ByteStream& stream) {
 Task<> ask_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream) {
     Http1ClientConnection connection(loop, std::move(stream));
     bool answered = false;
-    CO_TRY(const auto parser, co_await connection.exchange("GET / HTTP/1.1\r\nhost: a\r\n\r\n", {}, false, answered));
+    const auto no_body = std::make_shared<const std::string>();
+    CO_TRY(const auto parser, co_await connection.exchange("GET / HTTP/1.1\r\nhost: a\r\n\r\n", no_body, false, answered));
     while (!parser->done()) CO_CHECK(co_await connection.read_into(*parser));
     if (!answered) std::abort();
     co_return {};
