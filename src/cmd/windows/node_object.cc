@@ -23,6 +23,13 @@ Result<core::Taint> read_taint(const std::string& text) {
     return taint;
 }
 
+core::NodeAddress address(const char* type, const std::string& value) {
+    core::NodeAddress made;
+    made.type = type;
+    made.address = value;
+    return made;
+}
+
 }  // namespace
 
 Result<core::Node> first_node(const WindowsNode& node, const kubelet::HostFacts& facts) {
@@ -40,6 +47,7 @@ Result<core::Node> first_node(const WindowsNode& node, const kubelet::HostFacts&
     for (const std::string& text : node.taints) {
         TRY(made.spec.taints.emplace_back(), read_taint(text));
     }
+    made.status.addresses = {address(core::NodeAddressType::InternalIP, node.ip), address(core::NodeAddressType::Hostname, node.name)};
     return made;
 }
 

@@ -265,6 +265,7 @@ TEST(NodeObject, IsWhatTheKubeletWouldMake) {
     ASSERT_EQ(made->spec.taints.size(), 2u);
     EXPECT_EQ(made->spec.taints[0].key + made->spec.taints[0].value + made->spec.taints[0].effect, "oswindowsNoSchedule");
     EXPECT_EQ(made->spec.taints[1].key + made->spec.taints[1].value + made->spec.taints[1].effect, "gpuNoExecute");
+    EXPECT_EQ(made->status.addresses.at(0).address, "192.0.2.13") << "flanneld waits for it";
     EXPECT_TRUE(made->status.conditions.empty()) << "of its state only the kubelet speaks";
     node.taints = {"os=windows"};
     EXPECT_THAT(first_node(node, facts).error().message, HasSubstr("key=value:NoSchedule"));
