@@ -73,15 +73,15 @@ bool correct_default_control_handler(std::string& image) {
     constexpr std::size_t MiddleAt = 10, CallOperandAt = 17, End = 21;
     std::size_t found = image.npos;
     for (std::size_t at = image.find(Begin); at != image.npos; at = image.find(Begin, at + 1)) {
-        if (image.compare(at + MiddleAt, Middle.size(), Middle) != 0) continue;
+        if (image.size() - at < End || image.compare(at + MiddleAt, Middle.size(), Middle) != 0) continue;
         if (found != image.npos) return false;  // not the only one: better leave it
         found = at;
     }
-    if (found == image.npos || found + End > image.size()) return false;
-    const auto operand = get<std::int32_t>(image, found + CallOperandAt);
+    if (found == image.npos) return false;
+    const auto operand = get<std::uint32_t>(image, found + CallOperandAt);  // relative: wraps as addresses do
     std::string code("\xB9\x3A\x01\x00\xC0\xFF\x15", 7);
     code.resize(11);
-    put(code, 7, operand + static_cast<std::int32_t>(End - (4 + code.size())));
+    put(code, 7, operand + static_cast<std::uint32_t>(End - (4 + code.size())));
     code.resize(End - 4, '\x90');
     image.replace(found + 4, code.size(), code);
     return true;

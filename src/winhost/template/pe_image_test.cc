@@ -73,6 +73,10 @@ TEST(PeImage, CorrectsTheDefaultHandlerOnlyWhereItIsTheKnownOne) {
     std::string twice = code + code;
     EXPECT_FALSE(correct_default_control_handler(twice));
     EXPECT_EQ(twice, code + code);
+    for (const std::size_t size : {6u, 12u, 20u}) {
+        std::string cut = code.substr(0, size);
+        EXPECT_FALSE(correct_default_control_handler(cut)) << size;
+    }
 }
 
 TEST(PeImage, ClearsLessOfANewThreadsStackOnlyWhereTheCodeIsTheKnownOne) {
