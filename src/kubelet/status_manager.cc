@@ -66,9 +66,10 @@ std::string status_patch(const std::string& uid, const core::PodStatus& before, 
             Value changed = changed_conditions(schema::at(old_tree, "conditions"), member.value);
             if (!changed.as_array().empty()) status["conditions"] = std::move(changed);
         } else if (member.key == "podIPs" || member.key == "hostIPs") {
-            // Lists that would be merged: say that this is all of it.
+            // Lists that would be merged: say that this is all of it. Upstream 1.20 takes a list that it does not have yet as it
+            // comes, and the directive for an address.
             Value list = member.value;
-            list.as_array().push_back(Value::object({{"$patch", "replace"}}));
+            if (old_value) list.as_array().push_back(Value::object({{"$patch", "replace"}}));
             status[member.key] = std::move(list);
         } else {
             status[member.key] = member.value;

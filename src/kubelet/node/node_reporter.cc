@@ -58,7 +58,7 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
         const Value* old_value = old_tree.find(member.key);
         if (old_value && *old_value == member.value) continue;
         Value value = member.value;
-        if (member.key == "addresses") value.as_array().push_back(Value::object({{"$patch", "replace"}}));
+        if (member.key == "addresses" && old_value) value.as_array().push_back(Value::object({{"$patch", "replace"}}));
         if (member.key == "capacity" || member.key == "allocatable") {
             for (const schema::Member& resource :
                  schema::at(old_tree, member.key).is_object() ? schema::at(old_tree, member.key).as_object() : schema::Object())
