@@ -105,9 +105,9 @@ class Joining(ClusterCase):
         done = self.join(*self.target())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assert_order(done.stdout, "is known to the cluster")
-        range = self.node()["spec"]["podCIDR"]
-        self.assertRegex(self.on_host("porthole.exe", "hns", "list").stdout, rf"cbr0 +L2Bridge +{re.escape(range)} ")
-        self.assertIn(range, self.on_host("cmd", "/c", "type", "C:\\k\\cni\\config\\10-porthole.conf").stdout)
+        own = self.node()["spec"]["podCIDR"]
+        self.assertRegex(self.on_host("porthole.exe", "hns", "list").stdout, rf"cbr0 +L2Bridge +{re.escape(own)} ")
+        self.assertIn(own, self.on_host("cmd", "/c", "type", "C:\\k\\cni\\config\\10-porthole.conf").stdout)
         self.wait_node()
         self.apply(web_server("again", nodeName=NODE))
         self.wait_ready("again", 90)
