@@ -1,10 +1,13 @@
 #include <cstdio>
 
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
 #include "cmd/cluster.h"
 #include "cmd/command.h"
 #include "cmd/flags.h"
 #include "cmd/pki.h"
 #include "cmd/runtime_setup.h"
+#include "cmd/version.h"
 #include "net/http_client.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -27,6 +30,25 @@ Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port
     CO_CHECK(co_await client.close());
     if (!response) co_return std::move(response).error();
     co_return schema::parse_json(response->body);
+}
+
+/// A cluster that is not ours lets a node read itself: so each host's own certificate is used, which lies in its C:\k\pki.
+Task<Value> list_own_nodes(RealWorld& world, const DataDir& data, const Cluster& cluster) {
+    Value items = Value::array();
+    for (const NodeHost& node : cluster.nodes(data)) {
+        const std::filesystem::path folder = data.node(node.name) / "C/k/pki";
+        CO_TRY(const std::string identity, read_file(folder / "client.pem"));
+        CO_TRY(std::string ca, read_file(folder / "ca.crt"));
+        const client::ClientConfig config{
+            .server = cluster.server_url(), .ca_pem = std::move(ca), .certificate_pem = identity, .key_pem = identity};
+        CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + Version));
+        CO_TRY(const client::ApiResponse answer, co_await transport->call({.method = "GET", .path = "/api/v1/nodes/" + node.name}));
+        if (answer.code == 200) {
+            CO_TRY(Value found, schema::parse_json(*answer.body));
+            items.as_array().push_back(std::move(found));
+        }
+    }
+    co_return Value::object({{"items", std::move(items)}});
 }
 
 /// Whether the Ready condition of `name` is True, or why that is not known.
@@ -92,7 +114,8 @@ int run_status(std::vector<std::string> arguments) {
     const DataDir data(path);
     const auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
-    const auto nodes = world.run(with_timeout(list_nodes(world, data, cluster->options.port), 3s, "asking the server"));
+    auto asked = cluster->options.foreign ? list_own_nodes(world, data, *cluster) : list_nodes(world, data, cluster->options.port);
+    const auto nodes = world.run(with_timeout(std::move(asked), 3s, "asking the server"));
     const Value status = describe(*cluster, data, nodes);
     if (output == "json") {
         std::puts(schema::to_json(status).c_str());
