@@ -31,7 +31,9 @@ def windows_pod(name, **fields):
 
 
 class Shared:
-    """One control plane and one emulated host for a class; a failed start is told once and costs its time once."""
+    """One control plane and one emulated host for a class; a failed start is told once and costs its time once. One at a time runs."""
+
+    running = None
 
     def __init__(self, version):
         self.version = version
@@ -42,6 +44,9 @@ class Shared:
         if self.trouble:
             raise AssertionError(f"the cluster did not start: {self.trouble}")
         if not self.plane:
+            if Shared.running:
+                Shared.running.end()
+            Shared.running = self
             self.trouble = "the first failed test says why"
             self.plane = ControlPlane(self.version)
             atexit.register(self.end)
@@ -124,8 +129,11 @@ class Story:
         self.assertTrue(requests)
         for request in requests:
             self.assertTrue(request["status"].get("certificate"), "approved and signed by upstream's controllers")
-        lease = self.get("lease", NODE, "-n", "kube-node-lease")
+        lease = self.eventually(lambda: self.get("lease", NODE, "-n", "kube-node-lease"), 20, "the node's lease")
         self.assertEqual(lease["metadata"]["ownerReferences"][0]["name"], NODE)
+
+    def test_1_status_asks_with_the_nodes_own_certificate(self):
+        self.assertRegex(self.plane.porthole("winnode", "status").stdout, NODE + r" +windows 2022 \(emulated\) +\S+ +Ready")
 
     def test_1_learns_the_ranges_from_kubeadms_configuration(self):
         log = (self.plane.data / f"logs/{NODE}-join.log").read_text()
@@ -191,7 +199,8 @@ class Story:
         self.eventually(lambda: "/seen-by-the-log" in self.kubectl("logs", "talk"), 20, "the request is logged")
         self.assertIn("hello from cmd", self.exec("talk", "cmd", "/c", "echo hello from cmd"))
         self.assertEqual(self.plane.kubectl("exec", "talk", "--", "cmd", "/c", "exit 42", check=False).returncode, 42)
-        self.assertIn("typed", self.plane.kubectl("exec", "-i", "talk", "--", "cmd", "/c", "findstr .*", stdin="typed\r\n").stdout)
+        typed = self.plane.kubectl("exec", "-i", "talk", "--", "cmd", stdin="set /a 6*7\r\nexit\r\n").stdout
+        self.assertIn("42", typed)
         self.assertIn("talk", self.port_forwarded("talk"))
 
     def port_forwarded(self, name):
