@@ -92,7 +92,6 @@ struct World {
     client::Client client{api};
     SeededRandom random{1};
     Logger log{make_null_sink(), "proxy"};
-    client::Informers informers{{loop, client, random, log}};
     client::EventRecorder events{loop, client, log, "kube-proxy", "win1"};
     sim::MemoryFileSystem files{loop};
     emulator::RememberingDataPlane data_plane;
@@ -101,6 +100,7 @@ struct World {
     CountingHns counted{failing};
     porthole::hns::Client hns{emulated};
     RecordingHealth health;
+    std::unique_ptr<client::Informers> informers;  ///< of one proxy: they call it until they are closed
     std::unique_ptr<KernelspaceProxy> proxy;
     std::unique_ptr<Scope> scope;
     std::optional<Error> ended;
@@ -109,18 +109,18 @@ struct World {
     explicit World(const char* release = "2022") : World(*emulator::find_profile(release)) {}
     explicit World(const emulator::Profile& profile) : emulated({loop, files, random, data_plane, log}, {"/hns", profile}) {
         EXPECT_TRUE(sim::run(loop, emulated.start()));
-        informers.start();
         api.put(node("win1", "192.0.2.13"));
     }
     ~World() {
         stop();
-        EXPECT_TRUE(sim::run(loop, informers.close()));
         EXPECT_TRUE(sim::run(loop, emulated.close()));
     }
     void start(KernelspaceOptions options = {}) {
         options.node_name = "win1";
         if (options.network_name.empty()) options.network_name = "cbr0";
-        proxy = std::make_unique<KernelspaceProxy>(KernelspaceContext{loop, informers, counted, events, &health,
+        informers = std::make_unique<client::Informers>(client::InformerContext{loop, client, random, log});
+        informers->start();
+        proxy = std::make_unique<KernelspaceProxy>(KernelspaceContext{loop, *informers, counted, events, &health,
                                                                       [](const IpAddress&) { return "00-15-5D-00-00-13"; }, log, reserve},
                                                    options);
         scope = std::make_unique<Scope>(loop, [this](const Error& error) { ended = error; });
@@ -131,8 +131,10 @@ struct World {
     }
     void stop() {
         if (scope) EXPECT_TRUE(sim::run(loop, scope->close()));
+        if (informers) EXPECT_TRUE(sim::run(loop, informers->close()));
         scope.reset();
         proxy.reset();
+        informers.reset();
     }
     std::string make_network(const char* name = "cbr0", const char* type = "L2Bridge") {
         hcn::HostComputeNetwork network;
