@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -6,9 +7,11 @@
 
 namespace porthole::cmd {
 
-/// Whether a program of this name ("kubelet.exe") runs on the machine, whoever started it.
+/// Whether a program of this name ("kubelet.exe") runs on the machine, whoever started it. Under Wine the names of one file, hard links,
+/// are not told apart.
 bool is_running(const std::string& program);
-/// Starts a program without a console, to outlive this one; its output beside its own log goes to `output`. Error: Io.
-Result<void> start_detached(const std::vector<std::string>& command, const std::string& output);
+/// Starts a program without a console, to outlive this one; what it prints beside its own log goes to `output`. Yields what tells whether
+/// it still runs. Error: Io, NotFound.
+Result<std::function<bool()>> start_detached(const std::vector<std::string>& command, const std::string& output);
 
 }  // namespace porthole::cmd

@@ -2,8 +2,9 @@
 
 #include <windows.h>
 
-#include <tlhelp32.h>  // after windows.h
+#include <psapi.h>  // after windows.h
 
+#include <algorithm>
 #include <cwchar>
 #include <memory>
 
@@ -23,18 +24,21 @@ OwnHandle own(HANDLE handle) { return OwnHandle(handle == INVALID_HANDLE_VALUE ?
 }  // namespace
 
 bool is_running(const std::string& program) {
-    const OwnHandle all = own(CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0));
-    if (!all) return false;
-    const std::wstring wanted = to_wide(program);
-    PROCESSENTRY32W entry{};
-    entry.dwSize = sizeof entry;
-    for (BOOL more = Process32FirstW(all.get(), &entry); more; more = Process32NextW(all.get(), &entry)) {
-        if (_wcsicmp(entry.szExeFile, wanted.c_str()) == 0) return true;
-    }
-    return false;
+    const std::wstring ending = L"\\" + to_wide(program);
+    std::vector<DWORD> ids(16384);
+    DWORD bytes = 0;
+    if (!K32EnumProcesses(ids.data(), static_cast<DWORD>(ids.size() * sizeof(DWORD)), &bytes)) return false;
+    ids.resize(bytes / sizeof(DWORD));
+    return std::ranges::any_of(ids, [&](DWORD id) {
+        const OwnHandle process = own(OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, id));
+        wchar_t path[MAX_PATH];
+        DWORD length = MAX_PATH;
+        if (!process || !QueryFullProcessImageNameW(process.get(), 0, path, &length) || length < ending.size()) return false;
+        return _wcsicmp(path + length - ending.size(), ending.c_str()) == 0;
+    });
 }
 
-Result<void> start_detached(const std::vector<std::string>& command, const std::string& output) {
+Result<std::function<bool()>> start_detached(const std::vector<std::string>& command, const std::string& output) {
     SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
     const DWORD sharing = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
     const OwnHandle file =
@@ -52,8 +56,9 @@ Result<void> start_detached(const std::vector<std::string>& command, const std::
                         nullptr, nullptr, &startup, &made)) {
         return windows_error("starting " + command.front(), GetLastError());
     }
-    const OwnHandle thread = own(made.hThread), process = own(made.hProcess);
-    return {};
+    const OwnHandle thread = own(made.hThread);
+    const std::shared_ptr<void> process(made.hProcess, Close());
+    return std::function<bool()>([process] { return WaitForSingleObject(process.get(), 0) == WAIT_TIMEOUT; });
 }
 
 }  // namespace porthole::cmd

@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <functional>
+#include <map>
 
 #include "api/core_v1.h"
 #include "client/client.h"
@@ -86,7 +88,7 @@ private:
         for (const auto& [name, value] : service.environment) ::_putenv_s(name.c_str(), value.c_str());
         std::vector<std::string> command = service.command;
         std::erase(command, "--windows-service");
-        TRY_VOID(start_detached(command, node_.log_folder + "\\" + service.name + ".out.log"));
+        TRY(started_[service.name], start_detached(command, node_.log_folder + "\\" + service.name + ".out.log"));
         progress_.done(service.name + " started; its log is " + node_.log_folder + "\\" + service.name + ".log");
         return {};
     }
@@ -94,10 +96,8 @@ private:
     Task<> wait_for_success() {
         client::Client client(*transport_);
         for (const MonotonicTime deadline = world_.loop.now() + 120s;;) {
-            for (const ServiceDefinition& service : node_services(node_, "")) {
-                if (!is_running(file_name(service)))
-                    co_return Error(Reason::Unavailable,
-                                    service.name + " has ended: see " + node_.log_folder + "\\" + service.name + ".log");
+            for (const auto& [name, runs] : started_) {
+                if (!runs()) co_return Error(Reason::Unavailable, name + " has ended: see " + node_.log_folder + "\\" + name + ".log");
             }
             const auto found = co_await client.get<core::Node>({"", node_.name});
             if (found && is_ready(*found)) break;
@@ -116,6 +116,7 @@ private:
     Progress progress_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<client::Transport> transport_;
+    std::map<std::string, std::function<bool()>> started_;  ///< whether each still runs
 };
 
 }  // namespace
