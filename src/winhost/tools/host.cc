@@ -1,8 +1,8 @@
-// host.exe FOLDER: the life of the emulated host. Started by its init like launch.exe (launch_folder.h) but without one; the variables
-// of FOLDER say PIPE, SERVER and TOKEN_FILE. Starts the service manager, serves the container runtime's pipe (pipe_to_tcp.h), carries out
-// the failure actions of services, and at any control event stops the services in good order.
+// host.exe FOLDER: the life of the emulated host. Started by its init like launch.exe (launch_folder_windows.h) but without one; the
+// variables of FOLDER say PIPE, SERVER and TOKEN_FILE. Starts the service manager, serves the container runtime's pipe
+// (pipe_to_tcp_windows.h), carries out the failure actions of services, and at any control event stops the services in good order.
 // clang-format off
-#include "winhost/tools/pipe_to_tcp.h"  // brings windows.h in after winsock2.h
+#include "winhost/tools/pipe_to_tcp_windows.h"  // brings windows.h in after winsock2.h
 // clang-format on
 
 #include <map>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "winhost/tools/launch_folder.h"
+#include "winhost/tools/launch_folder_windows.h"
 #include "winhost/tools/service_recovery.h"
 
 namespace {

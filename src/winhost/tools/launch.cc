@@ -1,6 +1,6 @@
 // launch.exe FOLDER: runs one Windows program as a container runtime on Windows would, and tells the init process how it goes.
 //
-// FOLDER is what init shares with us (launch_folder.h).
+// FOLDER is what init shares with us (launch_folder_windows.h).
 // Wine keeps 32-bit exit codes and the program's environment only inside; hence this detour instead of starting the program itself.
 #include <windows.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "winhost/tools/launch_folder.h"
+#include "winhost/tools/launch_folder_windows.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 namespace porthole::winhost {
 
-/// What runs a program and reports on it (tools/launch_folder.h).
+/// What runs a program and reports on it (tools/launch_folder_windows.h).
 inline constexpr const char* Launcher = "/porthole/launch.exe";
 
 struct Options {
