@@ -89,8 +89,14 @@ int wmain(int count, wchar_t** words) {
     PROCESS_INFORMATION process{};
     std::wstring command = spec.command;
     const bool moved = spec.directory.empty() || SetCurrentDirectoryW(spec.directory.c_str());
-    if (!moved || !CreateProcessW(nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT, nullptr,
-                                  spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process)) {
+    const auto start = [&] {
+        return CreateProcessW(nullptr, command.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT, nullptr,
+                              spec.directory.empty() ? nullptr : spec.directory.c_str(), &startup, &process);
+    };
+    bool started = moved && start();
+    // Now and then a process of Wine dies while its loader sets it up. Nothing of the program has run then: it is started once more.
+    for (int retries = 3; moved && !started && GetLastError() == ERROR_INTERNAL_ERROR && retries > 0; --retries) started = start();
+    if (!started) {
         own.report("error", GetLastError());
         return 126;
     }
