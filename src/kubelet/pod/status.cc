@@ -153,11 +153,12 @@ private:
         }
     }
 
-    /// What keeps a container from starting (again) is shown instead of how it ended.
+    /// What keeps a container from starting (again) is shown instead of how it ended, where it is to start at all.
     void apply_waiting(ContainerKind kind, const core::Container& container, core::ContainerStatus& status) const {
         if (in_.finishing || status.state.running) return;
         const auto why = in_.waiting.find(container.name);
         if (why == in_.waiting.end()) return;
+        if (status.state.terminated && !should_restart(in_.pod, container, in_.state)) return;
         const bool ended_well = status.state.terminated && status.state.terminated->exit_code == 0;
         if (kind == ContainerKind::Init && !is_sidecar(container) && ended_well) return;
         if (status.state.terminated) status.last_state = status.state;

@@ -115,6 +115,17 @@ TEST_F(StatusTest, ReadinessGatesHoldReadyBack) {
     EXPECT_EQ(condition(status(), "Ready"), "True");
 }
 
+TEST_F(StatusTest, WhatCouldNotStartAndNeverComesBackHasFailed) {
+    sandbox();
+    pod.spec.restart_policy = "Never";
+    exited("a", 128).reason = "StartError";
+    waiting["a"] = {"RunContainerError", "no such file"};
+    EXPECT_EQ(status().phase, "Failed");
+    EXPECT_EQ(status().container_statuses[0].state.terminated->reason, "StartError");
+    pod.spec.restart_policy = "OnFailure";
+    EXPECT_EQ(status().container_statuses[0].state.waiting->reason, "RunContainerError");
+}
+
 TEST_F(StatusTest, ACrashShowsWhyItWaitsAndHowItEnded) {
     sandbox();
     exited("a", 3).annotations[RestartCountAnnotation] = "2";
