@@ -14,7 +14,7 @@ import time
 import unittest
 
 from harness import PORTHOLE, run
-from manifests import config_map, deployment, pod, secret, service, web_pod
+from manifests import config_map, container, deployment, pod, secret, service, web_pod
 from test_streams import Screen
 from test_windows_node import IMAGE, WindowsCase, web_server, windows_pod
 
@@ -217,6 +217,16 @@ class Containers(WindowsCase):
         for name, code in codes.items():
             self.wait_phase(name, "Failed" if code else "Succeeded", seconds=90)
             self.assertEqual(self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], code, name)
+
+    def test_a_program_that_is_not_there_fails_a_pod_that_never_restarts(self):
+        self.apply(windows_pod("windows", ["C:\\absent.exe"], restartPolicy="Never"),
+                   pod("linux", container() | {"command": ["/absent"]}, restartPolicy="Never", os={"name": "linux"},
+                       nodeSelector={"kubernetes.io/os": "linux"}))
+        for name, words in ("windows", "cannot find the file"), ("linux", "no such file"):
+            self.wait_phase(name, "Failed", seconds=60)
+            ended = self.get("pod", name)["status"]["containerStatuses"][0]["state"]["terminated"]
+            self.assertEqual((ended["reason"], ended["exitCode"]), ("StartError", 128))
+            self.assertIn(words, ended["message"])
 
     # POD-23
     def test_last_words_reach_the_status(self):
