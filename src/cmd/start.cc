@@ -71,7 +71,15 @@ Result<void> start_cluster(const DataDir& data, Cluster& cluster, Progress& prog
     fs::create_directories(data.logs(), error);
     if (error) return Error(Reason::Io, "cannot make " + data.logs().string() + ": " + error.message());
     TRY_VOID(cluster.save(data));
-    TRY(cluster.supervisor, start_supervisor(data, progress));
+    const auto supervisor = start_supervisor(data, progress);
+    if (supervisor) {
+        cluster.supervisor = *supervisor;
+        return {};
+    }
+    // A server that had lost its supervisor may have started one in the same moment: then ours leaves the cluster to that.
+    auto others = Cluster::load(data);
+    if (!others || !is_running(others->supervisor)) return supervisor.error();
+    cluster = *std::move(others);
     return {};
 }
 
