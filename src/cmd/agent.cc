@@ -53,20 +53,6 @@ Result<std::vector<IpPrefix>> prefixes(const std::string& list) {
     return parsed;
 }
 
-/// "key=value" -> both; "key" alone has an empty value.
-std::pair<std::string, std::string> split_pair(const std::string& text) {
-    const std::size_t equals = text.find('=');
-    return equals == text.npos ? std::pair(text, std::string()) : std::pair(text.substr(0, equals), text.substr(equals + 1));
-}
-
-/// "key=value:NoSchedule". Error: BadRequest.
-Result<kubelet::core::Taint> parse_taint(const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == text.npos) return Error(Reason::BadRequest, "the taint \"" + text + "\" must look like key=value:NoSchedule");
-    const auto [key, value] = split_pair(text.substr(0, colon));
-    return kubelet::core::Taint{.key = key, .value = value, .effect = text.substr(colon + 1)};
-}
-
 /// The machine's own address on the way to `server` ("https://host:port"); nothing is sent. Error: Io, naming the remedy.
 Result<std::string> address_towards(const std::string& server) {
     std::string host = server.substr(std::min(server.find("://") + 3, server.size()));
@@ -250,10 +236,11 @@ Result<void> Agent::make_kubelet() {
     const fs::path data = options_.data;
     config.node.name = options_.node_name;
     config.node.addresses = {options_.node_ip};
-    for (const std::string& label : options_.labels) config.node.labels.insert(split_pair(label));
+    for (const std::string& label : options_.labels) config.node.labels.insert(kubelet::parse_label(label));
     for (const std::string& text : options_.taints) {
-        TRY(auto taint, parse_taint(text));
-        config.node.taints.push_back(std::move(taint));
+        auto taint = kubelet::parse_taint(text);
+        if (!taint) return std::move(taint).error().with_context("--register-with-taints");
+        config.node.taints.push_back(*std::move(taint));
     }
     config.node.version = std::string(KubernetesVersion);
     config.node.port = options_.kubelet_port;

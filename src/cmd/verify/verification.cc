@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "client/nodes.h"
 #include "client/pods.h"
 
 namespace porthole::cmd::verify {
@@ -13,11 +14,6 @@ namespace {
 constexpr Duration LookAgain = 500ms;
 /// A server is often ready before all nodes have its rules and names: only what fails each time has failed.
 constexpr int Rounds = 3;
-
-bool is_ready(const core::Node& node) {
-    return std::ranges::any_of(node.status.conditions,
-                               [](const auto& condition) { return condition.type == "Ready" && condition.status == "True"; });
-}
 
 std::string internal_address(const core::Node& node) {
     for (const auto& address : node.status.addresses) {
@@ -77,7 +73,7 @@ Task<> Verification::find_nodes() {
     for (const core::Node& node : nodes.items) {
         const auto label = node.metadata.labels.find("kubernetes.io/os");
         const auto back_end = node.metadata.annotations.find("flannel.alpha.coreos.com/backend-type");
-        if (!is_ready(node)) {
+        if (!client::is_ready(node)) {
             report_.left_out.push_back("node " + node.metadata.name + " is not Ready");
             continue;
         }

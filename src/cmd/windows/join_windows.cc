@@ -212,9 +212,8 @@ private:
         const auto files = make_file_system();
         CO_TRY(core::Node object, first_node(node(), kubelet::make_host(*files)->describe()));
         CO_TRY(const auto transport, connect_as_node());
-        client::Client client(*transport);
-        CO_TRY(const bool made, co_await with_timeout(ensure_node(client, std::move(object)), 30s, "making the node's object"));
-        progress_.done("node " + node().name + (made ? " is known to the cluster" : " was known to the cluster already"));
+        CO_TRY(const std::string line, co_await introduce_node(*transport, std::move(object)));
+        progress_.done(line);
         co_return {};
     }
 

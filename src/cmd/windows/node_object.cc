@@ -1,60 +1,32 @@
 #include "cmd/windows/node_object.h"
 
-namespace porthole::cmd {
-namespace {
+#include "kubelet/node/node_object.h"
 
+namespace porthole::cmd {
+
+using namespace std::chrono_literals;
 namespace core = api::core::v1;
 
-/// "key=value"; the value may be missing.
-std::pair<std::string, std::string> split_pair(const std::string& text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos) return {text, ""};
-    return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-/// "key=value:effect" or "key:effect", as --register-with-taints of the kubelet.
-Result<core::Taint> read_taint(const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == text.size())
-        return Error(Reason::BadRequest, "--taint: \"" + text + "\" must look like key=value:NoSchedule");
-    core::Taint taint;
-    std::tie(taint.key, taint.value) = split_pair(text.substr(0, colon));
-    taint.effect = text.substr(colon + 1);
-    return taint;
-}
-
-core::NodeAddress address(const char* type, const std::string& value) {
-    core::NodeAddress made;
-    made.type = type;
-    made.address = value;
-    return made;
-}
-
-}  // namespace
-
 Result<core::Node> first_node(const WindowsNode& node, const kubelet::HostFacts& facts) {
-    core::Node made;
-    made.metadata.name = node.name;
-    made.metadata.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
-    std::map<std::string, std::string>& labels = made.metadata.labels;
-    for (const char* prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
-        labels[std::string(prefix) + "os"] = facts.operating_system;
-        labels[std::string(prefix) + "arch"] = facts.architecture;
-    }
-    if (!facts.windows_build.empty()) labels["node.kubernetes.io/windows-build"] = facts.windows_build;
-    labels["kubernetes.io/hostname"] = node.name;
-    for (const std::string& label : node.labels) labels.insert(split_pair(label));
+    kubelet::NodeIdentity identity{.name = node.name, .addresses = {node.ip}};
+    for (const std::string& label : node.labels) identity.labels.insert(kubelet::parse_label(label));
     for (const std::string& text : node.taints) {
-        TRY(made.spec.taints.emplace_back(), read_taint(text));
+        auto taint = kubelet::parse_taint(text);
+        if (!taint) return std::move(taint).error().with_context("--taint");
+        identity.taints.push_back(*std::move(taint));
     }
-    made.status.addresses = {address(core::NodeAddressType::InternalIP, node.ip), address(core::NodeAddressType::Hostname, node.name)};
+    core::Node made = kubelet::new_node(identity, facts);
+    made.status.addresses = kubelet::node_addresses(identity);
     return made;
 }
 
-Task<bool> ensure_node(client::Client& client, core::Node node) {
-    const auto made = co_await client.create(std::move(node));
-    if (!made && made.error().reason != Reason::AlreadyExists) co_return Error(made.error()).with_context("making the node's object");
-    co_return made.has_value();
+Task<std::string> introduce_node(client::Transport& transport, core::Node node) {
+    client::Client client(transport);
+    const std::string name = node.metadata.name;
+    const auto made = co_await with_timeout(client.create(std::move(node)), 30s, "making the node's object");
+    if (made) co_return "node " + name + " is known to the cluster";
+    if (made.error().reason == Reason::AlreadyExists) co_return "node " + name + " was known to the cluster already";
+    co_return Error(made.error()).with_context("making the node's object");
 }
 
 }  // namespace porthole::cmd

@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "client/nodes.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
 #include "cmd/version.h"
@@ -22,12 +23,6 @@ namespace {
 namespace core = api::core::v1;
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-bool is_ready(const core::Node& node) {
-    return std::ranges::any_of(node.status.conditions, [](const core::NodeCondition& one) {
-        return one.type == core::NodeConditionType::Ready && one.status == core::ConditionStatus::True;
-    });
-}
 
 std::string file_name(const ServiceDefinition& service) { return service.name + ".exe"; }
 
@@ -74,9 +69,8 @@ private:
 
     Task<> make_node_object() {
         CO_TRY(core::Node object, first_node(node_, kubelet::make_host(*files_)->describe()));
-        client::Client client(*transport_);
-        CO_TRY(const bool made, co_await with_timeout(ensure_node(client, std::move(object)), 30s, "making the node's object"));
-        progress_.done("node " + node_.name + (made ? " is known to the cluster" : " was known to the cluster already"));
+        CO_TRY(const std::string line, co_await introduce_node(*transport_, std::move(object)));
+        progress_.done(line);
         co_return {};
     }
 
@@ -100,7 +94,7 @@ private:
                 if (!runs()) co_return Error(Reason::Unavailable, name + " has ended: see " + node_.log_folder + "\\" + name + ".log");
             }
             const auto found = co_await client.get<core::Node>({"", node_.name});
-            if (found && is_ready(*found)) break;
+            if (found && client::is_ready(*found)) break;
             if (world_.loop.now() > deadline) {
                 co_return Error(Reason::Timeout, "flanneld, kubelet and kube-proxy run, but the node is not Ready: kubectl describe node " +
                                                      node_.name + " says why");

@@ -35,13 +35,6 @@ std::string joined_problems(const std::vector<std::string>& problems) {
     return text + "]";
 }
 
-core::NodeAddress address(const char* type, const std::string& value) {
-    core::NodeAddress made;
-    made.type = type;
-    made.address = value;
-    return made;
-}
-
 Value tree_of(const core::NodeStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }
 
 /// Times that move with every report do not count as a change.
@@ -113,31 +106,8 @@ core::ObjectReference NodeReporter::reference() const {
     return reference;
 }
 
-std::map<std::string, std::string> NodeReporter::own_labels() const {
-    std::map<std::string, std::string> labels = system_labels();
-    labels["kubernetes.io/hostname"] = identity_.hostname.empty() ? identity_.name : identity_.hostname;
-    labels.insert(identity_.labels.begin(), identity_.labels.end());
-    return labels;
-}
-
-/// What selectors rely on: nobody else has a say in them.
-std::map<std::string, std::string> NodeReporter::system_labels() const {
-    std::map<std::string, std::string> labels;
-    for (const char* prefix : {"kubernetes.io/", "beta.kubernetes.io/"}) {
-        labels[std::string(prefix) + "os"] = facts_.operating_system;
-        labels[std::string(prefix) + "arch"] = facts_.architecture;
-    }
-    if (!facts_.windows_build.empty()) labels["node.kubernetes.io/windows-build"] = facts_.windows_build;
-    return labels;
-}
-
 Task<core::Node> NodeReporter::initial_node() {
-    core::Node node;
-    node.metadata.name = identity_.name;
-    node.metadata.labels = own_labels();
-    node.metadata.annotations["volumes.kubernetes.io/controller-managed-attach-detach"] = "true";
-    node.spec.taints = identity_.taints;
-    node.spec.provider_id = identity_.provider_id;
+    core::Node node = new_node(identity_, facts_);
     fill_status(node.status);
     co_return node;
 }
@@ -193,9 +163,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     const NodeHealth health = services_.health();
     status.capacity = node_capacity(identity_, facts_, services_.files);
     status.allocatable = node_allocatable(identity_, status.capacity);
-    status.addresses.clear();
-    for (const std::string& one : identity_.addresses) status.addresses.push_back(address(core::NodeAddressType::InternalIP, one));
-    status.addresses.push_back(address(core::NodeAddressType::Hostname, identity_.hostname.empty() ? identity_.name : identity_.hostname));
+    status.addresses = node_addresses(identity_);
     status.daemon_endpoints.kubelet_endpoint.port = identity_.port;
 
     core::NodeSystemInfo& info = status.node_info;
@@ -266,7 +234,7 @@ Task<> NodeReporter::report() {
         if (node.error().reason == Reason::NotFound) registered_ = false;
         co_return std::move(node).error();
     }
-    CO_TRY(node, co_await correct_labels(std::move(*node), system_labels()));
+    CO_TRY(node, co_await correct_labels(std::move(*node), system_labels(facts_)));
     const core::NodeStatus before = node->status;
     fill_status(node->status);
     const bool changed = !(without_heartbeats(before) == without_heartbeats(node->status));

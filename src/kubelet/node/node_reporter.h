@@ -4,28 +4,10 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "client/events.h"
-#include "kubelet/node/host.h"
-#include "kubelet/pod/resources.h"
+#include "kubelet/node/node_object.h"
 #include "runtime/random.h"
 
 namespace porthole::kubelet {
-
-/// What the node says of itself that does not come from the machine.
-struct NodeIdentity {
-    std::string name;
-    std::string hostname;                       ///< "" for the name
-    std::vector<std::string> addresses;         ///< the main one first
-    std::map<std::string, std::string> labels;  ///< beside the well-known ones
-    std::vector<core::Taint> taints;            ///< at registration
-    std::string provider_id;
-    std::string version;  ///< of the kubelet, "v1.36.2"
-    std::int32_t port = 10250;
-    std::int64_t max_pods = 110;
-    ResourceList reserved;                       ///< for the system and the kubelet: cpu, memory, ephemeral-storage
-    std::int64_t eviction_memory = 100ll << 20;  ///< bytes kept free
-    double eviction_storage = 0.10;              ///< share of the disk kept free
-    std::string root_directory;                  ///< whose disk is ephemeral-storage
-};
 
 /// Conditions that others find out.
 struct NodeHealth {
@@ -69,8 +51,6 @@ private:
     void set_condition(core::NodeStatus& status, core::NodeCondition condition, const char* event);
     Task<> refresh_images();
     Task<> renew_lease();
-    std::map<std::string, std::string> own_labels() const;
-    std::map<std::string, std::string> system_labels() const;
     Task<core::Node> correct_labels(core::Node there, std::map<std::string, std::string> wanted);
 
     Services services_;

@@ -166,16 +166,6 @@ Result<void> take_thresholds(const KubeletOptions& o, bool windows, KubeletConfi
     return {};
 }
 
-Result<core::Taint> taint(const std::string& text) {
-    const std::size_t colon = text.rfind(':'), equals = text.find('=');
-    if (colon == text.npos || colon == 0 || colon + 1 == text.size())
-        return invalid("--register-with-taints: \"" + text + "\" must look like key=value:NoSchedule");
-    const std::size_t key_end = std::min(equals, colon);
-    return core::Taint{.key = text.substr(0, key_end),
-                       .value = equals < colon ? text.substr(equals + 1, colon - equals - 1) : "",
-                       .effect = text.substr(colon + 1)};
-}
-
 }  // namespace
 
 Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arguments, bool windows, FileSystem& files) {
@@ -211,8 +201,9 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     if (!o.node_ip.empty()) config.node.addresses = {o.node_ip};
     config.node.labels = o.node_labels;
     for (const std::string& text : o.taints) {
-        TRY(auto one, taint(text));
-        config.node.taints.push_back(std::move(one));
+        auto taint = parse_taint(text);
+        if (!taint) return std::move(taint).error().with_context("--register-with-taints");
+        config.node.taints.push_back(*std::move(taint));
     }
     config.node.provider_id = o.provider_id;
     config.node.port = static_cast<std::int32_t>(o.port);

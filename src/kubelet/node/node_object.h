@@ -1,0 +1,42 @@
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "kubelet/node/host.h"
+#include "kubelet/pod/resources.h"
+
+namespace porthole::kubelet {
+
+/// What the node says of itself that does not come from the machine.
+struct NodeIdentity {
+    std::string name;
+    std::string hostname;                       ///< "" for the name
+    std::vector<std::string> addresses;         ///< the main one first
+    std::map<std::string, std::string> labels;  ///< beside the well-known ones
+    std::vector<core::Taint> taints;            ///< at registration
+    std::string provider_id;
+    std::string version;  ///< of the kubelet, "v1.36.2"
+    std::int32_t port = 10250;
+    std::int64_t max_pods = 110;
+    ResourceList reserved;                       ///< for the system and the kubelet: cpu, memory, ephemeral-storage
+    std::int64_t eviction_memory = 100ll << 20;  ///< bytes kept free
+    double eviction_storage = 0.10;              ///< share of the disk kept free
+    std::string root_directory;                  ///< whose disk is ephemeral-storage
+};
+
+/// "key=value" of a flag; "key" alone has an empty value.
+std::pair<std::string, std::string> parse_label(const std::string& text);
+/// "key=value:effect" or "key:effect" of a flag. Error: BadRequest.
+Result<core::Taint> parse_taint(const std::string& text);
+
+/// What selectors rely on: nobody but the machine has a say in them.
+std::map<std::string, std::string> system_labels(const HostFacts& facts);
+/// The addresses that a node's status says.
+std::vector<core::NodeAddress> node_addresses(const NodeIdentity& identity);
+/// The object of a node that the cluster does not know yet, without a status.
+core::Node new_node(const NodeIdentity& identity, const HostFacts& facts);
+
+}  // namespace porthole::kubelet
