@@ -2,8 +2,7 @@
 // Under valgrind --tool=callgrind the instructions of a request can be compared on a busy machine too.
 #include <benchmark/benchmark.h>
 
-#include "apiserver/api_server.h"
-#include "net/x509.h"
+#include "apiserver/example_options.h"
 #include "runtime/sim/sim_loop.h"
 #include "runtime/sim/sim_worker_pool.h"
 #include "schema/json.h"
@@ -41,18 +40,8 @@ private:
 class BenchServer {
 public:
     BenchServer() {
-        ApiServerOptions options;
-        options.bootstrap = {.advertise_address = "192.168.0.1",
-                             .port = 6443,
-                             .kubernetes_service_ip = "10.96.0.1",
-                             .cluster_dns = "10.96.0.10",
-                             .cluster_domain = "cluster.local",
-                             .service_cidr = "10.96.0.0/16",
-                             .cluster_cidr = "10.244.0.0/16"};
-        options.service_cidrs = {"10.96.0.0/16"};
-        options.service_account_key_pem = net::PrivateKey::generate().pem();
         auto opened = ApiServer::open({loop_, pool_, random_, Logger(make_null_sink(), "bench")},
-                                      std::make_unique<store::MemoryEngine>(disk_), std::move(options));
+                                      std::make_unique<store::MemoryEngine>(disk_), example_options());
         CHECK(opened.has_value());
         api_ = std::move(*opened);
         CHECK(sim::run(loop_, api_->start()).has_value());

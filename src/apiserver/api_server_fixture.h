@@ -1,8 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "apiserver/api_server.h"
-#include "net/x509.h"
+#include "apiserver/example_options.h"
 #include "runtime/sim/sim_loop.h"
 #include "runtime/sim/sim_worker_pool.h"
 #include "schema/json.h"
@@ -21,18 +20,8 @@ protected:
     };
 
     void SetUp() override {
-        ApiServerOptions options;
-        options.bootstrap = {.advertise_address = "192.168.0.1",
-                             .port = 6443,
-                             .kubernetes_service_ip = "10.96.0.1",
-                             .cluster_dns = "10.96.0.10",
-                             .cluster_domain = "cluster.local",
-                             .service_cidr = "10.96.0.0/16",
-                             .cluster_cidr = "10.244.0.0/16"};
-        options.service_cidrs = {"10.96.0.0/16"};
-        options.service_account_key_pem = net::PrivateKey::generate().pem();
         auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test"), make_connector()},
-                                      std::make_unique<store::MemoryEngine>(disk), std::move(options));
+                                      std::make_unique<store::MemoryEngine>(disk), example_options());
         ASSERT_TRUE(opened) << opened.error().message;
         api = std::move(*opened);
         const auto started = sim::run(loop, api->start());

@@ -41,6 +41,18 @@ def run(command, seconds=60, check=True, stdin=None, **options):
     return done
 
 
+def fetched_through_forward(command, environment, fetch):
+    """What `fetch` gets of the URL of a port-forward, which ends afterwards. The command leaves the local port to be chosen."""
+    forward = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+    try:
+        local = re.search(r"127.0.0.1:(\d+)", forward.stdout.readline()).group(1)
+        return fetch(f"http://127.0.0.1:{local}/")
+    finally:
+        forward.send_signal(signal.SIGTERM)
+        forward.wait(10)
+        forward.stdout.close()
+
+
 def eventually(attempt, seconds=30.0, what="", interval=0.1):
     """The first true value of attempt(). An AssertionError of an attempt says why it is not there yet."""
     deadline, reason = time.monotonic() + seconds, ""

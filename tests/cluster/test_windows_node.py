@@ -4,12 +4,9 @@ import contextlib
 import json
 import os
 import pathlib
-import re
-import signal
-import subprocess
 import unittest
 
-from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, run
+from harness import MIXED, PORTHOLE, ROOT, ClusterCase, condition, fetched_through_forward, run
 from manifests import pod, service, web_pod
 
 IMAGE = "registry.porthole.internal/windows-web:1"
@@ -102,14 +99,7 @@ class Sample(WindowsCase):
 
     def port_forwarded(self, name, port):
         words = self.cluster.kubectl_command(self.client, "-n", self.namespace, "port-forward", f"pod/{name}", f":{port}")
-        forward = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.cluster.environment())
-        try:
-            local = re.search(r"127.0.0.1:(\d+)", forward.stdout.readline()).group(1)
-            return self.fetch_from_node(f"http://127.0.0.1:{local}/")
-        finally:
-            forward.send_signal(signal.SIGTERM)
-            forward.wait(10)
-            forward.stdout.close()
+        return fetched_through_forward(words, self.cluster.environment(), self.fetch_from_node)
 
 
 class LifeCycle(WindowsCase):

@@ -18,7 +18,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 
-from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, TOOLS, Network, eventually, run  # noqa: E402
+from harness import CLIENTS, NEWEST_CLIENT, PORTHOLE, TOOLS, Network, eventually, fetched_through_forward, run  # noqa: E402
 
 VERSIONS = {"1.20": TOOLS / "upstream-1.20", "newest": TOOLS / "upstream-newest"}
 ADDRESS = "172.30.9.1"

@@ -7,12 +7,10 @@ their names: join, use, leave.
 import atexit
 import json
 import os
-import re
-import signal
-import subprocess
 import unittest
 
-from control_plane import (DOMAIN, POD_SUBNET, PORTHOLE, ROOT, SERVICE_SUBNET, TOOLS, VERSIONS, ControlPlane, eventually, run)
+from control_plane import (DOMAIN, POD_SUBNET, PORTHOLE, ROOT, SERVICE_SUBNET, TOOLS, VERSIONS, ControlPlane, eventually,
+                           fetched_through_forward, run)
 
 NODE = "box-windows-1"
 IMAGE = "registry.porthole.internal/windows-web:1"
@@ -205,14 +203,7 @@ class Story:
 
     def port_forwarded(self, name):
         words = self.plane.kubectl_command("port-forward", f"pod/{name}", ":80")
-        forward = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.plane.environment())
-        try:
-            local = re.search(r"127.0.0.1:(\d+)", forward.stdout.readline()).group(1)
-            return self.fetch(f"http://127.0.0.1:{local}/")
-        finally:
-            forward.send_signal(signal.SIGTERM)
-            forward.wait(10)
-            forward.stdout.close()
+        return fetched_through_forward(words, self.plane.environment(), self.fetch)
 
     def test_5_tokens_config_maps_and_secrets_are_in_their_places(self):
         self.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words"}, "data": {"word.txt": "from a config map"}},

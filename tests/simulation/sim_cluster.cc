@@ -1,6 +1,6 @@
 #include "simulation/sim_cluster.h"
 
-#include "apiserver/api_server.h"
+#include "apiserver/example_options.h"
 #include "client/events.h"
 #include "client/informer.h"
 #include "controllers/registry.h"
@@ -42,14 +42,8 @@ Task<std::unique_ptr<client::ApiStream>> SwitchTransport::watch(client::ApiReque
 /// The control plane's process.
 struct SimCluster::Server {
     explicit Server(SimCluster& cluster) : cluster(cluster) {
-        apiserver::ApiServerOptions options;
-        options.bootstrap = {.advertise_address = "192.0.2.1",
-                             .kubernetes_service_ip = "10.96.0.1",
-                             .cluster_dns = "10.96.0.10",
-                             .cluster_domain = "cluster.local",
-                             .service_cidr = "10.96.0.0/16",
-                             .cluster_cidr = "10.244.0.0/16"};
-        options.service_cidrs = {"10.96.0.0/16"};
+        apiserver::ApiServerOptions options = apiserver::example_options();
+        options.bootstrap.advertise_address = "192.0.2.1";
         options.service_account_key_pem = cluster.account_key_;
         api = must(
             apiserver::ApiServer::open({.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = quiet("apiserver")},
