@@ -87,7 +87,7 @@ compiler_launcher() { command -v ccache || true; }
 build_with_cmake() { # library option...
     local library=$1
     shift
-    unpack "$library"
+    [ -d "$work/$library" ] || unpack "$library"
     cmake -S "$work/$library" -B "$work/$library/out" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$here/toolchain.cmake" -DPORTHOLE_WINDOWS_PREFIX="$prefix" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF \
         -DCMAKE_POLICY_DEFAULT_CMP0091=NEW -DCMAKE_C_COMPILER_LAUNCHER="$(compiler_launcher)" -DCMAKE_CXX_COMPILER_LAUNCHER="$(compiler_launcher)" "$@"
@@ -121,6 +121,17 @@ build_wslay() {
     cp includes/wslay/*.h "$prefix/include/wslay"
 }
 
+# Debian's tarball has RE2's tables of characters only as the scripts that make them, which look for the standard's files on the web.
+build_re2() {
+    unpack re2
+    cd "$work/re2/re2"
+    sed -i 's|https://[^"]*/ucd|/usr/share/unicode|; s|^from six.moves import urllib|import urllib.request|' unicode.py
+    perl make_perl_groups.pl >perl_groups.cc
+    python3 make_unicode_casefold.py >unicode_casefold.cc
+    python3 make_unicode_groups.py >unicode_groups.cc
+    build_with_cmake re2 -DRE2_BUILD_TESTING=OFF
+}
+
 # Debian has zlib for mingw as a package; the header-only libraries serve any system. Links, so that nothing else of
 # /usr/include is seen.
 link_system_libraries() {
@@ -144,6 +155,7 @@ build_all() {
     sed -i 's/^Cflags:.*/& -DNGHTTP2_STATICLIB/' "$prefix/lib/pkgconfig/libnghttp2.pc"
     build_with_cmake libyaml -DBUILD_TESTING=OFF -DINSTALL_CMAKE_DIR=lib/cmake/yaml
     build_with_cmake fmtlib -DFMT_TEST=OFF -DFMT_DOC=OFF
+    (build_re2)
     build_with_cmake googletest
     (build_wslay)
     (build_openssl)
