@@ -131,7 +131,7 @@ TEST(Registry, ServesWindowsImages) {  // IMG-02, IMG-09
     const RegistryProcess registry(program, folder);
     AsioLoop loop;
     const auto pool = make_thread_pool(1);
-    const auto client = make_registry_client(loop, {});
+    auto client = make_registry_client(loop, {});
     auto store = ImageStore::open({.root = folder / "store", .host = *OsVersion::parse("10.0.20348")}, loop, *pool, *client,
                                   Logger(make_null_sink(), "images"));
     ASSERT_TRUE(store.has_value());
@@ -145,6 +145,9 @@ TEST(Registry, ServesWindowsImages) {  // IMG-02, IMG-09
     };
     scope.spawn(run(loop, **store, image));
     loop.run();
+    store->reset();
+    client.reset();
+    loop.run();  // until the connections that were kept have ended
     EXPECT_EQ(error, "");
     ASSERT_TRUE(image.has_value());
     EXPECT_EQ(std::filesystem::file_size(image->lower_folders.at(0) + "/wine/drive_c/a"), 3'000'000u);
