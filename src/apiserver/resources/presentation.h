@@ -20,6 +20,8 @@ public:
         : resource_(resource), form_(std::move(form)), include_(include), now_(now) {}
 
     const OutputForm& form() const { return form_; }
+    /// Ages in tables are those at `now`; a watch sets it for every frame, as it outlives its first moment.
+    void set_now(Timestamp now) { now_ = now; }
     /// The body of an answer that is one object.
     Result<store::Bytes> object(const store::Bytes& stored) const;
     /// The pieces of the body of a list.

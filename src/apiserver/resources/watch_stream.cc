@@ -90,6 +90,7 @@ private:
     Task<> send_initial_events(store::Revision revision) {
         store::RangeRequest range{.prefix = watched_prefix(), .revision = revision};
         CO_TRY(const store::Range found, objects_.store().range(range));
+        presenter_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::RecordPtr& record : found.records) {
             if (!filter_.matches(*record)) continue;
@@ -102,6 +103,7 @@ private:
     }
 
     Task<> send(const std::vector<store::EventPtr>& events) {
+        presenter_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::EventPtr& event : events) {
             CO_CHECK(append(*event, chunk));
