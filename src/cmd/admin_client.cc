@@ -14,7 +14,7 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     const auto files = make_file_system();
     std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
     const auto local = DataDir(data).admin_kubeconfig();
-    if (std::filesystem::exists(local)) paths = {local.string()};
+    if (std::error_code code; std::filesystem::exists(local, code)) paths = {local.string()};
     if (!kubeconfig.empty()) paths = {kubeconfig};
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     TRY(const auto config, document.resolve(*files));

@@ -77,8 +77,10 @@ std::string Cluster::server_url() const {
 }
 
 Result<Cluster> Cluster::load(const DataDir& data) {
-    if (!std::filesystem::exists(data.state_file())) {
-        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up` makes one");
+    std::error_code code;
+    if (!std::filesystem::exists(data.state_file(), code)) {
+        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
     }
     TRY(const std::string text, read_file(data.state_file()));
     TRY(const Value value, schema::parse_json(text));

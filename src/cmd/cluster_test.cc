@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 namespace porthole::cmd {
 namespace {
@@ -25,6 +28,22 @@ TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
         EXPECT_THAT(parsed.error().message, HasSubstr("write it like")) << text;
         EXPECT_EQ(options.linux_nodes, 7);
     }
+}
+
+TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-cluster-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    std::filesystem::create_symlink("loop", folder / "loop");
+    const auto loaded = Cluster::load(DataDir(folder / "loop"));
+    std::filesystem::remove_all(folder);
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, HasSubstr("cannot look into " + (folder / "loop").string()));
+}
+
+TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
+    EXPECT_EQ(Cluster::load(DataDir("/nowhere")).error().message,
+              "there is no cluster in /nowhere; `porthole up --data /nowhere` makes one");
+    EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
 }
 
 TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {

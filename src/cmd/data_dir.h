@@ -10,6 +10,8 @@ public:
     explicit DataDir(const std::filesystem::path& root);
 
     const std::filesystem::path& root() const { return root_; }
+    /// What a command needs to find it again: " --data DIR", or nothing where it is the default.
+    std::string flag() const;
     /// Six hex digits of the path: they keep the links, namespaces and sockets of two clusters apart.
     const std::string& id() const { return id_; }
 

@@ -10,19 +10,35 @@
 
 namespace porthole::cmd {
 
+/// What an argument that no flag takes is told as.
+inline std::string unexpected(const CLI::App& app) {
+    const std::vector<std::string> left = app.remaining(true);
+    const std::string first = left.empty() ? "" : left.front();
+    return first.starts_with('-') ? "there is no option " + first : "\"" + first + "\" is not expected";
+}
+
 /// Parses a sub-command's arguments. Yields the exit code when the command must end here: after --help, or with one line
 /// about what is wrong.
 inline std::optional<int> parse_flags(CLI::App& app, std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    app.name("porthole " + app.get_name());
+    std::string why;
     try {
         app.parse(arguments);
         return std::nullopt;
+    } catch (const CLI::ExtrasError&) {
+        why = unexpected(app);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) return app.exit(error);
-        std::fprintf(stderr, "porthole %s: %s; `porthole %s --help` shows what it takes\n", app.get_name().c_str(), error.what(),
-                     app.get_name().c_str());
-        return 2;
+        why = error.what();
     }
+    std::string command = app.get_name();
+    for (const CLI::App* below = &app; !below->get_subcommands().empty();) {
+        below = below->get_subcommands().front();
+        command += " " + below->get_name();
+    }
+    std::fprintf(stderr, "%s: %s; `%s --help` shows what it takes\n", command.c_str(), why.c_str(), command.c_str());
+    return 2;
 }
 
 }  // namespace porthole::cmd

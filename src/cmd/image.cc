@@ -13,16 +13,18 @@ namespace fs = std::filesystem;
 /// The archives that `path` stands for: itself, an OCI layout packed into `scratch`, or the .tar files of a folder.
 Task<std::vector<fs::path>> archives_of(ProcessRunner& processes, fs::path path, fs::path scratch) {
     std::vector<fs::path> archives;
-    if (!fs::exists(path)) co_return Error(Reason::NotFound, "there is no " + path.string());
-    if (!fs::is_directory(path)) {
+    std::error_code code;
+    if (!fs::exists(path, code))
+        co_return Error(Reason::NotFound, code ? path.string() + ": " + code.message() : "there is no " + path.string());
+    if (!fs::is_directory(path, code)) {
         archives.push_back(path);
-    } else if (fs::exists(path / "oci-layout")) {
+    } else if (fs::exists(path / "oci-layout", code)) {
         const fs::path packed = scratch / "layout.tar";
         CO_TRY(const auto result, co_await processes.run({.arguments = {"tar", "-C", path.string(), "-cf", packed.string(), "."}}));
         if (result.exit_code != 0) co_return Error(Reason::Io, "packing " + path.string() + ": " + result.errors);
         archives.push_back(packed);
     } else {
-        for (const auto& entry : fs::directory_iterator(path)) {
+        for (const auto& entry : fs::directory_iterator(path, code)) {
             if (entry.path().extension() == ".tar") archives.push_back(entry.path());
         }
         std::ranges::sort(archives);
@@ -64,6 +66,7 @@ int run_image(std::vector<std::string> arguments) {
     load_command->add_option("files", files, "FILE|DIR")->required();
     load_command->add_option("--data", path, "the cluster's data directory")->capture_default_str();
     app.require_subcommand(1);
+    load_command->footer("Examples:\n  docker save app:1 -o app.tar && porthole image load app.tar\n  porthole image load images/");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;
@@ -71,7 +74,7 @@ int run_image(std::vector<std::string> arguments) {
     const auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
     if (!is_running(cluster->supervisor))
-        return fail("the cluster in " + data.root().string() + " is not running; start it with `porthole up`");
+        return fail("the cluster in " + data.root().string() + " is not running; start it with `porthole up" + data.flag() + "`");
     for (const std::string& file : files) {
         if (const auto loaded = world.run(load(world, data, *cluster, file)); !loaded) return fail(loaded.error().message);
     }

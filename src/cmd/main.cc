@@ -30,7 +30,7 @@ constexpr SubCommand Commands[] = {
 void print_help() {
     std::puts("Porthole: a Kubernetes-API-compatible cluster in one program.\n\nUsage: porthole COMMAND [OPTIONS]\n\nCommands:");
     for (const SubCommand& command : Commands) {
-        if (command.summary) std::printf("  %-8s %s\n", command.name, command.summary);
+        if (command.summary) std::printf("  %-10s %s\n", command.name, command.summary);
     }
     std::puts(
         "\nStart with:  porthole up            then:  kubectl get nodes\n"

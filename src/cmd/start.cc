@@ -59,8 +59,8 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     running = known && is_running(known->supervisor);
     if (!known) return Cluster{.options = options};
     if (running && !(known->options == options)) {
-        return Error(Reason::AlreadyExists,
-                     "a cluster with other options is running in " + data.root().string() + "; end it first with `porthole down`");
+        return Error(Reason::AlreadyExists, "a cluster with other options is running in " + data.root().string() +
+                                                "; end it first with `porthole down" + data.flag() + "`");
     }
     known->options = options;
     return known;

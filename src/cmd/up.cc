@@ -102,6 +102,13 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--node-cidr", options.node_cidr, "addresses of the nodes on this machine")->capture_default_str();
     app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
+    app.footer(
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: what is missing is started.\n\n"
+        "Examples:\n"
+        "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
+        "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
+        "  porthole image load app.tar                     an image for its nodes\n"
+        "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     if (const auto parsed = parse_nodes(flags.nodes, options); !parsed) return fail(parsed.error().message);
