@@ -51,6 +51,16 @@ protected:
         if (auto tree = schema::parse_json(answer.text)) answer.body = std::move(*tree);
         return answer;
     }
+    /// What the Warning headers of the answer say, a line each.
+    std::string warnings_of(std::string method, std::string path, std::string body = "") {
+        HeaderKeeper keeper;
+        net::HttpRequest request{.method = std::move(method), .path = std::move(path), .body = std::move(body)};
+        EXPECT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+        std::string told;
+        for (const auto& [name, value] : keeper.headers.fields())
+            if (name == "warning") told += value + "\n";
+        return told;
+    }
     Answer get(std::string path) { return call("GET", std::move(path)); }
     Answer post(std::string path, std::string body) { return call("POST", std::move(path), std::move(body)); }
     Answer put(std::string path, std::string body) { return call("PUT", std::move(path), std::move(body)); }
@@ -66,6 +76,25 @@ protected:
     static std::string config_map(const std::string& name, const std::string& value = "v") {
         return R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + value + R"("}},"data":{"k":")" + value + R"("}})";
     }
+
+    /// Takes one answer and keeps its head, which the way inside the process drops.
+    struct HeaderKeeper final : net::HttpResponder {
+        Task<> respond(int code_, net::Headers headers_, std::vector<net::Bytes> pieces) override {
+            code = code_;
+            headers = std::move(headers_);
+            for (const net::Bytes& piece : pieces) body += *piece;
+            co_return {};
+        }
+        Task<> start(int code_, net::Headers headers_) override { return respond(code_, std::move(headers_), {}); }
+        Task<> write(net::Bytes) override { co_return {}; }
+        Task<> finish(net::Headers) override { co_return {}; }
+        Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
+        bool started() const override { return code != 0; }
+
+        int code = 0;
+        net::Headers headers;
+        std::string body;
+    };
 
     /// A watch whose events are read one at a time.
     class WatchReader {

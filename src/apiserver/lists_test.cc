@@ -75,6 +75,10 @@ TEST_F(Lists, SelectByLabelsAndFields) {
     }
     EXPECT_EQ(get(std::string(ConfigMaps) + "?fieldSelector=data.k%3Da").code, 400);
     EXPECT_EQ(get(std::string(ConfigMaps) + "?labelSelector=a%3D%3D%3D").code, 400);
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?labelSelector=a%3Db%3Dc").at({"message"}), "found '=', expected: ',' or 'end of string'");
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?labelSelector=a+in+b").at({"message"}),
+              "unable to parse requirement: found 'b' expected: '('");
+    EXPECT_EQ(get(std::string(ConfigMaps) + "?labelSelector=a,,b").at({"message"}), "found ',', expected: identifier after ','");
     post(Pods, pod("p", R"(,"nodeName":"n1")"));
     EXPECT_EQ(names_of(get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1,status.phase!%3DFailed").body), "p");
     EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.color%3Dred").at({"message"}), "field label not supported: spec.color");
@@ -116,6 +120,24 @@ TEST_F(Watches, TellWhatIsThereAndThenEveryChange) {
     remove(std::string(ConfigMaps) + "/a");
     EXPECT_EQ(events.next(), "DELETED a");
     EXPECT_EQ(events.next(), "");
+}
+
+TEST_F(Watches, ShowAgesOfTheMomentInTables) {
+    auto stream = sim::run(loop, transport->watch({.method = "GET",
+                                                   .path = Pods,
+                                                   .query = "watch=true",
+                                                   .accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}));
+    ASSERT_TRUE(stream) << stream.error().message;
+    WatchReader events(loop, std::move(*stream));
+    loop.advance(std::chrono::seconds(30));
+    post(Pods, pod("late"));
+    EXPECT_EQ(events.next(), "ADDED");
+    const auto age = [&] { return events.last.find("object")->find("rows")->as_array().at(0).find("cells")->as_array().at(4).as_string(); };
+    EXPECT_EQ(age(), "0s");
+    loop.advance(std::chrono::seconds(20));
+    merge(std::string(Pods) + "/late", R"({"metadata":{"labels":{"a":"b"}}})");
+    EXPECT_EQ(events.next(), "MODIFIED");
+    EXPECT_EQ(age(), "20s");
 }
 
 TEST_F(Watches, GoOnFromAVersion) {

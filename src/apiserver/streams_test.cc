@@ -30,7 +30,13 @@ public:
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
         co_return std::unique_ptr<net::HttpBody>(std::make_unique<FixedBody>(code, pieces));
     }
-    Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest) override { co_return Error(Reason::Unavailable, "connection refused"); }
+    Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest) override {
+        if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
+        net::Upgraded refused;
+        refused.response.code = code;
+        for (const std::string& piece : pieces) refused.response.body += piece;
+        co_return refused;
+    }
     Task<> close() override { co_return {}; }
 
     bool reachable = true;
@@ -71,6 +77,18 @@ TEST_F(StreamsTest, KubeletRefusalsBecomeStatuses) {
     const Answer unreachable = get(std::string(Pod) + "/log");
     EXPECT_EQ(unreachable.code, 500);
     EXPECT_EQ(unreachable.at({"message"}), "error dialing backend: 10.0.0.5:10260: connection refused");
+}
+
+TEST_F(StreamsTest, ARefusedUpgradePassesAsTheKubeletWroteIt) {
+    kubelet.code = 500;
+    kubelet.pieces = {"container not found (\"c\")\n"};
+    net::HttpRequest request{.method = "POST", .path = std::string(Pod) + "/exec", .query = "command=ls&stdout=true"};
+    request.headers.add("connection", "Upgrade");
+    request.headers.add("upgrade", "SPDY/3.1");
+    HeaderKeeper keeper;
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+    EXPECT_EQ(keeper.code, 500);
+    EXPECT_EQ(keeper.body, "container not found (\"c\")\n") << "kubectl puts its own words before it";
 }
 
 TEST_F(StreamsTest, ExecNamesItsContainerAndCommand) {

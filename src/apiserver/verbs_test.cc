@@ -50,7 +50,36 @@ TEST_F(Verbs, RefusesABodyThatDoesNotFitThePath) {
     EXPECT_EQ(put(std::string(ConfigMaps) + "/a", config_map("b")).at({"message"}),
               "the name of the object (b) does not match the name on the URL (a)");
     EXPECT_EQ(post(ConfigMaps, R"({"apiVersion":"apps/v1","kind":"ConfigMap","metadata":{"name":"x"}})").code, 400);
-    EXPECT_EQ(post(ConfigMaps, "{").code, 400);
+    EXPECT_EQ(put(std::string(ConfigMaps) + "/a", R"({"metadata":{}})").at({"message"}),
+              "the name of the object (a based on URL) was undeterminable: name must be provided");
+}
+
+TEST_F(Verbs, SayWhatABodyThatCannotBeReadBeginsWith) {
+    const char* const unrecognized = "the object provided is unrecognized (must be of type ConfigMap): ";
+    const struct {
+        const char *name, *type, *body, *message;
+    } rows[] = {
+        {"cut off", "", R"({"a":)", R"(couldn't get version/kind; json parse error: unexpected end of JSON input ({"a":))"},
+        {"long", "", R"({"apiVersion":"v1","kind":"ConfigMap")",
+         R"(couldn't get version/kind; json parse error: unexpected end of JSON input ({"apiVersion":"v1","kind":"Con ...))"},
+        {"YAML", "application/yaml", "a: [b\n",
+         "error converting YAML to JSON: yaml: line 1: did not find expected ',' or ']' (613a205b620a)"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const Answer refused = call("POST", ConfigMaps, row.body, row.type);
+        EXPECT_EQ(refused.code, 400);
+        EXPECT_EQ(refused.at({"message"}), std::string(unrecognized) + row.message);
+    }
+}
+
+TEST_F(Verbs, AnswerAboutADeprecatedKindWithAWarning) {
+    const char* const endpoints = "/api/v1/namespaces/default/endpoints";
+    const char* const told = "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"\n";
+    EXPECT_EQ(warnings_of("GET", endpoints), told);
+    EXPECT_EQ(warnings_of("POST", endpoints, R"({"metadata":{"name":"e"}})"), told);
+    EXPECT_EQ(warnings_of("GET", std::string(endpoints) + "/e"), told);
+    EXPECT_EQ(warnings_of("GET", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"), "");
 }
 
 TEST_F(Verbs, GeneratesNames) {

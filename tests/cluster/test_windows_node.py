@@ -77,7 +77,7 @@ class Sample(WindowsCase):
         self.wait_rolled_out("win-web", 120)
         pods = self.list("pods", "app=win-web")
         self.assertEqual(len(pods), 2)
-        self.eventually(lambda: len(self.get("endpoints", "win-web")["subsets"][0]["addresses"]) == 2, 20, "two endpoints")
+        self.eventually(lambda: len(self.get("endpoints", "win-web", warnings=True)["subsets"][0]["addresses"]) == 2, 20, "two endpoints")
         fetch = self.linux_client()
         for found in pods:
             self.assertIn(found["metadata"]["name"], self.answers(fetch, f"http://{found['status']['podIP']}/").lower())

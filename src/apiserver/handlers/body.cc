@@ -1,5 +1,7 @@
 #include "apiserver/handlers/body.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "apiserver/request/status.h"
@@ -11,6 +13,27 @@ namespace porthole::apiserver {
 namespace {
 
 using schema::Value;
+
+/// How a body begins, for a message: as text where it looks like JSON, else in hex digits.
+std::string beginning_of(const std::string& body) {
+    constexpr std::size_t Shown = 30;
+    if (body.empty()) return "<empty>";
+    const std::string begin = body.substr(0, Shown);
+    std::string text;
+    if (begin.front() == '{') {
+        text = begin;
+    } else {
+        for (const unsigned char byte : begin) text += fmt::format("{:02x}", byte);
+    }
+    return body.size() > Shown ? text + " ..." : text;
+}
+
+/// A body that cannot be read at all, in upstream's words.
+Error unrecognized(const schema::Kind& kind, Encoding encoding, const std::string& why, const std::string& body) {
+    const char* what = encoding == Encoding::Yaml ? "" : "couldn't get version/kind; json parse error: ";
+    return bad_request("the object provided is unrecognized (must be of type " + std::string(kind.kind) + "): " + what + why + " (" +
+                       beginning_of(body) + ")");
+}
 
 /// Checks apiVersion and kind of a body, and fills those that are missing from the path.
 Result<void> settle_type(const schema::Kind& kind, Value& tree) {
@@ -68,10 +91,13 @@ Result<ApiObject> conform(const schema::Kind& kind, Value tree, FieldValidation 
 Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
                               FieldValidation validation) {
     if (auto object = decode_straight(context, kind, validation)) return *std::move(object);
+    TRY(const Encoding encoding, encoding_of_content_type(context.request.headers.get("content-type")));
     std::vector<std::string> duplicates;
-    TRY(Value tree, parse_body(context, registry, duplicates));
-    TRY_VOID(settle_type(kind, tree));
-    TRY(schema::DecodedObject decoded, schema::conform_object(kind, std::move(tree), duplicates, validation));
+    auto tree = parse_body(context, registry, duplicates);
+    if (!tree && encoding != Encoding::Protobuf) return unrecognized(kind, encoding, tree.error().message, context.request.body);
+    if (!tree) return std::move(tree).error();
+    TRY_VOID(settle_type(kind, *tree));
+    TRY(schema::DecodedObject decoded, schema::conform_object(kind, *std::move(tree), duplicates, validation));
     for (std::string& warning : decoded.warnings) context.warnings.push_back(std::move(warning));
     return ApiObject(kind, std::move(decoded.value));
 }

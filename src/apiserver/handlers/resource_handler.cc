@@ -72,6 +72,7 @@ Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
     if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces")
         co_return no_such_resource();
+    if (!resource.rules->deprecation.empty()) context.warnings.emplace_back(resource.rules->deprecation);
     if (verb == "get") co_return co_await get(context, resource);
     if (verb == "list") co_return co_await list(context, resource);
     if (verb == "watch") co_return co_await watch(context, resource);
@@ -143,6 +144,8 @@ Task<> ResourceHandler::create(RequestContext& context, const Resource& resource
 Task<> ResourceHandler::update(RequestContext& context, const Resource& resource) {
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));
     CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
+    if (object.name().empty())
+        co_return bad_request("the name of the object (" + context.info.name + " based on URL) was undeterminable: name must be provided");
     CO_CHECK(settle_names(context.info, *resource.kind, object));
     CO_TRY(const Written written,
            co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));

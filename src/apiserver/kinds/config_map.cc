@@ -20,7 +20,7 @@ void validate(const ConfigMap& object, FieldErrors& errors) {
         invalid_all(errors, FieldPath("binaryData").key(key), key, names::check_config_key(key));
         bytes += value.size();
     }
-    if (bytes > DataLimit) errors.too_long("", DataLimit);
+    if (bytes > DataLimit) errors.too_long("[]", DataLimit);
 }
 
 void validate_update(const ConfigMap& object, const ConfigMap& old, FieldErrors& errors) {

@@ -68,10 +68,18 @@ void validate(const CronJob& object, FieldErrors& errors) {
 
 void validate_update(const CronJob& object, const CronJob&, FieldErrors& errors) { validate_spec(object.spec, errors); }
 
+void warn(const CronJob& object, const CronJob* old, std::vector<std::string>& warnings) {
+    if (!old) warn_of_name(object.metadata.name, "Pod names and hostnames", warnings);
+    if (old && object.metadata.generation == old->metadata.generation) return;
+    const PodTemplateSpec& pod = object.spec.job_template.spec.template_;
+    warn_of_pod(pod.metadata, pod.spec, "spec.jobTemplate.spec.template", warnings);
+}
+
 }  // namespace
 
 KindRules cron_job_rules() {
-    KindRules rules = rules_for<CronJob>({.set_defaults = set_defaults, .validate = validate, .validate_update = validate_update});
+    KindRules rules =
+        rules_for<CronJob>({.set_defaults = set_defaults, .validate = validate, .validate_update = validate_update, .warn = warn});
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

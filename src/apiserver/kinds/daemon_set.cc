@@ -89,7 +89,8 @@ KindRules daemon_set_rules() {
                                             .prepare_for_update = prepare_for_update,
                                             .validate = validate,
                                             .validate_update = validate_update,
-                                            .validate_status_update = validate_status_update});
+                                            .validate_status_update = validate_status_update,
+                                            .warn = warn_of_template<DaemonSet>});
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

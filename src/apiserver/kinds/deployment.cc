@@ -89,7 +89,8 @@ KindRules deployment_rules() {
                                              .prepare_for_status_update = prepare_for_status_update,
                                              .validate = validate,
                                              .validate_update = validate_update,
-                                             .validate_status_update = validate_status_update});
+                                             .validate_status_update = validate_status_update,
+                                             .warn = warn_of_workload<Deployment>});
     rules.generation = Generation::OnSpecOrAnnotationChange;
     return rules;
 }

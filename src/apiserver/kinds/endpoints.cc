@@ -55,6 +55,7 @@ void validate(const Endpoints& object, FieldErrors& errors) {
 KindRules endpoints_rules() {
     KindRules rules = rules_for<Endpoints>({.set_defaults = set_defaults, .validate = validate});
     rules.create_on_update = true;
+    rules.deprecation = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
     return rules;
 }
 

@@ -149,6 +149,11 @@ void validate_class(const IngressClass& object, FieldErrors& errors) {
     if (object.spec.parameters) validate_parameters(*object.spec.parameters, "spec.parameters", errors);
 }
 
+void warn(const Ingress& object, const Ingress* old, std::vector<std::string>& warnings) {
+    if (!old && object.metadata.annotations.contains("kubernetes.io/ingress.class"))
+        warnings.emplace_back(R"(annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead)");
+}
+
 void validate_class_update(const IngressClass& object, const IngressClass& old, FieldErrors& errors) {
     validate_class(object, errors);
     check(object.spec.controller == old.spec.controller, object.spec.controller, FieldIsImmutable, "spec.controller", errors);
@@ -157,8 +162,8 @@ void validate_class_update(const IngressClass& object, const IngressClass& old, 
 }  // namespace
 
 KindRules ingress_rules() {
-    KindRules rules =
-        rules_for<Ingress>({.validate = validate, .validate_update = validate_update, .validate_status_update = validate_status_update});
+    KindRules rules = rules_for<Ingress>(
+        {.validate = validate, .validate_update = validate_update, .validate_status_update = validate_status_update, .warn = warn});
     rules.generation = Generation::OnSpecChange;
     return rules;
 }

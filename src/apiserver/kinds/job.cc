@@ -266,7 +266,8 @@ KindRules job_rules() {
                                       .prepare_for_update = prepare_for_update,
                                       .validate = validate,
                                       .validate_update = validate_update,
-                                      .validate_status_update = validate_status_update});
+                                      .validate_status_update = validate_status_update,
+                                      .warn = warn_of_workload<Job>});
     rules.generation = Generation::OnSpecChange;
     rules.orphans_by_default = true;
     rules.selectable_fields = {{"status.successful", "0", "status.succeeded"}};

@@ -78,11 +78,9 @@ void validate(const Pod& object, FieldErrors& errors) {
 }
 
 void warn(const Pod& object, const Pod* old, std::vector<std::string>& warnings) {
-    if (!old && !names::check_dns1123_label(object.metadata.name).empty()) {
-        warnings.push_back(
-            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: " +
-            names::check_dns1123_label(object.metadata.name).front());
-    }
+    if (old) return;  // as upstream: pods are written too often, and seldom by people
+    warn_of_name(object.metadata.name, "the Pod's hostname", warnings);
+    warn_of_pod(object.metadata, object.spec, "", warnings);
 }
 
 void prepare_ephemeral_containers(ApiObject& object, const ApiObject& old, const WriteContext&) {

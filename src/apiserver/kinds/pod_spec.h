@@ -48,6 +48,12 @@ void validate_tolerations(const std::vector<api::core::v1::Toleration>& tolerati
 void validate_pod_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
 void validate_pod_status_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
 
+// pod_warnings.cc
+/// What is taken though it is hardly meant so; clients show it. `path` leads to metadata and spec: "" for a pod itself.
+void warn_of_pod(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spec, const FieldPath& path, std::vector<std::string>& warnings);
+/// A name that is no DNS label; `use` tells what is made of it, "Pod names and hostnames".
+void warn_of_name(const std::string& name, std::string_view use, std::vector<std::string>& warnings);
+
 // Small checks that the files above share.
 inline void check_not_negative(std::int64_t value, const FieldPath& path, FieldErrors& errors) {
     if (value < 0) errors.invalid(path, value, "must be greater than or equal to 0");

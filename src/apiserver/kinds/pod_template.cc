@@ -11,10 +11,15 @@ void set_defaults(PodTemplate& object) { default_pod_spec(object.template_.spec)
 
 void validate(const PodTemplate& object, FieldErrors& errors) { validate_pod_template(object.template_, "template", errors); }
 
+void warn(const PodTemplate& object, const PodTemplate* old, std::vector<std::string>& warnings) {
+    if (old && object.metadata.generation == old->metadata.generation) return;
+    warn_of_pod(object.template_.metadata, object.template_.spec, "template", warnings);
+}
+
 }  // namespace
 
 KindRules pod_template_rules() {
-    KindRules rules = rules_for<PodTemplate>({.set_defaults = set_defaults, .validate = validate});
+    KindRules rules = rules_for<PodTemplate>({.set_defaults = set_defaults, .validate = validate, .warn = warn});
     rules.generation = Generation::OnChangeOutsideMetadata;
     return rules;
 }

@@ -79,15 +79,18 @@ KindRules replica_set_rules() {
     KindRules rules = rules_for<ReplicaSet>({.set_defaults = default_replica_set,
                                              .validate = validate_replica_set,
                                              .validate_update = validate_replica_set_update,
-                                             .validate_status_update = validate_replica_set_status});
+                                             .validate_status_update = validate_replica_set_status,
+                                             .warn = warn_of_workload<ReplicaSet>});
     rules.generation = Generation::OnSpecChange;
     rules.selectable_fields = {{"status.replicas", "0"}};
     return rules;
 }
 
 KindRules replication_controller_rules() {
-    KindRules rules = rules_for<ReplicationController>(
-        {.set_defaults = default_controller, .validate = validate_controller, .validate_status_update = validate_controller_status});
+    KindRules rules = rules_for<ReplicationController>({.set_defaults = default_controller,
+                                                        .validate = validate_controller,
+                                                        .validate_status_update = validate_controller_status,
+                                                        .warn = warn_of_workload<ReplicationController>});
     rules.generation = Generation::OnSpecChange;
     rules.orphans_by_default = true;
     rules.selectable_fields = {{"status.replicas", "0"}};

@@ -1,4 +1,5 @@
 #pragma once
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "api/registry.h"
@@ -31,6 +32,12 @@ public:
         validate_metadata(object.metadata(), kind_, rules_, errors);
         if (rules_.validate) rules_.validate(object, errors);
         return text(errors);
+    }
+    /// What create warns of, a line each.
+    std::string warnings(const char* patch = "{}") {
+        std::vector<std::string> told;
+        if (rules_.warn) rules_.warn(prepared(patch), nullptr, told);
+        return fmt::format("{}", fmt::join(told, "\n"));
     }
     /// The object as it would be stored.
     schema::Value created(const char* patch = "{}") { return prepared(patch).tree(); }

@@ -317,6 +317,22 @@ void validate_status_update(const Service& object, const Service&, FieldErrors& 
     }
 }
 
+/// What is taken but does nothing. See kubernetes: pkg/api/service/warnings.go.
+void warn(const Service& object, const Service*, std::vector<std::string>& warnings) {
+    const ServiceSpec& spec = object.spec;
+    if (spec.type == "ClusterIP" && is_headless(spec)) {
+        if (!spec.load_balancer_ip.empty()) warnings.emplace_back("spec.loadBalancerIP is ignored for headless services");
+        if (!spec.external_ips.empty()) warnings.emplace_back("spec.externalIPs is ignored for headless services");
+        if (spec.session_affinity != "None") warnings.emplace_back("spec.SessionAffinity is ignored for headless services");
+    }
+    if (is_external_name(spec) && !spec.external_ips.empty())
+        warnings.emplace_back(R"(spec.externalIPs is ignored when spec.type is "ExternalName")");
+    if (!is_external_name(spec) && !spec.external_name.empty())
+        warnings.emplace_back(R"(spec.externalName is ignored when spec.type is not "ExternalName")");
+    if (spec.traffic_distribution == "PreferClose")
+        warnings.emplace_back(R"(spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone")");
+}
+
 }  // namespace
 
 KindRules service_rules(ServiceAllocator& allocator) {
@@ -325,7 +341,8 @@ KindRules service_rules(ServiceAllocator& allocator) {
                                           .prepare_for_update = prepare_for_update,
                                           .validate = validate,
                                           .validate_update = validate_update,
-                                          .validate_status_update = validate_status_update});
+                                          .validate_status_update = validate_status_update,
+                                          .warn = warn});
     rules.name_rule = names::NameRule::Dns1035Label;
     rules.create_on_update = true;
     rules.selectable_fields = {{"spec.clusterIP"}, {"spec.type"}};

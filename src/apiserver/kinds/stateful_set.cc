@@ -130,7 +130,8 @@ KindRules stateful_set_rules() {
     KindRules rules = rules_for<StatefulSet>({.set_defaults = set_defaults,
                                               .validate = validate_create,
                                               .validate_update = validate_update,
-                                              .validate_status_update = validate_status_update});
+                                              .validate_status_update = validate_status_update,
+                                              .warn = warn_of_template<StatefulSet>});
     rules.name_rule = names::NameRule::Dns1123Label;
     rules.generation = Generation::OnSpecChange;
     return rules;

@@ -6,6 +6,24 @@
 /// What the kinds that make pods from a template share.
 namespace porthole::apiserver {
 
+/// For kinds with a template in their spec: at creation and whenever the spec changes.
+template <class Workload>
+void warn_of_template(const Workload& object, const Workload* old, std::vector<std::string>& warnings) {
+    if (old && object.metadata.generation == old->metadata.generation) return;
+    if constexpr (requires { object.spec.template_->spec; }) {
+        if (object.spec.template_) warn_of_pod(object.spec.template_->metadata, object.spec.template_->spec, "spec.template", warnings);
+    } else {
+        warn_of_pod(object.spec.template_.metadata, object.spec.template_.spec, "spec.template", warnings);
+    }
+}
+
+/// As above, and at creation of a name that is no DNS label.
+template <class Workload>
+void warn_of_workload(const Workload& object, const Workload* old, std::vector<std::string>& warnings) {
+    if (!old) warn_of_name(object.metadata.name, "Pod names and hostnames", warnings);
+    warn_of_template(object, old, warnings);
+}
+
 /// "selector" and "template" below `path`; `word` names the kind in messages, "deployment".
 void validate_selector_and_template(const schema::Box<api::meta::v1::LabelSelector>& selector, const PodTemplateSpec& pod_template,
                                     const FieldPath& path, std::string_view word, FieldErrors& errors);

@@ -63,8 +63,11 @@ std::string found_expected(std::string_view found, std::string_view expected) {
     return "found '" + std::string(found) + "', expected: " + std::string(expected);
 }
 
+/// What is wrong between requirements.
+Error misplaced(std::string_view found, std::string_view expected) { return Error(Reason::BadRequest, found_expected(found, expected)); }
+
 Result<std::vector<std::string>> parse_value_set(Scanner& scanner) {
-    if (const auto token = scanner.take(); token != "(") return unparsable(found_expected(token, "'('"));
+    if (const auto token = scanner.take(); token != "(") return unparsable("found '" + std::string(token) + "' expected: '('");
     std::vector<std::string> values;
     while (true) {
         values.emplace_back(scanner.take_value());
@@ -109,7 +112,7 @@ Result<Requirement> parse_requirement(Scanner& scanner) {
         requirement.key = token;
         return requirement;
     }
-    if (!is_word(token)) return unparsable(found_expected(token, "!, identifier, or 'end of string'"));
+    if (!is_word(token)) return misplaced(token, "!, identifier, or 'end of string'");
     requirement.key = token;
     token = scanner.peek();
     if (token.empty() || token == ",") return requirement;
@@ -145,8 +148,8 @@ Result<LabelSelector> LabelSelector::parse(std::string_view text) {
         requirements.push_back(std::move(requirement));
         const std::string_view separator = scanner.take();
         if (separator.empty()) break;
-        if (separator != ",") return unparsable(found_expected(separator, "',' or 'end of string'"));
-        if (scanner.at_end()) return unparsable(found_expected("", "identifier after ','"));
+        if (separator != ",") return misplaced(separator, "',' or 'end of string'");
+        if (const auto next = scanner.peek(); next != "!" && !is_word(next)) return misplaced(next, "identifier after ','");
     }
     return LabelSelector(std::move(requirements));
 }

@@ -153,7 +153,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     FieldErrors errors;
     validate_update(request, object, old, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
-    if (rules.warn) rules.warn(object, &old, request.warnings);
+    if (rules.warn && request.subresource.empty()) rules.warn(object, &old, request.warnings);
     CO_CHECK(co_await seams_.admission.validate(attributes));
 
     if (completes_deletion(rules, object, old)) {

@@ -65,6 +65,7 @@ struct KindRules {
     bool keeps_created_status = false;  ///< status sent with a create is stored
     bool orphans_by_default = false;    ///< DELETE without a policy leaves dependents alone
     Duration time_to_live{};            ///< 0: for ever
+    std::string_view deprecation = "";  ///< a warning that every answer about the kind carries
     /// Beside metadata.name and metadata.namespace.
     std::vector<SelectableField> selectable_fields;
     /// The one of them by which watchers are indexed; "" for none.

@@ -74,13 +74,11 @@ Task<> stream_body(RequestContext& context, net::HttpBody& body) {
     }
 }
 
-Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop,
-                     bool from_kubelet) {
+/// A refusal passes as the far end wrote it: kubectl itself puts "unable to upgrade connection: " before a plain text.
+Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop) {
     auto answered = co_await connector.upgrade(target, std::move(request));
     if (!answered) co_return unreachable(target, std::move(answered).error());
     if (!answered->stream) {
-        if (from_kubelet && answered->response.code >= 400)
-            co_return kubelet_error(answered->response.code, std::move(answered->response.body));
         context.code = answered->response.code;
         std::vector<store::Bytes> body;
         body.push_back(bytes_of(std::move(answered->response.body)));
@@ -100,7 +98,7 @@ Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget ta
     if (!connector) co_return no_connector();
     const bool upgrade = wants_upgrade(context.request);
     net::HttpRequest request = passed_on(context.request, std::move(path), std::move(query), upgrade);
-    if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop, from_kubelet);
+    if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop);
     auto body = co_await connector->open(target, std::move(request));
     if (!body) co_return unreachable(target, std::move(body).error());
     if (from_kubelet && (*body)->code() >= 400) {

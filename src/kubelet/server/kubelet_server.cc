@@ -143,14 +143,14 @@ struct KubeletServer::Impl {
         return status ? status : &worker->pod().status;
     }
 
-    Result<std::string> running_container(const std::string& namespace_, const std::string& pod, const std::string& container) {
+    /// Error: InternalError in upstream's words, which are others for /attach.
+    Result<std::string> running_container(const std::vector<std::string>& path) {
+        const std::string &namespace_ = path[1], &pod = path[2], &container = path.back();
         TRY(const core::PodStatus* status, status_of(namespace_, pod));
         const core::ContainerStatus* found = find_status(*status, container);
-        if (!found || found->container_id.empty()) return Error(Reason::NotFound, "container not found (\"" + container + "\")");
-        if (!found->state.running)
-            return Error(Reason::InternalError,
-                         "unable to upgrade connection: container " + container + " is not running in pod " + pod + "_" + namespace_);
-        return bare_id(found->container_id);
+        if (found && found->state.running && !found->container_id.empty()) return bare_id(found->container_id);
+        return Error(Reason::InternalError, path[0] == "attach" ? "container " + container + " not found in pod " + pod + "_" + namespace_
+                                                                : "container not found (\"" + container + "\")");
     }
 
     Task<std::string> sandbox_of(std::string namespace_, std::string name) {
@@ -168,7 +168,7 @@ struct KubeletServer::Impl {
     Task<> command(std::vector<std::string> path, Query query, net::HttpRequest request, net::HttpResponder& responder) {
         // /exec/{namespace}/{pod}[/{uid}]/{container}
         if (path.size() != 4 && path.size() != 5) co_return Error(Reason::NotFound, "404 page not found");
-        CO_TRY(const std::string id, running_container(path[1], path[2], path.back()));
+        CO_TRY(const std::string id, running_container(path));
         std::vector<std::string> words = values_of(query, "command");
         if (path[0] == "run") co_return co_await run_to_end(id, value_of(query, "cmd"), responder);
         const net::RemoteCommandOptions options = streams_of(query);

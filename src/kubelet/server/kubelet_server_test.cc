@@ -130,6 +130,20 @@ TEST_F(KubeletServerTest, SaysWhyThereIsNoLog) {
     }
 }
 
+TEST_F(KubeletServerTest, SaysThatAContainerDoesNotRun) {
+    struct {
+        const char *path, *text;
+    } const rows[] = {
+        {"/exec/ns/p/b", "container not found (\"b\")\n"},
+        {"/attach/ns/p/b", "container b not found in pod p_ns\n"},
+    };
+    for (const auto& row : rows) {
+        const Answer answer = get(row.path, "command=ls&output=1");
+        EXPECT_EQ(answer.code, 500) << row.path;
+        EXPECT_EQ(answer.body, row.text);
+    }
+}
+
 TEST_F(KubeletServerTest, PreviousIsTheContainerBefore) {
     runtime.exit("p", "a", 1);
     ASSERT_TRUE(loop.run_until([&] { return runtime.find("p", "a")->config.metadata->attempt == 1; }, 30s));
