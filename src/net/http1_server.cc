@@ -226,7 +226,7 @@ private:
         if (ended_ || error.reason != Reason::BadRequest) co_return error;
         keep_alive_ = started_ = finished_ = head_only_ = false;
         const Reason reason = code == 413 ? Reason::RequestEntityTooLarge : Reason::BadRequest;
-        if (code == 413) error.message = "the request body is larger than " + std::to_string(limits_.body_limit) + " bytes";
+        if (code == 413) error.message = "Request entity too large: limit is " + std::to_string(limits_.body_limit);
         CO_CHECK(co_await respond_status(*this, code, reason, std::move(error.message)));
         co_return co_await linger();
     }

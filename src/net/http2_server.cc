@@ -247,7 +247,7 @@ void ServerStream::refuse(int code, Reason reason, std::string_view message) {
 void ServerStream::refuse_body() {
     forget_body();
     const std::string limit = std::to_string(session_.limits().body_limit);
-    refuse(413, Reason::RequestEntityTooLarge, "the request body is larger than " + limit + " bytes");
+    refuse(413, Reason::RequestEntityTooLarge, "Request entity too large: limit is " + limit);
 }
 
 void ServerStream::forget_body() {
