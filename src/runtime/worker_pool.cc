@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/thread_turns.h"
+
 namespace porthole {
 namespace {
 
@@ -32,6 +34,7 @@ public:
 
 private:
     void run() {
+        take_short_turns();  // a loop's next step waits for each result
         std::unique_lock lock(mutex_);
         for (;;) {
             ++idle_;

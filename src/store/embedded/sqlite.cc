@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <cstring>
 
 namespace porthole::store {
@@ -91,6 +92,18 @@ bool Database::autocommit() const { return sqlite3_get_autocommit(database_.get(
 
 void Database::checkpoint() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr); }
 void Database::restart_log() { sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr); }
+
+void Database::reserve_log(std::int64_t length) {
+    // Zeros end the log for whoever reads it after a crash, as its old rows do when it has started at its beginning again.
+    static constexpr std::array<char, 64 << 10> zeros{};
+    sqlite3_file* log = nullptr;
+    sqlite3_int64 end = 0;
+    sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (!log || !log->pMethods || log->pMethods->xFileSize(log, &end) != SQLITE_OK) return;
+    for (; end < length; end += zeros.size()) {
+        if (log->pMethods->xWrite(log, zeros.data(), zeros.size(), end) != SQLITE_OK) return;
+    }
+}
 
 void Database::track_log_pages(std::atomic<int>& pages) {
     const auto hook = [](void* context, sqlite3*, const char*, int count) {

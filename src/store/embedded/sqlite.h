@@ -50,6 +50,9 @@ public:
     void checkpoint();
     /// The same, and then starts the log at its beginning again.
     void restart_log();
+    /// Makes the log's file at least `length` bytes long as far as the disk allows. A sync of what is then written there has
+    /// only bytes to write, and no new length of the file: half of its time.
+    void reserve_log(std::int64_t length);
     /// Keeps the log's length in `pages`, and SQLite from checkpointing on its own.
     void track_log_pages(std::atomic<int>& pages);
 
