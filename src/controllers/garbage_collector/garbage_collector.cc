@@ -25,26 +25,17 @@ constexpr std::size_t AbsentRemembered = 500;
 constexpr const char* CheckQueue = "check";
 constexpr const char* OrphanQueue = "orphan";
 
-/// What the graph needs of an object; the rest of its metadata is not kept.
-struct Slim {
-    ObjectMeta metadata;
-};
-
-Result<client::InformerCore::Codec::Decoded> decode_slim(std::string_view json) {
+/// Keeps what the graph needs of an object.
+Result<client::InformerCore::Codec::Decoded> decode_item(std::string_view json) {
     TRY(const std::string_view text, client::json_member(json, "metadata"));
-    TRY(ObjectMeta whole, schema::decode_json<ObjectMeta>(text));
-    auto slim = std::make_shared<Slim>();
-    slim->metadata.uid = std::move(whole.uid);
-    slim->metadata.name = std::move(whole.name);
-    slim->metadata.namespace_ = std::move(whole.namespace_);
-    slim->metadata.deletion_timestamp = whole.deletion_timestamp;
-    slim->metadata.finalizers = std::move(whole.finalizers);
-    slim->metadata.owner_references = std::move(whole.owner_references);
-    NamespacedName key{slim->metadata.namespace_, slim->metadata.name};
-    return client::InformerCore::Codec::Decoded{std::move(slim), std::move(key), std::move(whole.resource_version)};
+    TRY(ObjectMeta metadata, schema::decode_json<ObjectMeta>(text));
+    std::string version = std::move(metadata.resource_version);
+    auto item = std::make_shared<const Item>(item_of(std::move(metadata)));
+    NamespacedName key = item->key;
+    return client::InformerCore::Codec::Decoded{std::move(item), std::move(key), std::move(version)};
 }
 
-const ObjectMeta& metadata_of(const client::InformerCore::Object& object) { return static_cast<const Slim*>(object.get())->metadata; }
+std::shared_ptr<const Item> typed(const client::InformerCore::Object& object) { return std::static_pointer_cast<const Item>(object); }
 
 bool is_event(const client::DiscoveredResource& resource) {
     return resource.plural == "events" && (resource.group.empty() || resource.group == "events.k8s.io");
@@ -62,22 +53,19 @@ public:
     Watcher(Context& context, Graph& graph, client::DiscoveredResourcePtr resource)
         : graph_(graph),
           resource_(std::move(resource)),
-          api_version_(resource_->table.api_version()),
+          kind_(std::make_shared<const KindName>(resource_->table.api_version(), resource_->kind)),
           core_({context.loop, context.client, context.random, context.log.named("garbage-collector")},
-                {resource_->table, true, decode_slim}, {}),
+                {resource_->table, true, decode_item}, {}),
           scope_(context.loop) {
-        const auto observe = [this](const client::InformerCore::Object& object) {
-            const ObjectMeta& metadata = metadata_of(object);
-            graph_.observed({api_version_, resource_->kind, {metadata.namespace_, metadata.name}}, metadata);
-        };
+        const auto observe = [this](const client::InformerCore::Object& object) { graph_.observed(kind_, typed(object)); };
         core_.subscribe({.added = observe,
                          .updated =
                              [this, observe](const auto& old, const auto& now) {
                                  // A relist can show a namesake in place of an object that has been deleted in between.
-                                 if (metadata_of(old).uid != metadata_of(now).uid) graph_.removed(metadata_of(old).uid);
+                                 if (typed(old)->uid != typed(now)->uid) graph_.removed(typed(old)->uid);
                                  observe(now);
                              },
-                         .deleted = [this](const auto& object) { graph_.removed(metadata_of(object).uid); }});
+                         .deleted = [this](const auto& object) { graph_.removed(typed(object)->uid); }});
         scope_.spawn(core_.run());
     }
     bool synced() const { return core_.synced(); }
@@ -86,7 +74,7 @@ public:
 private:
     Graph& graph_;
     client::DiscoveredResourcePtr resource_;
-    std::string api_version_;
+    std::shared_ptr<const KindName> kind_;
     client::InformerCore core_;
     Scope scope_;
 };
@@ -159,8 +147,8 @@ Task<Requeue> GarbageCollector::reconcile(NamespacedName key) {
 
 Task<> GarbageCollector::check(Uid uid) {
     const Node* node = graph_.find(uid);
-    if (!node || (node->deleting && !node->deleting_dependents)) co_return {};
-    const Identity identity = node->identity;
+    if (!node || (node->item->deleting && !node->item->deleting_dependents)) co_return {};
+    const Identity identity = node->identity();
     CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
     if (!live || live->uid != uid) {
         // The watch will say so, too, but not of an owner that was never there.
@@ -170,22 +158,22 @@ Task<> GarbageCollector::check(Uid uid) {
     }
     node = graph_.find(uid);
     if (!node) co_return {};
-    if (node->deleting_dependents) co_return co_await wait_for_dependents(std::move(uid), std::move(*live));
+    if (node->item->deleting_dependents) co_return co_await wait_for_dependents(std::move(uid), std::move(*live));
     co_return co_await decide(std::move(uid), std::move(*live));
 }
 
 Task<> GarbageCollector::wait_for_dependents(Uid uid, ObjectMeta live) {
     const Node* node = graph_.find(uid);
     const auto blocking = graph_.blocking_dependents(*node);
-    if (blocking.empty()) co_return co_await remove_finalizer(node->identity, std::move(live), ForegroundFinalizer);
+    if (blocking.empty()) co_return co_await remove_finalizer(node->identity(), std::move(live), ForegroundFinalizer);
     for (const Node* dependent : blocking)
-        if (!dependent->deleting_dependents) queue().add({CheckQueue, dependent->uid});
+        if (!dependent->item->deleting_dependents) queue().add({CheckQueue, dependent->item->uid});
     co_return {};
 }
 
 Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     if (live.owner_references.empty()) co_return {};
-    const Identity identity = graph_.find(uid)->identity;
+    const Identity identity = graph_.find(uid)->identity();
     CO_TRY(const Owners owners, co_await classify(identity, live.owner_references));
     if (!owners.solid.empty()) {
         if (owners.dangling.empty() && owners.waiting.empty()) co_return {};
@@ -256,12 +244,12 @@ Task<std::optional<ObjectMeta>> GarbageCollector::look_up_owner(Identity item, O
 
 Task<> GarbageCollector::unblock_circular(const Node& node) {
     std::vector<Identity> circular;
-    for (const Uid& uid : graph_.dependents(node.uid)) {
+    for (const Uid& uid : graph_.dependents(node.item->uid)) {
         const Node* dependent = graph_.find(uid);
-        if (dependent && dependent->deleting_dependents) circular.push_back(dependent->identity);
+        if (dependent && dependent->item->deleting_dependents) circular.push_back(dependent->identity());
     }
     if (circular.empty()) co_return {};
-    const Identity identity = node.identity;
+    const Identity identity = node.identity();
     CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
     if (!live) co_return {};
     std::vector<OwnerReference> owners = live->owner_references;
@@ -271,11 +259,11 @@ Task<> GarbageCollector::unblock_circular(const Node& node) {
 
 Task<> GarbageCollector::orphan_dependents(Uid uid) {
     const Node* node = graph_.find(uid);
-    if (!node || !node->orphaning) co_return {};
-    const Identity identity = node->identity;
+    if (!node || !node->item->orphaning) co_return {};
+    const Identity identity = node->identity();
     std::vector<Identity> dependents;
     for (const Uid& dependent : graph_.dependents(uid))
-        if (const Node* found = graph_.find(dependent)) dependents.push_back(found->identity);
+        if (const Node* found = graph_.find(dependent)) dependents.push_back(found->identity());
     for (const Identity& dependent : dependents) {
         CO_TRY(std::optional<ObjectMeta> live, co_await read(dependent));
         if (!live) continue;

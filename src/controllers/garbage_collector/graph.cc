@@ -19,11 +19,30 @@ const OwnerReference* find_reference(const std::vector<OwnerReference>& owners, 
 }
 
 /// Whether the reference points at that very object and not at one of another name or kind with the same uid.
-bool points_at(const OwnerReference& reference, const Identity& identity) {
-    return reference.name == identity.key.name && reference.kind == identity.kind;
+bool points_at(const OwnerReference& reference, const Node& node) {
+    return reference.name == node.item->key.name && reference.kind == node.kind->kind;
+}
+
+/// The owner that `dependent` refers to, as if it were there.
+Node virtual_node(const Node& dependent, const OwnerReference& reference) {
+    Item item;
+    item.key = {dependent.item->key.namespace_, reference.name};
+    item.uid = reference.uid;
+    return {std::make_shared<const KindName>(reference.api_version, reference.kind), std::make_shared<const Item>(std::move(item)), true};
 }
 
 }  // namespace
+
+Item item_of(ObjectMeta metadata) {
+    Item item;
+    item.deleting = metadata.deletion_timestamp.has_value();
+    item.deleting_dependents = item.deleting && client::has_finalizer(metadata, ForegroundFinalizer);
+    item.orphaning = item.deleting && client::has_finalizer(metadata, OrphanFinalizer);
+    item.key = {std::move(metadata.namespace_), std::move(metadata.name)};
+    item.uid = std::move(metadata.uid);
+    item.owners = std::move(metadata.owner_references);
+    return item;
+}
 
 const Node* Graph::find(const Uid& uid) const {
     const auto found = nodes_.find(uid);
@@ -38,58 +57,68 @@ const std::set<Uid>& Graph::dependents(const Uid& owner) const {
 
 std::vector<const Node*> Graph::blocking_dependents(const Node& owner) const {
     std::vector<const Node*> blocking;
-    for (const Uid& uid : dependents(owner.uid)) {
+    for (const Uid& uid : dependents(owner.item->uid)) {
         const Node* dependent = find(uid);
-        const OwnerReference* reference = dependent ? find_reference(dependent->owners, owner.uid) : nullptr;
+        const OwnerReference* reference = dependent ? find_reference(dependent->item->owners, owner.item->uid) : nullptr;
         if (reference && blocks(*reference)) blocking.push_back(dependent);
     }
     return blocking;
 }
 
-void Graph::observed(Identity identity, const ObjectMeta& metadata) {
-    auto [position, created] = nodes_.try_emplace(metadata.uid);
-    Node& node = position->second;
-    if (created) {
-        node.uid = metadata.uid;
-        node.identity = std::move(identity);
-    } else if (node.is_virtual) {
-        // Who pointed here with another name, kind or namespace has no owner in truth.
-        const bool same = node.identity.key == identity.key && node.identity.kind == identity.kind;
-        node.is_virtual = false;
-        node.identity = std::move(identity);
-        if (!same) check_dependents(node.uid);
+std::pair<Node&, std::shared_ptr<const Item>> Graph::put(std::shared_ptr<const Item> item) {
+    const auto found = nodes_.find(item->uid);
+    if (found == nodes_.end()) {
+        Node& node = nodes_[item->uid];
+        node.item = std::move(item);
+        return {node, nullptr};
     }
-    change_owners(node, metadata.owner_references);
-    become(node, metadata);
+    auto taken = nodes_.extract(found);
+    taken.key() = item->uid;  // the old one goes with the old item
+    std::shared_ptr<const Item> before = std::exchange(taken.mapped().item, std::move(item));
+    return {nodes_.insert(std::move(taken)).position->second, std::move(before)};
 }
 
-void Graph::change_owners(Node& node, std::vector<OwnerReference> owners) {
-    const std::vector<OwnerReference> before = std::exchange(node.owners, std::move(owners));
+void Graph::observed(std::shared_ptr<const KindName> kind, std::shared_ptr<const Item> item) {
+    static const Item unknown;
+    const auto [node, before] = put(std::move(item));
+    if (!before) {
+        node.kind = std::move(kind);
+    } else if (node.is_virtual) {
+        // Who pointed here with another name, kind or namespace has no owner in truth.
+        const bool same = before->key == node.item->key && node.kind->kind == kind->kind;
+        node.is_virtual = false;
+        node.kind = std::move(kind);
+        if (!same) check_dependents(node.item->uid);
+    }
+    compare_owners(node, before ? before->owners : unknown.owners);
+    compare_deletion(node, before ? *before : unknown);
+}
+
+void Graph::compare_owners(const Node& node, const std::vector<OwnerReference>& before) {
+    const Item& item = *node.item;
     for (const OwnerReference& old : before) {
-        const OwnerReference* now = find_reference(node.owners, old.uid);
+        const OwnerReference* now = find_reference(item.owners, old.uid);
         if (now && (blocks(*now) || !blocks(old))) continue;
         // One dependent less that the owner has to wait for.
-        if (!now) unlink(node.uid, old.uid);
-        if (const Node* owner = find(old.uid); owner && owner->deleting_dependents) events_.check(old.uid);
+        if (!now) unlink(item.uid, old.uid);
+        if (const Node* owner = find(old.uid); owner && owner->item->deleting_dependents) events_.check(old.uid);
     }
-    for (const OwnerReference& owner : node.owners)
+    for (const OwnerReference& owner : item.owners)
         if (!find_reference(before, owner.uid)) link(node, owner);
 }
 
 void Graph::link(const Node& dependent, const OwnerReference& reference) {
-    auto [position, created] = nodes_.try_emplace(reference.uid);
-    Node& owner = position->second;
-    dependents_[reference.uid].insert(dependent.uid);
-    if (created) {
-        owner.uid = reference.uid;
-        owner.is_virtual = true;
-        owner.identity = {reference.api_version, reference.kind, {dependent.identity.key.namespace_, reference.name}};
-        events_.check(owner.uid);
+    dependents_[reference.uid].insert(dependent.item->uid);
+    const Node* owner = find(reference.uid);
+    if (!owner) {
+        Node missing = virtual_node(dependent, reference);
+        nodes_.emplace(missing.item->uid, missing);
+        events_.check(reference.uid);
         return;
     }
-    const bool elsewhere =
-        !owner.is_virtual && !owner.identity.key.namespace_.empty() && owner.identity.key.namespace_ != dependent.identity.key.namespace_;
-    if (!points_at(reference, owner.identity) || elsewhere || owner.deleting_dependents) events_.check(dependent.uid);
+    const std::string& namespace_ = owner->item->key.namespace_;
+    const bool elsewhere = !owner->is_virtual && !namespace_.empty() && namespace_ != dependent.item->key.namespace_;
+    if (!points_at(reference, *owner) || elsewhere || owner->item->deleting_dependents) events_.check(dependent.item->uid);
 }
 
 void Graph::unlink(const Uid& dependent, const Uid& owner) {
@@ -102,29 +131,24 @@ void Graph::unlink(const Uid& dependent, const Uid& owner) {
     if (node != nodes_.end() && node->second.is_virtual) nodes_.erase(node);
 }
 
-void Graph::become(Node& node, const ObjectMeta& metadata) {
-    node.deleting = metadata.deletion_timestamp.has_value();
-    const bool foreground = node.deleting && client::has_finalizer(metadata, ForegroundFinalizer);
-    const bool orphaning = node.deleting && client::has_finalizer(metadata, OrphanFinalizer);
-    if (orphaning && !std::exchange(node.orphaning, true)) events_.orphan(node.uid);
-    if (foreground && !std::exchange(node.deleting_dependents, true)) {
-        check_dependents(node.uid);
-        events_.check(node.uid);
-    }
-    node.orphaning = orphaning;
-    node.deleting_dependents = foreground;
+void Graph::compare_deletion(const Node& node, const Item& before) {
+    const Item& item = *node.item;
+    if (item.orphaning && !before.orphaning) events_.orphan(item.uid);
+    if (!item.deleting_dependents || before.deleting_dependents) return;
+    check_dependents(item.uid);
+    events_.check(item.uid);
 }
 
 void Graph::removed(const Uid& uid) {
     const auto found = nodes_.find(uid);
     if (found == nodes_.end()) return;
-    const Node node = std::move(found->second);
+    const std::shared_ptr<const Item> item = found->second.item;
     nodes_.erase(found);
-    for (const OwnerReference& owner : node.owners) {
-        unlink(uid, owner.uid);
-        if (const Node* waiting = find(owner.uid); waiting && waiting->deleting_dependents) events_.check(owner.uid);
+    for (const OwnerReference& owner : item->owners) {
+        unlink(item->uid, owner.uid);
+        if (const Node* waiting = find(owner.uid); waiting && waiting->item->deleting_dependents) events_.check(owner.uid);
     }
-    check_dependents(uid);
+    check_dependents(item->uid);
 }
 
 void Graph::check_dependents(const Uid& owner) {

@@ -4,6 +4,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/meta_v1.h"
@@ -23,14 +26,29 @@ struct Identity {
     auto operator<=>(const Identity&) const = default;
 };
 
-struct Node {
-    Identity identity;
+/// The kind of many objects, which they share.
+struct KindName {
+    std::string api_version, kind;
+};
+
+/// What the graph needs to know of an object in one version.
+struct Item {
+    client::NamespacedName key;
     Uid uid;
     std::vector<api::meta::v1::OwnerReference> owners;
-    bool is_virtual = false;  ///< known only from references to it
     bool deleting = false;
     bool deleting_dependents = false;  ///< foreground deletion waits for its dependents
     bool orphaning = false;            ///< waits until its dependents have let go of it
+};
+Item item_of(api::meta::v1::ObjectMeta metadata);
+
+/// There is one for every object of the cluster: what it says of an object is the informer's copy.
+struct Node {
+    std::shared_ptr<const KindName> kind;
+    std::shared_ptr<const Item> item;  ///< of a virtual node without owners
+    bool is_virtual = false;           ///< known only from references to it
+
+    Identity identity() const { return {kind->api_version, kind->kind, item->key}; }
 };
 
 /// Who owns whom. Changes come in from watches, in any order between kinds; what should be looked at comes out.
@@ -46,7 +64,7 @@ public:
     explicit Graph(Events events) : events_(std::move(events)) {}
 
     /// An object is there in this state.
-    void observed(Identity identity, const api::meta::v1::ObjectMeta& metadata);
+    void observed(std::shared_ptr<const KindName> kind, std::shared_ptr<const Item> item);
     /// An object is gone, or was found not to exist.
     void removed(const Uid& uid);
 
@@ -58,15 +76,17 @@ public:
     std::size_t size() const { return nodes_.size(); }
 
 private:
+    /// The node of that uid, whose item is `item` from now on, and what it was before: null when there was none.
+    std::pair<Node&, std::shared_ptr<const Item>> put(std::shared_ptr<const Item> item);
     void link(const Node& dependent, const api::meta::v1::OwnerReference& owner);
     void unlink(const Uid& dependent, const Uid& owner);
-    void change_owners(Node& node, std::vector<api::meta::v1::OwnerReference> owners);
-    void become(Node& node, const api::meta::v1::ObjectMeta& metadata);
+    void compare_owners(const Node& node, const std::vector<api::meta::v1::OwnerReference>& before);
+    void compare_deletion(const Node& node, const Item& before);
     void check_dependents(const Uid& owner);
 
     Events events_;
-    std::map<Uid, Node> nodes_;
-    std::map<Uid, std::set<Uid>> dependents_;  ///< by owner; apart from the nodes, because an owner may come after its dependents
+    std::unordered_map<std::string_view, Node> nodes_;  ///< by the uid in its item
+    std::map<Uid, std::set<Uid>> dependents_;           ///< by owner; apart from the nodes, because an owner may come after its dependents
 };
 
 }  // namespace porthole::controllers::garbage
