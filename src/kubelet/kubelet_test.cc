@@ -474,6 +474,19 @@ TEST_F(KubeletTest, ARuntimeThatIsTooOldMakesTheNodeNotReadyUntilItIsUpgraded) {
     EXPECT_EQ(api.find<core::Node>({"", "n1"})->status.node_info.container_runtime_version, "containerd://1.4.0");
 }
 
+TEST_F(KubeletTest, ANewNodeIsToldToBeReadyAndNotThatItWasNot) {
+    stop();
+    api.erase<core::Node>({"", "n1"});
+    runtime.network_ready = false;
+    start();
+    loop.advance(20s);
+    EXPECT_THAT(events("NodeNotReady"), IsEmpty());
+    runtime.network_ready = true;
+    ASSERT_TRUE(until([&] { return !events("NodeReady").empty(); }));
+    EXPECT_THAT(events("NodeNotReady"), IsEmpty());
+    EXPECT_THAT(events("NodeHasSufficientMemory"), Not(IsEmpty()));
+}
+
 // RUN-04
 TEST_F(KubeletTest, AnUnreachableRuntimeMakesTheNodeNotReadyAndPodsWait) {
     loop.advance(5s);

@@ -203,6 +203,9 @@ TEST(Cycle, WaitsForClaimsAndFollowsTheirVolumes) {
     EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" not found.");
     world.cluster.set_claim("default/data", {});
     EXPECT_EQ(world.choice(info), "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
+    info.claims = {"data", "more"};
+    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"more\" not found.");
+    info.claims = {"data"};
     world.cluster.set_claim("default/data", {.waits_for_consumer = true});
     EXPECT_NE(world.cycle.decide(info).node, nullptr);
     world.cluster.set_claim("default/data", {.volume = "v"});

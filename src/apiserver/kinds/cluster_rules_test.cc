@@ -290,6 +290,7 @@ TEST(QuotaRules, RefuseInKubernetesWords) {
                     "spec.hard[potatoes]: Invalid value: \"potatoes\": must be a standard resource for quota"},
                    {"negative", "spec: {hard: {pods: -1}}", "spec.hard[pods]: Invalid value: \"-1\": must be greater than or equal to 0"},
                    {"half a pod", "spec: {hard: {pods: 500m}}", "spec.hard[pods]: Invalid value: \"500m\": must be an integer"},
+                   {"unknown scope", "spec: {scopes: [Nope]}", "spec.scopes: Invalid value: [\"Nope\"]: unsupported scope"},
                    {"scope for what it is not", "spec: {scopes: [BestEffort]}",
                     "spec.scopes: Invalid value: [\"BestEffort\"]: unsupported scope applied to resource"},
                    {"contradiction", "spec: {hard: null, scopes: [Terminating, NotTerminating]}",

@@ -37,7 +37,7 @@ schema::Value list_of(const Scopes& scopes) {
 void check_scopes(const Scopes& scopes, const ResourceQuotaSpec& spec, const FieldPath& path, FieldErrors& errors) {
     for (const std::string& scope : scopes) {
         if (!is_in(KnownScopes, scope)) {
-            errors.invalid(path, scope, "unsupported scope");
+            errors.invalid(path, list_of(scopes), "unsupported scope");
             continue;
         }
         for (const auto& [resource, amount] : spec.hard) {

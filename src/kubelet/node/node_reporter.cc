@@ -144,17 +144,20 @@ Task<> NodeReporter::register_node() {
 void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition made, const char* event) {
     const Timestamp now(services_.loop.wall_now());
     made.last_heartbeat_time = made.last_transition_time = now;
+    std::string before;
     for (core::NodeCondition& existing : status.conditions) {
         if (existing.type != made.type) continue;
         if (existing.status == made.status && !existing.last_transition_time.is_zero())
             made.last_transition_time = existing.last_transition_time;
-        existing = made;
+        before = std::exchange(existing, made).status;
     }
     const bool known = std::any_of(status.conditions.begin(), status.conditions.end(),
                                    [&](const core::NodeCondition& one) { return one.type == made.type; });
     if (!known) status.conditions.push_back(made);
     std::string& last = last_condition_[made.type];
-    if (last != made.status && registered_)
+    // After a start the other conditions are told as they are; readiness only where it has changed, as by upstream's kubelet.
+    const bool old_news = last.empty() && made.type == core::NodeConditionType::Ready && (before.empty() || before == made.status);
+    if (last != made.status && registered_ && !old_news)
         services_.events.normal(reference(), event, "Node " + identity_.name + " status is now: " + event);
     if (registered_) last = made.status;
 }

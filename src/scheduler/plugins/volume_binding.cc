@@ -17,13 +17,12 @@ public:
         choices_.clear();
         volume_missing_ = false;
         if (pod.claims.empty()) return PreFilter::skip();
+        bool unbound = false;  // told only when every claim is there
         for (const std::string& claim_name : pod.claims) {
             const ClaimInfo* claim = cluster.find_claim(pod.namespace_ + "/" + claim_name);
             if (!claim) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" not found");
             if (claim->terminating) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" is being deleted");
-            if (claim->volume.empty() && !claim->waits_for_consumer) {
-                return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
-            }
+            unbound = unbound || (claim->volume.empty() && !claim->waits_for_consumer);
             if (claim->volume.empty()) {
                 if (claim->candidates) choices_.push_back(choices_of(*claim, cluster));
                 continue;
@@ -34,6 +33,7 @@ public:
             else if (volume->node_terms)
                 volumes_.push_back(volume);
         }
+        if (unbound) return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
         return volumes_.empty() && choices_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
     }
 
