@@ -82,23 +82,22 @@ void History::load_base(Row row, std::vector<Row>& superseded) {
 }
 
 History::Versions* History::find(std::string_view key) {
-    const auto found = places_.find(key);
-    return found == places_.end() ? nullptr : &found->second->second;
+    const auto found = keys_.find(key);
+    return found == keys_.end() ? nullptr : &found->second;
 }
 
 const History::Versions* History::find(std::string_view key) const { return const_cast<History*>(this)->find(key); }
 
 History::Versions& History::add(std::string key) {
-    const auto place = keys_.emplace(std::move(key), Versions()).first;
-    places_.emplace(place->first, place);
+    const auto [place, created] = keys_.try_emplace(std::move(key));
+    CHECK(created);
+    order_.insert(*place);
     return place->second;
 }
 
 void History::remove(std::string_view key) {
-    const auto found = places_.find(key);
-    const Keys::iterator place = found->second;
-    places_.erase(found);
-    keys_.erase(place);
+    order_.erase(key);
+    keys_.erase(keys_.find(key));
 }
 
 RecordPtr History::make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const {
@@ -167,26 +166,30 @@ Result<Range> History::range(const RangeRequest& request) const {
     Range range;
     range.revision = request.revision == Revision() ? revision_ : request.revision;
     TRY_VOID(check_readable(range.revision));
-    for (auto i = keys_.lower_bound(std::max(request.prefix, request.start_key)); i != keys_.end(); ++i) {
-        if (!i->first.starts_with(request.prefix)) break;
-        const RecordPtr& record = record_at(i->second, range.revision);
-        if (!record || (request.matches && !request.matches(*record))) continue;
+    order_.visit_from(std::max(request.prefix, request.start_key), [&](const auto& place) {
+        const auto& [key, versions] = place;
+        if (!key.starts_with(request.prefix)) return false;
+        const RecordPtr& record = record_at(versions, range.revision);
+        if (!record || (request.matches && !request.matches(*record))) return true;
         if (request.limit == 0 || range.records.size() < request.limit) {
             range.records.push_back(record);
-            continue;
+            return true;
         }
-        if (range.next_key.empty()) range.next_key = i->first;
-        if (request.matches) break;
+        if (range.next_key.empty()) range.next_key = key;
+        if (request.matches) return false;
         ++range.remaining;
-    }
+        return true;
+    });
     return range;
 }
 
 std::size_t History::count(std::string_view prefix) const {
     std::size_t count = 0;
-    for (auto i = keys_.lower_bound(std::string(prefix)); i != keys_.end() && i->first.starts_with(prefix); ++i) {
-        if (i->second.back().record) ++count;
-    }
+    order_.visit_from(prefix, [&](const auto& place) {
+        if (!place.first.starts_with(prefix)) return false;
+        if (place.second.back().record) ++count;
+        return true;
+    });
     return count;
 }
 

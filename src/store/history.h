@@ -1,13 +1,20 @@
 #pragma once
 #include <deque>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "store/engine.h"
+#include "store/key_order.h"
 #include "store/store.h"
 
 namespace porthole::store {
+
+struct StringHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+template <class T>
+using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
 /// Every key's versions since the last compaction, and the log of events that made them.
 ///
@@ -55,7 +62,6 @@ private:
         RecordPtr record;  ///< null: deleted
     };
     using Versions = std::vector<Version>;  // ascending, never empty
-    using Keys = std::map<std::string, Versions>;
 
     Versions* find(std::string_view key);
     const Versions* find(std::string_view key) const;
@@ -68,8 +74,8 @@ private:
     void forget(const Event& event, std::vector<Row>& superseded);
 
     AttributesOf attributes_of_;
-    Keys keys_;
-    std::unordered_map<std::string_view, Keys::iterator> places_;  // in keys_, whose long common beginnings are slow to compare
+    ByName<Versions> keys_;
+    KeyOrder<Versions> order_;  // of keys_
     std::deque<EventPtr> log_;
     std::uint64_t log_begin_ = 0;
     std::size_t superseded_bytes_ = 0;

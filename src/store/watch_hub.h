@@ -1,6 +1,5 @@
 #pragma once
 #include <deque>
-#include <unordered_map>
 #include <vector>
 
 #include "runtime/sync.h"
@@ -41,12 +40,6 @@ public:
 
 private:
     friend Watch;
-    struct StringHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-    template <class T>
-    using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
     struct Group {
         std::vector<Watcher*> all;
         ByName<std::vector<Watcher*>> by_topic;

@@ -1,0 +1,133 @@
+#pragma once  // private to this folder
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole::store {
+
+/// Entries of a map of strings in the order of their keys, for ranges; single keys are looked up in the map.
+///
+/// A tree of keys that begin alike fetches memory from all over the place at each step down. Here entries stand in sorted runs,
+/// and beside each the eight bytes of its key after what all keys of the run begin with. They tell nearly all keys apart.
+///
+/// Example: the run   /pods/a/web-1    /pods/a/web-2    /pods/b/db
+///          begins with "/pods/" and has the marks "a/web-1" "a/web-2" "b/db", with zeros after their ends.
+template <class T>
+class KeyOrder {
+public:
+    using Entry = std::pair<const std::string, T>;
+
+    /// `entry` stays where it is until it is erased. Requires: its key is new.
+    void insert(const Entry& entry) {
+        if (runs_.empty()) runs_.push_back({.least = "", .common = entry.first.size(), .slots = {}});
+        const std::size_t number = run_of(entry.first);
+        Run& run = runs_[number];
+        if (!run.slots.empty()) limit_common(run, shared_size(run.front(), entry.first));
+        const std::size_t at = position(run, entry.first);
+        run.slots.insert(run.slots.begin() + static_cast<std::ptrdiff_t>(at), {mark_of(entry.first, run.common), &entry});
+        if (run.slots.size() > LongestRun) split(number);
+    }
+
+    /// Requires: the key is here.
+    void erase(std::string_view key) {
+        const std::size_t number = run_of(key);
+        Run& run = runs_[number];
+        const std::size_t at = position(run, key);
+        CHECK(at < run.slots.size() && run.slots[at].entry->first == key);
+        run.slots.erase(run.slots.begin() + static_cast<std::ptrdiff_t>(at));
+        if (run.slots.empty()) {
+            runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(number));
+        } else if (number + 1 < runs_.size() && run.slots.size() + runs_[number + 1].slots.size() < LongestRun / 2) {
+            join(number);
+        }
+    }
+
+    /// From the first key that is not less than `start`, until `visit` yields false.
+    template <class Visit>
+    void visit_from(std::string_view start, Visit visit) const {
+        if (runs_.empty()) return;
+        std::size_t number = run_of(start);
+        std::size_t at = position(runs_[number], start);
+        for (; number < runs_.size(); ++number, at = 0) {
+            const std::vector<Slot>& slots = runs_[number].slots;
+            for (; at < slots.size(); ++at) {
+                if (!visit(*slots[at].entry)) return;
+            }
+        }
+    }
+
+private:
+    static constexpr std::size_t LongestRun = 256;
+    struct Slot {
+        std::uint64_t mark;
+        const Entry* entry;
+    };
+    struct Run {
+        std::string least;       ///< no key of this run is less, nor is one of the runs before as great; except in the first
+        std::size_t common = 0;  ///< bytes that all keys begin with
+        std::vector<Slot> slots;
+
+        const std::string& front() const { return slots.front().entry->first; }
+        const std::string& back() const { return slots.back().entry->first; }
+    };
+
+    static std::size_t shared_size(std::string_view a, std::string_view b) {
+        return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    }
+
+    static std::uint64_t mark_of(std::string_view key, std::size_t common) {
+        std::uint64_t mark = 0;
+        for (std::size_t i = common; i < common + sizeof mark; ++i)
+            mark = mark << 8 | (i < key.size() ? static_cast<std::uint8_t>(key[i]) : 0);
+        return mark;
+    }
+
+    /// Where the key is or would be.
+    std::size_t run_of(std::string_view key) const {
+        const auto after = std::ranges::partition_point(runs_, [&](const Run& run) { return run.least <= key; });
+        return after == runs_.begin() ? 0 : static_cast<std::size_t>(after - runs_.begin()) - 1;
+    }
+    static std::size_t position(const Run& run, std::string_view key) {
+        if (run.slots.empty()) return 0;
+        const int side = key.substr(0, run.common).compare(std::string_view(run.front()).substr(0, run.common));
+        if (side != 0) return side < 0 ? 0 : run.slots.size();
+        const std::uint64_t mark = mark_of(key, run.common);
+        const auto less = [&](const Slot& slot) { return slot.mark != mark ? slot.mark < mark : slot.entry->first < key; };
+        return static_cast<std::size_t>(std::ranges::partition_point(run.slots, less) - run.slots.begin());
+    }
+
+    static void set_common(Run& run, std::size_t common) {
+        run.common = common;
+        for (Slot& slot : run.slots) slot.mark = mark_of(slot.entry->first, common);
+    }
+    static void limit_common(Run& run, std::size_t most) {
+        if (most < run.common) set_common(run, most);
+    }
+
+    void split(std::size_t number) {
+        Run& lower = runs_[number];
+        const auto middle = lower.slots.begin() + static_cast<std::ptrdiff_t>(lower.slots.size() / 2);
+        Run upper{.least = middle->entry->first, .slots = {middle, lower.slots.end()}};
+        lower.slots.erase(middle, lower.slots.end());
+        set_common(lower, shared_size(lower.front(), lower.back()));
+        set_common(upper, shared_size(upper.front(), upper.back()));
+        runs_.insert(runs_.begin() + static_cast<std::ptrdiff_t>(number) + 1, std::move(upper));
+    }
+
+    void join(std::size_t number) {
+        Run& lower = runs_[number];
+        const auto upper = runs_.begin() + static_cast<std::ptrdiff_t>(number) + 1;
+        lower.slots.insert(lower.slots.end(), upper->slots.begin(), upper->slots.end());
+        set_common(lower, shared_size(lower.front(), lower.back()));
+        runs_.erase(upper);
+    }
+
+    std::vector<Run> runs_;  // none of them empty
+};
+
+}  // namespace porthole::store
