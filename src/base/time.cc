@@ -118,8 +118,21 @@ std::string format_seconds(std::int64_t since_epoch) {
     const auto day = floor<days>(point);
     const year_month_day date(day);
     const hh_mm_ss clock(point - day);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                       static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+    // By hand, since every object written holds several.
+    constexpr std::string_view Rest = "-00-00T00:00:00";
+    std::string text = fmt::format("{:04}", static_cast<int>(date.year()));
+    const std::size_t year_size = text.size();
+    text += Rest;
+    const auto put = [&](std::size_t at, std::int64_t two_digits) {
+        text[year_size + at] = static_cast<char>('0' + two_digits / 10);
+        text[year_size + at + 1] = static_cast<char>('0' + two_digits % 10);
+    };
+    put(1, static_cast<unsigned>(date.month()));
+    put(4, static_cast<unsigned>(date.day()));
+    put(7, clock.hours().count());
+    put(10, clock.minutes().count());
+    put(13, clock.seconds().count());
+    return text;
 }
 
 }  // namespace
