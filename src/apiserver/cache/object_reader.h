@@ -20,12 +20,7 @@ public:
     Result<std::shared_ptr<const T>> find(std::string_view namespace_, std::string_view name) const {
         const store::RecordPtr record = store_.get(object_key(T::kind(), namespace_, name));
         if (!record) return std::shared_ptr<const T>();
-        const auto known = decoded_.find({record, &T::kind()});
-        if (known != decoded_.end()) return std::static_pointer_cast<const T>(known->second);
-        TRY(auto object, decode<T>(*record));
-        if (decoded_.size() == MostDecoded) decoded_.clear();
-        decoded_.emplace(std::pair(record, &T::kind()), object);
-        return object;
+        return remembered<T>(record);
     }
     /// Of one namespace, or of all when `namespace_` is "".
     template <class T>
@@ -33,8 +28,9 @@ public:
         TRY(const store::Range range,
             store_.range({.prefix = namespace_.empty() ? kind_prefix(T::kind()) : namespace_prefix(T::kind(), namespace_)}));
         std::vector<std::shared_ptr<const T>> objects;
+        const bool few = range.records.size() <= MostDecoded / 8;  // so that a long list does not push out all else
         for (const store::RecordPtr& record : range.records) {
-            TRY(auto object, decode<T>(*record));
+            TRY(auto object, few ? remembered<T>(record) : decode<T>(*record));
             objects.push_back(std::move(object));
         }
         return objects;
@@ -49,6 +45,15 @@ public:
     }
 
 private:
+    template <class T>
+    Result<std::shared_ptr<const T>> remembered(const store::RecordPtr& record) const {
+        const auto known = decoded_.find({record, &T::kind()});
+        if (known != decoded_.end()) return std::static_pointer_cast<const T>(known->second);
+        TRY(auto object, decode<T>(*record));
+        if (decoded_.size() == MostDecoded) decoded_.clear();
+        decoded_.emplace(std::pair(record, &T::kind()), object);
+        return object;
+    }
     template <class T>
     static Result<std::shared_ptr<const T>> decode(const store::Record& record) {
         auto object = schema::decode_json<T>(*record.value);
