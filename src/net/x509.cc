@@ -24,12 +24,17 @@ using AltNamesPointer = OpensslPointer<GENERAL_NAMES, GENERAL_NAMES_free>;
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
+Error openssl_failure(const std::string& what) {
+    const std::string why = take_openssl_error();
+    return Error(Reason::BadRequest, why.empty() ? what : what + ": " + why);
+}
+
 /// What OpenSSL writes through one of its i2d functions.
 template <class T, class I2d>
-std::string der(T* object, I2d i2d) {
+Result<std::string> der(T* object, I2d i2d) {
     unsigned char* bytes = nullptr;
     const int size = i2d(object, &bytes);
-    CHECK(size > 0);
+    if (size <= 0) return openssl_failure("cannot be encoded");
     std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
     OPENSSL_free(bytes);
     return text;
@@ -41,11 +46,6 @@ std::string written(Write write) {
     const BioPointer bio(BIO_new(BIO_s_mem()));
     CHECK(write(bio.get()) == 1);
     return bio_to_string(bio.get());
-}
-
-Error openssl_failure(const std::string& what) {
-    const std::string why = take_openssl_error();
-    return Error(Reason::BadRequest, why.empty() ? what : what + ": " + why);
 }
 
 time_t seconds(CertificateTime time) { return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count(); }
@@ -195,7 +195,11 @@ std::string PrivateKey::pem() const {
     return written([&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
-std::string PrivateKey::public_der() const { return der(impl_->key.get(), i2d_PUBKEY); }
+std::string PrivateKey::public_der() const {
+    auto text = der(impl_->key.get(), i2d_PUBKEY);
+    CHECK(text.has_value());
+    return std::move(*text);
+}
 
 CertificateAuthority CertificateAuthority::create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after) {
     PrivateKey key = PrivateKey::generate();
@@ -231,8 +235,11 @@ Result<CertificateInfo> parse_certificate(const std::string& pem) {
     if (names) read_alternative_names(names.get(), info.subject);
     info.not_before = time_of(X509_get0_notBefore(certificate));
     info.not_after = time_of(X509_get0_notAfter(certificate));
-    info.fingerprint = to_hex(sha256(der(certificate, i2d_X509)));
-    info.public_der = der(X509_get0_pubkey(certificate), i2d_PUBKEY);
+    TRY(const std::string whole, der(certificate, i2d_X509));
+    info.fingerprint = to_hex(sha256(whole));
+    EVP_PKEY* key = X509_get0_pubkey(certificate);
+    if (!key) return openssl_failure("the certificate's public key cannot be read");
+    TRY(info.public_der, der(key, i2d_PUBKEY));
     info.is_ca = X509_check_ca(certificate) == 1;
     return info;
 }
@@ -263,7 +270,7 @@ Result<CertificateRequest> parse_certificate_request(const std::string& pem) {
     if (!key || X509_REQ_verify(request.get(), key) != 1) return openssl_failure("the request is not signed by its own key");
     CertificateRequest result;
     read_name(X509_REQ_get_subject_name(request.get()), result.subject);
-    result.public_der = der(key, i2d_PUBKEY);
+    TRY(result.public_der, der(key, i2d_PUBKEY));
     STACK_OF(X509_EXTENSION)* extensions = X509_REQ_get_extensions(request.get());
     const AltNamesPointer names(static_cast<GENERAL_NAMES*>(X509V3_get_d2i(extensions, NID_subject_alt_name, nullptr, nullptr)));
     if (names) read_alternative_names(names.get(), result.subject);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
+
 using namespace std::chrono_literals;
 
 namespace porthole::net {
@@ -49,6 +51,20 @@ TEST(X509, ARequestIsSignedByItsOwnKey) {
     pem[middle] = pem[middle] == 'A' ? 'B' : 'A';
     EXPECT_FALSE(parse_certificate_request(pem));
     EXPECT_FALSE(parse_certificate_request("nonsense"));
+}
+
+TEST(X509, RefusesACertificateWhoseKeyNobodyCanRead) {
+    const std::string pem = authority().certificate_pem(), curve = "\x2A\x86\x48\xCE\x3D\x03\x01\x07";
+    const std::size_t start = pem.find('\n'), end = pem.rfind("-----END");
+    std::string text = pem.substr(start, end - start);
+    std::erase(text, '\n');
+    std::string der = *decode_base64(text);
+    const std::size_t at = der.find(curve);
+    ASSERT_NE(at, std::string::npos);
+    der[at + curve.size() - 1] = '\x7F';  // a curve that there is not
+    const auto read = parse_certificate("-----BEGIN CERTIFICATE-----\n" + encode_base64(der) + "\n-----END CERTIFICATE-----\n");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().reason, Reason::BadRequest);
 }
 
 TEST(X509, RefusesAddressesThatAreNone) {

@@ -222,7 +222,11 @@ struct KubeletServer::Impl {
         TRY(options.tail_lines, number_of(query, "tailLines"));
         TRY(options.limit_bytes, number_of(query, "limitBytes"));
         TRY(const auto since_seconds, number_of(query, "sinceSeconds"));
-        if (since_seconds) options.since = loop.wall_now().time_since_epoch().count() - *since_seconds * 1'000'000'000;
+        if (since_seconds) {
+            constexpr std::int64_t Second = 1'000'000'000;
+            const std::int64_t now = loop.wall_now().time_since_epoch().count();
+            options.since = now - std::clamp<std::int64_t>(*since_seconds, 0, now / Second) * Second;
+        }
         if (const std::string since = value_of(query, "sinceTime"); !since.empty()) {
             options.since = parse_log_time(since);
             if (!options.since) return Error(Reason::BadRequest, "sinceTime is no RFC 3339 time: " + since);

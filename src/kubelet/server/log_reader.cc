@@ -43,7 +43,8 @@ std::optional<std::int64_t> parse_log_time(std::string_view text) {
     if (const std::size_t dot = text.find('.'); dot != std::string_view::npos)
         for (std::size_t i = dot + 1; i < text.size() && text[i] >= '0' && text[i] <= '9' && unit > 0; ++i, unit /= 10)
             fraction += (text[i] - '0') * unit;
-    return seconds->seconds() * 1'000'000'000 + fraction;
+    const std::int64_t whole = seconds->nanoseconds();
+    return whole > INT64_MAX - fraction ? whole : whole + fraction;
 }
 
 /// Where the last `tail_lines` lines begin: looks for line breaks from the end.

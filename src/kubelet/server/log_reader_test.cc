@@ -54,6 +54,8 @@ TEST_F(LogReaderTest, TailSinceLimitAndStream) {
     EXPECT_EQ(read({.stream = "stderr"}), "two\n");
     EXPECT_EQ(read({.since = *parse_log_time("2026-01-01T00:00:01.6Z")}), "two\nthree\n");
     EXPECT_EQ(read({.since = *parse_log_time("2026-01-01T00:00:01.4Z")}), "one\ntwo\nthree\n");
+    EXPECT_EQ(read({.since = *parse_log_time("1013-01-01T00:00:01.4Z")}), "one\ntwo\nthree\n")
+        << "before what 64 bits of nanoseconds reach";
 }
 
 TEST_F(LogReaderTest, SkipsWhatIsNoRecord) {

@@ -31,7 +31,7 @@ bool is_debug(std::string_view header) { return header.starts_with('/') || heade
 
 Result<std::string> strip_debug_sections(std::string image) {
     const auto header = get<std::uint32_t>(image, HeaderOffsetAt);
-    if (!image.starts_with("MZ") || image.compare(header, 4, std::string_view("PE\0\0", 4)) != 0) return image;
+    if (!image.starts_with("MZ") || header > image.size() || image.compare(header, 4, std::string_view("PE\0\0", 4)) != 0) return image;
     const auto count = get<std::uint16_t>(image, header + 6);
     const std::size_t optional = header + FileHeaderSize;
     const std::size_t table = optional + get<std::uint16_t>(image, header + 20);

@@ -58,6 +58,8 @@ TEST(PeImage, LosesDebugSectionsAndKeepsAddressesAndAlignment) {
 
 TEST(PeImage, LeavesOtherFilesAlone) {
     EXPECT_EQ(*strip_debug_sections("plain text"), "plain text");
+    std::string beyond = "MZ" + std::string(64, '\xFF');
+    EXPECT_EQ(*strip_debug_sections(beyond), beyond) << "its header would lie behind its end";
     std::string cut = sample();
     cut.resize(0x1800);
     EXPECT_EQ(strip_debug_sections(cut).error().reason, Reason::Invalid);
