@@ -106,7 +106,8 @@ public:
         if (::mkdir(path.c_str(), 0700) == 0) return change_mode(path, mode);  // not subject to the umask
         if (errno == ENOENT && path.size() > 1) {
             TRY_VOID(create_directories(parent_path(path), 0755));
-            return create_directories(path, mode);
+            // Once more only: where the parent takes no entries, as in /proc, the answer stays the same for ever.
+            if (::mkdir(path.c_str(), 0700) == 0) return change_mode(path, mode);
         }
         const int code = errno;
         TRY(const FileStatus there, code == EEXIST ? status(path) : Result<FileStatus>(file_error("mkdir", path, code)));

@@ -87,6 +87,13 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
 
 INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(), [](const auto& info) { return info.param ? "Linux" : "Memory"; });
 
+TEST(LinuxFileSystem, GivesUpWhereNoDirectoryCanBeMade) {
+    const auto files = make_file_system();
+    const auto made = files->create_directories("/proc/none/below", 0755);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().reason, Reason::NotFound) << made.error().message;
+}
+
 TEST(FilePath, JoinsAndSplits) {
     EXPECT_EQ(join_path("/a", "b"), "/a/b");
     EXPECT_EQ(join_path("/a/", "/b/c"), "/a/b/c");
