@@ -1,17 +1,21 @@
 #include "cmd/cluster.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include "base/ip.h"
 #include "cmd/durable_file.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
 namespace porthole::cmd {
 namespace {
+
+constexpr int NodeRangeLength = 24;  ///< of the pod range that each node gets
 
 using schema::Value;
 
@@ -161,6 +165,35 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     std::ostringstream text;
     text << file.rdbuf();
     return std::move(text).str();
+}
+
+Result<void> check_networks(const ClusterOptions& options) {
+    struct Network {
+        const char* flag;
+        IpPrefix range;
+    };
+    std::vector<Network> networks;
+    for (const auto& [flag, text] : {std::pair("--node-cidr", &options.node_cidr), std::pair("--service-cidr", &options.service_cidr),
+                                     std::pair("--cluster-cidr", &options.cluster_cidr)}) {
+        TRY_VOID(address_in(*text, 1));
+        TRY(const IpPrefix range, IpPrefix::parse(*text));
+        for (const Network& other : networks)
+            if (other.range.overlaps(range))
+                return Error(Reason::BadRequest, fmt::format("{} {} and {} {} overlap; choose ranges of their own", other.flag,
+                                                             other.range.to_string(), flag, range.to_string()));
+        networks.push_back({flag, range});
+    }
+    const auto nodes = static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size());
+    TRY_VOID(address_in(options.node_cidr, nodes));
+    const int length = networks.back().range.length();
+    if (length > NodeRangeLength || 1u << (NodeRangeLength - length) < nodes)
+        return Error(Reason::BadRequest, fmt::format("--cluster-cidr {} is too small: each of {} nodes needs a /{} of it",
+                                                     options.cluster_cidr, nodes, NodeRangeLength));
+    const auto dns = IpAddress::parse(options.cluster_dns);
+    if (!dns || !networks[1].range.contains(*dns))
+        return Error(Reason::BadRequest,
+                     fmt::format("--cluster-dns {} is no address of --service-cidr {}", options.cluster_dns, options.service_cidr));
+    return {};
 }
 
 Result<std::string> address_in(const std::string& cidr, unsigned index) {

@@ -68,6 +68,9 @@ struct Cluster {
 
 Result<std::string> read_file(const std::filesystem::path& path);
 
+/// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
+Result<void> check_networks(const ClusterOptions& options);
+
 /// The `index`th address of an IPv4 network ("10.89.0.0/24", 2 -> "10.89.0.2"). Error: BadRequest, naming the remedy.
 Result<std::string> address_in(const std::string& cidr, unsigned index);
 /// "10.89.0.0/24" -> 24. Requires a network that address_in accepts.

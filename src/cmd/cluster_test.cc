@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+
+#include "cmd/kubeconfig_entry.h"
 
 namespace porthole::cmd {
 namespace {
@@ -44,6 +47,50 @@ TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
     EXPECT_EQ(Cluster::load(DataDir("/nowhere")).error().message,
               "there is no cluster in /nowhere; `porthole up --data /nowhere` makes one");
     EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
+}
+
+TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
+    EXPECT_TRUE(check_networks({}));
+    const struct {
+        const char* name;
+        ClusterOptions options;
+        const char* message;
+    } rows[] = {
+        {"pods among services",
+         {.cluster_cidr = "10.96.0.0/16"},
+         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose ranges of their own"},
+        {"nodes among pods",
+         {.node_cidr = "10.244.9.0/24"},
+         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose ranges of their own"},
+        {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
+        {"part of a node's range",
+         {.cluster_cidr = "10.244.0.0/25"},
+         "--cluster-cidr 10.244.0.0/25 is too small: each of 1 nodes needs a /24 of it"},
+        {"too many nodes",
+         {.linux_nodes = 3, .cluster_cidr = "10.244.0.0/23"},
+         "--cluster-cidr 10.244.0.0/23 is too small: each of 3 nodes needs a /24 of it"},
+        {"too many hosts",
+         {.linux_nodes = 3, .node_cidr = "10.89.0.0/30"},
+         "10.89.0.0/30 has no room for 3 hosts; choose a larger network"},
+        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is no address of --service-cidr 10.96.0.0/12"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto checked = check_networks(row.options);
+        ASSERT_FALSE(checked);
+        EXPECT_EQ(checked.error().message, row.message);
+    }
+}
+
+TEST(CheckKubeconfig, RefusesAFileThatCannotBeRead) {
+    const std::string path = (std::filesystem::temp_directory_path() / ("porthole-kubeconfig-" + std::to_string(::getpid()))).string();
+    EXPECT_TRUE(check_kubeconfig(path)) << "it will be made";
+    std::ofstream(path) << "{bad";
+    const auto refused = check_kubeconfig(path);
+    std::filesystem::remove(path);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr(path));
+    EXPECT_FALSE(check_kubeconfig("/proc/none/kubeconfig"));
 }
 
 TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {

@@ -47,6 +47,13 @@ Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const
     return write_durably(note_file(data), schema::to_json(fresh) + "\n");
 }
 
+Result<void> check_kubeconfig(const std::string& path) {
+    const auto files = make_file_system();
+    TRY_VOID(files->create_directories(parent_path(path), 0700));
+    TRY_VOID(client::load_kubeconfig(*files, {path}));
+    return {};
+}
+
 Result<void> leave_kubeconfig(const DataDir& data) {
     const Value note = read_note(data);
     const std::string path(note.string_at({"path"}));

@@ -53,10 +53,7 @@ Result<void> preflight(const ClusterOptions& options) {
     if (!fs::exists("/usr/lib/cni/bridge")) missing += " containernetworking-plugins";
     if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
     if (!options.windows_nodes.empty()) TRY_VOID(EmulatedHost::preflight());
-    TRY_VOID(
-        address_in(options.node_cidr, static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size())));
-    TRY_VOID(address_in(options.service_cidr, 1));
-    TRY_VOID(address_in(options.cluster_cidr, 1));
+    TRY_VOID(check_networks(options));
     if (!port_is_free(options.port)) {
         return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
     }
@@ -124,11 +121,12 @@ int run_up(std::vector<std::string> arguments) {
         cluster = planned_cluster(data, options, running);
     }
     if (!cluster) return fail(cluster.error().message);
+    const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
     if (!running) {
         if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
+        if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
-    const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
     if (const auto entered = enter_kubeconfig(data, *cluster, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
