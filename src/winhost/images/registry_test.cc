@@ -138,16 +138,15 @@ TEST(Registry, ServesWindowsImages) {  // IMG-02, IMG-09
     std::optional<Image> image;
     std::string error;
     Scope scope(loop, [&](const Error& failed) { error = failed.message; });
-    const auto run = [](AsioLoop& loop, ImageStore& store, std::optional<Image>& image) -> Task<> {
+    const auto run = [](AsioLoop& loop, ImageStore& store, std::unique_ptr<RegistryClient>& client, std::optional<Image>& image) -> Task<> {
         auto done = co_await with_timeout(push_and_pull(loop, store, image), 30s, "pulling");
+        client.reset();
+        CO_CHECK(co_await loop.sleep(1ms));  // the connections that it had kept end in the loop's next turns
         loop.stop();
         co_return done;
     };
-    scope.spawn(run(loop, **store, image));
+    scope.spawn(run(loop, **store, client, image));
     loop.run();
-    store->reset();
-    client.reset();
-    loop.run();  // until the connections that were kept have ended
     EXPECT_EQ(error, "");
     ASSERT_TRUE(image.has_value());
     EXPECT_EQ(std::filesystem::file_size(image->lower_folders.at(0) + "/wine/drive_c/a"), 3'000'000u);
