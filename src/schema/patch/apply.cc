@@ -238,10 +238,10 @@ void track_update(const Kind& kind, const Value& live, Value& updated, const Fie
     take_from_others(managed, nullptr, find_conflicts(managed, nullptr, change), change);
 
     FieldSet taken = std::move(change.added);
-    taken.add(change.modified);
+    taken.add(std::move(change.modified));
     if (!taken.empty()) {
         ManagedFields::Entry& entry = managed.entries()[{manager.name, "Update", manager.api_version, manager.subresource}];
-        entry.fields.add(taken);
+        entry.fields.add(std::move(taken));
         entry.api_version = manager.api_version;
         entry.time = manager.now;
     }

@@ -14,9 +14,13 @@ void FieldSet::trim() {
     std::erase_if(children_, [](const auto& entry) { return entry.second.empty(); });
 }
 
-void FieldSet::add(const FieldSet& other) {
+void FieldSet::add(FieldSet other) {
+    if (empty()) {
+        *this = std::move(other);
+        return;
+    }
     member_ = member_ || other.member_;
-    for (const auto& [step, child] : other.children_) children_[step].add(child);
+    for (auto& [step, child] : other.children_) children_[step].add(std::move(child));
 }
 
 void FieldSet::remove(const FieldSet& other) {
@@ -70,18 +74,14 @@ void FieldSet::visit(const std::function<void(const std::vector<std::string>&)>&
     visit_below(*this, steps, visitor);
 }
 
-Value FieldSet::to_value() const {
-    Value value = Value::object();
-    for (const auto& [step, child] : children_) {
-        Value below = child.to_value();
-        if (child.member_ && !child.children_.empty()) {
-            Value with_self = Value::object({{".", Value::object()}});
-            for (Member& member : below.as_object()) with_self[member.key] = std::move(member.value);
-            below = std::move(with_self);
-        }
-        value[step] = std::move(below);
-    }
-    return value;
+Value FieldSet::to_value() const { return to_value(false); }
+
+Value FieldSet::to_value(bool with_self) const {
+    Object object;
+    object.reserve(children_.size() + (with_self ? 1 : 0));
+    if (with_self) object.append(".", Value::object());
+    for (const auto& [step, child] : children_) object.append(step, child.to_value(child.member_ && !child.children_.empty()));
+    return object;
 }
 
 Result<FieldSet> FieldSet::from_value(const Value& fields) {

@@ -28,7 +28,7 @@ public:
     /// Forgets branches that hold nothing.
     void trim();
 
-    void add(const FieldSet& other);                 ///< union
+    void add(FieldSet other);                        ///< union
     void remove(const FieldSet& other);              ///< difference, place by place
     void remove_recursively(const FieldSet& other);  ///< and everything below the other's places
     void keep_common(const FieldSet& other);         ///< intersection
@@ -41,6 +41,8 @@ public:
     bool operator==(const FieldSet& other) const = default;
 
 private:
+    Value to_value(bool with_self) const;
+
     bool member_ = false;
     std::map<std::string, FieldSet> children_;  // ordered as FieldsV1 is written
 };

@@ -127,40 +127,53 @@ void hang_below(Comparison& sets, const std::string& step, Comparison found) {
         if (!(found.*set).empty()) (sets.*set).below(step) = std::move(found.*set);
 }
 
-void compare(const Node& node, const Value* before, const Value* after, Comparison& sets) {
-    const Granularity granularity = granularity_of(node, before, after);
+/// compare() with nothing: the whole value is added.
+void add_all(const Node& node, const Value& value, FieldSet& added) {
+    added.insert();
+    const Granularity granularity = granularity_of(node, &value);
+    if (granularity == Granularity::Leaf || holds_nothing(&value)) return;
+    if (granularity == Granularity::Members) {
+        for (const Member& member : value.as_object()) add_all(node.member(member.key), member.value, added.below(member_step(member.key)));
+        return;
+    }
+    for (const Value& item : value.as_array()) {
+        const Result<std::string> step = step_of(node, item);
+        if (!step) continue;
+        FieldSet& below = added.below(*step);
+        if (!below.is_member()) add_all(node.element(), item, below);  // of twins the first counts
+    }
+}
+
+/// `after` null: the place is gone.
+void compare(const Node& node, const Value& before, const Value* after, Comparison& sets) {
+    const Granularity granularity = granularity_of(node, &before, after);
     // Both empty: one field, so that null and {} are told apart.
-    if (granularity == Granularity::Leaf || (holds_nothing(before) && holds_nothing(after))) {
-        if (!before)
-            sets.added.insert();
-        else if (!after)
+    if (granularity == Granularity::Leaf || (holds_nothing(&before) && holds_nothing(after))) {
+        if (!after)
             sets.removed.insert();
-        else if (!(*before == *after))
+        else if (!(before == *after))
             sets.modified.insert();
         return;
     }
+    const auto descend = [&](const std::string& step, const Node& place, const Value* left, const Value* right) {
+        if (!left) return add_all(place, *right, sets.added.below(step));
+        Comparison below;
+        compare(place, *left, right, below);
+        hang_below(sets, step, std::move(below));
+    };
     if (granularity == Granularity::Items) {
-        for (const ItemPair& pair : pair_items(node, before, after)) {
-            Comparison below;
-            compare(node.element(), pair.before, pair.after, below);
-            hang_below(sets, pair.step, std::move(below));
-        }
+        for (const ItemPair& pair : pair_items(node, &before, after)) descend(pair.step, node.element(), pair.before, pair.after);
     } else {
-        const auto descend = [&](std::string_view key, const Value* left, const Value* right) {
-            Comparison below;
-            compare(node.member(key), left, right, below);
-            hang_below(sets, member_step(key), std::move(below));
-        };
-        if (before && before->is_object()) {
-            for (const Member& member : before->as_object()) descend(member.key, &member.value, after ? after->find(member.key) : nullptr);
+        if (before.is_object()) {
+            for (const Member& member : before.as_object())
+                descend(member_step(member.key), node.member(member.key), &member.value, after ? after->find(member.key) : nullptr);
         }
         if (after && after->is_object()) {
             for (const Member& member : after->as_object()) {
-                if (!before || !before->find(member.key)) descend(member.key, nullptr, &member.value);
+                if (!before.find(member.key)) descend(member_step(member.key), node.member(member.key), nullptr, &member.value);
             }
         }
     }
-    if (!before) sets.added.insert();
     if (!after) sets.removed.insert();
 }
 
@@ -252,7 +265,7 @@ Result<FieldSet> fields_of(const Node& node, const Value& object) {
 
 Comparison compare_fields(const Node& node, const Value& before, const Value& after) {
     Comparison result;
-    compare(node, &before, &after, result);
+    compare(node, before, &after, result);
     return result;
 }
 
