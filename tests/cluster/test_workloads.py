@@ -312,8 +312,9 @@ class Placement(ClusterCase):
         self.wait_event("FailedScheduling", "2 node(s) didn't match Pod's node affinity/selector")
 
     def test_legacy_and_stable_system_labels_both_select(self):
-        self.apply(pod("stable", nodeSelector={"kubernetes.io/os": "linux"}),
-                   pod("legacy", nodeSelector={"beta.kubernetes.io/os": "linux"}))
+        self.apply(pod("stable", nodeSelector={"kubernetes.io/os": "linux"}))
+        legacy = self.kubectl_run("apply", "-f", "-", stdin=json.dumps(pod("legacy", nodeSelector={"beta.kubernetes.io/os": "linux"})))
+        self.assertIn('Warning: spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead', legacy.stderr)
         self.wait_ready("stable")
         self.wait_ready("legacy")
 
