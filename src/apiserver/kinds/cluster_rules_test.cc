@@ -258,6 +258,7 @@ TEST(RuntimeClassRules, KeepTheirHandler) {
 TEST(AutoscalerRules, FillAndRefuse) {
     RulesOf rules("autoscaling", "v2", "HorizontalPodAutoscaler",
                   "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}");
+    EXPECT_EQ(rules.warnings(), "autoscalers are stored but not acted on yet: nothing scales the target");
     const Value made = rules.created("spec: {behavior: {scaleDown: {selectPolicy: Min}}}");
     EXPECT_EQ(made.find("spec")->find("metrics")->as_array()[0].at_path({"resource", "target", "averageUtilization"})->as_int(), 80);
     EXPECT_EQ(made.at_path({"spec", "behavior", "scaleUp", "policies"})->as_array().size(), 2u);
