@@ -3,30 +3,32 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+
 namespace porthole {
 namespace {
 
 /// What Go says of a mistake that RE2 has found.
+constexpr std::pair<RE2::ErrorCode, std::string_view> GoWords[] = {
+    {RE2::ErrorBadEscape, "invalid escape sequence"},
+    {RE2::ErrorBadCharClass, "invalid character class"},
+    {RE2::ErrorBadCharRange, "invalid character class range"},
+    {RE2::ErrorMissingBracket, "missing closing ]"},
+    {RE2::ErrorMissingParen, "missing closing )"},
+    {RE2::ErrorUnexpectedParen, "unexpected )"},
+    {RE2::ErrorTrailingBackslash, "trailing backslash at end of expression"},
+    {RE2::ErrorRepeatArgument, "missing argument to repetition operator"},
+    {RE2::ErrorRepeatSize, "invalid repeat count"},
+    {RE2::ErrorRepeatOp, "invalid nested repetition operator"},
+    {RE2::ErrorBadPerlOp, "invalid or unsupported Perl syntax"},
+    {RE2::ErrorBadUTF8, "invalid UTF-8"},
+    {RE2::ErrorBadNamedCapture, "invalid named capture"},
+    {RE2::ErrorPatternTooLarge, "expression too large"},
+};
+
 std::string_view go_words(RE2::ErrorCode code) {
-    switch (code) {
-        case RE2::ErrorBadEscape: return "invalid escape sequence";
-        case RE2::ErrorBadCharClass: return "invalid character class";
-        case RE2::ErrorBadCharRange: return "invalid character class range";
-        case RE2::ErrorMissingBracket: return "missing closing ]";
-        case RE2::ErrorMissingParen: return "missing closing )";
-        case RE2::ErrorUnexpectedParen: return "unexpected )";
-        case RE2::ErrorTrailingBackslash: return "trailing backslash at end of expression";
-        case RE2::ErrorRepeatArgument: return "missing argument to repetition operator";
-        case RE2::ErrorRepeatSize: return "invalid repeat count";
-        case RE2::ErrorRepeatOp: return "invalid nested repetition operator";
-        case RE2::ErrorBadPerlOp: return "invalid or unsupported Perl syntax";
-        case RE2::ErrorBadUTF8: return "invalid UTF-8";
-        case RE2::ErrorBadNamedCapture: return "invalid named capture";
-        case RE2::ErrorPatternTooLarge: return "expression too large";
-        case RE2::NoError:
-        case RE2::ErrorInternal: break;
-    }
-    return "regexp/syntax: internal error";
+    const auto found = std::ranges::find(GoWords, code, &std::pair<RE2::ErrorCode, std::string_view>::first);
+    return found == std::end(GoWords) ? "regexp/syntax: internal error" : found->second;
 }
 
 }  // namespace

@@ -164,7 +164,8 @@ TEST_F(Http1Server, RefusesWhatIsNotHttp) {
         {"two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 400", ""},
         {"length and chunks", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 400", ""},
         {"unknown coding", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "HTTP/1.1 400", ""},
-        {"body too large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n", "HTTP/1.1 413", "Request entity too large: limit is "},
+        {"body too large", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n", "HTTP/1.1 413",
+         "Request entity too large: limit is "},
         {"wrong version", "GET / HTTP/3.7\r\nHost: x\r\n\r\n", "HTTP/1.1 505", ""},
     };
     for (const auto& row : rows) {

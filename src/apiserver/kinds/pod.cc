@@ -7,7 +7,6 @@ namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
-using api::meta::v1::LabelSelector;
 
 void set_defaults(Pod& object) {
     default_pod_spec(object.spec);

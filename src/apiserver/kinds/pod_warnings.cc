@@ -14,8 +14,6 @@ namespace {
 using api::core::v1::ContainerPort;
 using api::core::v1::EnvVar;
 using api::core::v1::NodeSelectorTerm;
-using api::core::v1::PodAffinityTerm;
-using api::core::v1::WeightedPodAffinityTerm;
 using api::meta::v1::ObjectMeta;
 
 using Warnings = std::vector<std::string>;

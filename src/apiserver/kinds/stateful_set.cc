@@ -7,7 +7,6 @@ namespace porthole::apiserver {
 namespace {
 
 using api::apps::v1::StatefulSet;
-using api::apps::v1::StatefulSetPersistentVolumeClaimRetentionPolicy;
 using api::apps::v1::StatefulSetSpec;
 using api::core::v1::PodTemplateSpec;
 using api::core::v1::Volume;
