@@ -41,6 +41,18 @@ Value audit_object(const RequestInfo& info) {
     return object;
 }
 
+/// One of the places that a limit allows, until the request has its answer.
+class Place {
+public:
+    explicit Place(std::size_t& taken) : taken_(taken) { ++taken_; }
+    ~Place() { --taken_; }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+private:
+    std::size_t& taken_;
+};
+
 }  // namespace
 
 Server::Server(Seams seams, Limits limits) : seams_(std::move(seams)), limits_(limits) {}
@@ -85,19 +97,18 @@ Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
     if (impersonation_ && names_another_user(context.request)) {
         CO_TRY(context.user, co_await impersonation_(context.request, std::move(context.user)));
     }
-    if (is_full(context)) {
-        Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-        error.details->retry_after_seconds = 1;
-        co_return error;
+    std::optional<Place> place;
+    if (!context.info.long_running() && !context.user.in_group(GroupMasters)) {
+        const bool mutating = is_mutating(context.info);
+        if ((mutating ? mutating_ : reading_) >= (mutating ? limits_.mutating : limits_.reading)) {
+            Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
+            error.details->retry_after_seconds = 1;
+            co_return error;
+        }
+        place.emplace(mutating ? mutating_ : reading_);
     }
     CO_CHECK(co_await authorize(context));
     co_return co_await dispatch(context);
-}
-
-bool Server::is_full(const RequestContext& context) const {
-    if (context.info.long_running() || context.user.in_group(GroupMasters)) return false;
-    // This request is itself among those counted.
-    return metrics_.mutating() > limits_.mutating || metrics_.reading() > limits_.reading;
 }
 
 Task<> Server::authorize(RequestContext& context) {

@@ -34,7 +34,9 @@ public:
         Authorizer& authorizer;
     };
     struct Limits {
-        std::size_t mutating = 200, reading = 400;  ///< requests under way; more are answered 429
+        /// Requests under way; more are answered 429. Watches, streams and requests of masters take no place, this process's own
+        /// components among them: a burst of theirs would keep everybody else out.
+        std::size_t mutating = 200, reading = 400;
     };
     Server(Seams seams, Limits limits);
 
@@ -57,11 +59,11 @@ private:
     Task<> authenticate_and_dispatch(RequestContext& context, bool known);
     Task<> authorize(RequestContext& context);
     Task<> dispatch(RequestContext& context);
-    bool is_full(const RequestContext& context) const;
     void audit(const RequestContext& context, SystemTime received) const;
 
     Seams seams_;
     Limits limits_;
+    std::size_t mutating_ = 0, reading_ = 0;  // places that are taken
     std::map<std::string, Handler, std::less<>> paths_;
     std::map<std::string, Handler, std::less<>> by_resource_;  // "group/pods/log"
     Handler resources_;

@@ -1,4 +1,8 @@
+#include <deque>
+#include <map>
+
 #include "apiserver/api_server_fixture.h"
+#include "runtime/scope.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -6,7 +10,26 @@ namespace {
 constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
 
-class Verbs : public ApiServerFixture {};
+class Verbs : public ApiServerFixture {
+protected:
+    /// How often each code came when as many secrets were created at once, by each of the users in turn.
+    std::map<int, int> create_at_once(std::initializer_list<std::pair<User, std::size_t>> users) {
+        std::deque<HeaderKeeper> keepers;
+        std::vector<Task<>> tasks;
+        for (const auto& [user, count] : users) {
+            for (std::size_t i = 0; i < count; ++i) {
+                net::HttpRequest request{.method = "POST",
+                                         .path = "/api/v1/namespaces/default/secrets",
+                                         .body = R"({"apiVersion":"v1","kind":"Secret","metadata":{"generateName":"s-"}})"};
+                tasks.push_back(api->server().handle_as(user, std::move(request), keepers.emplace_back()));
+            }
+        }
+        EXPECT_TRUE(sim::run(loop, when_all(std::move(tasks))));
+        std::map<int, int> codes;
+        for (const HeaderKeeper& keeper : keepers) ++codes[keeper.code];
+        return codes;
+    }
+};
 
 TEST_F(Verbs, CreatesWithSystemMetadata) {
     const Answer created = post(ConfigMaps, config_map("a"));
@@ -265,6 +288,12 @@ TEST_F(Verbs, EndsANamespaceOnlyWhenItsFinalizersAreGone) {
     const Answer refused = post("/api/v1/namespaces/n/configmaps", config_map("a"));
     EXPECT_EQ(refused.code, 403);
     EXPECT_EQ(remove("/api/v1/namespaces/default").code, 403);
+}
+
+TEST_F(Verbs, RefuseMoreAtOnceThanTheLimitButNeverForMasters) {
+    const User manager{.name = "system:kube-controller-manager"};
+    EXPECT_EQ(create_at_once({{manager, 203}}), (std::map<int, int>{{201, 200}, {429, 3}}));
+    EXPECT_EQ(create_at_once({{loopback_user(), 300}, {manager, 200}}), (std::map<int, int>{{201, 500}})) << "masters take no place";
 }
 
 TEST_F(Verbs, RefuseSubresourcesAndVerbsThatAreNotServed) {

@@ -27,10 +27,6 @@ const char* scope(const RequestInfo& info) {
     return info.namespace_.empty() ? "cluster" : "namespace";
 }
 
-bool is_mutating(const RequestInfo& info) {
-    return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head";
-}
-
 std::string number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
@@ -38,6 +34,10 @@ std::string number(double value) {
 }
 
 }  // namespace
+
+bool is_mutating(const RequestInfo& info) {
+    return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head";
+}
 
 std::string RequestMetrics::labels(const RequestInfo& info) {
     // What names no resource is counted together, or any path a client thinks of would make a new series.

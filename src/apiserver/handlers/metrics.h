@@ -10,6 +10,9 @@
 
 namespace porthole::apiserver {
 
+/// Whether the request changes something.
+bool is_mutating(const RequestInfo& info);
+
 /// Counts of requests and how long they took, in Prometheus' text form under Kubernetes' names.
 class RequestMetrics {
 public:
@@ -18,10 +21,6 @@ public:
 
     void append(std::string& out) const;
     std::uint64_t total() const { return total_; }
-
-    /// Requests under way that change something, and that only read; watches and streams are in neither.
-    std::size_t mutating() const { return in_flight_[0]; }
-    std::size_t reading() const { return in_flight_[1]; }
 
 private:
     static constexpr std::array<double, 13> Buckets{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 5, 10, 30};
@@ -38,7 +37,7 @@ private:
 
     std::unordered_map<std::string, Series> series_;  // by label text
     std::map<std::string, std::int64_t> long_running_;
-    std::array<std::size_t, 2> in_flight_{};
+    std::array<std::size_t, 2> in_flight_{};  // mutating, reading; watches and streams are in neither
     std::uint64_t total_ = 0;
 };
 
