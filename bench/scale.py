@@ -39,7 +39,9 @@ def measure_fan_out(bench):
 
 def measure_scheduling(bench):
     """Pods bound a second, from a full queue, to nodes that nobody runs: all through the API."""
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": {"kubernetes.io/os": "linux", "sim": "1"}},
+    # Both labels, as a kubelet sends them: the node controller would add the one that lacks.
+    labels = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux", "sim": "1"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "sim-", "labels": labels},
             "status": {"allocatable": {"cpu": "32", "memory": "256Gi", "pods": "110"}, "capacity": {"cpu": "32", "memory": "256Gi", "pods": "110"},
                        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady",
                                        "lastHeartbeatTime": stamp(), "lastTransitionTime": stamp()}]}}
