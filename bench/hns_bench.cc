@@ -103,7 +103,7 @@ private:
             balancer.port_mappings.push_back({.protocol = Protocol::Tcp, .internal_port = 8080, .external_port = 80});
             for (std::size_t at = static_cast<std::size_t>(number); at < ids_.size(); at += static_cast<std::size_t>(services_))
                 balancer.host_compute_endpoints.push_back(ids_[at]);
-            CO_CHECK(co_await client.create(std::move(balancer)));
+            CO_TRY_VOID(co_await client.create(std::move(balancer)));
         }
         co_return {};
     }

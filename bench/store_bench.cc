@@ -58,7 +58,7 @@ Transaction create(const std::string& key, std::size_t bytes) {
 
 Task<> create_many(Store& store, int first, int count, std::size_t bytes) {
     for (int i = first; i < first + count; ++i) {
-        CO_CHECK(co_await store.commit(create("/registry/pods/default/pod-" + std::to_string(i), bytes)));
+        CO_TRY_VOID(co_await store.commit(create("/registry/pods/default/pod-" + std::to_string(i), bytes)));
     }
     co_return {};
 }
@@ -68,7 +68,7 @@ Task<> create_in_flight(Store& store, int first, int writers, int each) {
     for (int i = 0; i < writers; ++i) tasks.push_back(create_many(store, first + i * each, each, 2048));
     AllOperation<void> all(std::move(tasks));
     CO_TRY(const auto results, co_await all);
-    for (const Result<void>& result : results) CO_CHECK(result);
+    for (const Result<void>& result : results) CO_TRY_VOID(result);
     co_return {};
 }
 
@@ -97,7 +97,7 @@ Task<> write_and_watch(Store& store, std::vector<Watch>& watches, int first, int
     for (Watch& watch : watches) tasks.push_back(drain(watch, static_cast<std::size_t>(count)));
     tasks.push_back(create_in_flight(store, first, 64, count / 64));
     AllOperation<void> all(std::move(tasks));
-    CO_CHECK(co_await all);
+    CO_TRY_VOID(co_await all);
     co_return {};
 }
 

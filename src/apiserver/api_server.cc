@@ -206,7 +206,7 @@ Task<> ApiServer::Impl::repair_allocations() {
     seams.log.warn("service allocations did not fit the services and were repaired", {{"records", operations.size()}});
     store::Transaction transaction;
     transaction.operations = std::move(operations);
-    CO_CHECK(co_await store->commit(std::move(transaction)));
+    CO_TRY_VOID(co_await store->commit(std::move(transaction)));
     co_return {};
 }
 
@@ -224,8 +224,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<
 }
 
 Task<> ApiServer::start() {
-    CO_CHECK(impl_->load_caches());
-    CO_CHECK(co_await impl_->repair_allocations());
+    CO_TRY_VOID(impl_->load_caches());
+    CO_TRY_VOID(co_await impl_->repair_allocations());
     Scope& scope = impl_->scope;
     scope.spawn(impl_->roles.follow());
     scope.spawn(impl_->role_bindings.follow());
@@ -236,14 +236,14 @@ Task<> ApiServer::start() {
     const auto own = transport(loopback_user(), "porthole-bootstrap");
     client::Client client(*own);
     auto made = co_await bootstrap_cluster(client, impl_->options.bootstrap);
-    CO_CHECK(co_await own->close());
+    CO_TRY_VOID(co_await own->close());
     impl_->bootstrapped = made.has_value();
     co_return made;
 }
 
 Task<> ApiServer::close() {
     impl_->closed = true;
-    CO_CHECK(co_await impl_->scope.close());
+    CO_TRY_VOID(co_await impl_->scope.close());
     co_return co_await impl_->store->close();
 }
 

@@ -100,8 +100,8 @@ public:
     explicit LinkResponder(std::shared_ptr<WatchLink> link) : link_(std::move(link)) {}
 
     Task<> respond(int code, net::Headers headers, std::vector<net::Bytes> body) override {
-        CO_CHECK(co_await start(code, std::move(headers)));
-        CO_CHECK(co_await write(joined(std::move(body))));
+        CO_TRY_VOID(co_await start(code, std::move(headers)));
+        CO_TRY_VOID(co_await write(joined(std::move(body))));
         co_return co_await finish({});
     }
     Task<> start(int code, net::Headers) override {
@@ -112,7 +112,7 @@ public:
         co_return {};
     }
     Task<> write(net::Bytes chunk) override {
-        while (link_->outstanding > WindowBytes) CO_CHECK(co_await link_->window.wait());
+        while (link_->outstanding > WindowBytes) CO_TRY_VOID(co_await link_->window.wait());
         link_->outstanding += chunk->size();
         link_->client_loop.post([link = link_, chunk = std::move(chunk)] { link->chunks.push(chunk); });
         co_return {};
@@ -206,7 +206,7 @@ struct LocalTransport::Impl {
     }
     Task<client::ApiResponse> answer(net::HttpRequest request) {
         AnswerCollector collector;
-        CO_CHECK(co_await server.handle_as(user, std::move(request), collector));
+        CO_TRY_VOID(co_await server.handle_as(user, std::move(request), collector));
         co_return collector.take();
     }
     Task<> answer_watch(net::HttpRequest request, std::shared_ptr<WatchLink> link) {
@@ -282,7 +282,7 @@ Task<> LocalTransport::close() {
     impl_->closed = true;
     const auto jobs = impl_->jobs;
     for (const auto& job : jobs) job->task.cancel();
-    for (const auto& job : jobs) CO_CHECK(co_await job->task.join());
+    for (const auto& job : jobs) CO_TRY_VOID(co_await job->task.join());
     co_return {};
 }
 

@@ -42,8 +42,8 @@ Task<> issue_token(RequestContext& context, const schema::Registry& registry, co
                                    .object = &object,
                                    .warnings = context.warnings,
                                    .audit_annotations = context.audit_annotations};
-    CO_CHECK(co_await admission.admit(attributes));
-    CO_CHECK(co_await admission.validate(attributes));
+    CO_TRY_VOID(co_await admission.admit(attributes));
+    CO_TRY_VOID(co_await admission.validate(attributes));
     CO_TRY(TokenRequest issued, tokens.issue(context.info.namespace_, context.info.name, object.view<TokenRequest>()));
     co_return co_await reply_tree(context, 201, ApiObject::of(std::move(issued)).tree());
 }

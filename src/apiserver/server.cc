@@ -107,7 +107,7 @@ Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
         }
         place.emplace(mutating ? mutating_ : reading_);
     }
-    CO_CHECK(co_await authorize(context));
+    CO_TRY_VOID(co_await authorize(context));
     co_return co_await dispatch(context);
 }
 

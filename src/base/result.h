@@ -128,4 +128,4 @@ public:
 /// In a function, where no value is wanted.
 #define TRY_VOID(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), return, __VA_ARGS__)
 /// In a coroutine, where no value is wanted.
-#define CO_CHECK(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), co_return, __VA_ARGS__)
+#define CO_TRY_VOID(...) PORTHOLE_CHECK_(PORTHOLE_CAT(try_, __LINE__), co_return, __VA_ARGS__)

@@ -141,7 +141,7 @@ Task<net::Bytes> Client::patch_raw(std::string path, PatchType type, std::string
 }
 
 Task<> Client::remove_raw(std::string path, DeleteOptions options, std::string query) {
-    CO_CHECK(co_await call("DELETE", std::move(path), std::move(query), encode_delete_options(options)));
+    CO_TRY_VOID(co_await call("DELETE", std::move(path), std::move(query), encode_delete_options(options)));
     co_return {};
 }
 

@@ -9,13 +9,13 @@ Controller::Controller(EventLoop& loop, Logger log, Settings settings, WorkQueue
 
 Task<> Controller::run() {
     for (InformerCore* source : sources_) {
-        CO_CHECK(co_await source->wait_for_sync());
+        CO_TRY_VOID(co_await source->wait_for_sync());
     }
     log_.debug("caches are filled, working");
     std::vector<Task<>> tasks;
     tasks.push_back(background());
     for (std::size_t i = 0; i < settings_.workers; ++i) tasks.push_back(work());
-    CO_CHECK(co_await when_all(std::move(tasks)));
+    CO_TRY_VOID(co_await when_all(std::move(tasks)));
     co_return {};
 }
 

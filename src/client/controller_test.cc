@@ -31,7 +31,7 @@ protected:
     Task<Requeue> reconcile(NamespacedName key) override {
         most_running = std::max(most_running, ++running);
         if (work > work.zero()) {
-            CO_CHECK(co_await loop().sleep(work));
+            CO_TRY_VOID(co_await loop().sleep(work));
         }
         --running;
         seen.push_back(key.name);

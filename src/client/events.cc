@@ -97,7 +97,7 @@ Task<> EventRecorder::run() {
     for (;;) {
         CO_TRY(std::optional<Event> event, co_await pending_.next());
         if (!event) co_return {};
-        CO_CHECK(co_await write(std::move(*event)));
+        CO_TRY_VOID(co_await write(std::move(*event)));
     }
 }
 
@@ -113,7 +113,7 @@ Task<> EventRecorder::write(Event event) {
             log_.debug("event refused", {{"reason", event.reason}, {"object", event.involved_object.name}, {"error", error.message}});
             co_return {};
         }
-        CO_CHECK(co_await loop_.sleep(BetweenAttempts));
+        CO_TRY_VOID(co_await loop_.sleep(BetweenAttempts));
     }
     co_return {};
 }

@@ -133,7 +133,7 @@ public:
     Task<> wait_for_sync() {
         std::vector<InformerCore*> cores;
         for (auto& [key, holder] : informers_) cores.push_back(&holder->core());
-        for (InformerCore* core : cores) CO_CHECK(co_await core->wait_for_sync());
+        for (InformerCore* core : cores) CO_TRY_VOID(co_await core->wait_for_sync());
         co_return {};
     }
     Task<> close() { return scope_.close(); }

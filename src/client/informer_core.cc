@@ -37,7 +37,7 @@ Task<> InformerCore::run() {
         } else {
             context_.log.warn("cannot follow", {{"resource", codec_.kind.plural}, {"error", error.message}});
         }
-        CO_CHECK(co_await context_.loop.sleep(backoff.next()));
+        CO_TRY_VOID(co_await context_.loop.sleep(backoff.next()));
     }
 }
 
@@ -84,7 +84,7 @@ Task<bool> InformerCore::watch_once() {
     for (;;) {
         CO_TRY(std::optional<net::Bytes> event, co_await with_timeout(stream->next(), longest, "the next watch event"));
         if (!event) break;
-        CO_CHECK(apply_event(**event));
+        CO_TRY_VOID(apply_event(**event));
     }
     // A server that ends every watch at once, with events that say nothing new, would be asked without a pause for ever.
     if (resource_version_ == known && context_.loop.now() - started < std::chrono::seconds(1))

@@ -74,7 +74,7 @@ Task<bool> LeaderElector::try_acquire() {
         fresh.spec.lease_duration_seconds = static_cast<std::int32_t>(seconds);
         fresh.spec.acquire_time = fresh.spec.renew_time = now;
         fresh.spec.lease_transitions = 0;
-        CO_CHECK(co_await client_.create(std::move(fresh)));
+        CO_TRY_VOID(co_await client_.create(std::move(fresh)));
         co_return true;
     }
     Lease lease = std::move(*found);
@@ -87,14 +87,14 @@ Task<bool> LeaderElector::try_acquire() {
     lease.spec.holder_identity = identity_;
     lease.spec.lease_duration_seconds = static_cast<std::int32_t>(seconds);
     lease.spec.renew_time = now;
-    CO_CHECK(co_await client_.update(std::move(lease)));
+    CO_TRY_VOID(co_await client_.update(std::move(lease)));
     co_return true;
 }
 
 Task<> LeaderElector::renew() {
     MonotonicTime renewed = loop_.now();
     for (;;) {
-        CO_CHECK(co_await loop_.sleep(timing_.retry));
+        CO_TRY_VOID(co_await loop_.sleep(timing_.retry));
         const Result<bool> held = co_await try_acquire();
         if (held && *held) {
             renewed = loop_.now();
@@ -110,7 +110,7 @@ Task<> LeaderElector::release() {
     if (lease.spec.holder_identity != identity_) co_return {};
     lease.spec.holder_identity = "";
     lease.spec.lease_duration_seconds = 1;
-    CO_CHECK(co_await client_.update(std::move(lease)));
+    CO_TRY_VOID(co_await client_.update(std::move(lease)));
     co_return {};
 }
 
@@ -120,7 +120,7 @@ Task<> LeaderElector::run(std::function<Task<>()> lead) {
         if (acquired && *acquired) break;
         if (!acquired && acquired.error().reason == Reason::Cancelled) co_return cancelled_error();
         const double stretch = 1 + 1.2 * random_.fraction();
-        CO_CHECK(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
+        CO_TRY_VOID(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
     }
     log_.info("leading", {{"lease", key_.text()}});
     leading_ = true;

@@ -53,7 +53,7 @@ int WorkQueue::retries(const NamespacedName& key) const {
 }
 
 Task<NamespacedName> WorkQueue::next() {
-    while (queue_.empty()) CO_CHECK(co_await workers_.wait());
+    while (queue_.empty()) CO_TRY_VOID(co_await workers_.wait());
     NamespacedName key = std::move(queue_.front());
     queue_.pop_front();
     dirty_.erase(key);

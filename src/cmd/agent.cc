@@ -224,9 +224,9 @@ void Agent::serve_health() {
 Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
     for (;;) {
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, random_));
-        while (world_.loop.wall_now() < due) CO_CHECK(co_await world_.loop.sleep(1h));
+        while (world_.loop.wall_now() < due) CO_TRY_VOID(co_await world_.loop.sleep(1h));
         CO_TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
-        CO_CHECK(tls->reload(serving.certificate_pem, serving.key_pem));
+        CO_TRY_VOID(tls->reload(serving.certificate_pem, serving.key_pem));
         certificate_pem = serving.certificate_pem;
     }
 }
@@ -272,12 +272,12 @@ Result<void> Agent::make_kubelet() {
 }
 
 Task<> Agent::start() {
-    CO_CHECK(connect());
-    CO_CHECK(make_network());
-    CO_CHECK(make_proxy());
-    CO_CHECK(make_dns());
-    CO_CHECK(make_kubelet());
-    CO_CHECK(listen());
+    CO_TRY_VOID(connect());
+    CO_TRY_VOID(make_network());
+    CO_TRY_VOID(make_proxy());
+    CO_TRY_VOID(make_dns());
+    CO_TRY_VOID(make_kubelet());
+    CO_TRY_VOID(listen());
     serve_health();
     informers_->start();
     scope_.spawn(network_->run());
@@ -292,12 +292,12 @@ Task<> Agent::start() {
 
 Task<> Agent::close() {
     for (net::HttpServer* server : {http_.get(), kubelet_health_http_.get(), proxy_metrics_http_.get()})
-        if (server) CO_CHECK(co_await server->close());
-    if (dns_server_) CO_CHECK(co_await dns_server_->close());
-    CO_CHECK(co_await scope_.close());
-    if (health_) CO_CHECK(co_await health_->close());
-    if (informers_) CO_CHECK(co_await informers_->close());
-    if (runtime_) CO_CHECK(co_await runtime_->close());
+        if (server) CO_TRY_VOID(co_await server->close());
+    if (dns_server_) CO_TRY_VOID(co_await dns_server_->close());
+    CO_TRY_VOID(co_await scope_.close());
+    if (health_) CO_TRY_VOID(co_await health_->close());
+    if (informers_) CO_TRY_VOID(co_await informers_->close());
+    if (runtime_) CO_TRY_VOID(co_await runtime_->close());
     co_return {};
 }
 

@@ -21,7 +21,7 @@ Task<std::string> create_bootstrap_token(client::Client& client, std::optional<S
                    {"auth-extra-groups", "system:bootstrappers:porthole:default-node-token"}};
     if (!description.empty()) secret.data["description"] = std::move(description);
     if (expires) secret.data["expiration"] = Timestamp(*expires).to_string();
-    CO_CHECK(co_await client.create(std::move(secret)));
+    CO_TRY_VOID(co_await client.create(std::move(secret)));
     co_return id + "." + key;
 }
 

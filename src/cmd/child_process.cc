@@ -115,7 +115,7 @@ Task<> wait_for_exit(AsioLoop& loop, ProcessId process) {
     const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0));
     if (pidfd >= 0 && is_running(process)) {
         ExitWait wait(loop, pidfd);  // owns the descriptor
-        CO_CHECK(co_await wait);
+        CO_TRY_VOID(co_await wait);
     } else if (pidfd >= 0) {
         ::close(pidfd);
     }

@@ -32,7 +32,7 @@ std::vector<ProcessId> processes_with(const std::string& text) {
 
 Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {
     for (const ProcessId& process : processes) send_signal(process, SIGKILL);
-    for (const ProcessId& process : processes) CO_CHECK(co_await wait_for_exit(loop, process));
+    for (const ProcessId& process : processes) CO_TRY_VOID(co_await wait_for_exit(loop, process));
     co_return {};
 }
 
@@ -42,14 +42,14 @@ Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, c
     for (const NodeHost& node : cluster.nodes(data)) {
         if (node.is_windows()) {
             EmulatedHost host(loop, processes, data, node);
-            CO_CHECK(co_await host.clean_up());
+            CO_TRY_VOID(co_await host.clean_up());
             continue;
         }
         // In good order where containerd answers: it also takes back addresses and port mappings.
         (void)co_await with_timeout(remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
     }
-    CO_CHECK(co_await remove_node_rules(processes, cluster));
-    CO_CHECK(co_await end_all(loop, processes_with(data.runtime().string() + "/")));
+    CO_TRY_VOID(co_await remove_node_rules(processes, cluster));
+    CO_TRY_VOID(co_await end_all(loop, processes_with(data.runtime().string() + "/")));
     unmount_below({data.runtime().string(), (data.root() / "nodes").string(), data.root().string()});
     remove_cgroups("porthole-" + data.id());
     std::error_code error;

@@ -62,7 +62,7 @@ Task<ClusterNetwork> ask_kubeadm(client::Client& client, ClusterNetwork network)
     if (!stored) co_return stored.error();
     const auto configuration = stored->data.find("ClusterConfiguration");
     if (configuration != stored->data.end()) {
-        CO_CHECK(learn_from_kubeadm(configuration->second, network));
+        CO_TRY_VOID(learn_from_kubeadm(configuration->second, network));
     }
     co_return network;
 }

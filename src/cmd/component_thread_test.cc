@@ -19,7 +19,7 @@ Task<> note_thread(std::thread::id& thread) {
 }
 
 Task<> run_there(ComponentThread& other, std::thread::id& there, std::thread::id& back) {
-    CO_CHECK(co_await other.run([&there] { return note_thread(there); }));
+    CO_TRY_VOID(co_await other.run([&there] { return note_thread(there); }));
     co_return co_await note_thread(back);
 }
 

@@ -89,10 +89,10 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
         if (loop.now() > deadline) {
             co_return Error(Reason::Timeout, "containerd does not answer (" + last + "); see " + log_file().string());
         }
-        CO_CHECK(co_await loop.sleep(30ms));
+        CO_TRY_VOID(co_await loop.sleep(30ms));
     }
     const fs::path archive = state() / "pause.tar";
-    CO_CHECK(write_durably(archive, std::string(pause_image())));
+    CO_TRY_VOID(write_durably(archive, std::string(pause_image())));
     const auto imported = co_await import(archive);
     fs::remove(archive);
     if (!imported) co_return imported.error();

@@ -50,7 +50,7 @@ Task<> EmulatedHost::ensure_ready() {
         if (loop_.now() > deadline) {
             co_return Error(Reason::Timeout, "the emulated host does not start: " + last_line(status) + "; see " + log_file().string());
         }
-        CO_CHECK(co_await loop_.sleep(100ms));
+        CO_TRY_VOID(co_await loop_.sleep(100ms));
     }
 }
 
@@ -80,7 +80,7 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
         if (*value) words.insert(words.end(), {flag, value});
     }
     CO_TRY(const CommandOutput result, co_await processes_.run(winhost("exec", std::move(words))));
-    CO_CHECK(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
+    CO_TRY_VOID(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
     co_return write_durably(folder() / "joined", target.server + "\n");
 }

@@ -51,9 +51,9 @@ Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
 }
 
 Task<> HostLinks::ensure() {
-    CO_CHECK(co_await ensure_namespaces());
-    if (own_switch_) CO_CHECK(co_await ensure_switch());
-    CO_CHECK(co_await ensure_ports());
+    CO_TRY_VOID(co_await ensure_namespaces());
+    if (own_switch_) CO_TRY_VOID(co_await ensure_switch());
+    CO_TRY_VOID(co_await ensure_ports());
     co_return co_await ensure_addresses();
 }
 
@@ -71,8 +71,8 @@ Task<> HostLinks::ensure_switch() {
     CO_TRY(const auto ours, co_await links_in(""));
     if (!ours.contains(prefix())) {
         const std::string address = cluster_.server_address() + "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
-        CO_CHECK(co_await ip_batch("", "link add " + prefix() + " type veth peer name " + MachinePort + " netns " + switch_namespace_ +
-                                           "\naddr add " + address + " dev " + prefix() + "\nlink set " + prefix() + " up\n"));
+        CO_TRY_VOID(co_await ip_batch("", "link add " + prefix() + " type veth peer name " + MachinePort + " netns " + switch_namespace_ +
+                                              "\naddr add " + address + " dev " + prefix() + "\nlink set " + prefix() + " up\n"));
     }
     CO_TRY(const auto there, co_await links_in(switch_namespace_));
     const std::string make = there.contains(bridge_) ? "" : "link add " + bridge_ + " type bridge\nlink set " + bridge_ + " up\n";
@@ -96,9 +96,9 @@ Task<> HostLinks::ensure_addresses() {
     const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
     for (const NodeHost& node : cluster_.nodes(data_)) {
         if (node.network_namespace.empty()) continue;
-        CO_CHECK(co_await ip_batch(node.network_namespace, "link set lo up\naddr replace " + node.address + length +
-                                                               " dev eth0\nlink set eth0 up\nroute replace default via " +
-                                                               cluster_.server_address() + "\n"));
+        CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\naddr replace " + node.address + length +
+                                                                  " dev eth0\nlink set eth0 up\nroute replace default via " +
+                                                                  cluster_.server_address() + "\n"));
     }
     co_return {};
 }
@@ -117,7 +117,7 @@ Task<> HostLinks::remove() {
         if (namespace_exists(switch_namespace_)) lines += "netns del " + switch_namespace_ + "\n";
     } else {
         // Ports whose other end is gone with its namespace are gone, too.
-        CO_CHECK(co_await ip_batch(switch_namespace_, std::move(ports), true));
+        CO_TRY_VOID(co_await ip_batch(switch_namespace_, std::move(ports), true));
     }
     co_return co_await ip_batch("", std::move(lines), true);
 }

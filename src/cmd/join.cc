@@ -47,7 +47,7 @@ Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFl
     CO_TRY(const std::string backend, choose_backend(flags.backend, network));
     progress.begin("asking for a certificate");
     CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info.ca_pem, flags.agent.node_name));
-    CO_CHECK(write_node_folder(flags.data, flags.target, info, identity));
+    CO_TRY_VOID(write_node_folder(flags.data, flags.target, info, identity));
     progress.done("certificate for " + flags.agent.node_name);
 
     AgentOptions agent = flags.agent;

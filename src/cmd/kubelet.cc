@@ -35,10 +35,10 @@ public:
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
         CO_TRY(const std::uint32_t priority, kubelet::priority_class(options_.windows_priority_class));
-        CO_CHECK(set_priority_class(priority));
-        CO_CHECK(connect());
-        CO_CHECK(make_kubelet());
-        CO_CHECK(listen());
+        CO_TRY_VOID(set_priority_class(priority));
+        CO_TRY_VOID(connect());
+        CO_TRY_VOID(make_kubelet());
+        CO_TRY_VOID(listen());
         scope_.spawn(kubelet_->run());
         scope_.spawn(options_.rotate_certificates ? connection_.renew(options_.hostname_override) : connection_.follow());
         log_.info("kubelet started", {{"node", options_.hostname_override}, {"runtime", options_.runtime_endpoint}});
@@ -46,9 +46,9 @@ public:
     }
 
     Task<> close() override {
-        if (http_) CO_CHECK(co_await http_->close());
-        CO_CHECK(co_await scope_.close());
-        if (runtime_) CO_CHECK(co_await runtime_->close());
+        if (http_) CO_TRY_VOID(co_await http_->close());
+        CO_TRY_VOID(co_await scope_.close());
+        if (runtime_) CO_TRY_VOID(co_await runtime_->close());
         co_return {};
     }
 

@@ -42,7 +42,7 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
             if (condition.type == "Denied" || condition.type == "Failed")
                 co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
         }
-        CO_CHECK(co_await loop.sleep(200ms));
+        CO_TRY_VOID(co_await loop.sleep(200ms));
     }
     co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name +
                                          " has not been approved within a minute; `kubectl certificate approve " + created->metadata.name +
@@ -69,13 +69,13 @@ Task<> CertificateRenewal::sleep_until(SystemTime time) {
     for (;;) {
         const Duration left = time - seams_.loop.wall_now();
         if (left <= Duration::zero()) co_return {};
-        CO_CHECK(co_await seams_.loop.sleep(std::min(left, LongestNap)));
+        CO_TRY_VOID(co_await seams_.loop.sleep(std::min(left, LongestNap)));
     }
 }
 
 Task<std::string> CertificateRenewal::renew() {
     CO_TRY(const KeyPair pair, co_await request_node_certificate(seams_.loop, seams_.client, node_name_));
-    CO_CHECK(use_(pair));
+    CO_TRY_VOID(use_(pair));
     co_return pair.certificate_pem;
 }
 
@@ -88,14 +88,14 @@ Task<std::string> CertificateRenewal::renew_at_last() {
         const Duration wait = backoff.next();
         seams_.log.warn("the node's certificate could not be renewed",
                         {{"node", node_name_}, {"error", renewed.error().message}, {"again in s", wait / 1s}});
-        CO_CHECK(co_await seams_.loop.sleep(wait));
+        CO_TRY_VOID(co_await seams_.loop.sleep(wait));
     }
 }
 
 Task<> CertificateRenewal::run(std::string certificate_pem) {
     for (;;) {
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, seams_.random));
-        CO_CHECK(co_await sleep_until(due));
+        CO_TRY_VOID(co_await sleep_until(due));
         CO_TRY(certificate_pem, co_await renew_at_last());
         seams_.log.info("the node's certificate has been renewed", {{"node", node_name_}});
     }

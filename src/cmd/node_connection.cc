@@ -52,7 +52,7 @@ Task<> NodeConnection::renew(std::string node_name) {
 
 Task<> NodeConnection::follow() {
     for (;;) {
-        CO_CHECK(co_await seams_.loop.sleep(1min));
+        CO_TRY_VOID(co_await seams_.loop.sleep(1min));
         auto next = read();
         const bool same = next && *next == config_;
         const Result<void> taken = same ? Result<void>() : next ? take(*std::move(next)) : Result<void>(next.error());

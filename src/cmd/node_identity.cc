@@ -72,7 +72,7 @@ Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, JoinT
             co_return error;
         }
         if (is_signed(*stored, target.token) || loop.now() >= deadline) co_return std::move(*stored);
-        CO_CHECK(co_await loop.sleep(200ms));
+        CO_TRY_VOID(co_await loop.sleep(200ms));
     }
 }
 

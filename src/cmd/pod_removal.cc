@@ -23,7 +23,7 @@ Task<> remove_all(kubelet::RuntimeService& runtime) {
 Task<> remove_pods(AsioLoop& loop, std::string endpoint) {
     const auto connection = kubelet::connect_runtime(loop, endpoint);
     auto removed = co_await remove_all(connection->runtime());
-    CO_CHECK(co_await connection->close());
+    CO_TRY_VOID(co_await connection->close());
     co_return removed;
 }
 

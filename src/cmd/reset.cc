@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
-    CO_CHECK(co_await SystemUnit::agent({}).remove(*world.processes, true));
+    CO_TRY_VOID(co_await SystemUnit::agent({}).remove(*world.processes, true));
     const auto lock = AgentLock::take(agent.data);
     if (!lock) co_return lock.error();
     progress.begin("removing pods");
@@ -26,7 +26,7 @@ Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
         progress.done("pods removed");
     else
         progress.failed("removing pods", removed.error().message + "; what runs in containerd at " + agent.runtime_endpoint + " stays");
-    CO_CHECK(co_await remove_node_rules(*world.processes, {}));
+    CO_TRY_VOID(co_await remove_node_rules(*world.processes, {}));
     unmount_below({agent.data});
     for (const char* group : {"kubepods", "kubepods.slice"}) {
         const std::string root = agent.cgroup_root == "/" ? "" : agent.cgroup_root.substr(1) + "/";

@@ -72,7 +72,7 @@ public:
         scope_.spawn(scheduler_.run());
     }
     Task<> close() {
-        CO_CHECK(co_await scope_.close());
+        CO_TRY_VOID(co_await scope_.close());
         co_return co_await informers_.close();
     }
     std::string metrics() const { return scheduler::metrics_text(scheduler_); }
@@ -162,14 +162,14 @@ Result<Pki> ControlPlane::ensure_pki() const {
 Task<> ControlPlane::renew_certificates() {
     CO_TRY(Pki current, ensure_pki());
     for (;;) {
-        CO_CHECK(co_await world_.loop.sleep(1h));
+        CO_TRY_VOID(co_await world_.loop.sleep(1h));
         Result<Pki> fresh = ensure_pki();
         if (!fresh) {
             log_.warn("certificates cannot be checked", {{"error", fresh.error().message}});
             continue;
         }
         if (fresh->server.certificate_pem != current.server.certificate_pem) {
-            CO_CHECK(tls_->reload(fresh->server.certificate_pem, fresh->server.key_pem));
+            CO_TRY_VOID(tls_->reload(fresh->server.certificate_pem, fresh->server.key_pem));
             log_.info("the API server's certificate has been renewed");
         }
         if (fresh->kubelet_client.certificate_pem != current.kubelet_client.certificate_pem) {
@@ -192,14 +192,14 @@ Task<> ControlPlane::start() {
         if (!audit_) co_return Error(Reason::Io, "cannot write the audit log " + flags_.audit_log);
         chosen.audit = [this](const std::string& line) { audit_ << line << '\n' << std::flush; };
     }
-    CO_CHECK(make_connector(pki));
+    CO_TRY_VOID(make_connector(pki));
     CO_TRY(
         api_,
         ApiServer::open(
             {.loop = world_.loop, .pool = *world_.pool, .random = random_, .log = log_.named("apiserver"), .connector = connector_.get()},
             std::move(engine), std::move(chosen)));
-    CO_CHECK(listen(pki));
-    CO_CHECK(co_await api_->start());
+    CO_TRY_VOID(listen(pki));
+    CO_TRY_VOID(co_await api_->start());
     log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
     co_return co_await start_components(pki);
 }
@@ -229,7 +229,7 @@ Task<> ControlPlane::start_components(const Pki& pki) {
     settings.signer_certificate_pem = pki.ca_pem;
     settings.signer_key_pem = pki.ca_key_pem();
     settings.read_time_zone = [](const std::string& zone) { return read_file(fs::path("/usr/share/zoneinfo") / zone); };
-    CO_CHECK(co_await controller_component_->run([this, settings] { return start_controllers(settings); }));
+    CO_TRY_VOID(co_await controller_component_->run([this, settings] { return start_controllers(settings); }));
     co_return co_await scheduler_component_->run([this] { return start_scheduler(); });
 }
 
@@ -256,13 +256,13 @@ Task<> ControlPlane::read_scheduler_metrics(std::string& into) {
 
 Task<std::string> ControlPlane::scheduler_metrics() {
     std::string text;
-    if (scheduler_component_) CO_CHECK(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
+    if (scheduler_component_) CO_TRY_VOID(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
     co_return text;
 }
 
 template <class T>
 Task<> close_and_reset(std::unique_ptr<T>& part) {
-    if (part) CO_CHECK(co_await part->close());
+    if (part) CO_TRY_VOID(co_await part->close());
     part.reset();
     co_return {};
 }
@@ -271,18 +271,18 @@ Task<> close_and_reset(std::unique_ptr<T>& part) {
 template <class T>
 Task<> close_on(Component* component, std::unique_ptr<T>& part) {
     if (!component) co_return {};
-    CO_CHECK(co_await component->run([&part] { return close_and_reset(part); }));
+    CO_TRY_VOID(co_await component->run([&part] { return close_and_reset(part); }));
     co_return co_await component->close();
 }
 
 Task<> ControlPlane::close() {
-    if (http_) CO_CHECK(co_await http_->close());
-    if (connector_) CO_CHECK(co_await connector_->close());
-    CO_CHECK(co_await close_on(scheduler_component_.get(), scheduler_));
-    CO_CHECK(co_await close_on(controller_component_.get(), controllers_));
+    if (http_) CO_TRY_VOID(co_await http_->close());
+    if (connector_) CO_TRY_VOID(co_await connector_->close());
+    CO_TRY_VOID(co_await close_on(scheduler_component_.get(), scheduler_));
+    CO_TRY_VOID(co_await close_on(controller_component_.get(), controllers_));
     scheduler_component_.reset();
     controller_component_.reset();
-    if (api_) CO_CHECK(co_await api_->close());
+    if (api_) CO_TRY_VOID(co_await api_->close());
     co_return {};
 }
 
@@ -291,15 +291,15 @@ Task<> revive_supervisors(RealWorld& world, DataDir data, Logger log) {
     for (;;) {
         CO_TRY(const Cluster cluster, Cluster::load(data));
         if (is_running(cluster.supervisor)) {
-            CO_CHECK(co_await wait_for_exit(world.loop, cluster.supervisor));
+            CO_TRY_VOID(co_await wait_for_exit(world.loop, cluster.supervisor));
             continue;
         }
         log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
-        CO_CHECK(start_child({{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string()},
-                              data.logs() / "supervisor.log",
-                              "",
-                              -1}));
-        CO_CHECK(co_await world.loop.sleep(2s));  // it writes its name down first
+        CO_TRY_VOID(start_child({{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string()},
+                                 data.logs() / "supervisor.log",
+                                 "",
+                                 -1}));
+        CO_TRY_VOID(co_await world.loop.sleep(2s));  // it writes its name down first
     }
 }
 

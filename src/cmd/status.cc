@@ -27,7 +27,7 @@ Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port
     request.method = "GET";
     request.path = "/api/v1/nodes";
     auto response = co_await client.send(std::move(request));
-    CO_CHECK(co_await client.close());
+    CO_TRY_VOID(co_await client.close());
     if (!response) co_return std::move(response).error();
     co_return schema::parse_json(response->body);
 }

@@ -109,16 +109,16 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
             const auto begun = start_child(command);
             if (begun) {
                 process = cluster_.processes[name] = *begun;
-                CO_CHECK(cluster_.save(data_));
+                CO_TRY_VOID(cluster_.save(data_));
                 log_.info("process started", {{"process", name}, {"pid", process.pid}});
             } else {
                 log_.error("process cannot start", {{"process", name}, {"error", begun.error().message}});
             }
         }
-        CO_CHECK(co_await wait_for_exit(loop_, process));
+        CO_TRY_VOID(co_await wait_for_exit(loop_, process));
         log_.warn("process ended", {{"process", name}, {"pid", process.pid}});
         delay = loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
-        CO_CHECK(co_await loop_.sleep(delay));
+        CO_TRY_VOID(co_await loop_.sleep(delay));
     }
 }
 
@@ -130,7 +130,7 @@ Task<std::string> Supervisor::api_get(std::string path) {
     request.method = "GET";
     request.path = std::move(path);
     auto response = co_await client.send(std::move(request));
-    CO_CHECK(co_await client.close());
+    CO_TRY_VOID(co_await client.close());
     if (!response) co_return std::move(response).error();
     if (response->code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response->code));
     co_return std::move(response->body);
@@ -145,7 +145,7 @@ Task<> Supervisor::wait_for_api() {
         if (loop_.now() > deadline) {
             co_return Error(Reason::Timeout, answer.error().message + see(data_.logs() / "server.log"));
         }
-        CO_CHECK(co_await loop_.sleep(20ms));
+        CO_TRY_VOID(co_await loop_.sleep(20ms));
     }
 }
 
@@ -162,7 +162,7 @@ Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log)
         if (loop_.now() > deadline) {
             co_return Error(Reason::Timeout, "the node is not Ready in time" + see(log));
         }
-        CO_CHECK(co_await loop_.sleep(50ms));
+        CO_TRY_VOID(co_await loop_.sleep(50ms));
     }
 }
 
@@ -185,7 +185,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     fs::create_directories(data_.node(node.name), error);
     if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
     children_.spawn(keep_running(node.name + "/winhost", host.command()));
-    CO_CHECK(co_await host.ensure_ready());
+    CO_TRY_VOID(co_await host.ensure_ready());
     if (!host.has_joined()) {
         ForeignCluster target;
         if (cluster_.options.foreign) {
@@ -193,7 +193,7 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
         } else {
             CO_TRY(target, co_await make_invitation(node.name));
         }
-        CO_CHECK(co_await host.join(std::move(target), cluster_.options.backend));
+        CO_TRY_VOID(co_await host.join(std::move(target), cluster_.options.backend));
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
     co_return co_await wait_for_node(node.name, 2min, host.log_file());
@@ -202,13 +202,13 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
 Task<> Supervisor::bring_up_linux(NodeHost node) {
     CO_TRY(const KeyPair identity, pki_.issue_node(node.name, node.address, loop_.wall_now()));
     const NodeContainerd containerd(processes_, data_, node);
-    CO_CHECK(containerd.prepare());
+    CO_TRY_VOID(containerd.prepare());
     const fs::path folder = data_.node(node.name);
-    CO_CHECK(write_node_identity(folder, identity));
-    CO_CHECK(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
+    CO_TRY_VOID(write_node_identity(folder, identity));
+    CO_TRY_VOID(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
     children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
     NodeContainerd waiting(processes_, data_, node);
-    CO_CHECK(co_await waiting.ensure_ready(loop_));
+    CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
     children_.spawn(keep_running(node.name + "/agent", agent_command(node)));
     co_return co_await wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
 }
@@ -225,45 +225,45 @@ Task<> Supervisor::step(std::string name, Task<> work) {
 }
 
 Task<> Supervisor::start() {
-    CO_CHECK(prepare());
+    CO_TRY_VOID(prepare());
     HostLinks links(processes_, data_, cluster_);
-    CO_CHECK(co_await step("hosts' network", links.ensure()));
+    CO_TRY_VOID(co_await step("hosts' network", links.ensure()));
     const bool foreign = cluster_.options.foreign.has_value();
     if (!foreign) {
         children_.spawn(keep_running("server", server_command()));
-        CO_CHECK(co_await step("control plane ready", wait_for_api()));
+        CO_TRY_VOID(co_await step("control plane ready", wait_for_api()));
     }
     std::vector<Task<>> nodes;
     for (const NodeHost& node : cluster_.nodes(data_)) {
         nodes.push_back(step("node " + node.name + (foreign ? " joined" : " Ready"), bring_up(node)));
     }
     CO_TRY(auto results, co_await when_all(std::move(nodes)));
-    for (auto& result : results) CO_CHECK(std::move(result));
+    for (auto& result : results) CO_TRY_VOID(std::move(result));
     co_return {};
 }
 
 Task<> Supervisor::serve() {
-    CO_CHECK(co_await stop_.wait());
+    CO_TRY_VOID(co_await stop_.wait());
     co_return co_await shut_down();
 }
 
 Task<> Supervisor::end_process(const std::string& name, Duration grace) {
     const ProcessId process = cluster_.processes[name];
-    CO_CHECK(co_await stop_process(loop_, process, grace));
+    CO_TRY_VOID(co_await stop_process(loop_, process, grace));
     cluster_.processes.erase(name);
     co_return {};
 }
 
 Task<> Supervisor::shut_down() {
-    CO_CHECK(co_await children_.close());
+    CO_TRY_VOID(co_await children_.close());
     for (const NodeHost& node : cluster_.nodes(data_)) {
-        CO_CHECK(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
+        CO_TRY_VOID(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
     }
-    CO_CHECK(co_await clean_up(loop_, processes_, data_, cluster_));
-    for (const NodeHost& node : cluster_.nodes(data_)) CO_CHECK(co_await end_process(node.name + "/containerd", 5s));
-    CO_CHECK(co_await end_process("server", 10s));
+    CO_TRY_VOID(co_await clean_up(loop_, processes_, data_, cluster_));
+    for (const NodeHost& node : cluster_.nodes(data_)) CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
+    CO_TRY_VOID(co_await end_process("server", 10s));
     HostLinks links(processes_, data_, cluster_);
-    CO_CHECK(co_await links.remove());
+    CO_TRY_VOID(co_await links.remove());
     cluster_.supervisor = {};
     co_return cluster_.save(data_);
 }

@@ -62,17 +62,17 @@ fs::path SystemUnit::path() const { return fs::path("/etc/systemd/system") / nam
 
 Task<> SystemUnit::install(ProcessRunner& processes, bool now) const {
     const auto before = read_file(path());
-    CO_CHECK(write_durably(path(), text_, 0644));
-    CO_CHECK(co_await systemctl(processes, {"daemon-reload"}));
-    CO_CHECK(co_await systemctl(processes, {"enable", name_}));
-    if (now) CO_CHECK(co_await systemctl(processes, {before && *before != text_ ? "restart" : "start", name_}));
+    CO_TRY_VOID(write_durably(path(), text_, 0644));
+    CO_TRY_VOID(co_await systemctl(processes, {"daemon-reload"}));
+    CO_TRY_VOID(co_await systemctl(processes, {"enable", name_}));
+    if (now) CO_TRY_VOID(co_await systemctl(processes, {before && *before != text_ ? "restart" : "start", name_}));
     co_return {};
 }
 
 Task<> SystemUnit::remove(ProcessRunner& processes, bool stop) const {
     if (!possible() || !fs::exists(path())) co_return {};
-    if (stop) CO_CHECK(co_await systemctl(processes, {"stop", name_}));
-    CO_CHECK(co_await systemctl(processes, {"disable", name_}));
+    if (stop) CO_TRY_VOID(co_await systemctl(processes, {"stop", name_}));
+    CO_TRY_VOID(co_await systemctl(processes, {"disable", name_}));
     std::error_code error;
     fs::remove(path(), error);
     co_return co_await systemctl(processes, {"daemon-reload"});

@@ -68,7 +68,7 @@ Task<> list(RealWorld& world, AdminClient& admin) {
 Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
     for (const std::string& token : tokens) {
         const std::string id = token.substr(0, token.find('.'));
-        CO_CHECK(co_await admin.client.remove<Secret>({BootstrapTokenNamespace, BootstrapTokenPrefix + id}));
+        CO_TRY_VOID(co_await admin.client.remove<Secret>({BootstrapTokenNamespace, BootstrapTokenPrefix + id}));
         std::printf("token %s deleted\n", id.c_str());
     }
     co_return {};

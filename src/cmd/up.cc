@@ -38,7 +38,7 @@ bool port_is_free(std::uint16_t port) {
 }
 
 Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
-    for (int round = 0; round < 30 && !port_is_free(port); ++round) CO_CHECK(co_await loop.sleep(100ms));
+    for (int round = 0; round < 30 && !port_is_free(port); ++round) CO_TRY_VOID(co_await loop.sleep(100ms));
     co_return {};
 }
 
@@ -73,7 +73,7 @@ Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
         co_return "this machine has no systemd: after a reboot, bring the cluster back with: porthole up --detach --data " +
             data.root().string();
     const SystemUnit unit = SystemUnit::cluster(data.root(), data.id());
-    CO_CHECK(co_await unit.install(*world.processes, false));
+    CO_TRY_VOID(co_await unit.install(*world.processes, false));
     co_return "after a reboot the cluster comes back by " + unit.name();
 }
 

@@ -120,8 +120,8 @@ void ControllerManager::start() {
 }
 
 Task<> ControllerManager::close() {
-    CO_CHECK(co_await scope_.close());
-    CO_CHECK(co_await events_.close());
+    CO_TRY_VOID(co_await scope_.close());
+    CO_TRY_VOID(co_await events_.close());
     co_return co_await informers_.close();
 }
 

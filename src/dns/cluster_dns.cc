@@ -103,7 +103,7 @@ Task<> ClusterDns::run() {
         read_servers();
         const auto slept = co_await context_.loop.sleep(30s);
         if (slept) continue;
-        CO_CHECK(co_await forwarder_.close());
+        CO_TRY_VOID(co_await forwarder_.close());
         co_return slept.error();
     }
 }

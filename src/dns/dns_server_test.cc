@@ -36,8 +36,8 @@ struct ServerWorld {
     }
     ~ServerWorld() {
         run<void>([](ServerWorld& world) -> Task<> {
-            CO_CHECK(co_await world.server.close());
-            CO_CHECK(co_await world.forwarder.close());
+            CO_TRY_VOID(co_await world.server.close());
+            CO_TRY_VOID(co_await world.forwarder.close());
             co_return {};
         }(*this))
             .value();
@@ -58,7 +58,7 @@ struct ServerWorld {
 
 Task<std::string> by_udp(ServerWorld& world, std::string query) {
     CO_TRY(const auto socket, net::DatagramSocket::connect(world.loop, IpAddress::parse("127.0.0.1").value(), world.port));
-    CO_CHECK(socket->send(query));
+    CO_TRY_VOID(socket->send(query));
     CO_TRY(net::Datagram reply, co_await socket->receive());
     co_return std::move(reply.bytes);
 }
@@ -66,8 +66,8 @@ Task<std::string> by_udp(ServerWorld& world, std::string query) {
 Task<std::string> by_tcp(ServerWorld& world, std::string query) {
     CO_TRY(const auto stream, co_await net::connect_socket(world.loop, {.host = "127.0.0.1", .port = world.port}));
     const std::string framed = std::string{'\0', static_cast<char>(query.size())} + query;
-    CO_CHECK(co_await stream->write(framed.substr(0, 5)));
-    CO_CHECK(co_await stream->write(framed.substr(5)));
+    CO_TRY_VOID(co_await stream->write(framed.substr(0, 5)));
+    CO_TRY_VOID(co_await stream->write(framed.substr(5)));
     std::string reply;
     char buffer[512];
     while (reply.size() < 2 || reply.size() < 2u + message_id(reply)) {

@@ -18,7 +18,7 @@ public:
     explicit FakeUpstream(EventLoop& loop) : loop_(loop) {}
     Task<std::string> exchange(IpAddress server, std::string query, bool tcp) override {
         asked.push_back(server.to_string() + (tcp ? " tcp" : ""));
-        CO_CHECK(co_await loop_.sleep(latency));
+        CO_TRY_VOID(co_await loop_.sleep(latency));
         co_return answer(server, read_query(query).value(), tcp);
     }
     std::function<Result<std::string>(IpAddress, Query, bool)> answer;
@@ -118,7 +118,7 @@ TEST(Forwarder, AsksOnceForManyClientsWithOneQuestion) {
     int answered = 0;
     for (int i = 0; i < 5; ++i) {
         scope.spawn([](Forwarder& forwarder, int& answered) -> Task<> {
-            CO_CHECK(co_await forwarder.ask(query(), 512));
+            CO_TRY_VOID(co_await forwarder.ask(query(), 512));
             ++answered;
             co_return {};
         }(world.forwarder, answered));

@@ -27,16 +27,16 @@ Task<> read_exactly(net::ByteStream& stream, std::string& into) {
 /// Messages over TCP have their length before them.
 Task<std::string> read_message(net::ByteStream& stream) {
     std::string length(2, '\0');
-    CO_CHECK(co_await read_exactly(stream, length));
+    CO_TRY_VOID(co_await read_exactly(stream, length));
     std::string message(message_id(length), '\0');
-    CO_CHECK(co_await read_exactly(stream, message));
+    CO_TRY_VOID(co_await read_exactly(stream, message));
     co_return std::move(message);
 }
 
 Task<> write_message(net::ByteStream& stream, std::string message) {
     const auto size = static_cast<std::uint16_t>(message.size());
     message.insert(0, {static_cast<char>(size >> 8), static_cast<char>(size)});
-    CO_CHECK(co_await stream.write(message));
+    CO_TRY_VOID(co_await stream.write(message));
     co_return {};
 }
 
@@ -52,7 +52,7 @@ private:
     /// A socket of its own for each query: its random port is half of what keeps forged replies out.
     Task<std::string> by_udp(IpAddress server, std::string query) {
         CO_TRY(const auto socket, net::DatagramSocket::connect(loop_, server, 53));
-        CO_CHECK(socket->send(query));
+        CO_TRY_VOID(socket->send(query));
         for (;;) {
             CO_TRY(net::Datagram reply, co_await socket->receive());
             if (reply.bytes.size() >= 12 && message_id(reply.bytes) == message_id(query)) co_return std::move(reply.bytes);
@@ -60,7 +60,7 @@ private:
     }
     Task<std::string> by_tcp(IpAddress server, std::string query) {
         CO_TRY(const Stream stream, co_await net::connect_socket(loop_, {.host = server.to_string(), .port = 53}));
-        CO_CHECK(co_await write_message(*stream, std::move(query)));
+        CO_TRY_VOID(co_await write_message(*stream, std::move(query)));
         co_return co_await read_message(*stream);
     }
     AsioLoop& loop_;
@@ -103,7 +103,7 @@ struct DnsServer::Impl {
             auto accepted = co_await listener.accept();
             if (!accepted) {
                 if (accepted.error().reason == Reason::Cancelled) co_return accepted.error();
-                CO_CHECK(co_await loop.sleep(100ms));
+                CO_TRY_VOID(co_await loop.sleep(100ms));
                 continue;
             }
             if (connection_count < MaxConnections) connections.spawn(serve_connection(std::move(accepted->stream)));
@@ -124,7 +124,7 @@ struct DnsServer::Impl {
                 CO_TRY(answer.reply, co_await resolver.answer_later(*std::move(answer.later), DnsTransport::Tcp));
             }
             if (answer.reply->empty()) co_return {};
-            CO_CHECK(co_await with_timeout(write_message(stream, *std::move(answer.reply)), IdleLimit, "writing a reply"));
+            CO_TRY_VOID(co_await with_timeout(write_message(stream, *std::move(answer.reply)), IdleLimit, "writing a reply"));
         }
     }
 
@@ -152,9 +152,9 @@ Result<std::uint16_t> DnsServer::listen(const IpAddress& address, std::uint16_t 
 }
 
 Task<> DnsServer::close() {
-    CO_CHECK(co_await impl_->listening.close());
-    CO_CHECK(co_await impl_->connections.close());
-    CO_CHECK(co_await impl_->waiting.close());
+    CO_TRY_VOID(co_await impl_->listening.close());
+    CO_TRY_VOID(co_await impl_->connections.close());
+    CO_TRY_VOID(co_await impl_->waiting.close());
     co_return {};
 }
 

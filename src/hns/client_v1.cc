@@ -75,23 +75,23 @@ Task<hcn1::PolicyList> ClientV1::create_policy_list(hcn1::PolicyList list) {
 }
 
 Task<> ClientV1::remove_network(std::string id) {
-    CO_CHECK(co_await call("DELETE", "/networks/" + id));
+    CO_TRY_VOID(co_await call("DELETE", "/networks/" + id));
     co_return {};
 }
 Task<> ClientV1::remove_endpoint(std::string id) {
-    CO_CHECK(co_await call("DELETE", "/endpoints/" + id));
+    CO_TRY_VOID(co_await call("DELETE", "/endpoints/" + id));
     co_return {};
 }
 Task<> ClientV1::remove_policy_list(std::string id) {
-    CO_CHECK(co_await call("DELETE", "/policylists/" + id));
+    CO_TRY_VOID(co_await call("DELETE", "/policylists/" + id));
     co_return {};
 }
 Task<> ClientV1::attach_endpoint(std::string id, hcn1::EndpointAttachRequest request) {
-    CO_CHECK(co_await call("POST", "/endpoints/" + id + "/attach", write_document(request)));
+    CO_TRY_VOID(co_await call("POST", "/endpoints/" + id + "/attach", write_document(request)));
     co_return {};
 }
 Task<> ClientV1::detach_endpoint(std::string id, hcn1::EndpointAttachRequest request) {
-    CO_CHECK(co_await call("POST", "/endpoints/" + id + "/detach", write_document(request)));
+    CO_TRY_VOID(co_await call("POST", "/endpoints/" + id + "/detach", write_document(request)));
     co_return {};
 }
 

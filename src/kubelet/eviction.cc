@@ -43,7 +43,7 @@ Task<> Eviction::run() {
         auto looked = co_await look();
         if (!looked && looked.error().reason == Reason::Cancelled) co_return std::move(looked).error();
         if (!looked) log_.warn("the node's pressure cannot be told", {{"error", looked.error().message}});
-        CO_CHECK(co_await loop_.sleep(LookPeriod));
+        CO_TRY_VOID(co_await loop_.sleep(LookPeriod));
     }
 }
 
@@ -56,12 +56,12 @@ void Eviction::note(Pressure& pressure, bool now) {
 Task<> Eviction::look() {
     const HostUsage usage = host_.usage();
     note(memory_, thresholds_.memory_available > 0 && usage.memory_available > 0 && usage.memory_available < thresholds_.memory_available);
-    if (memory_.now) CO_CHECK(co_await evict_for_memory(usage.memory_available));
+    if (memory_.now) CO_TRY_VOID(co_await evict_for_memory(usage.memory_available));
     CO_TRY(const FileSystemUsage disk, files_.usage(disk_path_));
     const auto wanted = static_cast<std::uint64_t>(static_cast<double>(disk.capacity) * thresholds_.disk_available);
     const auto inodes_wanted = static_cast<std::uint64_t>(static_cast<double>(disk.inodes) * thresholds_.inodes_free);
     note(disk_, disk.available < wanted || disk.inodes_free < inodes_wanted);
-    if (disk_.now) CO_CHECK(co_await evict_for_disk(disk.available, wanted));
+    if (disk_.now) CO_TRY_VOID(co_await evict_for_disk(disk.available, wanted));
     co_return {};
 }
 

@@ -152,10 +152,10 @@ struct Kubelet::Parts {
 
     /// Pods of the API start once their environment can name the services.
     Task<> run_api_source() {
-        CO_CHECK(co_await services.wait_for_sync());
+        CO_TRY_VOID(co_await services.wait_for_sync());
         follow_api_pods();
-        CO_CHECK(co_await api_pods.wait_for_sync());
-        CO_CHECK(co_await static_pods.wait_for_first_read());
+        CO_TRY_VOID(co_await api_pods.wait_for_sync());
+        CO_TRY_VOID(co_await static_pods.wait_for_first_read());
         pods.set_sources_ready();
         co_return {};
     }
@@ -165,7 +165,7 @@ struct Kubelet::Parts {
             auto checked = co_await check_runtime();
             if (!checked && checked.error().reason == Reason::Cancelled) co_return std::move(checked).error();
             const bool well = runtime_problem.empty() && node.network_problem.empty();
-            CO_CHECK(co_await deps.loop.sleep(well ? RuntimeCheckPeriod : RuntimeRetryPeriod));
+            CO_TRY_VOID(co_await deps.loop.sleep(well ? RuntimeCheckPeriod : RuntimeRetryPeriod));
         }
     }
 
@@ -177,7 +177,7 @@ struct Kubelet::Parts {
         if (!status) {
             runtime_problem = "container runtime is down: " + status.error().message;
         } else {
-            CO_CHECK(co_await read_version());
+            CO_TRY_VOID(co_await read_version());
             take_conditions(*status);
             if (runtime_problem.empty()) runtime_problem = version_problem(runtime_version);
         }
@@ -216,7 +216,7 @@ struct Kubelet::Parts {
 
     Task<> run_log_rotation() {
         for (;;) {
-            CO_CHECK(co_await deps.loop.sleep(10s));
+            CO_TRY_VOID(co_await deps.loop.sleep(10s));
             auto rotated = co_await rotation.rotate();
             if (!rotated && rotated.error().reason == Reason::Cancelled) co_return std::move(rotated).error();
         }
@@ -224,7 +224,7 @@ struct Kubelet::Parts {
 
     Task<> run_image_gc() {
         for (;;) {
-            CO_CHECK(co_await deps.loop.sleep(5min));
+            CO_TRY_VOID(co_await deps.loop.sleep(5min));
             auto collected = co_await image_gc.collect();
             if (!collected && collected.error().reason == Reason::Cancelled) co_return std::move(collected).error();
             if (!collected) events.warning(reporter.reference(), "FreeDiskSpaceFailed", collected.error().message);
@@ -238,7 +238,7 @@ struct Kubelet::Parts {
         }
         scope.spawn(events.run());
         scope.spawn(statuses.run());
-        CO_CHECK(co_await pods.relist_once());
+        CO_TRY_VOID(co_await pods.relist_once());
         scope.spawn(run_runtime_check());
         scope.spawn(pods.run_relist());
         scope.spawn(pods.run_housekeeping(gc));
@@ -261,9 +261,9 @@ struct Kubelet::Parts {
     }
 
     Task<> close() {
-        CO_CHECK(co_await scope.close());
-        CO_CHECK(co_await pods.close());
-        CO_CHECK(co_await probes.close());
+        CO_TRY_VOID(co_await scope.close());
+        CO_TRY_VOID(co_await pods.close());
+        CO_TRY_VOID(co_await probes.close());
         co_return co_await informers.close();
     }
 
@@ -303,7 +303,7 @@ Kubelet::~Kubelet() = default;
 
 Task<> Kubelet::run() {
     auto ended = co_await parts_->run();
-    CO_CHECK(co_await parts_->close());
+    CO_TRY_VOID(co_await parts_->close());
     co_return ended;
 }
 

@@ -37,7 +37,7 @@ Task<> LogRotation::rotate_one(std::string id) {
     if (!status || static_cast<std::int64_t>(status->size) < max_bytes_) co_return {};
     std::string aside = path + "." + suffix_of(*status);
     if (files_.exists(aside)) co_return {};  // rotated within this second
-    CO_CHECK(files_.rename(path, aside));
+    CO_TRY_VOID(files_.rename(path, aside));
     cri::ReopenContainerLogRequest reopen;
     reopen.container_id = id;
     auto reopened = co_await runtime_.reopen_container_log(std::move(reopen));

@@ -154,8 +154,8 @@ Task<> PodManager::relist_once() {
 
 Task<> PodManager::run_relist() {
     for (;;) {
-        CO_CHECK(co_await relist_once());
-        CO_CHECK(co_await services_.loop.sleep(RelistPeriod));
+        CO_TRY_VOID(co_await relist_once());
+        CO_TRY_VOID(co_await services_.loop.sleep(RelistPeriod));
     }
 }
 
@@ -183,7 +183,7 @@ std::string PodManager::relist_problem() const {
 Task<> PodManager::run_housekeeping(ContainerGc& gc) {
     MonotonicTime collected = services_.loop.now();
     for (;;) {
-        CO_CHECK(co_await services_.loop.sleep(HousekeepingPeriod));
+        CO_TRY_VOID(co_await services_.loop.sleep(HousekeepingPeriod));
         auto finished = co_await finish_removed(gc);
         if (!finished && finished.error().reason == Reason::Cancelled) co_return std::move(finished).error();
         if (services_.loop.now() - collected < GcPeriod) continue;

@@ -142,7 +142,7 @@ std::optional<Duration> PodWorker::deadline_left() const {
 }
 
 Task<> PodWorker::sync() {
-    CO_CHECK(co_await refresh());
+    CO_TRY_VOID(co_await refresh());
     const core::PodStatus* status = services_.statuses.find(pod_->metadata.uid);
     if (status && is_terminal_phase(status->phase)) {
         terminate({});
@@ -157,7 +157,7 @@ Task<> PodWorker::sync() {
         const PodActions actions = compute_actions(*pod_, state_, services_.probes.verdicts());
         if (actions.empty()) co_return co_await refresh_volumes();
         CO_TRY(const bool progress, co_await take_step(actions));
-        CO_CHECK(co_await refresh());
+        CO_TRY_VOID(co_await refresh());
         status = services_.statuses.find(pod_->metadata.uid);
         if (status && is_terminal_phase(status->phase)) {
             terminate({});
@@ -173,21 +173,21 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     if (actions.kill_pod) {
         if (actions.sandbox_changed)
             services_.events.normal(reference_to(*pod_), "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-        CO_CHECK(co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
+        CO_TRY_VOID(co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
         if (!actions.create_sandbox) co_return true;
     } else {
-        CO_CHECK(co_await kill_containers(actions));
+        CO_TRY_VOID(co_await kill_containers(actions));
     }
     if (!actions.create_sandbox && actions.containers_to_start.empty()) co_return true;
-    CO_CHECK(co_await prepare());
+    CO_TRY_VOID(co_await prepare());
     if (actions.create_sandbox) {
-        CO_CHECK(co_await make_sandbox(actions));
-        CO_CHECK(co_await refresh());
+        CO_TRY_VOID(co_await make_sandbox(actions));
+        CO_TRY_VOID(co_await refresh());
     } else {
         sandbox_config_ = sandbox_config(actions.attempt, pod_dns(*pod_, services_.node.dns).config);
     }
     const std::size_t failing = waiting_.size();
-    CO_CHECK(co_await start_containers(actions));
+    CO_TRY_VOID(co_await start_containers(actions));
     co_return waiting_.empty() || waiting_.size() < failing;
 }
 
@@ -311,7 +311,7 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
             if (by_probe && probe && probe->termination_grace_period_seconds)
                 grace = std::chrono::seconds(*probe->termination_grace_period_seconds);
         }
-        CO_CHECK(co_await services_.killer.kill(pod_, *container, kill.message, grace));
+        CO_TRY_VOID(co_await services_.killer.kill(pod_, *container, kill.message, grace));
     }
     co_return {};
 }
@@ -348,7 +348,7 @@ Task<> PodWorker::start_containers(const PodActions& actions) {
 }
 
 Task<> PodWorker::stop_everything() {
-    CO_CHECK(co_await refresh());
+    CO_TRY_VOID(co_await refresh());
     auto killed = co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
     if (!killed) {
         if (killed.error().reason != Reason::Cancelled)
@@ -367,7 +367,7 @@ Task<> PodWorker::clean_up() {
     services_.probes.remove_pod(uid);
     services_.starter.forget_pod(uid);
     services_.puller.forget_pod(uid);
-    CO_CHECK(services_.volumes.tear_down(uid));
+    CO_TRY_VOID(services_.volumes.tear_down(uid));
     if (const auto removed = services_.cgroups.remove(pod_cgroup(*pod_, services_.node.cgroup_root)); !removed)
         services_.log.debug("pod cgroup stays", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
     report();

@@ -89,7 +89,7 @@ Task<> StaticPods::run() {
         auto kept = co_await keep_mirrors();
         if (!kept && kept.error().reason == Reason::Cancelled) co_return std::move(kept).error();
         if (!kept) log_.debug("mirror pods cannot be kept", {{"error", kept.error().message}});
-        CO_CHECK(co_await loop_.sleep(ReadPeriod));
+        CO_TRY_VOID(co_await loop_.sleep(ReadPeriod));
     }
 }
 
@@ -147,7 +147,7 @@ void StaticPods::drop_mirror(const core::Pod& mirror) {
 Task<> StaticPods::keep_mirrors() {
     std::vector<std::shared_ptr<const core::Pod>> wanted;
     for (const auto& [path, pod] : by_file_) wanted.push_back(pod);
-    for (const auto& pod : wanted) CO_CHECK(co_await keep_mirror(pod));
+    for (const auto& pod : wanted) CO_TRY_VOID(co_await keep_mirror(pod));
     std::vector<core::Pod> stale;
     for (const auto& [key, mirror] : mirrors_) {
         const bool has_pod = std::any_of(wanted.begin(), wanted.end(), [&](const auto& pod) { return client::key_of(*pod) == key; });

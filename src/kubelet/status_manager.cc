@@ -122,12 +122,12 @@ void StatusManager::forget(const std::string& uid) {
 
 Task<> StatusManager::run() {
     for (;;) {
-        CO_CHECK(co_await wake_.wait());
+        CO_TRY_VOID(co_await wake_.wait());
         wake_.reset();
         while (!dirty_.empty()) {
             const std::string uid = *dirty_.begin();
             dirty_.erase(dirty_.begin());
-            CO_CHECK(co_await write(uid));
+            CO_TRY_VOID(co_await write(uid));
         }
     }
 }

@@ -34,7 +34,7 @@ Task<> ask_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream) {
     bool answered = false;
     const auto no_body = std::make_shared<const std::string>();
     CO_TRY(const auto parser, co_await connection.exchange("GET / HTTP/1.1\r\nhost: a\r\n\r\n", no_body, false, answered));
-    while (!parser->done()) CO_CHECK(co_await connection.read_into(*parser));
+    while (!parser->done()) CO_TRY_VOID(co_await connection.read_into(*parser));
     if (!answered) std::abort();
     co_return {};
 }

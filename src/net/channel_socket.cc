@@ -85,7 +85,7 @@ Task<> ChannelSocket::deliver(WebSocketMessage message) {
     bytes.remove_prefix(1);
     if (channel == EndChannel && !is_base64_) {
         const std::size_t ended = bytes.empty() ? sinks_.size() : static_cast<unsigned char>(bytes.front());
-        if (ended < sinks_.size()) CO_CHECK(co_await sinks_[ended]->end_writing());
+        if (ended < sinks_.size()) CO_TRY_VOID(co_await sinks_[ended]->end_writing());
         co_return {};
     }
     std::string decoded;
@@ -108,7 +108,7 @@ Task<> ChannelSocket::write(std::shared_ptr<ChannelSocket> self, std::size_t cha
     do {  // also for no bytes at all: the empty message says that the connection stands
         if (self->over_) co_return Error(Reason::Unavailable, "WebSocket closed");
         const std::string_view piece = bytes.substr(0, LargestPiece);
-        CO_CHECK(co_await self->socket_->send({self->encode(channel, piece), !self->is_base64_}));
+        CO_TRY_VOID(co_await self->socket_->send({self->encode(channel, piece), !self->is_base64_}));
         bytes.remove_prefix(piece.size());
     } while (!bytes.empty());
     co_return {};
@@ -128,7 +128,7 @@ void ChannelSocket::close() {
 void ChannelSocket::shut_down() { distributing_.cancel(); }
 
 Task<> ChannelSocket::wait_over(std::shared_ptr<ChannelSocket> self) {
-    while (!self->over_) CO_CHECK(co_await self->ended_.wait());
+    while (!self->over_) CO_TRY_VOID(co_await self->ended_.wait());
     co_return {};
 }
 

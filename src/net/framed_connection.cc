@@ -44,11 +44,11 @@ Task<> FramedConnection::read_loop() {
     for (;;) {
         while (!wants_input()) {
             input_wanted_.reset();
-            CO_CHECK(co_await input_wanted_.wait());
+            CO_TRY_VOID(co_await input_wanted_.wait());
         }
         CO_TRY(const std::size_t count, co_await stream_->read(input_));
         if (count == 0) co_return Error(Reason::Unavailable, "connection closed by the peer");
-        CO_CHECK(on_bytes({input_.data(), count}));
+        CO_TRY_VOID(on_bytes({input_.data(), count}));
     }
 }
 
@@ -58,19 +58,19 @@ Task<> FramedConnection::write_loop() {
             writing_now_.clear();
             std::swap(writing_now_, output_);
             room_.wake_all({});
-            CO_CHECK(co_await stream_->write(writing_now_));
+            CO_TRY_VOID(co_await stream_->write(writing_now_));
         }
         if (ending_) {
             end_deadline_.set(EndPatience);
             co_return co_await stream_->end_writing();
         }
         output_added_.reset();
-        CO_CHECK(co_await output_added_.wait());
+        CO_TRY_VOID(co_await output_added_.wait());
     }
 }
 
 Task<> FramedConnection::wait_for_room() {
-    while (!over_ && output_.size() > LargestBacklog) CO_CHECK(co_await room_.wait());
+    while (!over_ && output_.size() > LargestBacklog) CO_TRY_VOID(co_await room_.wait());
     if (over_) co_return Error(Reason::Unavailable, "connection closed");
     co_return {};
 }

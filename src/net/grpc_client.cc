@@ -22,13 +22,13 @@ public:
     explicit Http2GrpcStream(std::shared_ptr<Http2Request> request) : request_(std::move(request)) {}
 
     Task<std::optional<std::string>> next() override {
-        CO_CHECK(co_await request_->wait_for_head());
+        CO_TRY_VOID(co_await request_->wait_for_head());
         for (;;) {
             CO_TRY(auto message, messages_.take());
             if (message) co_return std::move(message);
             CO_TRY(const auto piece, co_await request_->next());
             if (!piece) {
-                CO_CHECK(status());
+                CO_TRY_VOID(status());
                 co_return std::optional<std::string>();
             }
             messages_.add(*piece);

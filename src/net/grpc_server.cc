@@ -76,7 +76,7 @@ Task<> GrpcHandler::handle(HttpRequest request, HttpResponder& responder) {
         co_return Error(Reason::UnsupportedMediaType, "only gRPC is spoken here");
     }
     auto message = only_message(std::move(request.body));
-    CO_CHECK(co_await responder.start(200, {{"content-type", "application/grpc"}}));
+    CO_TRY_VOID(co_await responder.start(200, {{"content-type", "application/grpc"}}));
     Result<void> result;
     if (!message) {
         result = std::move(message).error();

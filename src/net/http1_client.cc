@@ -15,7 +15,7 @@ Task<> Http1ClientConnection::watch_read() {
 
 Task<bool> Http1ClientConnection::take() {
     watching_.cancel();
-    CO_CHECK(co_await watching_.join());
+    CO_TRY_VOID(co_await watching_.join());
     co_return watching_.result().error().reason == Reason::Cancelled;
 }
 

@@ -39,15 +39,15 @@ public:
         for (const Bytes& part : body) {
             if (head_only_ || bodiless) break;
             if (out.size() + part->size() > LargestJoin) {
-                CO_CHECK(co_await send(std::exchange(out, {})));
+                CO_TRY_VOID(co_await send(std::exchange(out, {})));
             }
             if (part->size() > LargestJoin) {
-                CO_CHECK(co_await send_shared(part));
+                CO_TRY_VOID(co_await send_shared(part));
             } else {
                 out += *part;
             }
         }
-        if (!out.empty()) CO_CHECK(co_await send(std::move(out)));
+        if (!out.empty()) CO_TRY_VOID(co_await send(std::move(out)));
         co_return {};
     }
 
@@ -80,9 +80,9 @@ public:
     Task<std::unique_ptr<ByteStream>> upgrade(Headers headers) override {
         if (started()) co_return Error(Reason::InternalError, "the request is already answered");
         watching_.cancel();
-        CO_CHECK(co_await watching_.join());
+        CO_TRY_VOID(co_await watching_.join());
         started_ = finished_ = true;
-        CO_CHECK(co_await send(http1_response_head(101, headers)));
+        CO_TRY_VOID(co_await send(http1_response_head(101, headers)));
         deadline_.clear();
         co_return prefixed_stream(std::move(input_), std::move(stream_));
     }
@@ -98,7 +98,7 @@ private:
             if (!read) co_return co_await refuse(parser->failure_code(), std::move(read).error());
             if (!parser->done()) co_return {};  // the peer has ended the connection between requests
             deadline_.clear();
-            CO_CHECK(co_await serve(*parser));
+            CO_TRY_VOID(co_await serve(*parser));
             if (!stream_) co_return {};  // upgraded
         }
         co_return co_await linger();
@@ -118,7 +118,7 @@ private:
             if (parser.done()) co_return {};
             if (!had_head && parser.head_done() && !input_.empty()) continue;
             if (parser.head_done() && parser.head.wants_continue && !std::exchange(continued, true)) {
-                CO_CHECK(co_await send("HTTP/1.1 100 Continue\r\n\r\n"));
+                CO_TRY_VOID(co_await send("HTTP/1.1 100 Continue\r\n\r\n"));
             }
             CO_TRY(const bool more, co_await read_more());
             if (!more && input_.empty() && !parser.head_done() && first) co_return {};
@@ -131,11 +131,11 @@ private:
     Task<bool> read_more() {
         if (watching_.running()) {
             watched_.reset();
-            if (watching_.running()) CO_CHECK(co_await watched_.wait());
+            if (watching_.running()) CO_TRY_VOID(co_await watched_.wait());
             co_return !ended_;
         }
         if (ended_) co_return false;
-        CO_CHECK(co_await read_once());
+        CO_TRY_VOID(co_await read_once());
         co_return !ended_;
     }
 
@@ -160,7 +160,7 @@ private:
             handled_.reset();
             if (co_await handled_.wait()) continue;
             handling_.cancel();
-            CO_CHECK(co_await handling_.join());
+            CO_TRY_VOID(co_await handling_.join());
             keep_alive_ = false;
         }
         if (finished_) co_return {};
@@ -227,7 +227,7 @@ private:
         keep_alive_ = started_ = finished_ = head_only_ = false;
         const Reason reason = code == 413 ? Reason::RequestEntityTooLarge : Reason::BadRequest;
         if (code == 413) error.message = "Request entity too large: limit is " + std::to_string(limits_.body_limit);
-        CO_CHECK(co_await respond_status(*this, code, reason, std::move(error.message)));
+        CO_TRY_VOID(co_await respond_status(*this, code, reason, std::move(error.message)));
         co_return co_await linger();
     }
 
@@ -235,7 +235,7 @@ private:
     Task<> linger() {
         constexpr auto Patience = std::chrono::seconds(2);
         constexpr std::size_t MostDiscarded = 16 << 20;
-        CO_CHECK(co_await stream_->end_writing());
+        CO_TRY_VOID(co_await stream_->end_writing());
         deadline_.set(Patience);
         for (std::size_t discarded = 0; discarded < MostDiscarded; discarded += input_.size()) {
             input_.clear();

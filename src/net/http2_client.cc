@@ -23,7 +23,7 @@ Error Http2Request::failure() const {
 Task<> Http2Request::wait_for_head() {
     while (!head_done_ && !gone_) {
         changed_.reset();
-        CO_CHECK(co_await changed_.wait());
+        CO_TRY_VOID(co_await changed_.wait());
     }
     if (!head_done_) co_return failure();
     co_return {};
@@ -32,7 +32,7 @@ Task<> Http2Request::wait_for_head() {
 Task<std::optional<std::string>> Http2Request::next() {
     while (pieces_.empty() && !ended_ && !gone_) {
         changed_.reset();
-        CO_CHECK(co_await changed_.wait());
+        CO_TRY_VOID(co_await changed_.wait());
     }
     if (pieces_.empty()) {
         if (!ended_) co_return failure();
@@ -122,7 +122,7 @@ void Http2Client::shut_down() {
 }
 
 Task<> Http2Client::wait_ended() {
-    if (running_task_.running()) CO_CHECK(co_await ended_.wait());
+    if (running_task_.running()) CO_TRY_VOID(co_await ended_.wait());
     co_return {};
 }
 

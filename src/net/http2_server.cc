@@ -86,8 +86,8 @@ public:
             close_connection();
             abandon_streams();
         }
-        CO_CHECK(co_await end_handlers());
-        CO_CHECK(co_await stop_writing(closing ? Patience : Duration::zero()));
+        CO_TRY_VOID(co_await end_handlers());
+        CO_TRY_VOID(co_await stop_writing(closing ? Patience : Duration::zero()));
         co_return std::move(ended);
     }
 
@@ -120,7 +120,7 @@ private:
                 if (request->handling()) busy = request.get();
             }
             if (!busy) co_return {};
-            CO_CHECK(co_await busy->join());
+            CO_TRY_VOID(co_await busy->join());
         }
     }
 

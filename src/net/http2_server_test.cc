@@ -29,22 +29,22 @@ public:
 
 private:
     Task<> answer(HttpRequest request, HttpResponder& responder) {
-        if (request.path == "/hang") CO_CHECK(co_await loop_.sleep(10h));
+        if (request.path == "/hang") CO_TRY_VOID(co_await loop_.sleep(10h));
         if (request.path == "/fail") co_return Error(Reason::Conflict, "no luck");
         if (request.path == "/trailers") {
-            CO_CHECK(co_await responder.start(200, {}));
-            CO_CHECK(co_await responder.write(bytes("body")));
+            CO_TRY_VOID(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.write(bytes("body")));
             co_return co_await responder.finish({{"grpc-status", "0"}});
         }
         if (request.path == "/cut") {
-            CO_CHECK(co_await responder.start(200, {}));
-            CO_CHECK(co_await responder.write(bytes("half")));
+            CO_TRY_VOID(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.write(bytes("half")));
             co_return Error(Reason::Io, "disk");
         }
         if (request.path == "/endless") {
-            CO_CHECK(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.start(200, {}));
             for (;;) {
-                CO_CHECK(co_await responder.write(bytes(std::string(10'000, 'x'))));
+                CO_TRY_VOID(co_await responder.write(bytes(std::string(10'000, 'x'))));
                 written += 10'000;
             }
         }
@@ -92,7 +92,7 @@ Task<Answer> ask(std::shared_ptr<Http2Client> client, Headers headers, std::stri
         request->queue(bytes(std::move(body)));
         request->end_sending();
     }
-    CO_CHECK(co_await request->wait_for_head());
+    CO_TRY_VOID(co_await request->wait_for_head());
     Answer answer{request->code(), "", {}};
     for (;;) {
         CO_TRY(const auto piece, co_await request->next());

@@ -176,7 +176,7 @@ void Http2Stream::queue(Bytes chunk) {
 
 Task<> Http2Stream::send(Bytes chunk) {
     queue(std::move(chunk));
-    while (!closed_ && queued_ > LargestBacklog) CO_CHECK(co_await room_.wait());
+    while (!closed_ && queued_ > LargestBacklog) CO_TRY_VOID(co_await room_.wait());
     if (closed_) co_return Error(Reason::Unavailable, "the peer ended the stream");
     co_return {};
 }
@@ -220,11 +220,11 @@ Task<> Http2Session::communicate(std::string initial) {
     update_idle();
     quiet_deadline_.set(limits_.ping_time);
     writing_.start(write_loop(), [this] { stream_->close(); });
-    if (!initial.empty()) CO_CHECK(receive(initial));
+    if (!initial.empty()) CO_TRY_VOID(receive(initial));
     while (nghttp2_session_want_read(nghttp2_) || nghttp2_session_want_write(nghttp2_)) {
         CO_TRY(const std::size_t count, co_await stream_->read(input_));
         if (count == 0) co_return Error(Reason::Unavailable, "connection closed by the peer");
-        CO_CHECK(receive({input_.data(), count}));
+        CO_TRY_VOID(receive({input_.data(), count}));
     }
     co_return Error(Reason::Unavailable, "connection ended");
 }
@@ -259,11 +259,11 @@ Task<> Http2Session::write_loop() {
             const bool over = !nghttp2_session_want_read(nghttp2_) && !nghttp2_session_want_write(nghttp2_);
             if (stopping_ || over) break;
             poked_.reset();
-            CO_CHECK(co_await poked_.wait());
+            CO_TRY_VOID(co_await poked_.wait());
             continue;
         }
         write_deadline_.set(limits_.write_time);
-        CO_CHECK(co_await stream_->write(output_));
+        CO_TRY_VOID(co_await stream_->write(output_));
         write_deadline_.clear();
     }
     co_return co_await stream_->end_writing();

@@ -89,7 +89,7 @@ struct HttpClient::Impl : std::enable_shared_from_this<HttpClient::Impl> {
         int code() const override { return parser_->head.code; }
         const Headers& headers() const override { return parser_->head.headers; }
         Task<std::optional<std::string>> next() override {
-            while (parser_->body.empty() && !parser_->done()) CO_CHECK(co_await connection_->read_into(*parser_));
+            while (parser_->body.empty() && !parser_->done()) CO_TRY_VOID(co_await connection_->read_into(*parser_));
             if (!parser_->body.empty()) co_return std::optional(std::exchange(parser_->body, {}));
             if (connection_ && parser_->head.keep_alive) owner_->keep(std::move(connection_));
             connection_.reset();
@@ -274,7 +274,7 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
         upgraded.stream = std::move(connection).into_stream();
         co_return upgraded;
     }
-    while (!(*parser)->done()) CO_CHECK(co_await connection.read_into(**parser));
+    while (!(*parser)->done()) CO_TRY_VOID(co_await connection.read_into(**parser));
     upgraded.response.body = std::move((*parser)->body);
     co_return upgraded;
 }
@@ -289,9 +289,9 @@ Task<Upgraded> HttpClient::upgrade(HttpRequest request) {
 
 Task<> HttpClient::close() {
     impl_->drop_all();
-    for (const auto& connection : impl_->connections) CO_CHECK(co_await connection->wait_ended());
+    for (const auto& connection : impl_->connections) CO_TRY_VOID(co_await connection->wait_ended());
     // The watchers of idle connections end within a turn of the loop.
-    while (!impl_->idle.empty()) CO_CHECK(co_await impl_->loop.sleep(Duration::zero()));
+    while (!impl_->idle.empty()) CO_TRY_VOID(co_await impl_->loop.sleep(Duration::zero()));
     co_return {};
 }
 

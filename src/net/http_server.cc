@@ -23,7 +23,7 @@ struct HttpServer::Impl {
             }
             if (accepted.error().reason != Reason::Io) co_return std::move(accepted).error();
             log.warn("connection not accepted", {{"error", accepted.error().message}});
-            CO_CHECK(co_await loop.sleep(Pause));
+            CO_TRY_VOID(co_await loop.sleep(Pause));
         }
     }
 
@@ -61,8 +61,8 @@ Result<void> HttpServer::listen_unix(const std::string& path) {
 }
 
 Task<> HttpServer::close() {
-    CO_CHECK(co_await impl_->listeners.close());
-    CO_CHECK(co_await impl_->connections.close());
+    CO_TRY_VOID(co_await impl_->listeners.close());
+    CO_TRY_VOID(co_await impl_->connections.close());
     co_return {};
 }
 

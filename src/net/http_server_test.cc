@@ -29,18 +29,18 @@ public:
 private:
     Task<> answer(HttpRequest request, HttpResponder& responder) {
         if (request.path == "/stream") {
-            CO_CHECK(co_await responder.start(200, {{"content-type", "text/plain"}}));
+            CO_TRY_VOID(co_await responder.start(200, {{"content-type", "text/plain"}}));
             for (int i = 0; i < 3; ++i) {
-                CO_CHECK(co_await responder.write(bytes("piece" + std::to_string(i) + "\n")));
-                CO_CHECK(co_await loop_.sleep(1s));
+                CO_TRY_VOID(co_await responder.write(bytes("piece" + std::to_string(i) + "\n")));
+                CO_TRY_VOID(co_await loop_.sleep(1s));
             }
             co_return co_await responder.finish();
         }
-        if (request.path == "/hang") CO_CHECK(co_await loop_.sleep(1h));
+        if (request.path == "/hang") CO_TRY_VOID(co_await loop_.sleep(1h));
         if (request.path == "/fail") co_return Error(Reason::Conflict, "no \"luck\"");
         if (request.path == "/silent") co_return {};
         if (request.path == "/cut") {
-            CO_CHECK(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.start(200, {}));
             co_return Error(Reason::Io, "disk");
         }
         if (request.path == "/echo-stream") {
@@ -49,7 +49,7 @@ private:
             for (;;) {
                 CO_TRY(const std::size_t count, co_await stream->read(buffer));
                 if (count == 0) co_return {};
-                CO_CHECK(co_await stream->write({buffer.data(), count}));
+                CO_TRY_VOID(co_await stream->write({buffer.data(), count}));
             }
         }
         co_return co_await responder.respond(200, {},

@@ -162,9 +162,9 @@ public:
     }
     std::uint16_t port() const override { return 0; }
     Task<Accepted> accept() override {
-        if (!waiting_) CO_CHECK(open(false));
+        if (!waiting_) CO_TRY_VOID(open(false));
         Connected operation(waiting_);
-        CO_CHECK(co_await operation);
+        CO_TRY_VOID(co_await operation);
         auto stream = std::make_unique<PipeStream>(std::exchange(waiting_, nullptr));
         const Result<void> next = open(false);  // a failure is the next call's to report
         (void)next;
@@ -199,7 +199,7 @@ Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path
         const error_code error = last_error();
         if (error.value() == ERROR_FILE_NOT_FOUND) co_return Error(Reason::Unavailable, "no such pipe");
         if (error.value() != ERROR_PIPE_BUSY) co_return pipe_error(error);
-        CO_CHECK(co_await loop.sleep(BusyWait));
+        CO_TRY_VOID(co_await loop.sleep(BusyWait));
     }
     co_return Error(Reason::Unavailable, "all instances of the pipe are busy");
 }

@@ -31,7 +31,7 @@ struct Pipe {
 using PipePointer = std::shared_ptr<Pipe>;
 
 Task<std::size_t> read_pipe(PipePointer pipe, std::span<char> buffer) {
-    while (pipe->bytes.empty() && !pipe->ended) CO_CHECK(co_await pipe->readers.wait());
+    while (pipe->bytes.empty() && !pipe->ended) CO_TRY_VOID(co_await pipe->readers.wait());
     if (pipe->unwanted) co_return Error(Reason::Unavailable, "connection closed");
     const std::size_t count = std::min(buffer.size(), pipe->bytes.size());
     std::copy_n(pipe->bytes.begin(), count, buffer.begin());
@@ -47,7 +47,7 @@ Task<> write_pipe(PipePointer pipe, std::string_view bytes) {
         pipe->bytes.append(bytes.substr(0, count));
         bytes.remove_prefix(count);
         pipe->readers.wake_all({});
-        if (!bytes.empty()) CO_CHECK(co_await pipe->writers.wait());
+        if (!bytes.empty()) CO_TRY_VOID(co_await pipe->writers.wait());
     }
     co_return {};
 }

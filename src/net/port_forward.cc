@@ -64,7 +64,7 @@ Task<ForwardedConnection> PortForwardClient::open(std::uint16_t port) {
     ForwardedConnection connection;
     connection.port = port;
     CO_TRY(connection.errors, co_await session_->open({{"streamtype", "error"}, {"port", number}, {"requestid", id}}));
-    CO_CHECK(co_await connection.errors->end_writing());
+    CO_TRY_VOID(co_await connection.errors->end_writing());
     CO_TRY(connection.data, co_await session_->open({{"streamtype", "data"}, {"port", number}, {"requestid", id}}));
     co_return connection;
 }

@@ -22,7 +22,7 @@ Task<> copy_stream(ByteStream& from, ByteStream& to) {
     for (;;) {
         CO_TRY(const std::size_t count, co_await from.read({buffer.get(), BufferSize}));
         if (count == 0) co_return co_await to.end_writing();
-        CO_CHECK(co_await to.write({buffer.get(), count}));
+        CO_TRY_VOID(co_await to.write({buffer.get(), count}));
     }
 }
 

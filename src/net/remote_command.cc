@@ -114,7 +114,7 @@ Task<std::unique_ptr<RemoteCommand>> accept_by_websocket(EventLoop& loop, const 
     auto command = std::make_unique<WebSocketRemoteCommand>(loop, std::move(socket), WebSocket::Role::Server, options);
     // An empty message tells clients that the command runs, even if it prints nothing.
     ByteStream& first = command->output ? *command->output : *command->status;
-    CO_CHECK(co_await first.write(""));
+    CO_TRY_VOID(co_await first.write(""));
     co_return std::move(command);
 }
 
@@ -126,7 +126,7 @@ Task<std::unique_ptr<RemoteCommand>> accept_by_spdy(EventLoop& loop, const HttpR
                                 protocol));
     auto session = SpdySession::over(loop, std::move(stream), SpdySession::Role::Server);
     auto command = std::make_unique<SpdyRemoteCommand>(std::move(session), version_of(protocol));
-    CO_CHECK(co_await with_timeout(command->accept_streams(options), StreamsTime, "waiting for the client's streams"));
+    CO_TRY_VOID(co_await with_timeout(command->accept_streams(options), StreamsTime, "waiting for the client's streams"));
     co_return std::move(command);
 }
 
@@ -196,9 +196,9 @@ Task<std::unique_ptr<RemoteCommand>> accept_remote_command(EventLoop& loop, cons
 
 Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code) {
     const std::string status = remote_command_status(command.version(), exit_code);
-    if (!status.empty()) CO_CHECK(co_await command.status->write(status));
+    if (!status.empty()) CO_TRY_VOID(co_await command.status->write(status));
     for (ByteStream* stream : {command.output.get(), command.errors.get(), command.status.get()}) {
-        if (stream) CO_CHECK(co_await stream->end_writing());
+        if (stream) CO_TRY_VOID(co_await stream->end_writing());
     }
     command.close();
     co_return {};
@@ -212,7 +212,7 @@ Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, Htt
     CO_TRY(auto stream, co_await connect_spdy(client, std::move(target), std::move(protocols), chosen));
     auto session = SpdySession::over(loop, std::move(stream), SpdySession::Role::Client);
     auto command = std::make_unique<SpdyRemoteCommand>(std::move(session), version_of(chosen));
-    CO_CHECK(co_await command->open_streams(options));
+    CO_TRY_VOID(co_await command->open_streams(options));
     co_return std::move(command);
 }
 
@@ -251,13 +251,13 @@ Task<> carry_answers(RemoteCommand& to, RemoteCommand& from) {
     if (to.output && from.output) copies.push_back(carry(*from.output, *to.output));
     if (to.errors && from.errors) copies.push_back(carry(*from.errors, *to.errors));
     CO_TRY(const auto copied, co_await when_all(std::move(copies)));
-    for (const auto& result : copied) CO_CHECK(result);
+    for (const auto& result : copied) CO_TRY_VOID(result);
     CO_TRY(std::string status, co_await read_status(*from.status));
     // Clients take an empty status for success.
     if (status.empty() && from.version() >= FirstWithJsonStatus) {
         status = remote_command_status(to.version(), Error(Reason::InternalError, "lost the connection to the container runtime"));
     }
-    if (!status.empty()) CO_CHECK(co_await to.status->write(status));
+    if (!status.empty()) CO_TRY_VOID(co_await to.status->write(status));
     co_return co_await to.status->end_writing();
 }
 

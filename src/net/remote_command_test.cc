@@ -69,8 +69,8 @@ struct WebSockets : InMemory {
 };
 
 Task<> exchange(WebSocket& server, WebSocket& client) {
-    CO_CHECK(co_await client.send({"hello", false}));
-    CO_CHECK(co_await client.send({std::string(100'000, 'x'), true}));
+    CO_TRY_VOID(co_await client.send({"hello", false}));
+    CO_TRY_VOID(co_await client.send({std::string(100'000, 'x'), true}));
     client.ping();
     CO_TRY(const auto text, co_await server.receive());
     EXPECT_EQ(text->data, "hello");
@@ -78,7 +78,7 @@ Task<> exchange(WebSocket& server, WebSocket& client) {
     CO_TRY(const auto big, co_await server.receive());
     EXPECT_EQ(big->data.size(), 100'000u);
     EXPECT_TRUE(big->binary);
-    CO_CHECK(co_await server.send({"last words", true}));
+    CO_TRY_VOID(co_await server.send({"last words", true}));
     server.close(1000, "bye");
     CO_TRY(const auto last, co_await client.receive());
     EXPECT_EQ(last->data, "last words");
@@ -143,18 +143,18 @@ Task<> spdy_exchange(SpdySession& server, SpdySession& client) {
     EXPECT_EQ((*accepted_first)->headers().get("streamtype"), "error");
     EXPECT_EQ((*accepted_second)->headers().get("streamtype"), "data");
     EXPECT_EQ((*accepted_second)->id(), 3u);
-    CO_CHECK(co_await second->write("ping"));
-    CO_CHECK(co_await second->end_writing());
+    CO_TRY_VOID(co_await second->write("ping"));
+    CO_TRY_VOID(co_await second->end_writing());
     CO_TRY(const std::string ping, co_await read_all(**accepted_second));
     EXPECT_EQ(ping, "ping");
-    CO_CHECK(co_await (*accepted_second)->write("pong"));
-    CO_CHECK(co_await (*accepted_second)->end_writing());
+    CO_TRY_VOID(co_await (*accepted_second)->write("pong"));
+    CO_TRY_VOID(co_await (*accepted_second)->end_writing());
     CO_TRY(const std::string pong, co_await read_all(*second));
     EXPECT_EQ(pong, "pong");
     accepted_first->reset();  // a reset
     EXPECT_FALSE(co_await read_all(*first));
     server.close();
-    CO_CHECK(co_await client.wait_over());
+    CO_TRY_VOID(co_await client.wait_over());
     EXPECT_FALSE(co_await client.open({}));
     co_return {};
 }
@@ -166,7 +166,7 @@ TEST_F(Spdy, CarriesStreams) {
 
 Task<> pour(ByteStream& stream, std::size_t pieces, std::size_t& poured) {
     const std::string piece(10'000, 'x');
-    for (; poured < pieces; ++poured) CO_CHECK(co_await stream.write(piece));
+    for (; poured < pieces; ++poured) CO_TRY_VOID(co_await stream.write(piece));
     co_return co_await stream.end_writing();
 }
 
@@ -234,7 +234,7 @@ struct Streaming : InMemory, HttpHandler {
     Task<std::unique_ptr<ByteStream>> upgrade(std::string head) {
         auto [ours, theirs] = make_memory_stream_pair();
         scope.spawn(serve(std::move(theirs)));
-        CO_CHECK(co_await ours->write(head + "Host: x\r\nConnection: Upgrade\r\n\r\n"));
+        CO_TRY_VOID(co_await ours->write(head + "Host: x\r\nConnection: Upgrade\r\n\r\n"));
         answer.clear();
         while (!answer.ends_with("\r\n\r\n")) {
             char c = 0;
@@ -253,13 +253,13 @@ private:
     Task<> run_command(RemoteCommand& command) {
         if (command.resize) {
             CO_TRY(const std::string size, co_await read_some(*command.resize, 24));
-            CO_CHECK(co_await command.output->write("size " + size + "\n"));
+            CO_TRY_VOID(co_await command.output->write("size " + size + "\n"));
         }
         if (command.input) {
             CO_TRY(const std::string input, co_await read_some(*command.input, 5));
-            CO_CHECK(co_await command.output->write("got " + input));
+            CO_TRY_VOID(co_await command.output->write("got " + input));
         }
-        if (command.errors) CO_CHECK(co_await command.errors->write("careful"));
+        if (command.errors) CO_TRY_VOID(co_await command.errors->write("careful"));
         co_return co_await finish_remote_command(command, 3);
     }
 
@@ -280,9 +280,9 @@ private:
             CO_TRY(auto connection, co_await server.accept());
             if (!connection) co_return {};
             CO_TRY(const std::string request, co_await read_some(*connection->data, 4));
-            CO_CHECK(co_await connection->data->write(std::to_string(connection->port) + " " + request));
-            CO_CHECK(co_await connection->data->end_writing());
-            CO_CHECK(co_await connection->errors->end_writing());
+            CO_TRY_VOID(co_await connection->data->write(std::to_string(connection->port) + " " + request));
+            CO_TRY_VOID(co_await connection->data->end_writing());
+            CO_TRY_VOID(co_await connection->errors->end_writing());
         }
     }
 };
@@ -299,7 +299,7 @@ Task<> exec_over_spdy(Streaming& test, std::string protocols, std::string chosen
     CO_TRY(const auto input, co_await session->open({{"streamtype", "stdin"}}));
     CO_TRY(const auto output, co_await session->open({{"streamtype", "stdout"}}));
     CO_TRY(const auto errors, co_await session->open({{"streamtype", "stderr"}}));
-    CO_CHECK(co_await input->write("hello"));
+    CO_TRY_VOID(co_await input->write("hello"));
     EXPECT_EQ(co_await read_all(*output), "got hello");
     EXPECT_EQ(co_await read_all(*errors), "careful");
     EXPECT_EQ(co_await read_all(*error), status);
@@ -392,9 +392,9 @@ Task<std::unique_ptr<WebSocket>> websocket(Streaming& test, std::string protocol
 
 Task<> exec_over_websocket(Streaming& test) {
     CO_TRY(const auto socket, co_await websocket(test, "v5.channel.k8s.io"));
-    CO_CHECK(co_await socket->send({std::string("\4{\"Width\":80,\"Height\":24}x", 26)}));
-    CO_CHECK(co_await socket->send({std::string("\0hel", 4)}));
-    CO_CHECK(co_await socket->send({std::string("\xff\0", 2)}));
+    CO_TRY_VOID(co_await socket->send({std::string("\4{\"Width\":80,\"Height\":24}x", 26)}));
+    CO_TRY_VOID(co_await socket->send({std::string("\0hel", 4)}));
+    CO_TRY_VOID(co_await socket->send({std::string("\xff\0", 2)}));
     CO_TRY(const std::string all, co_await messages_until_end(*socket));
     EXPECT_EQ(all, "[1:][1:size {\"Width\":80,\"Height\":24}\n][1:got hel][3:" + std::string(FailureThree) + "]");
     co_return {};
@@ -407,7 +407,7 @@ TEST_F(Streaming, ExecOverWebSocketWithATerminalAndAnEndOfInput) {
 
 Task<> exec_over_base64(Streaming& test) {
     CO_TRY(const auto socket, co_await websocket(test, "v4.base64.channel.k8s.io"));
-    CO_CHECK(co_await socket->send({"0aGVsbG8=", false}));
+    CO_TRY_VOID(co_await socket->send({"0aGVsbG8=", false}));
     CO_TRY(const std::string all, co_await messages_until_end(*socket));
     EXPECT_TRUE(all.starts_with("[1:][1:Z290IGhlbGxv][2:Y2FyZWZ1bA==][3:")) << all;
     co_return {};
@@ -416,7 +416,7 @@ Task<> exec_over_base64(Streaming& test) {
 TEST_F(Streaming, ExecOverWebSocketInBase64) { run(exec_over_base64(*this)); }
 
 Task<> refused(Streaming& test, std::string head, std::string answer) {
-    CO_CHECK(co_await test.upgrade(head));
+    CO_TRY_VOID(co_await test.upgrade(head));
     EXPECT_TRUE(test.answer.starts_with(answer)) << test.answer;
     co_return {};
 }
@@ -437,8 +437,8 @@ Task<> forward_twice(Streaming& test, std::unique_ptr<ByteStream> bytes) {
     PortForwardClient client(test.loop, std::move(bytes));
     CO_TRY(const auto one, co_await client.open(80));
     CO_TRY(const auto two, co_await client.open(8080));
-    CO_CHECK(co_await two.data->write("abcd"));
-    CO_CHECK(co_await one.data->write("efgh"));
+    CO_TRY_VOID(co_await two.data->write("abcd"));
+    CO_TRY_VOID(co_await one.data->write("efgh"));
     EXPECT_EQ(co_await read_all(*one.data), "80 efgh");
     EXPECT_EQ(co_await read_all(*two.data), "8080 abcd");
     EXPECT_EQ(co_await read_all(*two.errors), "");
@@ -469,8 +469,8 @@ TEST_F(Streaming, PortForwardTunnelledInAWebSocket) {
 
 Task<> forward_in_channels(Streaming& test) {
     CO_TRY(const auto socket, co_await websocket(test, "v4.channel.k8s.io", "/pf?port=80,8080"));
-    CO_CHECK(co_await socket->send({"\2abcd"}));
-    CO_CHECK(co_await socket->send({std::string("\0efgh", 5)}));
+    CO_TRY_VOID(co_await socket->send({"\2abcd"}));
+    CO_TRY_VOID(co_await socket->send({std::string("\0efgh", 5)}));
     CO_TRY(const std::string all, co_await messages_until_end(*socket));
     const std::string first("P\0", 2), second("\x90\x1f", 2);
     EXPECT_EQ(all, "[0:" + first + "][1:" + first + "][2:" + second + "][3:" + second + "][0:80 efgh][2:8080 abcd]");

@@ -232,7 +232,7 @@ Task<std::unique_ptr<ByteStream>> connect_one(asio::io_context& context, Socket:
     socket.open(endpoint.protocol(), error);
     if (error) co_return to_error(error);
     Connect operation(socket, std::move(endpoint));
-    CO_CHECK(co_await operation);
+    CO_TRY_VOID(co_await operation);
     co_return stream_of(std::move(socket), is_tcp);
 }
 

@@ -43,13 +43,14 @@ private:
             co_return co_await responder.respond(200, {}, {bytes(who)});
         }
         if (request.path == "/hang") {
-            CO_CHECK(co_await responder.start(200, {}));
-            CO_CHECK(co_await responder.write(bytes("first")));
+            CO_TRY_VOID(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.write(bytes("first")));
             co_return co_await loop_.sleep(1h);
         }
         if (request.path == "/big") {
-            CO_CHECK(co_await responder.start(200, {}));
-            for (int i = 0; i < 100; ++i) CO_CHECK(co_await responder.write(bytes(std::string(100'000, static_cast<char>('a' + i % 26)))));
+            CO_TRY_VOID(co_await responder.start(200, {}));
+            for (int i = 0; i < 100; ++i)
+                CO_TRY_VOID(co_await responder.write(bytes(std::string(100'000, static_cast<char>('a' + i % 26)))));
             co_return co_await responder.finish();
         }
         if (request.path == "/upgrade") {
@@ -113,7 +114,7 @@ struct Sockets : testing::Test {
 private:
     Task<> then_close(Task<> scenario) {
         auto result = co_await std::move(scenario);
-        if (server) CO_CHECK(co_await server->close());
+        if (server) CO_TRY_VOID(co_await server->close());
         co_return std::move(result);
     }
 };
@@ -170,15 +171,15 @@ TEST_F(Sockets, RefuseAServerOfAnotherAuthority) {
 
 Task<> reload(Sockets& test, std::shared_ptr<TlsServerContext> context) {
     HttpClient before(test.loop, test.endpoint(), test.client_tls());
-    CO_CHECK(co_await before.send(get("/who")));
+    CO_TRY_VOID(co_await before.send(get("/who")));
     const auto other = test.authority();
     const auto own = test.issue(other, {.common_name = "server", .ip_addresses = {"127.0.0.1"}});
-    CO_CHECK(context->reload(own.certificate_pem, own.key_pem));
+    CO_TRY_VOID(context->reload(own.certificate_pem, own.key_pem));
     EXPECT_FALSE(context->reload(own.certificate_pem, test.ca.key_pem()));  // stays as it was
     HttpClient after(test.loop, test.endpoint(), test.client_tls({.ca_pem = other.certificate_pem()}));
-    CO_CHECK(co_await after.send(get("/who")));
-    CO_CHECK(co_await before.send(get("/who")));  // on its old connection
-    CO_CHECK(co_await before.close());
+    CO_TRY_VOID(co_await after.send(get("/who")));
+    CO_TRY_VOID(co_await before.send(get("/who")));  // on its old connection
+    CO_TRY_VOID(co_await before.close());
     co_return co_await after.close();
 }
 
@@ -236,7 +237,7 @@ Task<> leave(Sockets& test, std::shared_ptr<const TlsClientContext> tls) {
         CO_TRY(const auto piece, co_await body->next());
         EXPECT_EQ(piece, "first");
     }
-    CO_CHECK(co_await test.handler.cancelled.wait());
+    CO_TRY_VOID(co_await test.handler.cancelled.wait());
     co_return co_await client.close();
 }
 
@@ -255,7 +256,7 @@ Task<> lose_server(Sockets& test, std::shared_ptr<const TlsClientContext> tls) {
     CO_TRY(const auto body, co_await client.open(get("/hang")));
     CO_TRY(const auto piece, co_await body->next());
     CO_TRY(const auto first, co_await client.send(get("/who")));
-    CO_CHECK(co_await test.server->close());
+    CO_TRY_VOID(co_await test.server->close());
     const auto cut = co_await body->next();
     EXPECT_FALSE(cut);
     test.server.reset();
@@ -265,7 +266,7 @@ Task<> lose_server(Sockets& test, std::shared_ptr<const TlsClientContext> tls) {
 
     test.server =
         std::make_unique<HttpServer>(test.loop, test.handler, HttpServerOptions{.tls = tls ? test.server_tls() : nullptr}, test.log);
-    CO_CHECK(test.server->listen("127.0.0.1", test.port));
+    CO_TRY_VOID(test.server->listen("127.0.0.1", test.port));
     CO_TRY(const auto again, co_await client.send(get("/who")));
     EXPECT_EQ(again.code, 200);
     co_return co_await client.close();
@@ -287,7 +288,7 @@ Task<> upgrade(Sockets& test) {
     request.headers = {{"connection", "Upgrade"}, {"upgrade", "x"}};
     CO_TRY(auto upgraded, co_await client.upgrade(request));
     EXPECT_EQ(upgraded.response.code, 101);
-    CO_CHECK(co_await upgraded.stream->write("ping"));
+    CO_TRY_VOID(co_await upgraded.stream->write("ping"));
     std::array<char, 10> buffer;
     CO_TRY(const std::size_t count, co_await upgraded.stream->read(buffer));
     EXPECT_EQ(std::string(buffer.data(), count), "ping");
@@ -329,11 +330,11 @@ private:
     static Task<std::string> echo(std::string request) { co_return request; }
     static Task<std::string> fail() { co_return Error(Reason::NotFound, "no <100%> match"); }
     Task<std::string> hang() {
-        CO_CHECK(co_await loop_.sleep(1h));
+        CO_TRY_VOID(co_await loop_.sleep(1h));
         co_return "";
     }
     static Task<> count(std::string request, GrpcWriter& writer) {
-        for (int i = 0; i < 5; ++i) CO_CHECK(co_await writer.write(request + std::to_string(i)));
+        for (int i = 0; i < 5; ++i) CO_TRY_VOID(co_await writer.write(request + std::to_string(i)));
         co_return Error(Reason::Conflict, "enough");
     }
     EventLoop& loop_;

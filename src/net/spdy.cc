@@ -75,7 +75,7 @@ public:
     static Task<StreamPointer> accept(Self self) {
         while (self->opened_.empty() && !self->over()) {
             self->changed_.reset();
-            CO_CHECK(co_await self->changed_.wait());
+            CO_TRY_VOID(co_await self->changed_.wait());
         }
         if (self->opened_.empty()) co_return StreamPointer();
         StreamPointer stream = std::move(self->opened_.front());
@@ -91,12 +91,12 @@ public:
         self->streams_[stream->id] = stream;
         const std::string payload = to_bytes(stream->id) + to_bytes(0) + std::string(2, '\0') + self->packer_.write(stream->headers);
         self->add_output(control_frame(FrameType::SynStream, 0, payload));
-        CO_CHECK(co_await self->wait_for_room());
+        CO_TRY_VOID(co_await self->wait_for_room());
         co_return stream;
     }
 
     static Task<std::size_t> read(Self self, StreamPointer stream, std::span<char> buffer) {
-        while (stream->inbox.empty() && !stream->peer_ended && !stream->broken) CO_CHECK(co_await stream->readers.wait());
+        while (stream->inbox.empty() && !stream->peer_ended && !stream->broken) CO_TRY_VOID(co_await stream->readers.wait());
         if (stream->inbox.empty() && !stream->peer_ended) co_return malformed("stream reset");
         const std::size_t count = std::min(buffer.size(), stream->inbox.size());
         std::copy_n(stream->inbox.begin(), count, buffer.begin());
@@ -112,7 +112,7 @@ public:
             const std::string_view piece = bytes.substr(0, LargestDataFrame);
             self->add_data(*stream, piece, 0);
             bytes.remove_prefix(piece.size());
-            CO_CHECK(co_await self->wait_for_room());
+            CO_TRY_VOID(co_await self->wait_for_room());
         }
         co_return {};
     }
@@ -140,7 +140,7 @@ public:
     }
 
     static Task<> wait_over(Self self) {
-        while (!self->over()) CO_CHECK(co_await self->ended_.wait());
+        while (!self->over()) CO_TRY_VOID(co_await self->ended_.wait());
         co_return {};
     }
 

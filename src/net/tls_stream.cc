@@ -82,7 +82,7 @@ Error tls_error(const TlsState& state) {
 /// Hands everything encrypted to the lower stream. A reader may have to send too (alerts, key updates), so one task
 /// flushes for both and the other waits.
 Task<> flush(StatePointer state) {
-    while (state->flushing) CO_CHECK(co_await state->flushed.wait());
+    while (state->flushing) CO_TRY_VOID(co_await state->flushed.wait());
     while (!state->encrypted.empty()) {
         state->outgoing.clear();
         std::swap(state->outgoing, state->encrypted);  // both keep their room
@@ -97,7 +97,7 @@ Task<> flush(StatePointer state) {
 
 /// Feeds the engine from the lower stream. Yields 0 at the lower stream's end.
 Task<std::size_t> fill(StatePointer state) {
-    if (!state->encrypted.empty() && !state->flushing) CO_CHECK(co_await flush(state));
+    if (!state->encrypted.empty() && !state->flushing) CO_TRY_VOID(co_await flush(state));
     CO_TRY(const std::size_t count, co_await state->lower->read(state->incoming));
     state->unread = {state->incoming.data(), count};
     co_return count;
@@ -144,7 +144,7 @@ Task<> write_plain(StatePointer state, std::string_view bytes) {
             bytes.remove_prefix(count);
             batch += count;
         }
-        CO_CHECK(co_await flush(state));
+        CO_TRY_VOID(co_await flush(state));
     }
     co_return {};
 }
@@ -187,7 +187,7 @@ std::optional<CertificateIdentity> verified_peer(SSL* ssl) {
 }
 
 Task<TlsConnection> finish_handshake(StatePointer state) {
-    CO_CHECK(co_await handshake(state));
+    CO_TRY_VOID(co_await handshake(state));
     TlsConnection connection;
     connection.protocol = protocol_of(state->ssl.get());
     connection.certificate = verified_peer(state->ssl.get());

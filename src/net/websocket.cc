@@ -31,7 +31,7 @@ public:
     static Task<std::optional<WebSocketMessage>> receive(std::shared_ptr<WebSocketConnection> self) {
         while (self->inbox_.empty() && !self->over() && !self->closed_) {
             self->changed_.reset();
-            CO_CHECK(co_await self->changed_.wait());
+            CO_TRY_VOID(co_await self->changed_.wait());
         }
         if (self->inbox_.empty()) {
             if (!self->closed_) co_return self->why_;

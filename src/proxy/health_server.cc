@@ -91,7 +91,7 @@ struct HealthServer::Impl {
     Scope closing;  // servers of ports no longer wanted
 
     static Task<> close_port(Port port) {
-        CO_CHECK(co_await port.server->close());
+        CO_TRY_VOID(co_await port.server->close());
         co_return {};
     }
 };
@@ -130,9 +130,9 @@ void HealthServer::set_health(const std::map<std::uint16_t, ServiceTable::Health
 }
 
 Task<> HealthServer::close() {
-    for (auto& [number, port] : impl_->ports) CO_CHECK(co_await port.server->close());
-    if (impl_->proxy_server) CO_CHECK(co_await impl_->proxy_server->close());
-    CO_CHECK(co_await impl_->closing.close());
+    for (auto& [number, port] : impl_->ports) CO_TRY_VOID(co_await port.server->close());
+    if (impl_->proxy_server) CO_TRY_VOID(co_await impl_->proxy_server->close());
+    CO_TRY_VOID(co_await impl_->closing.close());
     co_return {};
 }
 

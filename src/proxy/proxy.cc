@@ -44,7 +44,7 @@ void Proxy::changed() {
 }
 
 Task<> Proxy::run() {
-    CO_CHECK(co_await feed_.wait_for_sync());
+    CO_TRY_VOID(co_await feed_.wait_for_sync());
     Duration pause = 100ms;
     for (;;) {
         wake_.reset();
@@ -54,7 +54,7 @@ Task<> Proxy::run() {
             ++counts_.failures;
             synced_ = false;
             context_.log.warn("service rules not programmed", {{"error", done.error().message}});
-            CO_CHECK(co_await context_.loop.sleep(pause));
+            CO_TRY_VOID(co_await context_.loop.sleep(pause));
             pause = std::min<Duration>(pause * 2, 30s);
             continue;
         }
@@ -97,7 +97,7 @@ Task<> Proxy::sync() {
 
 Task<> Proxy::apply(std::string text) {
     const bool others_changed = generation_ && context_.nft.generation() != generation_;
-    CO_CHECK(co_await context_.nft.run(std::move(text)));
+    CO_TRY_VOID(co_await context_.nft.run(std::move(text)));
     // If someone else changed rules before us, the old number stays, so that the next check looks.
     if (!others_changed) generation_ = context_.nft.generation();
     co_return {};
@@ -118,8 +118,8 @@ Task<> Proxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
             filters.push_back(filter);
         }
     }
-    if (sticky) CO_CHECK(co_await forget_lost_clients(losses));
-    if (!filters.empty()) CO_CHECK(co_await context_.conntrack.forget(std::move(filters)));
+    if (sticky) CO_TRY_VOID(co_await forget_lost_clients(losses));
+    if (!filters.empty()) CO_TRY_VOID(co_await context_.conntrack.forget(std::move(filters)));
     co_return {};
 }
 
@@ -141,7 +141,7 @@ Task<> Proxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
         if (client_end == std::string::npos || !lost.contains(entry.substr(client_end + 3))) continue;
         commands += "delete element ip " + options_.rules.table + " affinity { " + entry.substr(0, entry.find(" : ")) + " }\n";
     }
-    if (!commands.empty()) CO_CHECK(co_await apply(std::move(commands)));
+    if (!commands.empty()) CO_TRY_VOID(co_await apply(std::move(commands)));
     co_return {};
 }
 

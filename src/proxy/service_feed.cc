@@ -65,7 +65,7 @@ void ServiceFeed::fill(ServiceTable& table, Family family, Adapt adapt) {
 
 Task<> ServiceFeed::wait_for_sync() {
     for (client::InformerCore* source : {&services_.core(), &slices_.core(), &nodes_.core()}) {
-        CO_CHECK(co_await source->wait_for_sync());
+        CO_TRY_VOID(co_await source->wait_for_sync());
     }
     co_return {};
 }

@@ -11,7 +11,7 @@ namespace porthole {
 namespace {
 
 Task<> work(EventLoop& loop, WorkerPool& pool, std::string& order) {
-    CO_CHECK(co_await loop.sleep(1ms));
+    CO_TRY_VOID(co_await loop.sleep(1ms));
     order += "slept ";
     CO_TRY(const int n, co_await run_blocking<int>(pool, [] { return Result<int>(42); }));
     order += std::to_string(n);
@@ -19,7 +19,7 @@ Task<> work(EventLoop& loop, WorkerPool& pool, std::string& order) {
 }
 
 Task<> work_then_stop(AsioLoop& loop, WorkerPool& pool, std::string& order) {
-    CO_CHECK(co_await with_timeout(work(loop, pool, order), 10s, "work"));
+    CO_TRY_VOID(co_await with_timeout(work(loop, pool, order), 10s, "work"));
     loop.stop();
     co_return {};
 }

@@ -63,7 +63,7 @@ public:
     void reset() { set_ = false; }
     bool is_set() const { return set_; }
     Task<> wait() {
-        if (!set_) CO_CHECK(co_await waits_.wait());
+        if (!set_) CO_TRY_VOID(co_await waits_.wait());
         co_return {};
     }
 
@@ -83,7 +83,7 @@ public:
     }
     bool is_set() const { return result_.has_value(); }
     Task<T> wait() {
-        if (!result_) CO_CHECK(co_await waits_.wait());
+        if (!result_) CO_TRY_VOID(co_await waits_.wait());
         co_return *result_;
     }
 
@@ -108,7 +108,7 @@ public:
     bool closed() const { return closed_; }
     std::size_t size() const { return items_.size(); }
     Task<std::optional<T>> next() {
-        while (items_.empty() && !closed_) CO_CHECK(co_await waits_.wait());
+        while (items_.empty() && !closed_) CO_TRY_VOID(co_await waits_.wait());
         if (items_.empty()) co_return std::optional<T>();
         std::optional<T> item(std::move(items_.front()));
         items_.pop_front();
@@ -145,7 +145,7 @@ public:
     };
 
     Task<Permit> acquire() {
-        while (free_ == 0) CO_CHECK(co_await waits_.wait());
+        while (free_ == 0) CO_TRY_VOID(co_await waits_.wait());
         --free_;
         co_return Permit(this);
     }

@@ -225,10 +225,10 @@ void Scheduler::happened(const ClusterEvent& event) {
 Task<> Scheduler::run() {
     for (client::InformerCore* source :
          {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core(), &claims_.core(), &volumes_.core(), &classes_.core()}) {
-        CO_CHECK(co_await source->wait_for_sync());
+        CO_TRY_VOID(co_await source->wait_for_sync());
     }
     auto ended = co_await work();
-    CO_CHECK(co_await scope_.close());
+    CO_TRY_VOID(co_await scope_.close());
     co_return ended;
 }
 
@@ -244,9 +244,9 @@ Task<> Scheduler::work() {
             ++decided;
         }
         if (decided == PodsPerTurn) {
-            CO_CHECK(co_await context_.loop.sleep(Duration::zero()));
+            CO_TRY_VOID(co_await context_.loop.sleep(Duration::zero()));
         } else {
-            CO_CHECK(co_await wake_.wait());
+            CO_TRY_VOID(co_await wake_.wait());
         }
     }
 }
@@ -326,7 +326,7 @@ Task<> Scheduler::post_binding(PodRef pod, std::string node) {
                        {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
                        {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
     const std::string path = client::Client::path(core::Pod::kind(), {pod->namespace_, pod->name}, "binding");
-    CO_CHECK(co_await context_.client.post(path, schema::to_json(binding)));
+    CO_TRY_VOID(co_await context_.client.post(path, schema::to_json(binding)));
     co_return {};
 }
 
@@ -345,13 +345,13 @@ Task<> Scheduler::bind_claims(PodRef pod, std::string node) {
         if (claim && !claim->volume.empty()) continue;
         const Value patch =
             Value::object({{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
-        CO_CHECK(co_await context_.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
-                                                                             schema::to_json(patch)));
+        CO_TRY_VOID(co_await context_.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
+                                                                                schema::to_json(patch)));
     }
     const MonotonicTime deadline = context_.loop.now() + LongestVolumeWait;
     while (!all_claims_bound(*pod)) {
         volumes_changed_.reset();
-        CO_CHECK(co_await with_timeout(volumes_changed_.wait(), deadline - context_.loop.now(), "binding volumes"));
+        CO_TRY_VOID(co_await with_timeout(volumes_changed_.wait(), deadline - context_.loop.now(), "binding volumes"));
     }
     co_return {};
 }

@@ -156,9 +156,9 @@ Task<> Store::Impl::write_groups() {
     while (!closing) {
         if (queue.empty()) {
             work.reset();
-            CO_CHECK(co_await work.wait());
+            CO_TRY_VOID(co_await work.wait());
         }
-        CO_CHECK(co_await write_group());
+        CO_TRY_VOID(co_await write_group());
     }
     co_return {};
 }
@@ -232,7 +232,7 @@ Committed Store::Impl::publish_member(WriteGroup& group, WriteGroup::Member& mem
 
 Task<> Store::Impl::checkpoint() {
     checkpointing = true;
-    CO_CHECK(co_await run_blocking<void>(pool, [this]() -> Result<void> {
+    CO_TRY_VOID(co_await run_blocking<void>(pool, [this]() -> Result<void> {
         engine->checkpoint();
         return {};
     }));
@@ -253,7 +253,7 @@ Task<> Store::Impl::compact_in_time() {
         if (done) continue;
         if (done.error().reason == Reason::Cancelled) co_return done.error();
         log.warn("compaction is put off", {{"error", done.error().message}});
-        CO_CHECK(co_await loop.sleep(RetryDelay));
+        CO_TRY_VOID(co_await loop.sleep(RetryDelay));
     }
     co_return {};
 }
@@ -274,8 +274,8 @@ Revision Store::Impl::compaction_target() {
 }
 
 Task<> Store::Impl::compact_to(Revision target) {
-    while (!history.compact_some(target, CompactionSlice, superseded)) CO_CHECK(co_await loop.sleep({}));
-    CO_CHECK(co_await forget_superseded());
+    while (!history.compact_some(target, CompactionSlice, superseded)) CO_TRY_VOID(co_await loop.sleep({}));
+    CO_TRY_VOID(co_await forget_superseded());
     co_return {};
 }
 
@@ -310,7 +310,7 @@ void Store::Impl::arm_lease_timer() {
 
 Task<> Store::Impl::end_leases() {
     while (!closing) {
-        CO_CHECK(co_await lease_due.wait());
+        CO_TRY_VOID(co_await lease_due.wait());
         lease_due.reset();
         for (const LeaseId lease : leases.due()) {
             const Result<void> revoked = co_await revoke(lease);
@@ -348,7 +348,7 @@ Task<LeaseId> Store::Impl::grant(Duration ttl) {
     put.key = lease_key(lease);
     put.value = std::to_string(ttl.count());
     transaction.operations.push_back(std::move(put));
-    CO_CHECK(co_await commit(std::move(transaction)));
+    CO_TRY_VOID(co_await commit(std::move(transaction)));
     co_return lease;
 }
 
@@ -383,7 +383,7 @@ Result<Watch> Store::watch(WatchRequest request) {
 Task<> Store::Impl::reach(Revision revision) {
     while (history.revision() < revision) {
         if (closing) co_return closing_error();
-        CO_CHECK(co_await revision_waiters.wait());
+        CO_TRY_VOID(co_await revision_waiters.wait());
     }
     co_return {};
 }
@@ -418,10 +418,10 @@ Task<> Store::Impl::close() {
     if (lease_timer_at != MonotonicTime::max()) loop.cancel_timer(lease_timer);
     hub.close();
     revision_waiters.wake_all({});
-    CO_CHECK(co_await scope.close());
+    CO_TRY_VOID(co_await scope.close());
     for (const PendingPtr& pending : queue) pending->result.set(closing_error());
     queue.clear();
-    CO_CHECK(co_await run_blocking<void>(pool, [this]() -> Result<void> {
+    CO_TRY_VOID(co_await run_blocking<void>(pool, [this]() -> Result<void> {
         engine->close();
         return {};
     }));

@@ -133,7 +133,7 @@ Task<std::vector<EventPtr>> WatchHub::take(std::shared_ptr<Watcher> watcher, std
         if (!watcher->hub) co_return Error(Reason::ServiceUnavailable, "the store is closing");
         CO_TRY(auto events, watcher->hub->take_now(*watcher, limit));
         if (!events.empty()) co_return std::move(events);
-        CO_CHECK(co_await watcher->waiting.wait());
+        CO_TRY_VOID(co_await watcher->waiting.wait());
     }
 }
 

@@ -16,7 +16,7 @@ Task<> use(std::unique_ptr<ByteStream> data, std::unique_ptr<ByteStream> errors)
 Task<> forward(PortForwardClient& client) {
     for (const std::uint16_t port : {80, 443}) {
         CO_TRY(auto connection, co_await client.open(port));
-        CO_CHECK(co_await use(std::move(connection.data), std::move(connection.errors)));
+        CO_TRY_VOID(co_await use(std::move(connection.data), std::move(connection.errors)));
     }
     client.close();
     co_return {};
@@ -26,7 +26,7 @@ Task<> serve(PortForwardServer& server) {
     for (;;) {
         CO_TRY(auto connection, co_await server.accept());
         if (!connection) co_return {};
-        CO_CHECK(co_await use(std::move(connection->data), std::move(connection->errors)));
+        CO_TRY_VOID(co_await use(std::move(connection->data), std::move(connection->errors)));
     }
 }
 

@@ -9,7 +9,7 @@ namespace {
 Task<std::string> echo(std::string request) { co_return request; }
 
 Task<> echo_twice(std::string request, GrpcWriter& writer) {
-    CO_CHECK(co_await writer.write(request));
+    CO_TRY_VOID(co_await writer.write(request));
     co_return co_await writer.write(std::move(request));
 }
 

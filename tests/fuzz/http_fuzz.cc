@@ -13,8 +13,8 @@ public:
             CO_TRY(const auto stream, co_await responder.upgrade({}));
             co_return co_await read_everything(*stream);
         }
-        CO_CHECK(co_await responder.start(200, {}));
-        CO_CHECK(co_await responder.write(std::make_shared<const std::string>(std::move(request.body))));
+        CO_TRY_VOID(co_await responder.start(200, {}));
+        CO_TRY_VOID(co_await responder.write(std::make_shared<const std::string>(std::move(request.body))));
         co_return co_await responder.finish({{"a", "b"}});
     }
 };

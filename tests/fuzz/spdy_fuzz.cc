@@ -11,7 +11,7 @@ Task<> answer_streams(SpdySession& session) {
         if (!stream) co_return {};
         (void)co_await (*stream)->write((*stream)->headers().get("streamtype"));
         (void)co_await (*stream)->end_writing();
-        CO_CHECK(co_await read_everything(**stream));
+        CO_TRY_VOID(co_await read_everything(**stream));
     }
 }
 

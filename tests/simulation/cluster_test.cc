@@ -38,7 +38,7 @@ private:
             auto written = co_await cluster_.client().create(map);
             if (!written && written.error().reason == Reason::Cancelled) co_return {};
             if (written) acknowledged_[map.metadata.name] = map.data["value"];
-            CO_CHECK(co_await cluster_.loop().sleep(500ms));
+            CO_TRY_VOID(co_await cluster_.loop().sleep(500ms));
         }
     }
     SimCluster& cluster_;
@@ -65,7 +65,7 @@ Task<> ensure_deployment(SimCluster& cluster, std::int32_t replicas, std::string
             written = co_await std::move(write);
         }
         if (written) co_return {};
-        CO_CHECK(co_await cluster.loop().sleep(1s));
+        CO_TRY_VOID(co_await cluster.loop().sleep(1s));
     }
 }
 

@@ -69,12 +69,12 @@ struct SimCluster::Server {
     }
 
     Task<> close() {
-        CO_CHECK(co_await scope.close());
-        CO_CHECK(co_await informers->close());
-        CO_CHECK(co_await controllers->close());
+        CO_TRY_VOID(co_await scope.close());
+        CO_TRY_VOID(co_await informers->close());
+        CO_TRY_VOID(co_await controllers->close());
         scheduler.reset();
-        CO_CHECK(co_await own->close());
-        CO_CHECK(co_await outside->close());
+        CO_TRY_VOID(co_await own->close());
+        CO_TRY_VOID(co_await outside->close());
         co_return co_await api->close();
     }
 

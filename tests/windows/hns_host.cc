@@ -16,20 +16,20 @@ using namespace porthole;
 using namespace porthole::hns;
 
 Task<> serve(cmd::RealWorld& world, emulator::Emulator& emulator, std::filesystem::path folder) {
-    CO_CHECK(co_await emulator.start());
+    CO_TRY_VOID(co_await emulator.start());
     const std::string token = "a-token-of-this-test";
     wire::Server server(world.loop,
                         {world.loop, emulator, [&](std::string request) { return emulator.control(std::move(request)); }, token},
                         Logger(make_stderr_sink(LogLevel::Info), "wire"));
-    CO_CHECK(server.listen("127.0.0.1", 0));
+    CO_TRY_VOID(server.listen("127.0.0.1", 0));
     const std::filesystem::path partial = folder / "emulator.json.new";
     const std::string here = "127.0.0.1:" + std::to_string(server.port());
     std::ofstream(partial) << wire::write_host_file({.hns = here, .cri = here, .token = token});
     std::filesystem::rename(partial, folder / "emulator.json");
     Event stop;
     world.loop.on_signal([&](int) { stop.set(); });
-    CO_CHECK(co_await stop.wait());
-    CO_CHECK(co_await server.close());
+    CO_TRY_VOID(co_await stop.wait());
+    CO_TRY_VOID(co_await server.close());
     co_return co_await emulator.close();
 }
 

@@ -6,12 +6,12 @@ Task<> AdmissionPlugin::admit(AdmissionAttributes&) { co_return {}; }
 Task<> AdmissionPlugin::validate(const AdmissionAttributes&) { co_return {}; }
 
 Task<> AdmissionChain::admit(AdmissionAttributes& attributes) const {
-    for (const auto& plugin : plugins_) CO_CHECK(co_await plugin->admit(attributes));
+    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->admit(attributes));
     co_return {};
 }
 
 Task<> AdmissionChain::validate(const AdmissionAttributes& attributes) const {
-    for (const auto& plugin : plugins_) CO_CHECK(co_await plugin->validate(attributes));
+    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->validate(attributes));
     co_return {};
 }
 

@@ -80,7 +80,7 @@ public:
                 if (const std::string missing = unstated(*quota, attributes.object->view<Pod>()); !missing.empty())
                     co_return admission_forbidden(attributes, "failed quota: " + quota->metadata.name + ": must specify " + missing);
             }
-            CO_CHECK(check(*quota, attributes, wanted));
+            CO_TRY_VOID(check(*quota, attributes, wanted));
         }
         if (!attributes.dry_run && create)
             reservations_.push_back({attributes.namespace_, &attributes.kind, std::string(attributes.object->name()), *attributes.object,

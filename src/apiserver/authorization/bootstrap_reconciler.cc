@@ -49,7 +49,7 @@ Task<> reconcile(client::Client& client, T wanted) {
         co_return {};
     }
     if (!updates_itself(stored->metadata) || !complete(*stored, wanted)) co_return {};
-    CO_CHECK(co_await client.update(std::move(*stored)));
+    CO_TRY_VOID(co_await client.update(std::move(*stored)));
     co_return {};
 }
 
@@ -68,7 +68,7 @@ Task<> reconcile_bootstrap_policy(client::Client& client) {
     add_tasks(tasks, client, std::move(policy.roles));
     add_tasks(tasks, client, std::move(policy.role_bindings));
     CO_TRY(auto results, co_await when_all(std::move(tasks)));
-    for (auto& result : results) CO_CHECK(std::move(result));
+    for (auto& result : results) CO_TRY_VOID(std::move(result));
     co_return {};
 }
 

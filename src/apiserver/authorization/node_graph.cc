@@ -107,8 +107,8 @@ Result<void> NodeGraph::load(const store::Store& store) {
 Task<> NodeGraph::follow(store::Store& store) {
     for (;;) {
         auto watch = store.watch({.prefix = kind_prefix(Pod::kind()), .after = revision_});
-        if (watch) CO_CHECK(co_await take_events(*watch));
-        CO_CHECK(load(store));  // too much has been missed
+        if (watch) CO_TRY_VOID(co_await take_events(*watch));
+        CO_TRY_VOID(load(store));  // too much has been missed
     }
 }
 
@@ -121,7 +121,7 @@ Task<> NodeGraph::take_events(store::Watch& watch) {
             if (event->type == store::Event::Type::Delete) {
                 remove_pod(event->record->key.substr(kind_prefix(Pod::kind()).size()));
             } else {
-                CO_CHECK(put_record(*event->record));
+                CO_TRY_VOID(put_record(*event->record));
             }
             revision_ = event->revision;
         }

@@ -29,7 +29,7 @@ Task<> ensure_like(client::Client& client, T wanted, Correct correct) {
     if (!stored && stored.error().reason != Reason::NotFound) co_return std::move(stored).error();
     if (!stored) co_return co_await ensure(client, std::move(wanted));
     if (!correct(*stored, wanted)) co_return {};
-    CO_CHECK(co_await client.update(std::move(*stored)));
+    CO_TRY_VOID(co_await client.update(std::move(*stored)));
     co_return {};
 }
 
@@ -44,7 +44,7 @@ Task<> namespaces(client::Client& client) {
     for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
         Namespace space;
         space.metadata.name = name;
-        CO_CHECK(co_await ensure(client, std::move(space)));
+        CO_TRY_VOID(co_await ensure(client, std::move(space)));
     }
     co_return {};
 }
@@ -59,7 +59,7 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     service.spec.cluster_ips = {options.kubernetes_service_ip};
     service.spec.session_affinity = "None";
     service.spec.ports.push_back({.name = "https", .protocol = "TCP", .port = 443, .target_port = IntOrString(options.port)});
-    CO_CHECK(co_await ensure_like(client, service, [](Service& stored, const Service& wanted) {
+    CO_TRY_VOID(co_await ensure_like(client, service, [](Service& stored, const Service& wanted) {
         return assign(stored.spec.ports.at(0).target_port, wanted.spec.ports[0].target_port);
     }));
 
@@ -72,8 +72,8 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     EndpointSubset& subset = endpoints.subsets.emplace_back();
     subset.addresses.emplace_back().ip = options.advertise_address;
     subset.ports.push_back({.name = "https", .port = options.port, .protocol = "TCP"});
-    CO_CHECK(co_await ensure_like(client, endpoints,
-                                  [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
+    CO_TRY_VOID(co_await ensure_like(client, endpoints,
+                                     [](Endpoints& stored, const Endpoints& wanted) { return assign(stored.subsets, wanted.subsets); }));
 
     EndpointSlice slice;
     slice.metadata.name = "kubernetes";
@@ -112,7 +112,7 @@ Task<> priority_classes(client::Client& client) {
     node.metadata.name = "system-node-critical";
     node.value = 2'000'001'000;
     node.description = "For pods without which their node does not work: they are never moved to make room.";
-    CO_CHECK(co_await ensure(client, std::move(node)));
+    CO_TRY_VOID(co_await ensure(client, std::move(node)));
     PriorityClass cluster;
     cluster.metadata.name = "system-cluster-critical";
     cluster.value = 2'000'000'000;
@@ -139,7 +139,7 @@ Task<> config_maps(client::Client& client, BootstrapOptions options) {
         for (const auto& [key, value] : wanted.data) changed = assign(stored.data[key], value) || changed;
         return changed;
     };
-    CO_CHECK(co_await ensure_like(client, std::move(info), keep_signatures));
+    CO_TRY_VOID(co_await ensure_like(client, std::move(info), keep_signatures));
 
     ConfigMap authentication;
     authentication.metadata.name = "extension-apiserver-authentication";
@@ -151,11 +151,11 @@ Task<> config_maps(client::Client& client, BootstrapOptions options) {
 }  // namespace
 
 Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
-    CO_CHECK(co_await namespaces(client));
-    CO_CHECK(co_await reconcile_bootstrap_policy(client));
-    CO_CHECK(co_await priority_classes(client));
-    CO_CHECK(co_await kubernetes_service(client, options));
-    CO_CHECK(co_await dns_service(client, options));
+    CO_TRY_VOID(co_await namespaces(client));
+    CO_TRY_VOID(co_await reconcile_bootstrap_policy(client));
+    CO_TRY_VOID(co_await priority_classes(client));
+    CO_TRY_VOID(co_await kubernetes_service(client, options));
+    CO_TRY_VOID(co_await dns_service(client, options));
     co_return co_await config_maps(client, options);
 }
 

@@ -33,8 +33,8 @@ public:
     Task<> follow() {
         for (;;) {
             auto watch = store_.watch({.prefix = prefix_, .after = revision_});
-            if (watch) CO_CHECK(co_await take_events(*watch));
-            CO_CHECK(load());  // too much has been missed
+            if (watch) CO_TRY_VOID(co_await take_events(*watch));
+            CO_TRY_VOID(load());  // too much has been missed
         }
     }
 
@@ -49,7 +49,7 @@ private:
                 if (event->type == store::Event::Type::Delete) {
                     objects_.erase(event->record->key.substr(prefix_.size()));
                 } else {
-                    CO_CHECK(put(*event->record));
+                    CO_TRY_VOID(put(*event->record));
                 }
                 revision_ = event->revision;
             }

@@ -49,7 +49,7 @@ Task<> ResourceHandler::apply(RequestContext& context, const Resource& resource,
     CO_TRY(Value applied, schema::parse_yaml(context.request.body));
     // What is applied must be an object of the kind, but stays as sparse as it was sent.
     CO_TRY(ApiObject checked, conform(*resource.kind, applied, options.field_validation, context.warnings));
-    CO_CHECK(settle_names(context.info, *resource.kind, checked));
+    CO_TRY_VOID(settle_names(context.info, *resource.kind, checked));
     schema::prune(applied, *resource.kind->type, true);
     applied["apiVersion"] = resource.kind->api_version();
     applied["kind"] = resource.kind->kind;

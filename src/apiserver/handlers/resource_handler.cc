@@ -67,7 +67,7 @@ WriteRequest ResourceHandler::write_request(RequestContext& context, const Resou
 
 Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource) {
     const std::string& verb = context.info.verb;
-    CO_CHECK(check_served(*resource.kind, context.info));
+    CO_TRY_VOID(check_served(*resource.kind, context.info));
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
     if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces")
@@ -132,7 +132,7 @@ Task<> ResourceHandler::create(RequestContext& context, const Resource& resource
     // Generated names clash so seldom that the body is rather decoded again than every object copied beforehand.
     for (int attempt = 1;; ++attempt) {
         CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
-        CO_CHECK(settle_names(context.info, *resource.kind, object));
+        CO_TRY_VOID(settle_names(context.info, *resource.kind, object));
         const bool named = !object.name().empty();
         const auto written = co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object)));
         if (written) co_return co_await reply_object(context, resource, 201, written->bytes, now());
@@ -146,7 +146,7 @@ Task<> ResourceHandler::update(RequestContext& context, const Resource& resource
     CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
     if (object.name().empty())
         co_return bad_request("the name of the object (" + context.info.name + " based on URL) was undeterminable: name must be provided");
-    CO_CHECK(settle_names(context.info, *resource.kind, object));
+    CO_TRY_VOID(settle_names(context.info, *resource.kind, object));
     CO_TRY(const Written written,
            co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
     co_return co_await reply_object(context, resource, written.created ? 201 : 200, written.bytes, now());

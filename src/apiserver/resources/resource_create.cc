@@ -73,7 +73,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     set_defaults(resource, object);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
-    CO_CHECK(co_await seams_.admission.admit(attributes));
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     prepare_create(request, object);
     set_defaults(resource, object);
 
@@ -85,7 +85,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         schema::validate_structure(object.tree(), *resource.stored, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (rules.warn) rules.warn(object, nullptr, request.warnings);
-    CO_CHECK(co_await seams_.admission.validate(attributes));
+    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
     const std::string key = resource.key(request.namespace_, request.name);
     while (true) {
@@ -93,7 +93,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         TransactionDraft draft;
         if (rules.amend) {
             ApiObject amended(object);  // NOLINT(bugprone-use-after-move): what is amended is never moved
-            CO_CHECK(rules.amend(&amended, nullptr, draft, errors));
+            CO_TRY_VOID(rules.amend(&amended, nullptr, draft, errors));
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
             object = std::move(amended);
         }

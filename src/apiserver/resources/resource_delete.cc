@@ -90,11 +90,11 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     const Resource& resource = request.resource;
     const KindRules& rules = *resource.rules;
     CO_TRY(ApiObject object, stored_object(resource, *current));
-    CO_CHECK(check_preconditions(resource, request.name, object.metadata(), options));
+    CO_TRY_VOID(check_preconditions(resource, request.name, object.metadata(), options));
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     attributes.old_object = &object;
-    CO_CHECK(co_await seams_.admission.admit(attributes));
-    CO_CHECK(co_await seams_.admission.validate(attributes));
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
+    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
     const std::int64_t grace = rules.grace_period ? rules.grace_period(object, options.grace_period_seconds) : 0;
     const std::vector<std::string> finalizers = finalizers_for_policy(rules, object.metadata(), options);
@@ -135,7 +135,7 @@ Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const s
     TransactionDraft draft;
     if (request.resource.rules->amend) {
         FieldErrors errors;
-        CO_CHECK(request.resource.rules->amend(nullptr, &object, draft, errors));
+        CO_TRY_VOID(request.resource.rules->amend(nullptr, &object, draft, errors));
     }
     store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));

@@ -147,14 +147,14 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
     attributes.object = &object;
     attributes.old_object = &old;
-    CO_CHECK(co_await seams_.admission.admit(attributes));
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     set_defaults(resource, object);
 
     FieldErrors errors;
     validate_update(request, object, old, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (rules.warn && request.subresource.empty()) rules.warn(object, &old, request.warnings);
-    CO_CHECK(co_await seams_.admission.validate(attributes));
+    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
     if (completes_deletion(rules, object, old)) {
         if (request.dry_run) co_return Written{bytes_of(object.to_json())};
@@ -163,7 +163,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     TransactionDraft draft;
     if (rules.amend && request.subresource.empty()) {
-        CO_CHECK(rules.amend(&object, &old, draft, errors));
+        CO_TRY_VOID(rules.amend(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
     if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);

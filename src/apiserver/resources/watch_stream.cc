@@ -30,11 +30,11 @@ public:
         CO_TRY(store::Revision after, co_await starting_point());
         const Clock& clock = objects_.clock();
         const MonotonicTime end = clock.now() + time_limit();
-        CO_CHECK(co_await responder_.start(200, std::move(headers)));
+        CO_TRY_VOID(co_await responder_.start(200, std::move(headers)));
         if (wants_initial_events()) {
             auto sent = co_await send_initial_events(after);
             if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
-            CO_CHECK(std::move(sent));
+            CO_TRY_VOID(std::move(sent));
         }
 
         auto watch = objects_.store().watch({.prefix = watched_prefix(), .after = after, .topic = topic()});
@@ -47,11 +47,11 @@ public:
                 if (!is_reported(events.error())) co_return std::move(events).error();
                 co_return co_await end_with(std::move(events).error());
             }
-            if (events) CO_CHECK(co_await send(*events));
+            if (events) CO_TRY_VOID(co_await send(*events));
             const MonotonicTime now = clock.now();
             if (now >= std::min(end, bookmark)) {
                 bookmark = now + BookmarkEvery;
-                CO_CHECK(co_await send_bookmark(watch->revision(), false));
+                CO_TRY_VOID(co_await send_bookmark(watch->revision(), false));
             }
             if (now >= end) co_return co_await responder_.finish();
         }
@@ -73,7 +73,7 @@ private:
         if (from_beginning()) co_return objects_.store().revision();
         CO_TRY(const std::uint64_t wanted, parse_resource_version(order_.options.resource_version));
         if (!wants_initial_events()) co_return store::Revision(wanted);
-        CO_CHECK(co_await objects_.store().wait_for_revision(store::Revision(wanted), std::chrono::seconds(3)));
+        CO_TRY_VOID(co_await objects_.store().wait_for_revision(store::Revision(wanted), std::chrono::seconds(3)));
         co_return objects_.store().revision();
     }
 
@@ -94,11 +94,11 @@ private:
         std::string chunk;
         for (const store::RecordPtr& record : found.records) {
             if (!filter_.matches(*record)) continue;
-            CO_CHECK(presenter_.append_event("ADDED", *record->value, chunk));
-            if (chunk.size() >= ChunkLimit) CO_CHECK(co_await flush(chunk));
+            CO_TRY_VOID(presenter_.append_event("ADDED", *record->value, chunk));
+            if (chunk.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(chunk));
         }
-        if (!chunk.empty()) CO_CHECK(co_await flush(chunk));
-        if (order_.options.send_initial_events.value_or(false)) CO_CHECK(co_await send_bookmark(revision, true));
+        if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
+        if (order_.options.send_initial_events.value_or(false)) CO_TRY_VOID(co_await send_bookmark(revision, true));
         co_return {};
     }
 
@@ -106,10 +106,10 @@ private:
         presenter_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::EventPtr& event : events) {
-            CO_CHECK(append(*event, chunk));
-            if (chunk.size() >= ChunkLimit) CO_CHECK(co_await flush(chunk));
+            CO_TRY_VOID(append(*event, chunk));
+            if (chunk.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(chunk));
         }
-        if (!chunk.empty()) CO_CHECK(co_await flush(chunk));
+        if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
         co_return {};
     }
 
@@ -135,7 +135,7 @@ private:
     Task<> end_with(Error error) {
         std::string chunk;
         presenter_.append_error(error, chunk);
-        CO_CHECK(co_await flush(chunk));
+        CO_TRY_VOID(co_await flush(chunk));
         co_return co_await responder_.finish();
     }
 

@@ -62,14 +62,15 @@ Task<> handle_binding(ResourceHandler& handler, RequestContext& context) {
     if (context.info.verb != "create") co_return method_not_allowed();
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
     CO_TRY(ApiObject body, decode_body(context, handler.registry(), Binding::kind(), options.field_validation));
-    CO_CHECK(settle_names(context.info, Binding::kind(), body));
+    CO_TRY_VOID(settle_names(context.info, Binding::kind(), body));
     const Binding binding = body.view<Binding>();
-    CO_CHECK(validate(binding));
+    CO_TRY_VOID(validate(binding));
     WriteRequest request = handler.write_request(context, handler.resources().of<Pod>(), options);
     request.name = binding.metadata.name;
     request.subresource = "binding";
     const Timestamp now = handler.now();
-    CO_CHECK(co_await handler.objects().mutate(std::move(request), [&](const ApiObject& current) { return bound(current, binding, now); }));
+    CO_TRY_VOID(
+        co_await handler.objects().mutate(std::move(request), [&](const ApiObject& current) { return bound(current, binding, now); }));
     co_return co_await reply_tree(
         context, 201,
         schema::Value::object(

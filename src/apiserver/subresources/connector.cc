@@ -23,7 +23,7 @@ public:
         ++identity_;
     }
     Task<> close() override {
-        for (auto& [key, client] : clients_) CO_CHECK(co_await client->close());
+        for (auto& [key, client] : clients_) CO_TRY_VOID(co_await client->close());
         clients_.clear();
         co_return {};
     }

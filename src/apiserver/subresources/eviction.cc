@@ -117,8 +117,8 @@ Task<> charge_budget(ResourceHandler& handler, RequestContext& context, const Po
     request.name = budgets.front().metadata.name;
     request.subresource = "status";
     const Timestamp now = handler.now();
-    CO_CHECK(co_await handler.objects().mutate(std::move(request),
-                                               [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
+    CO_TRY_VOID(co_await handler.objects().mutate(std::move(request),
+                                                  [&](const ApiObject& current) { return charged(current, pod.metadata.name, now); }));
     co_return {};
 }
 
@@ -135,14 +135,15 @@ Task<> handle_eviction(ResourceHandler& handler, RequestContext& context) {
     const Resource& pods = handler.resources().of<Pod>();
     CO_TRY(const store::RecordPtr record, co_await handler.objects().get(pods, context.info.namespace_, context.info.name, ""));
     CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
-    CO_CHECK(co_await charge_budget(handler, context, pod, options));
+    CO_TRY_VOID(co_await charge_budget(handler, context, pod, options));
 
     WriteRequest request = handler.write_request(context, pods, options);
     const Timestamp now = handler.now();
     if (!needs_no_budget(pod))
-        CO_CHECK(co_await handler.objects().mutate(request, [&](const ApiObject& current) { return marked_as_disrupted(current, now); }));
+        CO_TRY_VOID(
+            co_await handler.objects().mutate(request, [&](const ApiObject& current) { return marked_as_disrupted(current, now); }));
     request.subresource.clear();
-    CO_CHECK(co_await handler.objects().remove(std::move(request), deletion));
+    CO_TRY_VOID(co_await handler.objects().remove(std::move(request), deletion));
     co_return co_await reply_tree(
         context, 201,
         schema::Value::object(

@@ -66,11 +66,11 @@ Error kubelet_error(int code, std::string text) {
 
 Task<> stream_body(RequestContext& context, net::HttpBody& body) {
     context.code = body.code();
-    CO_CHECK(co_await context.responder.start(body.code(), answer_headers(context, body.headers())));
+    CO_TRY_VOID(co_await context.responder.start(body.code(), answer_headers(context, body.headers())));
     while (true) {
         CO_TRY(std::optional<std::string> piece, co_await body.next());
         if (!piece) co_return co_await context.responder.finish();
-        CO_CHECK(co_await context.responder.write(bytes_of(std::move(*piece))));
+        CO_TRY_VOID(co_await context.responder.write(bytes_of(std::move(*piece))));
     }
 }
 

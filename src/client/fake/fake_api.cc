@@ -178,7 +178,7 @@ FakeApi::FakeApi(EventLoop& loop, const schema::Registry& registry) : loop_(loop
 FakeApi::~FakeApi() { CHECK(streams_.empty()); }
 
 Task<ApiResponse> FakeApi::call(ApiRequest request) {
-    CO_CHECK(co_await loop_.sleep(latency_));
+    CO_TRY_VOID(co_await loop_.sleep(latency_));
     requests_.push_back({request.method, request.path, request.query, request.body});
     std::optional<Error> fault = fault_ ? fault_(request) : std::nullopt;
     if (fault && fault->reason == Reason::Unavailable) co_return std::move(*fault);
@@ -188,7 +188,7 @@ Task<ApiResponse> FakeApi::call(ApiRequest request) {
 }
 
 Task<std::unique_ptr<ApiStream>> FakeApi::watch(ApiRequest request) {
-    CO_CHECK(co_await loop_.sleep(latency_));
+    CO_TRY_VOID(co_await loop_.sleep(latency_));
     if (fault_)
         if (std::optional<Error> fault = fault_(request)) co_return std::move(*fault);
     CO_TRY(const Target target, resolve(request.path));

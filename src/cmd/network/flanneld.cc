@@ -32,8 +32,8 @@ public:
 
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
-        CO_CHECK(connect());
-        CO_CHECK(co_await find_address());
+        CO_TRY_VOID(connect());
+        CO_TRY_VOID(co_await find_address());
         make_daemon();
         informers_->start();
         scope_.spawn(daemon_->run());
@@ -43,8 +43,8 @@ public:
     }
 
     Task<> close() override {
-        CO_CHECK(co_await scope_.close());
-        if (informers_) CO_CHECK(co_await informers_->close());
+        CO_TRY_VOID(co_await scope_.close());
+        if (informers_) CO_TRY_VOID(co_await informers_->close());
         co_return {};
     }
 
@@ -87,7 +87,7 @@ private:
                 if (!chosen) co_return chosen.error();
                 co_return Error(Reason::NotFound, "no interface of this machine has the address " + daemon.address.to_string());
             }
-            CO_CHECK(co_await world_.loop.sleep(1s));
+            CO_TRY_VOID(co_await world_.loop.sleep(1s));
         }
     }
 

@@ -39,8 +39,8 @@ public:
 
     Task<> start() override {
         for (const std::string& warning : options_.warnings) log_.warn(warning);
-        CO_CHECK(connect());
-        CO_CHECK(make_proxy());
+        CO_TRY_VOID(connect());
+        CO_TRY_VOID(make_proxy());
         informers_->start();
         scope_.spawn(events_->run());
         scope_.spawn(proxy_->run());
@@ -51,14 +51,14 @@ public:
 
     Task<> clean_up() {
         make_client(no_server_);
-        CO_CHECK(make_proxy());
+        CO_TRY_VOID(make_proxy());
         co_return co_await proxy_->clean_up();
     }
 
     Task<> close() override {
-        CO_CHECK(co_await scope_.close());
-        if (health_) CO_CHECK(co_await health_->close());
-        if (informers_) CO_CHECK(co_await informers_->close());
+        CO_TRY_VOID(co_await scope_.close());
+        if (health_) CO_TRY_VOID(co_await health_->close());
+        if (informers_) CO_TRY_VOID(co_await informers_->close());
         co_return {};
     }
 

@@ -22,7 +22,7 @@ public:
     Task<> run() override {
         scope_.spawn(proxy_.listen());
         auto ended = co_await proxy_.run();
-        CO_CHECK(co_await scope_.close());
+        CO_TRY_VOID(co_await scope_.close());
         co_return ended;
     }
 

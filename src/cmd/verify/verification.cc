@@ -49,8 +49,8 @@ Verification::Verification(EventLoop& loop, client::Client& client, Random& rand
 }
 
 Task<Report> Verification::run() {
-    CO_CHECK(co_await find_nodes());
-    CO_CHECK(co_await make_namespace());
+    CO_TRY_VOID(co_await find_nodes());
+    CO_TRY_VOID(co_await make_namespace());
     auto report = co_await run_in_namespace();
     told_("removing what the check has made");
     const client::NamespacedName own{"", service_.namespace_};
@@ -60,11 +60,11 @@ Task<Report> Verification::run() {
 }
 
 Task<Report> Verification::run_in_namespace() {
-    CO_CHECK(co_await start_servers());
-    CO_CHECK(co_await wait_for_servers());
-    CO_CHECK(co_await read_service());
+    CO_TRY_VOID(co_await start_servers());
+    CO_TRY_VOID(co_await wait_for_servers());
+    CO_TRY_VOID(co_await read_service());
     report_.checks = plan_checks(report_.nodes, service_, options_.outside);
-    CO_CHECK(co_await probe());
+    CO_TRY_VOID(co_await probe());
     co_return report_;
 }
 
@@ -92,7 +92,7 @@ Task<> Verification::make_namespace() {
     own.metadata.name = service_.namespace_;
     // Pods in the nodes' own network are part of the check.
     own.metadata.labels = {{"pod-security.kubernetes.io/enforce", "privileged"}};
-    CO_CHECK(co_await client_.create(std::move(own)));
+    CO_TRY_VOID(co_await client_.create(std::move(own)));
     co_return {};
 }
 
@@ -102,15 +102,15 @@ Task<> Verification::create_pod(core::Pod pod) {
         if (made) co_return {};
         // A new namespace has no service account yet.
         if (made.error().reason != Reason::Forbidden || loop_.now() > end) co_return made.error();
-        CO_CHECK(co_await loop_.sleep(LookAgain));
+        CO_TRY_VOID(co_await loop_.sleep(LookAgain));
     }
 }
 
 Task<> Verification::start_servers() {
     told_("starting a server on each of " + std::to_string(report_.nodes.size()) + " nodes");
     std::vector<core::Service> made = services(service_);
-    for (core::Service& service : made) CO_CHECK(co_await client_.create(std::move(service)));
-    for (const Node& node : report_.nodes) CO_CHECK(co_await create_pod(server_pod(node, options_.images, service_)));
+    for (core::Service& service : made) CO_TRY_VOID(co_await client_.create(std::move(service)));
+    for (const Node& node : report_.nodes) CO_TRY_VOID(co_await create_pod(server_pod(node, options_.images, service_)));
     co_return {};
 }
 
@@ -123,7 +123,7 @@ Task<> Verification::wait_for_servers() {
             if (drop_unready(pods.items)) co_return {};
             co_return Error(Reason::Timeout, "no server has started: " + report_.left_out.back());
         }
-        CO_CHECK(co_await loop_.sleep(LookAgain));
+        CO_TRY_VOID(co_await loop_.sleep(LookAgain));
     }
 }
 
@@ -163,7 +163,7 @@ Task<> Verification::probe() {
         }
         if (open.empty()) break;
         if (round > 1) told_("trying the " + std::to_string(open.size()) + " that failed once more");
-        CO_CHECK(co_await probe_round(round, std::move(open)));
+        CO_TRY_VOID(co_await probe_round(round, std::move(open)));
     }
     leave_out_untold();
     co_return {};
@@ -181,11 +181,11 @@ Task<> Verification::probe_round(int round, std::vector<std::size_t> open) {
             core::Pod pod = prober_pod(node, on_host, options_.images, service_.namespace_, own);
             pod.metadata.name += "-" + std::to_string(round);
             names.push_back(pod.metadata.name);
-            CO_CHECK(co_await create_pod(std::move(pod)));
+            CO_TRY_VOID(co_await create_pod(std::move(pod)));
         }
     }
-    CO_CHECK(co_await wait_for_probers(names));
-    for (const std::string& name : names) CO_CHECK(co_await read_log(name));
+    CO_TRY_VOID(co_await wait_for_probers(names));
+    for (const std::string& name : names) CO_TRY_VOID(co_await read_log(name));
     co_return {};
 }
 
@@ -208,7 +208,7 @@ Task<> Verification::wait_for_probers(std::vector<std::string> names) {
         for (const core::Pod& pod : pods.items)
             ended += client::is_terminal(pod) && std::ranges::find(names, pod.metadata.name) != names.end();
         if (ended >= names.size() || loop_.now() > end) co_return {};
-        CO_CHECK(co_await loop_.sleep(LookAgain));
+        CO_TRY_VOID(co_await loop_.sleep(LookAgain));
     }
 }
 

@@ -14,8 +14,8 @@ Command netsh(std::string verb, const std::string& name, std::vector<std::string
 
 Task<> ensure_firewall_rule(ProcessRunner& processes, FirewallRule rule) {
     // Rules of one name add up.
-    CO_CHECK(co_await remove_firewall_rule(processes, rule.name));
-    CO_CHECK(co_await processes.run(
+    CO_TRY_VOID(co_await remove_firewall_rule(processes, rule.name));
+    CO_TRY_VOID(co_await processes.run(
         netsh("add", rule.name, {"dir=in", "action=allow", "protocol=" + rule.protocol, "localport=" + std::to_string(rule.port)})));
     CO_TRY(const CommandOutput shown, co_await processes.run(netsh("show", rule.name)));
     if (shown.exit_code != 0 || !shown.output.contains(rule.name)) {

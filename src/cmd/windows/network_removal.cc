@@ -24,7 +24,7 @@ Task<> remove_load_balancers(Client& client, std::set<std::string> endpoints, Re
         const bool ours = std::ranges::any_of(balancer.host_compute_endpoints,
                                               [&](const std::string& id) { return endpoints.contains(canonical_guid(id)); });
         if (!ours) continue;
-        CO_CHECK(unless_gone(co_await client.remove<hcn::HostComputeLoadBalancer>(balancer.id)));
+        CO_TRY_VOID(unless_gone(co_await client.remove<hcn::HostComputeLoadBalancer>(balancer.id)));
         ++removed;
     }
     if (removed > 0) report(std::to_string(removed) + " load balancers removed");
@@ -40,9 +40,9 @@ Task<> remove_pod_network(Hns& hns, std::string name, Report report) {
     CO_TRY(const auto endpoints, co_await client.list_endpoints_of(network->id));
     std::set<std::string> ids;
     for (const auto& endpoint : endpoints) ids.insert(canonical_guid(endpoint.id));
-    CO_CHECK(co_await remove_load_balancers(client, ids, report));
-    for (const auto& endpoint : endpoints) CO_CHECK(unless_gone(co_await client.remove<hcn::HostComputeEndpoint>(endpoint.id)));
-    CO_CHECK(unless_gone(co_await client.remove<hcn::HostComputeNetwork>(network->id)));
+    CO_TRY_VOID(co_await remove_load_balancers(client, ids, report));
+    for (const auto& endpoint : endpoints) CO_TRY_VOID(unless_gone(co_await client.remove<hcn::HostComputeEndpoint>(endpoint.id)));
+    CO_TRY_VOID(unless_gone(co_await client.remove<hcn::HostComputeNetwork>(network->id)));
     report("HNS network " + name + " removed, with " + std::to_string(endpoints.size()) + " endpoints");
     co_return {};
 }

@@ -22,7 +22,7 @@ Task<> wait_for_pod_network(RealWorld& world, WindowsNode node) {
                                                  "\\flanneld.log; a cluster that is not Porthole's must let nodes read nodes "
                                                  "(examples\\foreign-cluster.yaml) and give each a range of pod addresses");
         }
-        CO_CHECK(co_await world.loop.sleep(500ms));
+        CO_TRY_VOID(co_await world.loop.sleep(500ms));
     }
 }
 

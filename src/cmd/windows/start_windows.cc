@@ -99,7 +99,7 @@ private:
                 co_return Error(Reason::Timeout, "flanneld, kubelet and kube-proxy run, but the node is not Ready: kubectl describe node " +
                                                      node_.name + " says why");
             }
-            CO_CHECK(co_await world_.loop.sleep(500ms));
+            CO_TRY_VOID(co_await world_.loop.sleep(500ms));
         }
         progress_.done("node " + node_.name + " is Ready");
         co_return {};

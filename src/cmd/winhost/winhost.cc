@@ -77,7 +77,7 @@ int run_host(WinhostOptions options) {
     const auto started = world.run(host.start());
     if (started) {
         scope.spawn([](winhost::WindowsHost& running, Event& wanted_stop) -> Task<> {
-            CO_CHECK(co_await running.wait_for_shutdown());
+            CO_TRY_VOID(co_await running.wait_for_shutdown());
             wanted_stop.set();
             co_return {};
         }(host, stop));

@@ -32,7 +32,7 @@ void Daemon::node_seen(const core::Node& node) {
 }
 
 Task<> Daemon::run() {
-    CO_CHECK(co_await nodes_.core().wait_for_sync());
+    CO_TRY_VOID(co_await nodes_.core().wait_for_sync());
     for (;;) {
         wake_.reset();
         const auto done = co_await reconcile();
@@ -68,18 +68,18 @@ Task<> Daemon::reconcile() {
     if (!self) co_return Error(Reason::NotFound, "the node " + options_.node_name + " is not in the API yet; its kubelet registers it");
     const auto lease = lease_of(*self);
     if (!lease) co_return what_is_missing(*self);
-    CO_CHECK(check_back_ends());
+    CO_TRY_VOID(check_back_ends());
     if (subnet_ != lease->subnet) {
         network_ =
             std::make_unique<WindowsNetwork>(WindowsNetworkContext{context_.loop, context_.hns, context_.routes, context_.log},
                                              WindowsNetworkOptions{options_.network, lease->subnet, options_.address, options_.adapter});
         subnet_ = lease->subnet;
     }
-    CO_CHECK(co_await network_->ensure());
-    CO_CHECK(co_await publish(*self));
-    CO_CHECK(co_await network_->follow(others()));
+    CO_TRY_VOID(co_await network_->ensure());
+    CO_TRY_VOID(co_await publish(*self));
+    CO_TRY_VOID(co_await network_->follow(others()));
     // Last: with the configuration in place the runtime starts pods.
-    CO_CHECK(write_files(*subnet_));
+    CO_TRY_VOID(write_files(*subnet_));
     if (!ready_) context_.log.info("pod network ready", {{"network", options_.network.name}, {"range", subnet_->to_string()}});
     ready_ = true;
     co_return {};
@@ -108,7 +108,7 @@ Task<> Daemon::publish(const core::Node& self) {
     if (changed.as_object().empty()) co_return {};
     const schema::Value patch = schema::Value::object({{"metadata", schema::Value::object({{"annotations", std::move(changed)}})}});
     const client::NamespacedName key{"", options_.node_name};
-    CO_CHECK((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
+    CO_TRY_VOID((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
 }
 

@@ -26,7 +26,7 @@ public:
         hcn::HostComputeRoute document;
         document.owner = Owner;
         document.setting.push_back({.destination_prefix = route.destination.to_string(), .next_hop = route.next_hop.to_string()});
-        CO_CHECK((co_await client_.create(std::move(document))));
+        CO_TRY_VOID((co_await client_.create(std::move(document))));
         co_return {};
     }
 

@@ -72,7 +72,7 @@ public:
     Task<> remove(HostRoute route) override { co_return erase(route); }
 
     Task<> enable_forwarding(std::vector<IpAddress> addresses) override {
-        for (const IpAddress& address : addresses) CO_CHECK(forward(address));
+        for (const IpAddress& address : addresses) CO_TRY_VOID(forward(address));
         co_return {};
     }
 

@@ -77,12 +77,12 @@ Task<hcn::HostComputeNetwork> WindowsNetwork::find_or_make() {
     if (found && is_wanted(*found)) co_return *std::move(found);
     if (found) {
         context_.log.warn("replacing an HNS network of another kind", {{"network", found->name}, {"type", found->type}});
-        CO_CHECK(co_await client_.remove<hcn::HostComputeNetwork>(found->id));
+        CO_TRY_VOID(co_await client_.remove<hcn::HostComputeNetwork>(found->id));
     }
     CO_TRY(auto made, co_await client_.create(wanted()));
     // Routes go with the interface that the switch has replaced; some places show them all the same.
     CO_TRY(const auto routes, co_await context_.routes.own());
-    for (const HostRoute& route : routes) CO_CHECK(co_await context_.routes.remove(route));
+    for (const HostRoute& route : routes) CO_TRY_VOID(co_await context_.routes.remove(route));
     context_.log.info("HNS network made", {{"network", made.name}, {"type", made.type}, {"range", options_.subnet.to_string()}});
     co_return made;
 }
@@ -97,7 +97,7 @@ Task<> WindowsNetwork::ensure() {
     CO_TRY(const auto network, co_await find_or_make());
     network_id_ = network.id;
     if (is_overlay()) co_return co_await wait_for_overlay();
-    CO_CHECK(co_await wait_for_bridge());
+    CO_TRY_VOID(co_await wait_for_bridge());
     co_return co_await ensure_host_endpoint();
 }
 
@@ -107,7 +107,7 @@ Task<> WindowsNetwork::wait_for_bridge() {
         if (!network.management_ip.empty()) co_return {};
         if (context_.loop.now() >= end)
             co_return Error(Reason::Timeout, "the HNS network " + network.name + " has no management address yet");
-        CO_CHECK(co_await context_.loop.sleep(LookAgain));
+        CO_TRY_VOID(co_await context_.loop.sleep(LookAgain));
     }
 }
 
@@ -128,7 +128,7 @@ Task<> WindowsNetwork::wait_for_overlay() {
         }
         if (context_.loop.now() >= end)
             co_return Error(Reason::Timeout, "the HNS network " + network.name + " has no provider address yet");
-        CO_CHECK(co_await context_.loop.sleep(LookAgain));
+        CO_TRY_VOID(co_await context_.loop.sleep(LookAgain));
     }
 }
 
@@ -137,7 +137,7 @@ Task<> WindowsNetwork::ensure_host_endpoint() {
     CO_TRY(auto found, co_await client_.find<hcn::HostComputeEndpoint>(name));
     const bool right = found && !found->ip_configurations.empty() && found->ip_configurations[0].ip_address == address;
     if (found && !right) {
-        CO_CHECK(co_await client_.remove<hcn::HostComputeEndpoint>(found->id));
+        CO_TRY_VOID(co_await client_.remove<hcn::HostComputeEndpoint>(found->id));
         found.reset();
     }
     if (!found) {
@@ -150,7 +150,7 @@ Task<> WindowsNetwork::ensure_host_endpoint() {
         CO_TRY(found, co_await client_.find<hcn::HostComputeEndpoint>(made.name));
         if (!found) co_return Error(Reason::NotFound, "the endpoint " + name + " has gone again");
     }
-    CO_CHECK(co_await attach_to_host(found->id));
+    CO_TRY_VOID(co_await attach_to_host(found->id));
     const std::vector<IpAddress> forwarders{options_.management_address, options_.subnet.base().plus(2)};
     co_return co_await context_.routes.enable_forwarding(forwarders);
 }
@@ -164,7 +164,7 @@ Task<> WindowsNetwork::attach_to_host(std::string endpoint_id) {
         const auto attached = co_await client_v1_.attach_endpoint(endpoint_id, attach);
         if (attached || porthole::hns::is_hresult(attached.error(), Hresult::EndpointAlreadyAttached)) co_return {};
         if (attempt == Attempts || attached.error().reason == Reason::Cancelled) co_return attached.error();
-        CO_CHECK(co_await context_.loop.sleep(LookAgain));
+        CO_TRY_VOID(co_await context_.loop.sleep(LookAgain));
     }
 }
 
@@ -179,11 +179,11 @@ Task<> WindowsNetwork::follow_by_routes(std::vector<Lease> others) {
     CO_TRY(const auto own, co_await context_.routes.own());
     for (const HostRoute& route : own) {
         if (wanted.erase(route) > 0) continue;
-        CO_CHECK(co_await context_.routes.remove(route));
+        CO_TRY_VOID(co_await context_.routes.remove(route));
         context_.log.info("route removed", {{"range", route.destination.to_string()}});
     }
     for (const HostRoute& route : wanted) {
-        CO_CHECK(co_await context_.routes.add(route));
+        CO_TRY_VOID(co_await context_.routes.add(route));
         context_.log.info("route added", {{"range", route.destination.to_string()}, {"via", route.next_hop.to_string()}});
     }
     co_return {};
@@ -200,11 +200,11 @@ Task<> WindowsNetwork::follow_by_policies(std::vector<Lease> others) {
     // Those of a range go before another of it comes: of two, the last one counts.
     for (const auto& route : present) {
         if (std::erase(wanted, route) > 0) continue;
-        CO_CHECK(co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Remove,
-                                                          {make_policy("RemoteSubnetRoute", route)}));
+        CO_TRY_VOID(co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Remove,
+                                                             {make_policy("RemoteSubnetRoute", route)}));
     }
     for (const auto& route : wanted) {
-        CO_CHECK(
+        CO_TRY_VOID(
             co_await client_.modify_network_policies(network_id_, hcn::ModifyRequestType::Add, {make_policy("RemoteSubnetRoute", route)}));
         context_.log.info("remote pods reachable", {{"range", route.destination_prefix}, {"via", route.provider_address}});
     }

@@ -58,7 +58,7 @@ Result<void> NodeNetwork::prepare() {
 }
 
 Task<> NodeNetwork::run() {
-    CO_CHECK(co_await nodes_informer_.core().wait_for_sync());
+    CO_TRY_VOID(co_await nodes_informer_.core().wait_for_sync());
     for (;;) {
         wake_.reset();
         const auto done = co_await reconcile();
@@ -72,18 +72,18 @@ Task<> NodeNetwork::run() {
 Task<> NodeNetwork::reconcile() {
     const auto self = nodes_.find(options_.node_name);
     const bool has_range = self != nodes_.end() && !self->second.pod_prefixes.empty();
-    if (has_range && options_.backend == flannel::Backend::Vxlan) CO_CHECK(reconcile_overlay(self->second.pod_prefixes.front()));
-    CO_CHECK(reconcile_routes());
+    if (has_range && options_.backend == flannel::Backend::Vxlan) CO_TRY_VOID(reconcile_overlay(self->second.pod_prefixes.front()));
+    CO_TRY_VOID(reconcile_routes());
     if (!has_range) co_return {};
     const NodeRanges ranges = self->second;
-    if (ranges.pod_prefixes != configured_) CO_CHECK(co_await configure(ranges.pod_prefixes));
+    if (ranges.pod_prefixes != configured_) CO_TRY_VOID(co_await configure(ranges.pod_prefixes));
     co_return co_await publish(ranges);
 }
 
 Task<> NodeNetwork::configure(std::vector<IpPrefix> prefixes) {
-    CO_CHECK(co_await context_.nft.run(masquerade_rules(options_, prefixes)));
+    CO_TRY_VOID(co_await context_.nft.run(masquerade_rules(options_, prefixes)));
     // Last: with the configuration in place the runtime starts pods.
-    CO_CHECK(reconcile_configuration());
+    CO_TRY_VOID(reconcile_configuration());
     configured_ = prefixes;
     context_.log.info("pod network ready", {{"range", prefixes.front().to_string()}, {"bridge", options_.bridge}});
     co_return {};
@@ -121,7 +121,7 @@ Task<> NodeNetwork::publish(NodeRanges ranges) {
     for (const auto& [name, value] : flannel::annotations_of(own)) changed[name] = value;
     const schema::Value patch = schema::Value::object({{"metadata", schema::Value::object({{"annotations", std::move(changed)}})}});
     const client::NamespacedName key{"", options_.node_name};
-    CO_CHECK((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
+    CO_TRY_VOID((co_await context_.client.patch<core::Node>(key, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
 }
 
@@ -164,11 +164,11 @@ Result<void> NodeNetwork::reconcile_configuration() {
 Task<> NodeNetwork::remove() {
     const auto present = context_.stack.own_routes();
     if (present) {
-        for (const net::Route& route : *present) CO_CHECK(context_.stack.remove_route(route));
+        for (const net::Route& route : *present) CO_TRY_VOID(context_.stack.remove_route(route));
     }
-    CO_CHECK(context_.stack.remove_device(options_.bridge));
-    if (options_.backend == flannel::Backend::Vxlan) CO_CHECK(context_.stack.remove_device(overlay_device(options_, {}, 0).name));
-    CO_CHECK(co_await context_.nft.run("table ip " + options_.nft_table + "\ndelete table ip " + options_.nft_table + "\n"));
+    CO_TRY_VOID(context_.stack.remove_device(options_.bridge));
+    if (options_.backend == flannel::Backend::Vxlan) CO_TRY_VOID(context_.stack.remove_device(overlay_device(options_, {}, 0).name));
+    CO_TRY_VOID(co_await context_.nft.run("table ip " + options_.nft_table + "\ndelete table ip " + options_.nft_table + "\n"));
     (void)context_.files.remove(configuration_file());
     co_return {};
 }

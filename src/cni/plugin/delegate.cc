@@ -56,7 +56,7 @@ Task<> Delegates::call(std::string type, std::string command, CniRequest request
         if (command == "STATUS") co_return co_await own->status(std::move(request));
         co_return co_await own->collect(std::move(request));
     }
-    CO_CHECK((co_await run_program(type, std::move(request))));
+    CO_TRY_VOID((co_await run_program(type, std::move(request))));
     co_return {};
 }
 

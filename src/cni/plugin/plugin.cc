@@ -31,13 +31,13 @@ Task<std::string> answer(Plugin& plugin, CniRequest request) {
         co_return schema::to_pretty_json(to_value(result, version)) + "\n";
     }
     if (request.command == "DEL") {
-        CO_CHECK(co_await plugin.remove(std::move(request)));
+        CO_TRY_VOID(co_await plugin.remove(std::move(request)));
     } else if (request.command == "CHECK") {
-        CO_CHECK(co_await plugin.check(std::move(request)));
+        CO_TRY_VOID(co_await plugin.check(std::move(request)));
     } else if (request.command == "STATUS") {
-        CO_CHECK(co_await plugin.status(std::move(request)));
+        CO_TRY_VOID(co_await plugin.status(std::move(request)));
     } else {
-        CO_CHECK(co_await plugin.collect(std::move(request)));
+        CO_TRY_VOID(co_await plugin.collect(std::move(request)));
     }
     co_return std::string();
 }

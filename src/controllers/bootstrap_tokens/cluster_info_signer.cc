@@ -48,7 +48,7 @@ Task<Requeue> ClusterInfoSigner::reconcile(client::NamespacedName key) {
         }
         map.data[SignaturePrefix + token->id] = net::sign_detached_jws(found->second, token->id, token->secret);
     }
-    if (map.data != stored->data) CO_CHECK(co_await client_.update(std::move(map)));
+    if (map.data != stored->data) CO_TRY_VOID(co_await client_.update(std::move(map)));
     co_return next_expiry ? Requeue::in(*next_expiry) : Requeue::never();
 }
 

@@ -39,7 +39,7 @@ Task<client::Requeue> CertificateApprover::reconcile(client::NamespacedName key)
                                           .reason = "AutoApproved",
                                           .message = message,
                                           .last_update_time = Timestamp(loop().wall_now())});
-    CO_CHECK(co_await client_.put_raw(client::Client::path(Request::kind(), key, "approval"), schema::encode_json(approved)));
+    CO_TRY_VOID(co_await client_.put_raw(client::Client::path(Request::kind(), key, "approval"), schema::encode_json(approved)));
     co_return client::Requeue::never();
 }
 

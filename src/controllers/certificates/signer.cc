@@ -63,7 +63,7 @@ Task<client::Requeue> CertificateSigner::reconcile(client::NamespacedName key) {
                                                     .message = certificate.error().message,
                                                     .last_update_time = Timestamp(loop().wall_now())});
     }
-    CO_CHECK(co_await client_.update_status(std::move(signed_request)));
+    CO_TRY_VOID(co_await client_.update_status(std::move(signed_request)));
     co_return client::Requeue::never();
 }
 

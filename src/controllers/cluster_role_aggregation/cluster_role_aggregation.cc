@@ -45,7 +45,7 @@ Task<client::Requeue> ClusterRoleAggregationController::reconcile(client::Namesp
     if (rules == role->rules) co_return client::Requeue::never();
     ClusterRole changed = *role;
     changed.rules = std::move(rules);
-    CO_CHECK(co_await client_.update(std::move(changed)));
+    CO_TRY_VOID(co_await client_.update(std::move(changed)));
     co_return client::Requeue::never();
 }
 

@@ -63,11 +63,11 @@ Task<Requeue> CronJobController::reconcile(NamespacedName key) {
     if (written_.is_stale(*cached)) co_return Requeue::in(1s);
     CronJob cron = *cached;
     const Jobs jobs = jobs_by_owner_.find(cron.metadata.uid);
-    CO_CHECK(co_await follow_jobs(cron, jobs));
+    CO_TRY_VOID(co_await follow_jobs(cron, jobs));
     std::optional<Error> failure;
     Requeue again = Requeue::never();
     if (!cron.metadata.deletion_timestamp) {
-        CO_CHECK(co_await clean_history(cron, jobs));
+        CO_TRY_VOID(co_await clean_history(cron, jobs));
         const auto schedule = cron.spec.suspend.value_or(false) ? std::nullopt : schedule_of(cron);
         if (schedule) {
             Result<void> started = co_await start_due(cron, *schedule);
@@ -119,7 +119,7 @@ Task<> CronJobController::clean_history(const CronJob& cron, const Jobs& jobs) {
             return std::pair(job->status.start_time.value_or(job->metadata.creation_timestamp), job->metadata.name);
         });
         for (std::size_t i = 0; i + static_cast<std::size_t>(std::max(0, *limit)) < ended.size(); ++i)
-            CO_CHECK(co_await remove_job(cron, client::key_of(*ended[i]), ended[i]->metadata.uid));
+            CO_TRY_VOID(co_await remove_job(cron, client::key_of(*ended[i]), ended[i]->metadata.uid));
     }
     co_return {};
 }
@@ -158,7 +158,7 @@ Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule
         events_.normal(cron, "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid");
         co_return {};
     }
-    if (cron.spec.concurrency_policy == "Replace") CO_CHECK(co_await stop_active(cron));
+    if (cron.spec.concurrency_policy == "Replace") CO_TRY_VOID(co_await stop_active(cron));
     CO_TRY(const Job job, co_await make_job(cron, schedule, *missed.latest));
     if (!find_end(job) && !is_active(cron, job.metadata.uid)) {
         ObjectReference reference = client::object_reference(job);
@@ -171,7 +171,7 @@ Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule
 
 Task<> CronJobController::stop_active(CronJob& cron) {
     for (const ObjectReference& active : std::vector(cron.status.active)) {
-        CO_CHECK(co_await remove_job(cron, {cron.metadata.namespace_, active.name}, active.uid));
+        CO_TRY_VOID(co_await remove_job(cron, {cron.metadata.namespace_, active.name}, active.uid));
         std::erase_if(cron.status.active, [&](const ObjectReference& other) { return other.uid == active.uid; });
     }
     co_return {};

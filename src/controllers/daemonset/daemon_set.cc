@@ -135,9 +135,9 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
         Result<void> applied = co_await apply(*set, spec, std::move(changes), hash);
         if (!applied) failure = std::move(applied).error();
         if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
-        CO_CHECK(co_await clean_history(*set, hash, pods));
+        CO_TRY_VOID(co_await clean_history(*set, hash, pods));
     }
-    CO_CHECK(co_await update_status(*set, spec, pods, hash));
+    CO_TRY_VOID(co_await update_status(*set, spec, pods, hash));
     if (failure) co_return std::move(*failure);
     for (const auto& [node, on_node] : pods)
         for (const PodPointer& pod : on_node)
@@ -161,7 +161,7 @@ Task<ControllerRevision> DaemonSetController::sync_history(const DaemonSet& set)
     if (!current && current.error().reason == Reason::AlreadyExists) {
         DaemonSet changed = set;
         changed.status.collision_count = changed.status.collision_count.value_or(0) + 1;
-        CO_CHECK(co_await context_.client.update_status(std::move(changed)));
+        CO_TRY_VOID(co_await context_.client.update_status(std::move(changed)));
     }
     co_return current;
 }

@@ -79,7 +79,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
         events_.warning(deployment, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required.");
         DeploymentStatus status = deployment.status;
         status.observed_generation = deployment.metadata.generation;
-        CO_CHECK(co_await write_status(deployment, std::move(status)));
+        CO_TRY_VOID(co_await write_status(deployment, std::move(status)));
         co_return Requeue::never();
     }
     CO_TRY(rollout.old_sets, co_await claim_sets(deployment));
@@ -89,7 +89,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
         rollout.old_sets.erase(rollout.old_sets.begin() + static_cast<std::ptrdiff_t>(*position));
     }
     if (deployment.metadata.deletion_timestamp) co_return co_await report(rollout);
-    CO_CHECK(co_await note_pause(deployment));
+    CO_TRY_VOID(co_await note_pause(deployment));
     if (deployment.spec.paused || is_scaling(rollout)) co_return co_await scale_and_report(rollout);
     if (is_rolling(deployment)) co_return co_await roll(rollout);
     co_return co_await recreate(rollout);
@@ -127,7 +127,7 @@ bool DeploymentController::is_scaling(const Rollout& rollout) const {
 }
 
 Task<Requeue> DeploymentController::roll(Rollout& rollout) {
-    CO_CHECK(co_await sync_new_set(rollout, true));
+    CO_TRY_VOID(co_await sync_new_set(rollout, true));
     ReplicaSet& new_set = *rollout.new_set;
     const std::int32_t size = new_set_size(rollout.deployment, rollout.all(), replicas(new_set));
     CO_TRY(const bool grown, co_await scale(rollout, new_set, size));
@@ -141,13 +141,13 @@ Task<Requeue> DeploymentController::roll(Rollout& rollout) {
         shrunk |= changed;
     }
     if (!shrunk && is_complete(rollout.deployment, rollout.deployment.status)) {
-        CO_CHECK(co_await clean_history(rollout));
+        CO_TRY_VOID(co_await clean_history(rollout));
     }
     co_return co_await report(rollout);
 }
 
 Task<Requeue> DeploymentController::recreate(Rollout& rollout) {
-    CO_CHECK(co_await sync_new_set(rollout, false));
+    CO_TRY_VOID(co_await sync_new_set(rollout, false));
     bool shrunk = false;
     for (ReplicaSet& set : rollout.old_sets) {
         if (replicas(set) == 0) continue;
@@ -156,11 +156,11 @@ Task<Requeue> DeploymentController::recreate(Rollout& rollout) {
     }
     if (shrunk || old_pods_run(rollout)) co_return co_await report(rollout);
     if (!rollout.new_set) {
-        CO_CHECK(co_await sync_new_set(rollout, true));
+        CO_TRY_VOID(co_await sync_new_set(rollout, true));
     }
-    CO_CHECK(co_await scale(rollout, *rollout.new_set, replicas(rollout.deployment)));
+    CO_TRY_VOID(co_await scale(rollout, *rollout.new_set, replicas(rollout.deployment)));
     if (is_complete(rollout.deployment, rollout.deployment.status)) {
-        CO_CHECK(co_await clean_history(rollout));
+        CO_TRY_VOID(co_await clean_history(rollout));
     }
     co_return co_await report(rollout);
 }
@@ -172,13 +172,13 @@ bool DeploymentController::old_pods_run(const Rollout& rollout) const {
 }
 
 Task<Requeue> DeploymentController::scale_and_report(Rollout& rollout) {
-    CO_CHECK(co_await sync_new_set(rollout, false));
-    CO_CHECK(co_await scale_all(rollout));
+    CO_TRY_VOID(co_await sync_new_set(rollout, false));
+    CO_TRY_VOID(co_await scale_all(rollout));
     if (rollout.deployment.spec.paused) {
-        CO_CHECK(co_await clean_history(rollout));
+        CO_TRY_VOID(co_await clean_history(rollout));
     }
     const DeploymentStatus status = count_status(rollout.deployment, rollout.all(), rollout.newest(), loop().wall_now());
-    CO_CHECK(co_await write_status(rollout.deployment, status));
+    CO_TRY_VOID(co_await write_status(rollout.deployment, status));
     co_return Requeue::never();
 }
 
@@ -194,7 +194,7 @@ Task<> DeploymentController::scale_all(Rollout& rollout) {
     if (active.size() <= 1) {
         if (all.empty()) co_return {};
         ReplicaSet& only = active.empty() ? *all.back() : *active[0];
-        CO_CHECK(co_await scale(rollout, only, wanted));
+        CO_TRY_VOID(co_await scale(rollout, only, wanted));
         co_return {};
     }
     const ReplicaSet* new_set = rollout.newest();
@@ -203,7 +203,7 @@ Task<> DeploymentController::scale_all(Rollout& rollout) {
     if (saturated) {
         for (ReplicaSet* set : active)
             if (set != new_set) {
-                CO_CHECK(co_await scale(rollout, *set, 0));
+                CO_TRY_VOID(co_await scale(rollout, *set, 0));
             }
         co_return {};
     }
@@ -214,7 +214,7 @@ Task<> DeploymentController::scale_all(Rollout& rollout) {
     const auto sizes = proportional_sizes(rollout.deployment, sorted);
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         ReplicaSet& set = **std::ranges::find(active, sorted[i].metadata.uid, [](const ReplicaSet* set) { return set->metadata.uid; });
-        CO_CHECK(co_await scale(rollout, set, sizes[i]));
+        CO_TRY_VOID(co_await scale(rollout, set, sizes[i]));
     }
     co_return {};
 }
@@ -255,7 +255,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
     if (has_progress_deadline(deployment)) {
         DeploymentStatus status = deployment.status;
         set_condition(status, make_condition("Progressing", "False", "ReplicaSetCreateError", message, loop().wall_now()));
-        CO_CHECK(co_await write_status(deployment, std::move(status)));
+        CO_TRY_VOID(co_await write_status(deployment, std::move(status)));
     }
     events_.warning(deployment, "ReplicaSetCreateError", message);
     co_return error;
@@ -272,7 +272,7 @@ Task<> DeploymentController::resolve_collision(Rollout& rollout, ReplicaSet want
     // A stale cache must not count the same collision twice: the write is guarded by the deployment's version.
     DeploymentStatus status = deployment.status;
     status.collision_count = status.collision_count.value_or(0) + 1;
-    CO_CHECK(co_await write_status(deployment, std::move(status)));
+    CO_TRY_VOID(co_await write_status(deployment, std::move(status)));
     co_return Error(Reason::AlreadyExists,
                     "replica set " + wanted.metadata.name + " exists with another template; the next name will differ");
 }
@@ -327,7 +327,7 @@ Task<Requeue> DeploymentController::report(Rollout& rollout) {
     const bool deleting = rollout.deployment.metadata.deletion_timestamp.has_value();
     const DeploymentStatus status = deleting ? count_status(rollout.deployment, rollout.all(), rollout.newest(), now)
                                              : rollout_status(rollout.deployment, rollout.all(), rollout.newest(), now);
-    CO_CHECK(co_await write_status(rollout.deployment, status));
+    CO_TRY_VOID(co_await write_status(rollout.deployment, status));
     const auto wait = until_deadline(rollout.deployment, status, now);
     co_return wait && !deleting ? Requeue::in(*wait) : Requeue::never();
 }

@@ -138,7 +138,7 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
         wanted.metadata.annotations.erase(TriggerTimeAnnotation);
     else
         wanted.metadata.annotations[TriggerTimeAnnotation] = trigger.to_string();
-    CO_CHECK(co_await write(*service, std::move(wanted), current != nullptr));
+    CO_TRY_VOID(co_await write(*service, std::move(wanted), current != nullptr));
     co_return Requeue::never();
 }
 

@@ -49,7 +49,7 @@ Task<> Claimer::check_owner() {
 }
 
 Task<> Claimer::adopt(const schema::Kind& kind, ObjectMeta dependent, std::vector<std::string> finalizers) {
-    CO_CHECK(co_await check_owner());
+    CO_TRY_VOID(co_await check_owner());
     Value patch = guarded(dependent);
     std::vector<OwnerReference> owners = dependent.owner_references;
     std::erase_if(owners, [&](const OwnerReference& owner) { return owner.uid == owner_.metadata.uid; });
@@ -63,7 +63,7 @@ Task<> Claimer::adopt(const schema::Kind& kind, ObjectMeta dependent, std::vecto
         patch.ensure_path({"metadata", "finalizers"}) = std::move(list);
     }
     const std::string path = client::Client::path(kind, {dependent.namespace_, dependent.name}, "");
-    CO_CHECK(co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch)));
+    CO_TRY_VOID(co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch)));
     co_return {};
 }
 

@@ -49,7 +49,7 @@ Task<std::vector<std::shared_ptr<const T>>> claim(client::Client& client, Owner 
                 claimed.push_back(candidate);
                 break;
             case ClaimAction::Release:
-                CO_CHECK(co_await claimer.release(T::kind(), candidate->metadata));
+                CO_TRY_VOID(co_await claimer.release(T::kind(), candidate->metadata));
                 break;
             case ClaimAction::Adopt: {
                 Result<void> adopted = co_await claimer.adopt(T::kind(), candidate->metadata);

@@ -136,11 +136,11 @@ Task<> GarbageCollector::refresh_kinds() {
 }
 
 Task<Requeue> GarbageCollector::reconcile(NamespacedName key) {
-    CO_CHECK(co_await ready_.wait());
+    CO_TRY_VOID(co_await ready_.wait());
     if (key.namespace_ == OrphanQueue) {
-        CO_CHECK(co_await orphan_dependents(key.name));
+        CO_TRY_VOID(co_await orphan_dependents(key.name));
     } else {
-        CO_CHECK(co_await check(key.name));
+        CO_TRY_VOID(co_await check(key.name));
     }
     co_return Requeue::never();
 }
@@ -189,7 +189,7 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
         // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
         policy = "Foreground";
-        CO_CHECK(co_await unblock_circular(*node));
+        CO_TRY_VOID(co_await unblock_circular(*node));
         CO_TRY(std::optional<ObjectMeta> fresh, co_await read(identity));
         if (!fresh) co_return {};
         live = std::move(*fresh);
@@ -269,7 +269,7 @@ Task<> GarbageCollector::orphan_dependents(Uid uid) {
         if (!live) continue;
         std::vector<OwnerReference> owners = live->owner_references;
         if (std::erase_if(owners, [&](const OwnerReference& owner) { return owner.uid == uid; }) == 0) continue;
-        CO_CHECK(co_await write_owners(dependent, std::move(*live), std::move(owners)));
+        CO_TRY_VOID(co_await write_owners(dependent, std::move(*live), std::move(owners)));
     }
     CO_TRY(std::optional<ObjectMeta> live, co_await read(identity));
     if (!live || live->uid != uid) co_return {};

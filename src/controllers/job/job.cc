@@ -150,13 +150,13 @@ void JobController::pod_changed(const Pod& pod) {
 Task<Requeue> JobController::reconcile(NamespacedName key) {
     if (key.name.starts_with(PodKeyPrefix)) {
         const auto pod = pods_.find({key.namespace_, key.name.substr(std::string_view(PodKeyPrefix).size())});
-        if (pod && is_tracked(*pod) && !client::find_controller(pod->metadata)) CO_CHECK(co_await release_pod(pod));
+        if (pod && is_tracked(*pod) && !client::find_controller(pod->metadata)) CO_TRY_VOID(co_await release_pod(pod));
         co_return Requeue::never();
     }
     const auto job = jobs_.find(key);
     std::vector<PodPointer> left_over = tracked_by_job_.find(key.text());
     std::erase_if(left_over, [&](const PodPointer& pod) { return job && client::is_controlled_by(pod->metadata, job->metadata.uid); });
-    if (!left_over.empty()) CO_CHECK(co_await release_all(std::move(left_over)));
+    if (!left_over.empty()) CO_TRY_VOID(co_await release_all(std::move(left_over)));
     if (!job) {
         expectations_.forget(key);
         failures_.erase(key);
@@ -224,11 +224,11 @@ Task<std::vector<JobController::PodPointer>> JobController::claim_pods(const Job
     for (const PodPointer& pod : candidates) {
         const ClaimAction action = decide_claim(job.metadata, pod->metadata, client::matches(job.spec.selector, pod->metadata.labels));
         if (action == ClaimAction::Keep) claimed.push_back(pod);
-        if (action == ClaimAction::Release) CO_CHECK(co_await claimer.release(Pod::kind(), pod->metadata));
+        if (action == ClaimAction::Release) CO_TRY_VOID(co_await claimer.release(Pod::kind(), pod->metadata));
         if (action == ClaimAction::Adopt) {
             std::vector<std::string> finalizers;
             if (!client::is_terminal(*pod)) finalizers.push_back(TrackingFinalizer);
-            CO_CHECK(co_await claimer.adopt(Pod::kind(), pod->metadata, std::move(finalizers)));
+            CO_TRY_VOID(co_await claimer.adopt(Pod::kind(), pod->metadata, std::move(finalizers)));
             claimed.push_back(pod);
         }
     }
@@ -245,7 +245,7 @@ Task<Job> JobController::write_down(Job job, const Tally& tally) {
 Task<JobStatus> JobController::count_ended(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally) {
     std::vector<PodPointer> ended = tally.ended;
     if (ended.size() > Burst) ended.resize(Burst);
-    CO_CHECK(co_await release_all(std::move(ended)));
+    CO_TRY_VOID(co_await release_all(std::move(ended)));
     JobStatus status = job.status;
     if (is_indexed(job)) status.succeeded = tally.succeeded;
     if (!status.uncounted_terminated_pods) co_return std::move(status);
@@ -307,13 +307,13 @@ Task<Duration> JobController::adjust_pods(const Job& job, const std::vector<PodP
     const int active = static_cast<int>(tally.active.size()), wanted = wanted_pods(job, tally);
     if (active > wanted) {
         const int surplus = std::min(active - wanted, Burst);
-        CO_CHECK(co_await delete_pods(job, surplus_of(job, tally.active, surplus, loop().wall_now()), true));
+        CO_TRY_VOID(co_await delete_pods(job, surplus_of(job, tally.active, surplus, loop().wall_now()), true));
         co_return Duration::zero();
     }
     const int missing = wanted - active - (replaces_only_ended(job) ? tally.terminating : 0);
     if (missing <= 0) co_return Duration::zero();
     if (const Duration left = backoff_left(client::key_of(job)); left > Duration::zero()) co_return left;
-    CO_CHECK(co_await create_pods(job, pods, tally, std::min(missing, Burst)));
+    CO_TRY_VOID(co_await create_pods(job, pods, tally, std::min(missing, Burst)));
     co_return Duration::zero();
 }
 

@@ -113,10 +113,10 @@ Task<Requeue> NamespaceController::reconcile(NamespacedName key) {
     };
     if (!cached || !waits_for_us(*cached)) co_return Requeue::never();
     Namespace space = *cached;
-    CO_CHECK(co_await mark_terminating(space));
+    CO_TRY_VOID(co_await mark_terminating(space));
     CO_TRY(const client::Discovery discovery, co_await client::discover(client_));
     CO_TRY(const NamespaceRemains remains, co_await delete_content(key.name, discovery));
-    CO_CHECK(co_await report(space, discovery, remains));
+    CO_TRY_VOID(co_await report(space, discovery, remains));
     if (!remains.failures.empty())
         co_return Error(Reason::InternalError, "deleting content of namespace " + key.name + ": " + remains.failures.front());
     if (!discovery.failures.empty()) co_return Error(Reason::ServiceUnavailable, "discovery failed for " + discovery.failures.front());
@@ -124,7 +124,7 @@ Task<Requeue> NamespaceController::reconcile(NamespacedName key) {
         if (remains.objects.contains("pods.")) co_return Requeue::in(std::chrono::seconds(1));
         co_return Requeue::in(remains.longest_grace / 2 + std::chrono::seconds(1));
     }
-    CO_CHECK(co_await finalize(std::move(space)));
+    CO_TRY_VOID(co_await finalize(std::move(space)));
     co_return Requeue::never();
 }
 

@@ -59,7 +59,7 @@ void NodeIpamController::give_back(const std::string& node) {
 Task<client::Requeue> NodeIpamController::reconcile(client::NamespacedName key) {
     const auto node = nodes_.find(key);
     if (!node || !node->spec.pod_cidrs.empty() || pools_.empty()) co_return client::Requeue::never();
-    CO_CHECK(co_await assign(*node));
+    CO_TRY_VOID(co_await assign(*node));
     co_return client::Requeue::never();
 }
 

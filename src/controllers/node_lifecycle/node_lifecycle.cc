@@ -61,9 +61,9 @@ Task<client::Requeue> NodeLifecycleController::reconcile(client::NamespacedName 
     Taints taints = no_schedule_taints(*node, loop().wall_now());
     // What is written comes back as a change: the labels' turn is then.
     if (taints != node->spec.taints) {
-        CO_CHECK(co_await write_taints(*node, std::move(taints)));
+        CO_TRY_VOID(co_await write_taints(*node, std::move(taints)));
     } else {
-        CO_CHECK(co_await write_labels(*node));
+        CO_TRY_VOID(co_await write_labels(*node));
     }
     co_return client::Requeue::never();
 }
@@ -73,7 +73,8 @@ Task<> NodeLifecycleController::write_taints(const Node& node, Taints taints) {
     for (const auto& taint : taints) list.as_array().push_back(schema::to_value(taint));
     Value change = Value::object();
     change.ensure_path({"spec", "taints"}) = std::move(list);
-    CO_CHECK(co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, guarded_patch(node.metadata, std::move(change))));
+    CO_TRY_VOID(
+        co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, guarded_patch(node.metadata, std::move(change))));
     co_return {};
 }
 
@@ -86,17 +87,18 @@ Task<> NodeLifecycleController::write_labels(const Node& node) {
         change.ensure_path({"metadata", "labels", copy.to}) = from->second;
     }
     if (change.as_object().empty()) co_return {};
-    CO_CHECK(co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, guarded_patch(node.metadata, std::move(change))));
+    CO_TRY_VOID(
+        co_await client_.patch<Node>(client::key_of(node), client::PatchType::Merge, guarded_patch(node.metadata, std::move(change))));
     co_return {};
 }
 
 Task<> NodeLifecycleController::background() {
     for (;;) {
         const MonotonicTime next_look = loop().now() + settings_.node_monitor_period;
-        CO_CHECK(co_await inspect_all());
+        CO_TRY_VOID(co_await inspect_all());
         do {
-            CO_CHECK(co_await evict_due());
-            CO_CHECK(co_await loop().sleep(next_eviction(next_look - loop().now())));
+            CO_TRY_VOID(co_await evict_due());
+            CO_TRY_VOID(co_await loop().sleep(next_eviction(next_look - loop().now())));
         } while (loop().now() < next_look);
     }
 }
@@ -142,7 +144,7 @@ Task<> NodeLifecycleController::inspect(const Node& node) {
     watched.ready = ready;
     watched.zone = zone_of(node);
     if (!watched.has_pods_to_mark) co_return {};
-    CO_CHECK(co_await mark_pods_not_ready(name));
+    CO_TRY_VOID(co_await mark_pods_not_ready(name));
     watched_[name].has_pods_to_mark = false;
     co_return {};
 }
@@ -204,7 +206,7 @@ Task<> NodeLifecycleController::plan_eviction(const Node& node) {
     // Taking the taint away, and swapping one for the other, evicts nobody more: no need to wait.
     queue.remove(node.metadata.name);
     Taints taints = no_execute_taints(node, wanted, loop().wall_now());
-    if (taints != node.spec.taints) CO_CHECK(co_await write_taints(node, std::move(taints)));
+    if (taints != node.spec.taints) CO_TRY_VOID(co_await write_taints(node, std::move(taints)));
     co_return {};
 }
 

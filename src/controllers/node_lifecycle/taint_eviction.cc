@@ -76,7 +76,7 @@ Task<client::Requeue> TaintEvictionController::reconcile(client::NamespacedName 
     const auto since = pending_.try_emplace(key, Pending{pod->metadata.uid, loop().now()}).first->second.since;
     const Duration left = since + *time - loop().now();
     if (left > Duration::zero()) co_return client::Requeue::in(left);
-    CO_CHECK(co_await evict(*pod));
+    CO_TRY_VOID(co_await evict(*pod));
     pending_.erase(key);
     co_return client::Requeue::never();
 }

@@ -26,7 +26,7 @@ Task<Requeue> EphemeralVolumeController::reconcile(client::NamespacedName key) {
     const auto pod = pods_.find(key);
     if (!pod || pod->metadata.deletion_timestamp) co_return Requeue::never();
     for (const auto& volume : pod->spec.volumes)
-        if (volume.ephemeral && volume.ephemeral->volume_claim_template) CO_CHECK(co_await ensure_claim(pod, volume.name));
+        if (volume.ephemeral && volume.ephemeral->volume_claim_template) CO_TRY_VOID(co_await ensure_claim(pod, volume.name));
     co_return Requeue::never();
 }
 

@@ -60,11 +60,11 @@ void VolumeBinder::retry_unbound_claims() {
 
 Task<Requeue> VolumeBinder::reconcile(NamespacedName key) {
     if (key.namespace_.empty()) {
-        if (const VolumeRef volume = volumes_.find(key)) CO_CHECK(co_await sync_volume(volume));
+        if (const VolumeRef volume = volumes_.find(key)) CO_TRY_VOID(co_await sync_volume(volume));
         co_return Requeue::never();
     }
     const ClaimRef claim = claims_.find(key);
-    if (claim && !claim->metadata.deletion_timestamp) CO_CHECK(co_await sync_claim(claim));
+    if (claim && !claim->metadata.deletion_timestamp) CO_TRY_VOID(co_await sync_claim(claim));
     if (claim) co_return Requeue::never();
     // Gone: the volume that it had is released.
     for (const VolumeRef& volume : volumes_.list())
@@ -118,7 +118,7 @@ Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
         taken.spec.claim_ref = client::object_reference(*claim);
         CO_TRY(taken, co_await client_.update(std::move(taken)));
     }
-    CO_CHECK(co_await set_phase(std::make_shared<const PersistentVolume>(taken), "Bound"));
+    CO_TRY_VOID(co_await set_phase(std::make_shared<const PersistentVolume>(taken), "Bound"));
 
     PersistentVolumeClaim bound = *claim;
     if (bound.spec.volume_name.empty()) {
@@ -135,7 +135,7 @@ Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
     if (bound.status.phase != "Bound") status.capacity = taken.spec.capacity;
     if (status == bound.status) co_return {};
     bound.status = std::move(status);
-    CO_CHECK(co_await client_.update_status(std::move(bound)));
+    CO_TRY_VOID(co_await client_.update_status(std::move(bound)));
     log().info("claim bound", {{"claim", client::key_of(*claim).text()}, {"volume", taken.metadata.name}});
     co_return {};
 }
@@ -146,7 +146,7 @@ Task<> VolumeBinder::lose(ClaimRef claim, std::string reason, std::string messag
     lost.status.phase = "Lost";
     lost.status.access_modes.clear();
     lost.status.capacity.clear();
-    CO_CHECK(co_await client_.update_status(std::move(lost)));
+    CO_TRY_VOID(co_await client_.update_status(std::move(lost)));
     events_.warning(*claim, std::move(reason), std::move(message));
     co_return {};
 }
@@ -155,7 +155,7 @@ Task<> VolumeBinder::set_pending(ClaimRef claim) {
     if (claim->status.phase == "Pending") co_return {};
     PersistentVolumeClaim pending = *claim;
     pending.status.phase = "Pending";
-    CO_CHECK(co_await client_.update_status(std::move(pending)));
+    CO_TRY_VOID(co_await client_.update_status(std::move(pending)));
     co_return {};
 }
 
@@ -170,7 +170,7 @@ std::shared_ptr<const Node> VolumeBinder::selected_node(const PersistentVolumeCl
 }
 
 Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
-    CO_CHECK(co_await set_pending(claim));
+    CO_TRY_VOID(co_await set_pending(claim));
     const std::string& name = client::class_of(*claim);
     if (name.empty()) {
         events_.normal(*claim, "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
@@ -198,7 +198,7 @@ Task<> VolumeBinder::ask_provisioner(ClaimRef claim, std::string provisioner) {
         PersistentVolumeClaim asking = *claim;
         asking.metadata.annotations[Provisioner] = provisioner;
         asking.metadata.annotations[OldProvisioner] = provisioner;
-        CO_CHECK(co_await client_.update(std::move(asking)));
+        CO_TRY_VOID(co_await client_.update(std::move(asking)));
     }
     events_.normal(*claim, "ExternalProvisioning",
                    "Waiting for a volume to be created either by the external provisioner '" + provisioner +
@@ -233,7 +233,7 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
     PersistentVolume freed = *volume;
     freed.spec.claim_ref.reset();
     freed.metadata.annotations.erase(BoundByController);
-    CO_CHECK(co_await client_.update(std::move(freed)));
+    CO_TRY_VOID(co_await client_.update(std::move(freed)));
     co_return {};
 }
 
@@ -244,7 +244,7 @@ Task<> VolumeBinder::release(VolumeRef volume) {
     const std::string what = policy == "Delete" ? "deletable" : "recyclable";
     const std::string message = "no " + what + " volume plugin matched: nobody here has made \"" + volume->metadata.name +
                                 "\"; delete it, or set persistentVolumeReclaimPolicy to Retain";
-    CO_CHECK(co_await set_phase(volume, "Failed", policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message));
+    CO_TRY_VOID(co_await set_phase(volume, "Failed", policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message));
     events_.warning(*volume, policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message);
     co_return {};
 }
@@ -256,7 +256,7 @@ Task<> VolumeBinder::set_phase(VolumeRef volume, std::string phase, std::string 
     changed.status.phase = std::move(phase);
     changed.status.reason = std::move(reason);
     changed.status.message = std::move(message);
-    CO_CHECK(co_await client_.update_status(std::move(changed)));
+    CO_TRY_VOID(co_await client_.update_status(std::move(changed)));
     co_return {};
 }
 

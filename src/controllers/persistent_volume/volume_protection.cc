@@ -68,7 +68,7 @@ Task<bool> VolumeProtection::is_used(const Claim& claim) {
 
 Task<> VolumeProtection::release_claim(std::shared_ptr<const Claim> claim) {
     CO_TRY(const bool used, co_await is_used(*claim));
-    if (!used) CO_CHECK(co_await client_.update(without_finalizer(*claim, ClaimFinalizer)));
+    if (!used) CO_TRY_VOID(co_await client_.update(without_finalizer(*claim, ClaimFinalizer)));
     co_return {};
 }
 
@@ -76,11 +76,11 @@ Task<Requeue> VolumeProtection::reconcile(client::NamespacedName key) {
     if (key.namespace_.empty()) {
         const auto volume = volumes_.find(key);
         if (volume && is_held(volume->metadata, VolumeFinalizer) && volume->status.phase != "Bound")
-            CO_CHECK(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
+            CO_TRY_VOID(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
         co_return Requeue::never();
     }
     const auto claim = claims_.find(key);
-    if (claim && is_held(claim->metadata, ClaimFinalizer)) CO_CHECK(co_await release_claim(claim));
+    if (claim && is_held(claim->metadata, ClaimFinalizer)) CO_TRY_VOID(co_await release_claim(claim));
     co_return Requeue::never();
 }
 

@@ -40,23 +40,23 @@ Task<> PodGcController::background() {
         const auto swept = co_await sweep();
         if (!swept && swept.error().reason == Reason::Cancelled) co_return swept;
         if (!swept) log().warn("sweep failed", {{"error", swept.error().message}});
-        CO_CHECK(co_await loop().sleep(Period));
+        CO_TRY_VOID(co_await loop().sleep(Period));
     }
 }
 
 Task<> PodGcController::sweep() {
     const std::vector<Pod> pods = pods_.list();
-    CO_CHECK(co_await remove_surplus_terminated(pods));
-    CO_CHECK(co_await remove_orphans(pods));
+    CO_TRY_VOID(co_await remove_surplus_terminated(pods));
+    CO_TRY_VOID(co_await remove_orphans(pods));
     for (const Pod& pod : pods) {
         if (!client::is_terminating(*pod)) continue;
         if (pod->spec.node_name.empty()) {
-            CO_CHECK(co_await force_remove(pod, ""));
+            CO_TRY_VOID(co_await force_remove(pod, ""));
             continue;
         }
         const auto node = nodes_.find({"", pod->spec.node_name});
         if (node && is_out_of_service(*node)) {
-            CO_CHECK(co_await force_remove(pod, ""));
+            CO_TRY_VOID(co_await force_remove(pod, ""));
         }
     }
     co_return {};
@@ -70,7 +70,7 @@ Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) 
     std::ranges::sort(terminated, std::less<>(), rank);
     terminated.resize(terminated.size() - kept_);
     for (const Pod& pod : terminated) {
-        CO_CHECK(co_await force_remove(pod, ""));
+        CO_TRY_VOID(co_await force_remove(pod, ""));
     }
     co_return {};
 }
@@ -95,7 +95,7 @@ Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
     CO_TRY(const auto lost, co_await lost_nodes(pods));
     for (const Pod& pod : pods) {
         if (std::ranges::find(lost, pod->spec.node_name) != lost.end()) {
-            CO_CHECK(co_await force_remove(pod, "PodGC: node no longer exists"));
+            CO_TRY_VOID(co_await force_remove(pod, "PodGC: node no longer exists"));
         }
     }
     co_return {};

@@ -103,7 +103,7 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
         if (!moved) failure = std::move(moved).error();
         if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
     }
-    CO_CHECK(co_await update_status(*set, make_status(*set, observed, failure)));
+    CO_TRY_VOID(co_await update_status(*set, make_status(*set, observed, failure)));
     if (failure) co_return std::move(*failure);
     co_return next_availability(*set, observed);
 }

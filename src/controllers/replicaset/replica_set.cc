@@ -14,7 +14,7 @@ ReplicaSetController::ReplicaSetController(Context& context)
 }
 
 Task<> ReplicaSetController::write_status(ReplicaSet set) {
-    CO_CHECK(co_await context_.client.update_status(std::move(set)));
+    CO_TRY_VOID(co_await context_.client.update_status(std::move(set)));
     co_return {};
 }
 

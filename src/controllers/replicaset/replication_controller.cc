@@ -65,7 +65,7 @@ Task<> ReplicationControllerController::write_status(ReplicaSet set) {
     if (!cached || cached->metadata.uid != set.metadata.uid) co_return {};
     ReplicationController changed = *cached;
     take_status(changed, set);
-    CO_CHECK(co_await context_.client.update_status(std::move(changed)));
+    CO_TRY_VOID(co_await context_.client.update_status(std::move(changed)));
     co_return {};
 }
 

@@ -60,7 +60,7 @@ Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName 
     const auto cached = quotas_.find(key);
     if (!cached) co_return client::Requeue::never();
     for (const auto& [resource, hard] : cached->spec.hard)
-        if (Counter* counter = counter_for(resource)) CO_CHECK(co_await counter->wait_for_sync());
+        if (Counter* counter = counter_for(resource)) CO_TRY_VOID(co_await counter->wait_for_sync());
     const auto quota = quotas_.find(key);
     if (!quota) co_return client::Requeue::never();
     ResourceAmounts used = used_by_typed_kinds(*quota);
@@ -73,7 +73,7 @@ Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName 
             amount = Quantity::from_value(static_cast<std::int64_t>(counter->list(key.namespace_).size()));
         changed.status.used[resource] = amount;
     }
-    if (changed.status != quota->status) CO_CHECK(co_await context_.client.update_status(std::move(changed)));
+    if (changed.status != quota->status) CO_TRY_VOID(co_await context_.client.update_status(std::move(changed)));
     co_return client::Requeue::in(Recount);
 }
 

@@ -81,7 +81,7 @@ Task<Requeue> TokenSecretController::reconcile(client::NamespacedName key) {
         CO_TRY(wanted.data["token"], co_await request_token(*secret, account->metadata.name));
     }
     if (wanted == *secret) co_return Requeue::never();
-    CO_CHECK(co_await client_.update(std::move(wanted)));
+    CO_TRY_VOID(co_await client_.update(std::move(wanted)));
     co_return Requeue::never();
 }
 

@@ -56,7 +56,7 @@ Task<> Claims::set_owners(const StatefulSet& set, const Pod& pod, bool scaled_do
         if (owners == there->metadata.owner_references) continue;
         PersistentVolumeClaim changed = *there;
         changed.metadata.owner_references = std::move(owners);
-        CO_CHECK(co_await client_.update(std::move(changed)));
+        CO_TRY_VOID(co_await client_.update(std::move(changed)));
     }
     co_return {};
 }

@@ -103,7 +103,7 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
         written_.note(stored);
     }
     if (!walked) co_return std::move(walked).error();
-    CO_CHECK(co_await clean_history(*set, revisions, pods));
+    CO_TRY_VOID(co_await clean_history(*set, revisions, pods));
     const bool soon = status.available_replicas < status.ready_replicas;
     co_return soon ? Requeue::in(std::chrono::seconds(std::max(1, set->spec.min_ready_seconds))) : Requeue::never();
 }
@@ -204,21 +204,21 @@ Task<> StatefulSetController::walk(Walk walk, Places places) {
         CO_TRY(const bool stop, co_await visit_condemned(walk, pod, places.first_unhealthy));
         if (stop) co_return {};
     }
-    if (is_rolling(walk.set)) CO_CHECK(co_await update_from_the_end(walk, places.replicas));
+    if (is_rolling(walk.set)) CO_TRY_VOID(co_await update_from_the_end(walk, places.replicas));
     co_return {};
 }
 
 Task<bool> StatefulSetController::visit_replica(Walk walk, PodPointer pod, int ordinal) {
     if (!pod) {
-        CO_CHECK(co_await create(walk, ordinal));
+        CO_TRY_VOID(co_await create(walk, ordinal));
         co_return walk.ordered;
     }
     if (client::is_terminal(*pod)) {
-        if (!client::is_terminating(*pod)) CO_CHECK(co_await remove(walk, pod));
+        if (!client::is_terminating(*pod)) CO_TRY_VOID(co_await remove(walk, pod));
         co_return walk.ordered;
     }
-    if (pod->status.phase == "Pending" || pod->status.phase.empty()) CO_CHECK(co_await claims_.ensure(walk.set, ordinal));
-    CO_CHECK(co_await claims_.set_owners(walk.set, *pod, false));
+    if (pod->status.phase == "Pending" || pod->status.phase.empty()) CO_TRY_VOID(co_await claims_.ensure(walk.set, ordinal));
+    CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, false));
     co_return walk.ordered && (client::is_terminating(*pod) || !is_available(walk.set, *pod));
 }
 
@@ -226,8 +226,8 @@ Task<bool> StatefulSetController::visit_condemned(Walk walk, PodPointer pod, Pod
     if (client::is_terminating(*pod)) co_return walk.ordered;
     // One that is not ready may go only if no lower one is in trouble: the fewer moves the better then.
     if (walk.ordered && !is_running_and_ready(*pod) && pod != first_unhealthy) co_return true;
-    CO_CHECK(co_await claims_.set_owners(walk.set, *pod, true));
-    CO_CHECK(co_await remove(walk, pod));
+    CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, true));
+    CO_TRY_VOID(co_await remove(walk, pod));
     co_return walk.ordered;
 }
 
@@ -243,7 +243,7 @@ Task<> StatefulSetController::update_from_the_end(Walk walk, const std::vector<P
 }
 
 Task<> StatefulSetController::create(Walk walk, int ordinal) {
-    CO_CHECK(co_await claims_.ensure(walk.set, ordinal));
+    CO_TRY_VOID(co_await claims_.ensure(walk.set, ordinal));
     const bool behind = stays_behind(walk.set, walk.status, ordinal);
     const ControllerRevision& revision = behind ? walk.revisions.current : walk.revisions.update;
     CO_TRY(const auto pod_template, template_of(revision));

@@ -192,7 +192,7 @@ public:
         if (FAILED(code)) co_return hresult_error(Hresult{static_cast<std::uint32_t>(code)});
         auto heard = co_await deliver(*listening, std::move(listener));
         // Waits for a callback under way, so never on the loop. Uncancellable: the context must not go before.
-        CO_CHECK(co_await run_blocking<void>(pool_, [this, registration]() -> Result<void> {
+        CO_TRY_VOID(co_await run_blocking<void>(pool_, [this, registration]() -> Result<void> {
             exports_.unregister_callback(registration);
             return {};
         }));

@@ -110,9 +110,9 @@ Emulator::Emulator(EmulatorContext context, EmulatorOptions options)
 Emulator::~Emulator() = default;
 
 Task<> Emulator::start() {
-    CO_CHECK(co_await refresh_adapters());
+    CO_TRY_VOID(co_await refresh_adapters());
     CO_TRY(model_, store_.load());
-    CO_CHECK(co_await context_.data_plane.restore(model_));
+    CO_TRY_VOID(co_await context_.data_plane.restore(model_));
     start_switches();
     co_return {};
 }
@@ -149,7 +149,7 @@ Task<std::string> Emulator::query(ObjectKind kind, std::string id, std::string q
 
 Task<> Emulator::modify(ObjectKind kind, std::string id, std::string settings) {
     Call call{name_of("Modify", kind), id + " " + settings};
-    CO_CHECK(co_await run_v2(std::move(call), [kind, id, settings](Transaction& transaction) -> Result<std::string> {
+    CO_TRY_VOID(co_await run_v2(std::move(call), [kind, id, settings](Transaction& transaction) -> Result<std::string> {
         TRY_VOID(modify_object(transaction, kind, id, settings));
         return std::string();
     }));
@@ -158,7 +158,7 @@ Task<> Emulator::modify(ObjectKind kind, std::string id, std::string settings) {
 
 Task<> Emulator::remove(ObjectKind kind, std::string id) {
     Call call{name_of("Delete", kind), id};
-    CO_CHECK(co_await run_v2(std::move(call), [kind, id](Transaction& transaction) -> Result<std::string> {
+    CO_TRY_VOID(co_await run_v2(std::move(call), [kind, id](Transaction& transaction) -> Result<std::string> {
         TRY_VOID(remove_object(transaction, kind, id));
         return std::string();
     }));
@@ -227,15 +227,15 @@ Task<> Emulator::carry_out(Call call, Step step, Answer answer) {
 Task<std::string> Emulator::perform(Call call, Step step) {
     CO_TRY(const auto permit, co_await turn_.acquire());
     if (!call.name.empty()) {
-        CO_CHECK(co_await meet_faults(call.name));
+        CO_TRY_VOID(co_await meet_faults(call.name));
     }
     if (call.name == "HcnCreateNetwork" || call.request.starts_with("POST /networks")) {
-        CO_CHECK(co_await refresh_adapters());
+        CO_TRY_VOID(co_await refresh_adapters());
     }
     Transaction transaction(model_, host_);
     CO_TRY(std::string answer, step(transaction));
     if (!transaction.empty()) {
-        CO_CHECK(co_await commit(transaction));
+        CO_TRY_VOID(co_await commit(transaction));
     }
     co_return answer;
 }
@@ -243,7 +243,7 @@ Task<std::string> Emulator::perform(Call call, Step step) {
 Task<> Emulator::meet_faults(std::string call) {
     if (closing_ || down_) co_return hresult_error(Hresult::RpcServerUnavailable);
     if (faults_.delay > Duration::zero()) {
-        CO_CHECK(co_await context_.loop.sleep(faults_.delay));
+        CO_TRY_VOID(co_await context_.loop.sleep(faults_.delay));
     }
     if (down_) co_return hresult_error(Hresult::RpcCallFailed);
     if (const auto code = faults_.take(call)) co_return hresult_error(*code);
@@ -251,13 +251,13 @@ Task<> Emulator::meet_faults(std::string call) {
 }
 
 Task<> Emulator::commit(const Transaction& transaction) {
-    CO_CHECK(check_port_race(transaction));
+    CO_TRY_VOID(check_port_race(transaction));
     const Model& next = transaction.model();
-    CO_CHECK(co_await context_.data_plane.apply(model_, next, transaction.changes()));
+    CO_TRY_VOID(co_await context_.data_plane.apply(model_, next, transaction.changes()));
     if (auto saved = store_.save(next, transaction.changes()); !saved) {
         context_.log.error("state cannot be stored; the change is taken back", {{"error", saved.error().message}});
         static_cast<void>(store_.save(model_, transaction.changes()));
-        CO_CHECK(co_await context_.data_plane.apply(next, model_, transaction.changes()));
+        CO_TRY_VOID(co_await context_.data_plane.apply(next, model_, transaction.changes()));
         co_return std::move(saved).error();
     }
     const Model before = std::exchange(model_, next);
@@ -306,8 +306,8 @@ void Emulator::start_switches() {
 /// The host's address leaves its adapter and comes back on the virtual one: clients poll for it.
 Task<> Emulator::make_ready(std::string network_id) {
     while (true) {
-        CO_CHECK(co_await context_.loop.sleep(options_.switch_delay));
-        CO_CHECK(co_await refresh_adapters());
+        CO_TRY_VOID(co_await context_.loop.sleep(options_.switch_delay));
+        CO_TRY_VOID(co_await refresh_adapters());
         auto made = co_await perform({}, [network_id](Transaction& transaction) -> Result<std::string> {
             TRY_VOID(network_became_ready(transaction, network_id));
             return std::string();
@@ -325,16 +325,16 @@ Task<> Emulator::make_ready(std::string network_id) {
 Task<std::string> Emulator::control(std::string request) {
     CO_TRY(const ControlRequest wanted, parse_control_request(request));
     apply_faults(wanted, faults_);
-    CO_CHECK(co_await take_service_action(wanted.service));
+    CO_TRY_VOID(co_await take_service_action(wanted.service));
     if (wanted.reboot) {
-        CO_CHECK(co_await reboot());
+        CO_TRY_VOID(co_await reboot());
     }
     if (!wanted.remake_network.empty()) {
-        CO_CHECK(co_await remake(wanted.remake_network));
+        CO_TRY_VOID(co_await remake(wanted.remake_network));
     }
     if (wanted.lose_rules) {
         CO_TRY(const auto permit, co_await turn_.acquire());
-        CO_CHECK(co_await context_.data_plane.lose_rules());
+        CO_TRY_VOID(co_await context_.data_plane.lose_rules());
     }
     co_return status();
 }
@@ -342,10 +342,10 @@ Task<std::string> Emulator::control(std::string request) {
 Task<> Emulator::take_service_action(ControlRequest::Service action) {
     using enum ControlRequest::Service;
     if (action == Stop || action == Restart) {
-        CO_CHECK(co_await stop_service());
+        CO_TRY_VOID(co_await stop_service());
     }
     if (action == Start || action == Restart) {
-        CO_CHECK(co_await start_service());
+        CO_TRY_VOID(co_await start_service());
     }
     co_return {};
 }
@@ -358,14 +358,14 @@ Task<> Emulator::stop_service() {
 
 Task<> Emulator::start_service() {
     if (!down_) co_return {};
-    CO_CHECK(co_await become(after_service_restart));
+    CO_TRY_VOID(co_await become(after_service_restart));
     down_ = false;
     co_return {};
 }
 
 Task<> Emulator::reboot() {
-    CO_CHECK(co_await stop_service());
-    CO_CHECK(co_await become(after_reboot));
+    CO_TRY_VOID(co_await stop_service());
+    CO_TRY_VOID(co_await become(after_reboot));
     down_ = false;
     co_return {};
 }
@@ -373,8 +373,8 @@ Task<> Emulator::reboot() {
 Task<> Emulator::become(Model (*successor)(const Model&)) {
     CO_TRY(const auto permit, co_await turn_.acquire());
     Model next = successor(model_);
-    CO_CHECK(co_await context_.data_plane.restore(next));
-    CO_CHECK(store_.save(next, difference(model_, next)));
+    CO_TRY_VOID(co_await context_.data_plane.restore(next));
+    CO_TRY_VOID(store_.save(next, difference(model_, next)));
     model_ = std::move(next);
     attached_at_.clear();
     start_switches();
@@ -388,7 +388,7 @@ Task<> Emulator::remake(std::string network) {
         }
         return hresult_error(Hresult::NetworkNotFound, "There is no network named \"" + network + "\".");
     });
-    CO_CHECK(std::move(remade));
+    CO_TRY_VOID(std::move(remade));
     co_return {};
 }
 

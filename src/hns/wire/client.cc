@@ -26,12 +26,12 @@ Connect connect_tcp(AsioLoop& loop, std::string address, std::uint16_t port) {
 Task<std::unique_ptr<FrameStream>> WireHns::open() {
     CO_TRY(auto stream, co_await connect_());
     auto frames = std::make_unique<FrameStream>(std::move(stream));
-    CO_CHECK(co_await frames->write(write_token(token_)));
+    CO_TRY_VOID(co_await frames->write(write_token(token_)));
     co_return frames;
 }
 
 Task<std::string> WireHns::exchange(FrameStream& frames, std::string json) {
-    CO_CHECK(co_await frames.write(std::move(json)));
+    CO_TRY_VOID(co_await frames.write(std::move(json)));
     CO_TRY(auto answer, co_await frames.read());
     if (!answer) co_return Error(Reason::Unavailable, "it ended the connection");
     co_return *std::move(answer);
@@ -72,12 +72,12 @@ Task<std::string> WireHns::query(ObjectKind kind, std::string id, std::string qu
 }
 
 Task<> WireHns::modify(ObjectKind kind, std::string id, std::string settings) {
-    CO_CHECK(co_await call({.call = write_call_name({Verb::Modify, kind}), .id = std::move(id), .document = std::move(settings)}));
+    CO_TRY_VOID(co_await call({.call = write_call_name({Verb::Modify, kind}), .id = std::move(id), .document = std::move(settings)}));
     co_return {};
 }
 
 Task<> WireHns::remove(ObjectKind kind, std::string id) {
-    CO_CHECK(co_await call({.call = write_call_name({Verb::Delete, kind}), .id = std::move(id)}));
+    CO_TRY_VOID(co_await call({.call = write_call_name({Verb::Delete, kind}), .id = std::move(id)}));
     co_return {};
 }
 

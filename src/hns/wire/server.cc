@@ -14,7 +14,7 @@ Task<> Server::accept() {
         if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
         if (!accepted) {
             log_.warn("cannot accept a connection", {{"error", accepted.error().message}});
-            CO_CHECK(co_await loop_.sleep(std::chrono::milliseconds(100)));
+            CO_TRY_VOID(co_await loop_.sleep(std::chrono::milliseconds(100)));
             continue;
         }
         if (connections_ >= ConnectionLimit) {

@@ -42,7 +42,7 @@ Task<Response> call_object(Hns& hns, CallName name, Request request) {
             break;
         }
         case Verb::Open: {
-            CO_CHECK(co_await hns.query(name.kind, request.id, ""));
+            CO_TRY_VOID(co_await hns.query(name.kind, request.id, ""));
             response.id = canonical_guid(request.id);
             break;
         }
@@ -51,11 +51,11 @@ Task<Response> call_object(Hns& hns, CallName name, Request request) {
             break;
         }
         case Verb::Modify: {
-            CO_CHECK(co_await hns.modify(name.kind, request.id, request.document));
+            CO_TRY_VOID(co_await hns.modify(name.kind, request.id, request.document));
             break;
         }
         case Verb::Delete: {
-            CO_CHECK(co_await hns.remove(name.kind, request.id));
+            CO_TRY_VOID(co_await hns.remove(name.kind, request.id));
             break;
         }
     }
@@ -88,7 +88,7 @@ public:
         scope_.spawn(watch_client());
         auto sent = co_await send();
         frames_.close();
-        CO_CHECK(co_await scope_.close());
+        CO_TRY_VOID(co_await scope_.close());
         co_return sent;
     }
 
@@ -112,7 +112,7 @@ private:
         while (true) {
             CO_TRY(auto json, co_await queue_.next());
             if (!json) co_return {};
-            CO_CHECK(co_await frames_.write(*std::move(json)));
+            CO_TRY_VOID(co_await frames_.write(*std::move(json)));
         }
     }
 
@@ -133,7 +133,7 @@ Task<> answer_calls(SessionContext& context, FrameStream& frames) {
         }
         auto response = co_await call(context, std::move(request));
         if (!response && response.error().reason == Reason::Cancelled) co_return std::move(response).error();
-        CO_CHECK(co_await frames.write(write_response(response ? *response : failure(response.error()))));
+        CO_TRY_VOID(co_await frames.write(write_response(response ? *response : failure(response.error()))));
     }
 }
 
@@ -162,7 +162,7 @@ Task<> serve(SessionContext& context, std::unique_ptr<net::ByteStream> stream) {
     CO_TRY(const auto first, co_await with_timeout(frames.read(), TokenLimit, "waiting for the token"));
     if (!first) co_return {};
     if (!same_secret(parse_token(*first), context.token)) {
-        CO_CHECK(co_await frames.write(write_response(failure(hresult_error(Hresult::AccessDenied)))));
+        CO_TRY_VOID(co_await frames.write(write_response(failure(hresult_error(Hresult::AccessDenied)))));
         co_return Error(Reason::Unauthorized, "wrong token");
     }
     co_return co_await answer_calls(context, frames);

@@ -44,8 +44,8 @@ public:
         : pod_(pod), container_(container), context_(context), services_(std::move(services)), objects_(objects) {}
 
     Task<Environment> build() {
-        for (const core::EnvFromSource& from : container_.env_from) CO_CHECK(co_await add_all(from));
-        for (const core::EnvVar& variable : container_.env) CO_CHECK(co_await add_one(variable));
+        for (const core::EnvFromSource& from : container_.env_from) CO_TRY_VOID(co_await add_all(from));
+        for (const core::EnvVar& variable : container_.env) CO_TRY_VOID(co_await add_one(variable));
         for (const auto& [name, value] : services_)
             if (!find_variable(result_, name)) result_.emplace_back(name, value);
         co_return std::move(result_);

@@ -32,7 +32,7 @@ Task<> ImageGc::look() {
 }
 
 Task<> ImageGc::collect() {
-    CO_CHECK(co_await look());
+    CO_TRY_VOID(co_await look());
     CO_TRY(const FileSystemUsage disk, files_.usage(disk_));
     if (disk.capacity == 0) co_return {};
     const std::uint64_t used_percent = 100 - disk.available * 100 / disk.capacity;
@@ -46,7 +46,7 @@ Task<> ImageGc::collect() {
 }
 
 Task<std::uint64_t> ImageGc::remove_unused(std::uint64_t bytes_wanted) {
-    CO_CHECK(co_await look());
+    CO_TRY_VOID(co_await look());
     std::vector<std::pair<MonotonicTime, std::string>> candidates;
     for (const auto& [id, record] : records_)
         if (!record.in_use && !record.pinned && loop_.now() - record.first_seen >= policy_.min_age)

@@ -39,7 +39,7 @@ Task<> ContainerGc::collect(std::function<bool(const std::string& uid)> wanted, 
             }
             const std::int64_t now = loop_.wall_now().time_since_epoch().count();
             if (Duration(now - containers[i].created_at) < policy_.min_age) continue;
-            CO_CHECK(co_await remove_container(containers[i].id));
+            CO_TRY_VOID(co_await remove_container(containers[i].id));
         }
     }
     CO_TRY(auto sandboxes, co_await runtime_.list_pod_sandbox({}));
@@ -54,7 +54,7 @@ Task<> ContainerGc::collect(std::function<bool(const std::string& uid)> wanted, 
         const bool pod_gone = sources_ready && !wanted(uid);
         // The newest sandbox of a living pod carries the count of attempts.
         if (!pod_gone && sandbox.created_at == newest[uid]) continue;
-        CO_CHECK(co_await remove_sandbox(sandbox.id, false));
+        CO_TRY_VOID(co_await remove_sandbox(sandbox.id, false));
     }
     if (sources_ready) remove_logs(wanted);
     co_return {};
@@ -64,12 +64,12 @@ Task<> ContainerGc::remove_pod(std::string uid) {
     cri::ListContainersRequest containers;
     containers.filter.emplace().label_selector[PodUidLabel] = uid;
     CO_TRY(const auto listed, co_await runtime_.list_containers(std::move(containers)));
-    for (const cri::Container& container : listed.containers) CO_CHECK(co_await remove_container(container.id));
+    for (const cri::Container& container : listed.containers) CO_TRY_VOID(co_await remove_container(container.id));
     cri::ListPodSandboxRequest sandboxes;
     sandboxes.filter.emplace().label_selector[PodUidLabel] = uid;
     CO_TRY(const auto found, co_await runtime_.list_pod_sandbox(std::move(sandboxes)));
     for (const cri::PodSandbox& sandbox : found.items)
-        CO_CHECK(co_await remove_sandbox(sandbox.id, sandbox.state == cri::PodSandboxState::SandboxReady));
+        CO_TRY_VOID(co_await remove_sandbox(sandbox.id, sandbox.state == cri::PodSandboxState::SandboxReady));
     co_return {};
 }
 

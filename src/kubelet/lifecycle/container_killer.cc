@@ -73,7 +73,7 @@ Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> po
 Task<> ContainerKiller::kill_in_turn(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, Duration grace, std::size_t turn,
                                      std::shared_ptr<std::vector<std::unique_ptr<Event>>> turns, MonotonicTime began) {
     // The sidecars that started later, and all regular containers, end first; the grace period is one for all.
-    for (std::size_t earlier = 0; earlier < turn; ++earlier) CO_CHECK(co_await (*turns)[earlier]->wait());
+    for (std::size_t earlier = 0; earlier < turn; ++earlier) CO_TRY_VOID(co_await (*turns)[earlier]->wait());
     const Duration left = std::max<Duration>(grace - (services_.loop.now() - began), 1s);
     co_return co_await kill(pod, std::move(container), "", left);
 }

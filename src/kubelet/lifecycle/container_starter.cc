@@ -111,7 +111,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
     CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment));
-    CO_CHECK(add_own_mounts(context, container, mounts));
+    CO_TRY_VOID(add_own_mounts(context, container, mounts));
     std::string target;
     if (!spec.target_container.empty()) {
         const cri::ContainerStatus* found = context.state.find_newest(spec.target_container);
@@ -120,7 +120,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
         target = found->id;
     }
     const std::int32_t attempt = next_restart_count(context, container);
-    CO_CHECK(services_.files.create_directories(context.sandbox.log_directory + "/" + container.name, 0755));
+    CO_TRY_VOID(services_.files.create_directories(context.sandbox.log_directory + "/" + container.name, 0755));
     co_return make_container_config({.pod = *context.pod,
                                      .spec = spec,
                                      .attempt = attempt,
@@ -196,7 +196,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodSta
     cri::StopContainerRequest stop;
     stop.container_id = id;
     stop.timeout = context.pod->spec.termination_grace_period_seconds.value_or(30);
-    CO_CHECK(co_await services_.runtime.stop_container(std::move(stop)));
+    CO_TRY_VOID(co_await services_.runtime.stop_container(std::move(stop)));
     co_return WaitingReason{"PostStartHookError", "PostStartHook failed: " + hooked.error().message};
 }
 

@@ -229,8 +229,8 @@ Task<> NodeReporter::refresh_images() {
 }
 
 Task<> NodeReporter::report() {
-    if (!registered_) CO_CHECK(co_await register_node());
-    CO_CHECK(co_await refresh_images());
+    if (!registered_) CO_TRY_VOID(co_await register_node());
+    CO_TRY_VOID(co_await refresh_images());
     auto node = co_await services_.client.get<core::Node>({"", identity_.name});
     if (!node) {
         // Somebody deleted it: a node that lives comes back.
@@ -279,7 +279,7 @@ Task<> NodeReporter::renew_lease() {
         owner.uid = node_uid_;
     }
     auto written = fresh ? services_.client.create(std::move(wanted)) : services_.client.update(std::move(wanted));
-    CO_CHECK(co_await std::move(written));
+    CO_TRY_VOID(co_await std::move(written));
     co_return {};
 }
 
@@ -288,7 +288,7 @@ Task<> NodeReporter::run_lease() {
         auto renewed = registered_ ? co_await renew_lease() : Result<void>();
         if (!renewed && renewed.error().reason == Reason::Cancelled) co_return std::move(renewed).error();
         if (!renewed) services_.log.warn("node lease cannot be renewed", {{"error", renewed.error().message}});
-        CO_CHECK(co_await services_.loop.sleep(renewed && registered_ ? LeasePeriod : Duration(1s)));
+        CO_TRY_VOID(co_await services_.loop.sleep(renewed && registered_ ? LeasePeriod : Duration(1s)));
     }
 }
 

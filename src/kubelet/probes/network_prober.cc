@@ -100,7 +100,7 @@ public:
         std::string message;
         if (!service.empty()) message = std::string("\n") + static_cast<char>(service.size()) + service;
         auto reply = co_await channel.call("/grpc.health.v1.Health/Check", std::move(message), timeout);
-        CO_CHECK(co_await channel.close());
+        CO_TRY_VOID(co_await channel.close());
         const std::string address = host_port(host, port);
         if (!reply) {
             if (reply.error().reason == Reason::Cancelled) co_return std::move(reply).error();
@@ -143,7 +143,7 @@ private:
         }
         net::HttpClient client(loop_, net::Endpoint{.host = target.host, .port = target.port}, tls);
         auto response = co_await client.send(request_for(target));
-        CO_CHECK(co_await client.close());
+        CO_TRY_VOID(co_await client.close());
         co_return response;
     }
 

@@ -174,11 +174,11 @@ Task<> ProbeManager::run(std::shared_ptr<Worker> worker) {
     const Duration period = std::chrono::seconds(at_least(worker->probe.period_seconds, 10));
     if (services_.loop.now() - began_ < StartPhase && worker->running) {
         const auto wait = Duration(static_cast<Duration::rep>(services_.random.fraction() * static_cast<double>(period.count())));
-        CO_CHECK(co_await services_.loop.sleep(wait));
+        CO_TRY_VOID(co_await services_.loop.sleep(wait));
     }
     while (!worker->stopped) {
         worker->wake.reset();
-        CO_CHECK(co_await probe_once(worker));
+        CO_TRY_VOID(co_await probe_once(worker));
         const auto woken = co_await with_timeout(worker->wake.wait(), period, "probe period");
         if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
     }

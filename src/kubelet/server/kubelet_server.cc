@@ -97,7 +97,7 @@ struct KubeletServer::Impl {
           node_log_policy(std::move(node_log_policy)) {}
 
     Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
-        CO_CHECK(co_await access.check(request));
+        CO_TRY_VOID(co_await access.check(request));
         const std::vector<std::string> path = split_path(request.path);
         const Query query = net::parse_query(request.query);
         const std::string first = path.empty() ? "" : path[0];
@@ -264,7 +264,7 @@ struct KubeletServer::Impl {
         if (!found)
             co_return Error(Reason::InternalError, "unable to retrieve container logs for " + kubelet.node().runtime_name + "://" + id);
         LogReader reader(loop, kubelet.dependencies().files, found->log_path, std::move(options));
-        CO_CHECK(co_await responder.start(200, {{"content-type", "text/plain"}}));
+        CO_TRY_VOID(co_await responder.start(200, {{"content-type", "text/plain"}}));
         const auto read = co_await reader.run([&responder](std::string text) { return send(responder, std::move(text)); },
                                               [this, id] { return is_alive(id); });
         if (!read && read.error().reason != Reason::NotFound) co_return read.error();

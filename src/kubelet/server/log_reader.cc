@@ -128,7 +128,7 @@ Task<> LogReader::run(Sink sink, std::function<Task<bool>()> alive) {
     while (!limit_reached()) {
         const std::uint64_t before = offset_;
         CO_TRY(std::string out, next_chunk());
-        if (!out.empty()) CO_CHECK(co_await sink(std::move(out)));
+        if (!out.empty()) CO_TRY_VOID(co_await sink(std::move(out)));
         if (offset_ != before) continue;
         if (last_round) break;
         const std::uint64_t inode = inode_;
@@ -137,7 +137,7 @@ Task<> LogReader::run(Sink sink, std::function<Task<bool>()> alive) {
         if (inode_ != inode || current_path_ != reading || offset_ != before) continue;
         CO_TRY(const bool lives, co_await alive());
         last_round = !lives;  // what was written before the end is still to be read
-        if (lives) CO_CHECK(co_await loop_.sleep(PollPeriod));
+        if (lives) CO_TRY_VOID(co_await loop_.sleep(PollPeriod));
     }
     co_return {};
 }

@@ -44,7 +44,7 @@ Task<> bridge(AsioLoop& loop, net::HttpRequest request, net::HttpResponder& resp
     CO_TRY(const auto far, co_await net::connect_remote_command(loop, client, address.target, options));
     CO_TRY(const auto near, co_await net::accept_remote_command(loop, request, responder, options));
     auto ended = co_await net::bridge_remote_commands(loop, *near, *far);
-    CO_CHECK(co_await client.close());
+    CO_TRY_VOID(co_await client.close());
     co_return ended;
 }
 
@@ -87,12 +87,12 @@ Task<> stream_port_forward(AsioLoop& loop, RuntimeService& runtime, net::HttpReq
         net::PortForwardClient beyond(loop, std::move(far));
         auto ended = co_await net::serve_port_channels(loop, request, responder, beyond);
         beyond.close();
-        CO_CHECK(co_await client.close());
+        CO_TRY_VOID(co_await client.close());
         co_return ended;
     }
     CO_TRY(const auto near, co_await net::accept_port_forward(loop, request, responder));
     auto ended = co_await net::relay(loop, *near, *far);
-    CO_CHECK(co_await client.close());
+    CO_TRY_VOID(co_await client.close());
     co_return ended;
 }
 

@@ -27,7 +27,7 @@ FakeRuntime::FakeRuntime(EventLoop& loop, std::string address_prefix) : loop_(lo
 
 Task<> FakeRuntime::enter(const char* method, bool counted) {
     if (counted) calls_.emplace_back(method);
-    if (latency > Duration::zero()) CO_CHECK(co_await loop_.sleep(latency));
+    if (latency > Duration::zero()) CO_TRY_VOID(co_await loop_.sleep(latency));
     if (fault)
         if (auto error = fault(method)) co_return *error;
     co_return {};
@@ -96,7 +96,7 @@ void FakeRuntime::kill_sandbox(const std::string& pod) {
 }
 
 Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
-    CO_CHECK(co_await enter("Version", false));
+    CO_TRY_VOID(co_await enter("Version", false));
     cri::VersionResponse response;
     response.runtime_name = "containerd";
     response.runtime_version = runtime_version;
@@ -105,7 +105,7 @@ Task<cri::VersionResponse> FakeRuntime::version(cri::VersionRequest) {
 }
 
 Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
-    CO_CHECK(co_await enter("Status", false));
+    CO_TRY_VOID(co_await enter("Status", false));
     cri::StatusResponse response;
     response.status.emplace();
     cri::RuntimeCondition runtime;
@@ -123,7 +123,7 @@ Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
 }
 
 Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandboxRequest request) {
-    CO_CHECK(co_await enter("RunPodSandbox", true));
+    CO_TRY_VOID(co_await enter("RunPodSandbox", true));
     cri::PodSandboxStatus sandbox;
     sandbox.id = next_id("sandbox-");
     sandbox.metadata = request.config->metadata;
@@ -143,7 +143,7 @@ Task<cri::RunPodSandboxResponse> FakeRuntime::run_pod_sandbox(cri::RunPodSandbox
 }
 
 Task<cri::StopPodSandboxResponse> FakeRuntime::stop_pod_sandbox(cri::StopPodSandboxRequest request) {
-    CO_CHECK(co_await enter("StopPodSandbox", true));
+    CO_TRY_VOID(co_await enter("StopPodSandbox", true));
     const auto found = sandboxes_.find(request.pod_sandbox_id);
     if (found == sandboxes_.end()) co_return not_found("sandbox", request.pod_sandbox_id);
     found->second.state = cri::PodSandboxState::SandboxNotready;
@@ -153,14 +153,14 @@ Task<cri::StopPodSandboxResponse> FakeRuntime::stop_pod_sandbox(cri::StopPodSand
 }
 
 Task<cri::RemovePodSandboxResponse> FakeRuntime::remove_pod_sandbox(cri::RemovePodSandboxRequest request) {
-    CO_CHECK(co_await enter("RemovePodSandbox", true));
+    CO_TRY_VOID(co_await enter("RemovePodSandbox", true));
     std::erase_if(containers_, [&](const auto& item) { return item.second.sandbox_id == request.pod_sandbox_id; });
     sandboxes_.erase(request.pod_sandbox_id);
     co_return cri::RemovePodSandboxResponse();
 }
 
 Task<cri::PodSandboxStatusResponse> FakeRuntime::pod_sandbox_status(cri::PodSandboxStatusRequest request) {
-    CO_CHECK(co_await enter("PodSandboxStatus", false));
+    CO_TRY_VOID(co_await enter("PodSandboxStatus", false));
     const auto found = sandboxes_.find(request.pod_sandbox_id);
     if (found == sandboxes_.end()) co_return not_found("sandbox", request.pod_sandbox_id);
     cri::PodSandboxStatusResponse response;
@@ -169,7 +169,7 @@ Task<cri::PodSandboxStatusResponse> FakeRuntime::pod_sandbox_status(cri::PodSand
 }
 
 Task<cri::ListPodSandboxResponse> FakeRuntime::list_pod_sandbox(cri::ListPodSandboxRequest request) {
-    CO_CHECK(co_await enter("ListPodSandbox", false));
+    CO_TRY_VOID(co_await enter("ListPodSandbox", false));
     cri::ListPodSandboxResponse response;
     for (const auto& [id, from] : sandboxes_) {
         if (request.filter && !selected(from.labels, request.filter->label_selector)) continue;
@@ -185,7 +185,7 @@ Task<cri::ListPodSandboxResponse> FakeRuntime::list_pod_sandbox(cri::ListPodSand
 }
 
 Task<cri::CreateContainerResponse> FakeRuntime::create_container(cri::CreateContainerRequest request) {
-    CO_CHECK(co_await enter("CreateContainer", true));
+    CO_TRY_VOID(co_await enter("CreateContainer", true));
     const auto sandbox = sandboxes_.find(request.pod_sandbox_id);
     if (sandbox == sandboxes_.end()) co_return not_found("sandbox", request.pod_sandbox_id);
     Container made;
@@ -210,7 +210,7 @@ Task<cri::CreateContainerResponse> FakeRuntime::create_container(cri::CreateCont
 }
 
 Task<cri::StartContainerResponse> FakeRuntime::start_container(cri::StartContainerRequest request) {
-    CO_CHECK(co_await enter("StartContainer", true));
+    CO_TRY_VOID(co_await enter("StartContainer", true));
     CO_TRY(Container * one, container(request.container_id));
     if (!one->behavior.start_error.empty()) {
         one->status.state = cri::ContainerState::ContainerExited;
@@ -228,25 +228,25 @@ Task<cri::StartContainerResponse> FakeRuntime::start_container(cri::StartContain
 }
 
 Task<cri::StopContainerResponse> FakeRuntime::stop_container(cri::StopContainerRequest request) {
-    CO_CHECK(co_await enter("StopContainer", true));
+    CO_TRY_VOID(co_await enter("StopContainer", true));
     const std::string id = request.container_id;
     CO_TRY(const Container* one, container(id));
     if (!is_running(one->status)) co_return cri::StopContainerResponse();
     const Behavior obeys = one->behavior;
     const Duration grace = std::chrono::seconds(request.timeout);
-    CO_CHECK(co_await loop_.sleep(std::min(obeys.stops_after, grace)));
+    CO_TRY_VOID(co_await loop_.sleep(std::min(obeys.stops_after, grace)));
     end(id, obeys.stops_after > grace ? 137 : obeys.stopped_exit_code, "");
     co_return cri::StopContainerResponse();
 }
 
 Task<cri::RemoveContainerResponse> FakeRuntime::remove_container(cri::RemoveContainerRequest request) {
-    CO_CHECK(co_await enter("RemoveContainer", true));
+    CO_TRY_VOID(co_await enter("RemoveContainer", true));
     containers_.erase(request.container_id);
     co_return cri::RemoveContainerResponse();
 }
 
 Task<cri::ListContainersResponse> FakeRuntime::list_containers(cri::ListContainersRequest request) {
-    CO_CHECK(co_await enter("ListContainers", false));
+    CO_TRY_VOID(co_await enter("ListContainers", false));
     cri::ListContainersResponse response;
     for (const auto& [id, from] : containers_) {
         if (request.filter && !selected(from.status.labels, request.filter->label_selector)) continue;
@@ -265,7 +265,7 @@ Task<cri::ListContainersResponse> FakeRuntime::list_containers(cri::ListContaine
 }
 
 Task<cri::ContainerStatusResponse> FakeRuntime::container_status(cri::ContainerStatusRequest request) {
-    CO_CHECK(co_await enter("ContainerStatus", false));
+    CO_TRY_VOID(co_await enter("ContainerStatus", false));
     CO_TRY(const Container* one, container(request.container_id));
     cri::ContainerStatusResponse response;
     response.status = one->status;
@@ -273,19 +273,19 @@ Task<cri::ContainerStatusResponse> FakeRuntime::container_status(cri::ContainerS
 }
 
 Task<cri::UpdateContainerResourcesResponse> FakeRuntime::update_container_resources(cri::UpdateContainerResourcesRequest request) {
-    CO_CHECK(co_await enter("UpdateContainerResources", true));
+    CO_TRY_VOID(co_await enter("UpdateContainerResources", true));
     CO_TRY(Container * one, container(request.container_id));
     one->config.linux->resources = request.linux;
     co_return cri::UpdateContainerResourcesResponse();
 }
 
 Task<cri::ReopenContainerLogResponse> FakeRuntime::reopen_container_log(cri::ReopenContainerLogRequest) {
-    CO_CHECK(co_await enter("ReopenContainerLog", true));
+    CO_TRY_VOID(co_await enter("ReopenContainerLog", true));
     co_return cri::ReopenContainerLogResponse();
 }
 
 Task<cri::ExecSyncResponse> FakeRuntime::exec_sync(cri::ExecSyncRequest request) {
-    CO_CHECK(co_await enter("ExecSync", true));
+    CO_TRY_VOID(co_await enter("ExecSync", true));
     CO_TRY(const Container* one, container(request.container_id));
     if (!is_running(one->status)) co_return Error(Reason::Unknown, "container is not running");
     if (on_exec) co_return on_exec(one->config, request);
@@ -303,7 +303,7 @@ Task<cri::PortForwardResponse> FakeRuntime::port_forward(cri::PortForwardRequest
 }
 
 Task<cri::ListContainerStatsResponse> FakeRuntime::list_container_stats(cri::ListContainerStatsRequest) {
-    CO_CHECK(co_await enter("ListContainerStats", false));
+    CO_TRY_VOID(co_await enter("ListContainerStats", false));
     cri::ListContainerStatsResponse response;
     for (const auto& [id, from] : containers_) {
         if (!is_running(from.status)) continue;
@@ -317,7 +317,7 @@ Task<cri::ListContainerStatsResponse> FakeRuntime::list_container_stats(cri::Lis
 }
 
 Task<cri::ListPodSandboxStatsResponse> FakeRuntime::list_pod_sandbox_stats(cri::ListPodSandboxStatsRequest) {
-    CO_CHECK(co_await enter("ListPodSandboxStats", false));
+    CO_TRY_VOID(co_await enter("ListPodSandboxStats", false));
     co_return cri::ListPodSandboxStatsResponse();
 }
 
@@ -326,14 +326,14 @@ Task<cri::UpdateRuntimeConfigResponse> FakeRuntime::update_runtime_config(cri::U
 }
 
 Task<cri::ListImagesResponse> FakeRuntime::list_images(cri::ListImagesRequest) {
-    CO_CHECK(co_await enter("ListImages", false));
+    CO_TRY_VOID(co_await enter("ListImages", false));
     cri::ListImagesResponse response;
     for (const auto& [name, image] : images_) response.images.push_back(image);
     co_return response;
 }
 
 Task<cri::ImageStatusResponse> FakeRuntime::image_status(cri::ImageStatusRequest request) {
-    CO_CHECK(co_await enter("ImageStatus", false));
+    CO_TRY_VOID(co_await enter("ImageStatus", false));
     cri::ImageStatusResponse response;
     for (const auto& [name, image] : images_)
         if (name == request.image->image || image.id == request.image->image) response.image = image;
@@ -341,8 +341,8 @@ Task<cri::ImageStatusResponse> FakeRuntime::image_status(cri::ImageStatusRequest
 }
 
 Task<cri::PullImageResponse> FakeRuntime::pull_image(cri::PullImageRequest request) {
-    CO_CHECK(co_await enter("PullImage", true));
-    CO_CHECK(co_await loop_.sleep(pull_time));
+    CO_TRY_VOID(co_await enter("PullImage", true));
+    CO_TRY_VOID(co_await loop_.sleep(pull_time));
     const std::string name = request.image->image;
     if (missing_images.contains(name)) co_return Error(Reason::NotFound, "failed to pull and unpack image \"" + name + "\": not found");
     if (!images_.contains(name)) add_image(name);
@@ -352,13 +352,13 @@ Task<cri::PullImageResponse> FakeRuntime::pull_image(cri::PullImageRequest reque
 }
 
 Task<cri::RemoveImageResponse> FakeRuntime::remove_image(cri::RemoveImageRequest request) {
-    CO_CHECK(co_await enter("RemoveImage", true));
+    CO_TRY_VOID(co_await enter("RemoveImage", true));
     std::erase_if(images_, [&](const auto& item) { return item.first == request.image->image || item.second.id == request.image->image; });
     co_return cri::RemoveImageResponse();
 }
 
 Task<cri::ImageFsInfoResponse> FakeRuntime::image_fs_info(cri::ImageFsInfoRequest) {
-    CO_CHECK(co_await enter("ImageFsInfo", false));
+    CO_TRY_VOID(co_await enter("ImageFsInfo", false));
     co_return cri::ImageFsInfoResponse();
 }
 

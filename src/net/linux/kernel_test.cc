@@ -113,7 +113,7 @@ TEST_F(Kernel, RunsNftAndSeesItsGeneration) {
             const auto nft = make_nft_executor(processes);
             const auto before = nft->generation();
             CHECK(before.has_value());
-            CO_CHECK(co_await nft->run("table ip t {\n\tset s {\n\t\ttype ipv4_addr\n\t\telements = { 10.0.0.1 }\n\t}\n}\n"));
+            CO_TRY_VOID(co_await nft->run("table ip t {\n\tset s {\n\t\ttype ipv4_addr\n\t\telements = { 10.0.0.1 }\n\t}\n}\n"));
             CHECK(nft->generation() != before);
             const auto refused = co_await nft->run("add element ip t nothing { 1 }\n");
             CHECK(!refused && refused.error().reason == Reason::Io);

@@ -39,7 +39,7 @@ public:
         : processes_(processes), network_namespace_(std::move(network_namespace)) {}
 
     Task<> run(std::string commands) override {
-        CO_CHECK(co_await call({"nft", "-f", "-"}, std::move(commands)));
+        CO_TRY_VOID(co_await call({"nft", "-f", "-"}, std::move(commands)));
         co_return {};
     }
     Task<std::string> list_json(std::string command) override { return call({"nft", "-j", std::move(command)}, ""); }

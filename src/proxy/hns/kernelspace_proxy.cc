@@ -46,9 +46,9 @@ void KernelspaceProxy::changed() {
 }
 
 Task<> KernelspaceProxy::run() {
-    CO_CHECK(co_await feed_.wait_for_sync());
-    CO_CHECK(co_await wait_for_node());
-    CO_CHECK(co_await probe_host());
+    CO_TRY_VOID(co_await feed_.wait_for_sync());
+    CO_TRY_VOID(co_await wait_for_node());
+    CO_TRY_VOID(co_await probe_host());
     fill_tables();
     co_return co_await follow_network();
 }
@@ -61,7 +61,7 @@ Task<> KernelspaceProxy::listen() {
             wake_.set();
         });
         if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
-        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+        CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
 }
 
@@ -78,7 +78,7 @@ Task<> KernelspaceProxy::wait_for_node() {
         if (tries % 30 == 0) {
             context_.log.warn("waiting for the node in the API; is --hostname-override right?", {{"node", options_.node_name}});
         }
-        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+        CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
 }
 
@@ -91,7 +91,7 @@ Task<> KernelspaceProxy::probe_host() {
         }
         if (!porthole::hns::is_disconnected(features.error())) co_return features.error();
         context_.log.warn("the host network service is not there yet", {{"error", features.error().message}});
-        CO_CHECK(co_await context_.loop.sleep(ShortPause));
+        CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
     const std::string version = "the host network service has version " + features_.version.to_string();
     if (!features_.api_v2) co_return Error(Reason::MethodNotAllowed, version + "; the kernelspace proxy needs 9.2 or later");
@@ -147,9 +147,9 @@ Task<> KernelspaceProxy::follow_network() {
 /// wants.
 Task<> KernelspaceProxy::work() {
     const bool look = look_ || context_.loop.now() - last_checked_ >= options_.check_interval;
-    if (look) CO_CHECK(co_await read_network());
+    if (look) CO_TRY_VOID(co_await read_network());
     take_changes();
-    if (look) CO_CHECK(co_await check());
+    if (look) CO_TRY_VOID(co_await check());
     const auto done = co_await sync();
     const auto limit = programmer_.learned_limit();
     if (!limit || *limit >= host_.backend_limit) co_return done;
@@ -160,7 +160,7 @@ Task<> KernelspaceProxy::work() {
 
 Task<> KernelspaceProxy::check() {
     look_ = false;
-    CO_CHECK(co_await programmer_.check(DocumentsPerLook));
+    CO_TRY_VOID(co_await programmer_.check(DocumentsPerLook));
     last_checked_ = context_.loop.now();
     std::erase_if(told_, [this](const auto& entry) { return !feed_.service(entry.first); });
     co_return {};
@@ -186,9 +186,9 @@ Task<> KernelspaceProxy::read_network() {
     connected_ = true;
     const HostFacts before = host_;
     learn_facts();
-    if (overlay && !options_.source_vip) CO_CHECK(reserve_source_vip());
+    if (overlay && !options_.source_vip) CO_TRY_VOID(reserve_source_vip());
     programmer_.set_host(host_, features_.modify_load_balancer);
-    if (options_.forward_health_check_vip) CO_CHECK(co_await find_root_endpoint());
+    if (options_.forward_health_check_vip) CO_TRY_VOID(co_await find_root_endpoint());
     if (host_ != before || *another) plan_all();
     co_return {};
 }

@@ -81,7 +81,7 @@ void Programmer::start_over() {
 
 Task<> Programmer::sync() {
     std::optional<Error> first;
-    if (host_.overlay && host_.source_vip) CO_CHECK(co_await ensure_source_endpoint());
+    if (host_.overlay && host_.source_vip) CO_TRY_VOID(co_await ensure_source_endpoint());
     const std::set<FrontendKey> todo = dirty_;
     for (const FrontendKey& frontend : todo) {
         const auto done = co_await program(frontend);
@@ -94,7 +94,7 @@ Task<> Programmer::sync() {
         ++counts_.failures;
         if (!first) first = done.error();
     }
-    CO_CHECK(co_await remove_unused());
+    CO_TRY_VOID(co_await remove_unused());
     if (first) co_return *std::move(first);
     co_return {};
 }
@@ -104,7 +104,7 @@ Task<> Programmer::program(FrontendKey frontend) {
     const auto found = wanted_.find(frontend);
     const std::string id = load_balancer_id(frontend);
     if (found == wanted_.end()) {
-        CO_CHECK(co_await remove_load_balancer(id));
+        CO_TRY_VOID(co_await remove_load_balancer(id));
         release(frontend);
         co_return {};
     }
@@ -112,7 +112,7 @@ Task<> Programmer::program(FrontendKey frontend) {
     CO_TRY(std::vector<std::string> endpoints, co_await backends(balancer));
     if (endpoints.size() < balancer.backends.size()) waiting_.insert(frontend);
     if (endpoints.empty()) {
-        CO_CHECK(co_await remove_load_balancer(id));
+        CO_TRY_VOID(co_await remove_load_balancer(id));
         release(frontend);
         co_return {};
     }
@@ -147,7 +147,7 @@ Task<std::string> Programmer::remote_endpoint(IpAddress address, IpAddress provi
     if (const auto* present = view_.endpoint_at(address, false)) {
         const std::string id = canonical_guid(present->id);
         if (!host_.overlay || !is_own(*present) || provider_of(*present) == provider.to_string()) co_return id;
-        CO_CHECK(co_await remove_endpoint(id));  // its node has another address now
+        CO_TRY_VOID(co_await remove_endpoint(id));  // its node has another address now
     }
     hcn::HostComputeEndpoint endpoint;
     endpoint.id = remote_endpoint_id(view_.network().id, address);
@@ -169,7 +169,7 @@ Task<std::string> Programmer::create_remote_endpoint(hcn::HostComputeEndpoint en
     auto created = co_await client_.raw().create(ObjectKind::Endpoint, endpoint.host_compute_network, write_document(endpoint));
     if (!created && is_taken(created.error())) {
         // Somebody was faster, or it is there although the service had not shown it.
-        CO_CHECK(co_await view_.read_endpoints(0));
+        CO_TRY_VOID(co_await view_.read_endpoints(0));
         if (const auto* present = view_.endpoint_at(address, false)) co_return canonical_guid(present->id);
     }
     if (!created) co_return Error(created.error()).with_context("creating endpoint " + write_document(endpoint));
@@ -185,7 +185,7 @@ Task<> Programmer::ensure_source_endpoint() {
     if (view_.endpoint_at(*host_.source_vip, true)) co_return {};
     hcn::HostComputeEndpoint endpoint;
     endpoint.id = source_endpoint_id(view_.network().id);
-    if (view_.find_endpoint(endpoint.id)) CO_CHECK(co_await remove_endpoint(endpoint.id));  // of an earlier address
+    if (view_.find_endpoint(endpoint.id)) CO_TRY_VOID(co_await remove_endpoint(endpoint.id));  // of an earlier address
     endpoint.owner = Owner;
     endpoint.name = "porthole-source-vip";
     endpoint.host_compute_network = view_.network().id;
@@ -221,7 +221,7 @@ Task<> Programmer::put(FrontendKey frontend, hcn::HostComputeLoadBalancer docume
     if (same_load_balancer(document, *shown)) co_return {};
     const auto accepted = accepted_.find(document.id);
     if (accepted != accepted_.end() && accepted->second == write_document(document) + write_document(*shown)) co_return {};
-    CO_CHECK(co_await replace(frontend, document));
+    CO_TRY_VOID(co_await replace(frontend, document));
     // A service that shows it otherwise than it was written would be corrected for ever.
     CO_TRY(auto now, co_await client_.get<hcn::HostComputeLoadBalancer>(document.id));
     if (!same_load_balancer(document, now)) {
@@ -257,18 +257,18 @@ Task<> Programmer::replace(FrontendKey frontend, hcn::HostComputeLoadBalancer do
         if (code != Hresult::NotImplemented && !is_not_found(modified.error())) co_return modified.error();
         can_modify_ = can_modify_ && code != Hresult::NotImplemented;
     }
-    CO_CHECK(co_await remove_load_balancer(document.id));
-    CO_CHECK(co_await create(frontend, std::move(document)));
+    CO_TRY_VOID(co_await remove_load_balancer(document.id));
+    CO_TRY_VOID(co_await create(frontend, std::move(document)));
     co_return {};
 }
 
 /// The frontend's port is held by something: by our own load balancer that came back after a restart of the service, by another
 /// program's, or by a listener on the host.
 Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBalancer document, Error error) {
-    CO_CHECK(co_await view_.read_load_balancers(0));
+    CO_TRY_VOID(co_await view_.read_load_balancers(0));
     if (const auto* own = view_.find_load_balancer(document.id)) {
         if (same_load_balancer(document, *own)) co_return {};
-        CO_CHECK(co_await remove_load_balancer(document.id));
+        CO_TRY_VOID(co_await remove_load_balancer(document.id));
         CO_TRY(const std::string id, co_await client_.raw().create(ObjectKind::LoadBalancer, "", write_document(document)));
         ++counts_.created;
         view_.note(std::move(document));
@@ -317,13 +317,13 @@ Task<> Programmer::remove_unused() {
     std::set<std::string> named;
     for (const auto& [id, balancer] : view_.load_balancers()) named.merge(ids_of(balancer.host_compute_endpoints));
     std::erase_if(unused, [&](const std::string& id) { return named.contains(id); });
-    for (const std::string& id : unused) CO_CHECK(co_await remove_endpoint(id));
+    for (const std::string& id : unused) CO_TRY_VOID(co_await remove_endpoint(id));
     co_return {};
 }
 
 Task<> Programmer::check(std::size_t documents) {
-    CO_CHECK(co_await view_.read_endpoints(documents));
-    CO_CHECK((co_await view_.read_load_balancers(documents)));
+    CO_TRY_VOID(co_await view_.read_endpoints(documents));
+    CO_TRY_VOID((co_await view_.read_load_balancers(documents)));
     for (const auto& [frontend, made] : made_) {
         if (intact(frontend, made) || !dirty_.insert(frontend).second) continue;
         ++counts_.repaired;
@@ -341,7 +341,7 @@ Task<> Programmer::check(std::size_t documents) {
         const auto frontend = frontend_of(balancer);
         if (is_own(balancer) && !(frontend && wanted_.contains(*frontend))) stale.push_back(id);
     }
-    for (const std::string& id : stale) CO_CHECK(co_await remove_load_balancer(id));
+    for (const std::string& id : stale) CO_TRY_VOID(co_await remove_load_balancer(id));
     co_return {};
 }
 
@@ -359,18 +359,18 @@ bool Programmer::intact(const FrontendKey& frontend, const Made& made) const {
 }
 
 Task<> Programmer::remove_all() {
-    CO_CHECK((co_await view_.read_load_balancers(0)));
+    CO_TRY_VOID((co_await view_.read_load_balancers(0)));
     std::vector<std::string> own;
     for (const auto& [id, balancer] : view_.load_balancers()) {
         if (is_own(balancer)) own.push_back(id);
     }
-    for (const std::string& id : own) CO_CHECK(co_await remove_load_balancer(id));
-    CO_CHECK(co_await view_.read_endpoints(0));
+    for (const std::string& id : own) CO_TRY_VOID(co_await remove_load_balancer(id));
+    CO_TRY_VOID(co_await view_.read_endpoints(0));
     own.clear();
     for (const auto& [id, endpoint] : view_.endpoints()) {
         if (is_own(endpoint)) own.push_back(id);
     }
-    for (const std::string& id : own) CO_CHECK(co_await remove_endpoint(id));
+    for (const std::string& id : own) CO_TRY_VOID(co_await remove_endpoint(id));
     start_over();
     co_return {};
 }

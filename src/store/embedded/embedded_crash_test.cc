@@ -28,7 +28,7 @@ Task<> write_forever(Store& store, int writer, int start, int acknowledgements) 
         const std::string text = std::to_string(i) + ":" + std::string(static_cast<std::size_t>(i % 3000), 'x');
         transaction.operations.push_back(Put{.key = key_of(writer), .value = text});
         transaction.operations.push_back(Put{.key = key_of(writer) + "/twin", .value = text});
-        CO_CHECK(co_await store.commit(std::move(transaction)));
+        CO_TRY_VOID(co_await store.commit(std::move(transaction)));
         const std::int32_t message[2] = {writer, i};
         if (::write(acknowledgements, message, sizeof message) != sizeof message) ::_exit(3);
     }

@@ -36,7 +36,7 @@ Task<CommandOutput> Runc::run(std::vector<std::string> arguments, std::string in
 }
 
 Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
-    CO_CHECK(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
+    CO_TRY_VOID(files_.write(join_path(folder, "config.json"), make_oci_config(bundle), 0600));
     // runc keeps its standard streams for the container's process, and a pipe would keep us waiting: they go to files.
     const std::string script =
         "exec runc --root \"$0\" --log \"$2/runc.log\" create --bundle \"$2\" \"$1\" </dev/null >\"$2/init.log\" 2>&1";
@@ -46,7 +46,7 @@ Task<> Runc::create(std::string id, std::string folder, OciBundle bundle) {
     CO_TRY(CommandOutput output, co_await processes_.run(std::move(command)));
     if (output.exit_code != 0) {
         if (auto log = files_.read(join_path(folder, "runc.log"))) output.errors = *log;
-        CO_CHECK(check(output));
+        CO_TRY_VOID(check(output));
     }
     co_return {};
 }
@@ -83,7 +83,7 @@ Task<Runc::State> Runc::state(std::string id) {
     CO_TRY(const CommandOutput output, co_await run({"state", id}));
     State state;
     if (is_missing(output)) co_return state;
-    CO_CHECK(check(output));
+    CO_TRY_VOID(check(output));
     CO_TRY(const schema::Value value, schema::parse_json(output.output));
     const std::string_view status = value.string_at({"status"});
     state.exists = true;

@@ -73,8 +73,8 @@ Result<void> CriServer::listen(const CriServerOptions& options) {
 }
 
 Task<> CriServer::close() {
-    if (gate_) CO_CHECK(co_await gate_->close());
-    CO_CHECK(co_await grpc_server_.close());
+    if (gate_) CO_TRY_VOID(co_await gate_->close());
+    CO_TRY_VOID(co_await grpc_server_.close());
     co_return co_await streaming_server_.close();
 }
 

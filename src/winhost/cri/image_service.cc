@@ -70,7 +70,7 @@ public:
 
     Task<cri::RemoveImageResponse> remove_image(cri::RemoveImageRequest request) override {
         if (!request.image) co_return Error(Reason::BadRequest, "an image is needed");
-        CO_CHECK(co_await images_.remove(request.image->image));
+        CO_TRY_VOID(co_await images_.remove(request.image->image));
         co_return cri::RemoveImageResponse{};
     }
 

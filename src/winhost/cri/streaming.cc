@@ -19,7 +19,7 @@ Task<> copy_input(net::ByteStream& input, InitConnection& connection) {
     for (;;) {
         CO_TRY(const std::size_t count, co_await input.read(buffer));
         if (count == 0) co_return co_await connection.send(FrameType::EndInput, "");
-        CO_CHECK(co_await connection.send(FrameType::Input, std::string(buffer.data(), count)));
+        CO_TRY_VOID(co_await connection.send(FrameType::Input, std::string(buffer.data(), count)));
     }
 }
 
@@ -37,7 +37,7 @@ Task<> copy_sizes(net::ByteStream& sizes, InitConnection& connection) {
                 return at == text.npos || at > end ? std::string("0")
                                                    : std::to_string(std::atoi(text.c_str() + at + std::string_view(name).size()));
             };
-            CO_CHECK(co_await connection.send(FrameType::Resize, number("\"Width\":") + " " + number("\"Height\":")));
+            CO_TRY_VOID(co_await connection.send(FrameType::Resize, number("\"Width\":") + " " + number("\"Height\":")));
         }
         if (text.size() > buffer.size()) co_return Error(Reason::BadRequest, "not a terminal's size");
     }
@@ -52,7 +52,7 @@ Task<int> copy_output(InitConnection& connection, net::RemoteCommand& command) {
         net::ByteStream* stream = frame.type == FrameType::Output   ? command.output.get()
                                   : frame.type == FrameType::Errors ? command.errors.get()
                                                                     : nullptr;
-        if (stream) CO_CHECK(co_await stream->write(frame.payload));
+        if (stream) CO_TRY_VOID(co_await stream->write(frame.payload));
     }
 }
 
@@ -62,13 +62,13 @@ Task<int> converse(EventLoop& loop, InitConnection& connection, net::RemoteComma
     if (command.input) scope.spawn(copy_input(*command.input, connection));
     if (command.resize) scope.spawn(copy_sizes(*command.resize, connection));
     auto result = co_await copy_output(connection, command);
-    CO_CHECK(co_await scope.close());
+    CO_TRY_VOID(co_await scope.close());
     co_return result;
 }
 
 /// The client may go while the program is silent: then the connection to init is dropped, which ends an exec's program.
 Task<> drop_when_over(net::RemoteCommand& command, InitConnection& connection) {
-    CO_CHECK(co_await command.wait_over());
+    CO_TRY_VOID(co_await command.wait_over());
     connection.close();
     co_return {};
 }
@@ -77,7 +77,7 @@ Task<> bridge(EventLoop& loop, std::unique_ptr<InitConnection> connection, std::
     Scope scope(loop);
     scope.spawn(drop_when_over(*command, *connection));
     auto result = co_await converse(loop, *connection, *command);
-    CO_CHECK(co_await scope.close());
+    CO_TRY_VOID(co_await scope.close());
     co_return co_await net::finish_remote_command(*command, std::move(result));
 }
 
@@ -86,11 +86,12 @@ Task<> carry_to_init(net::ByteStream& data, InitConnection& connection) { return
 /// One forwarded connection, from the pod's own port.
 Task<> forward(AsioLoop& loop, std::string socket, net::ForwardedConnection forwarded) {
     CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"dial", std::to_string(forwarded.port)})));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"dial", std::to_string(forwarded.port)})));
     CO_TRY(const Frame first, co_await connection->next());
     if (first.type == FrameType::Failed) {
-        CO_CHECK(co_await forwarded.errors->write("an error occurred forwarding " + std::to_string(forwarded.port) + ": " + first.payload));
-        CO_CHECK(co_await forwarded.errors->end_writing());
+        CO_TRY_VOID(
+            co_await forwarded.errors->write("an error occurred forwarding " + std::to_string(forwarded.port) + ": " + first.payload));
+        CO_TRY_VOID(co_await forwarded.errors->end_writing());
         co_return co_await forwarded.data->end_writing();
     }
     Scope scope(loop);
@@ -142,7 +143,7 @@ Task<> StreamingServer::serve_exec(cri::ExecRequest wanted, net::HttpRequest req
     const net::RemoteCommandOptions options{
         .input = wanted.stdin, .output = wanted.stdout, .errors = wanted.stderr && !wanted.tty, .tty = wanted.tty};
     CO_TRY(auto command, co_await net::accept_remote_command(loop_, request, responder, options));
-    CO_CHECK(
+    CO_TRY_VOID(
         co_await connection->send(FrameType::Request, init_request({"exec", wanted.tty ? "1" : "0", wanted.stdin ? "1" : "0"}) + spec));
     co_return co_await bridge(loop_, std::move(connection), std::move(command));
 }
@@ -153,7 +154,7 @@ Task<> StreamingServer::serve_attach(cri::AttachRequest wanted, net::HttpRequest
     const bool tty = wanted.tty || runtime_.has_terminal(wanted.container_id);
     const net::RemoteCommandOptions options{.input = wanted.stdin, .output = wanted.stdout, .errors = wanted.stderr && !tty, .tty = tty};
     CO_TRY(auto command, co_await net::accept_remote_command(loop_, request, responder, options));
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"attach", wanted.stdin ? "1" : "0"})));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"attach", wanted.stdin ? "1" : "0"})));
     co_return co_await bridge(loop_, std::move(connection), std::move(command));
 }
 

@@ -24,7 +24,7 @@ Task<> TokenGate::accept() {
         if (accepted) {
             scope_.spawn(serve(std::move(accepted->stream)));
         } else {
-            CO_CHECK(co_await loop_.sleep(100ms));
+            CO_TRY_VOID(co_await loop_.sleep(100ms));
         }
     }
 }

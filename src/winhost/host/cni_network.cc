@@ -99,7 +99,7 @@ Task<PodAddresses> CniNetwork::attach(PodAttachment attachment) {
     auto network = configuration();
     if (!network) co_return std::move(network).error().with_context(context);
     // What DEL will need stands on the disk before anything is done.
-    CO_CHECK(remember(attachment, *network, Value()));
+    CO_TRY_VOID(remember(attachment, *network, Value()));
     Value result;
     for (std::size_t i = 0; i < network->plugins.size(); ++i) {
         auto output = co_await call("ADD", *network, i, attachment, result);
@@ -108,7 +108,7 @@ Task<PodAddresses> CniNetwork::attach(PodAttachment attachment) {
         if (!document) co_return Error(Reason::Invalid, context + ": plugin \"" + network->type(i) + "\" has printed no result");
         result = *std::move(document);
     }
-    CO_CHECK(remember(attachment, *network, result));
+    CO_TRY_VOID(remember(attachment, *network, result));
     auto addresses = read_plugin_result(result);
     if (!addresses) co_return std::move(addresses).error().with_context(context);
     co_return *std::move(addresses);
@@ -117,7 +117,7 @@ Task<PodAddresses> CniNetwork::attach(PodAttachment attachment) {
 Task<> CniNetwork::detach(PodAttachment attachment) {
     auto attached = recall(attachment);
     if (!attached && attached.error().reason == Reason::NotFound) co_return {};  // never attached, or given back already
-    CO_CHECK(attached);
+    CO_TRY_VOID(attached);
     for (std::size_t i = attached->network.plugins.size(); i-- > 0;) {
         auto done = co_await call("DEL", attached->network, i, attachment, attached->result);
         if (!done)

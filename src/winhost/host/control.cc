@@ -49,7 +49,7 @@ Task<> ControlServer::accept() {
         if (accepted) {
             scope_.spawn(serve(std::move(accepted->stream)));
         } else {
-            CO_CHECK(co_await loop_.sleep(100ms));
+            CO_TRY_VOID(co_await loop_.sleep(100ms));
         }
     }
 }
@@ -67,14 +67,14 @@ Task<> ControlServer::serve(std::unique_ptr<net::ByteStream> stream) {
     if (!answered && answered.error().reason == Reason::Cancelled) co_return std::move(answered).error();
     const Value document = answered ? *std::move(answered)
                                     : Value::object({{"error", answered.error().message}, {"code", http_code(answered.error().reason)}});
-    CO_CHECK(co_await stream->write(schema::to_json(document) + "\n"));
+    CO_TRY_VOID(co_await stream->write(schema::to_json(document) + "\n"));
     co_return co_await stream->end_writing();
 }
 
 Task<Value> ask_host(AsioLoop& loop, std::string data, Value request) {
     auto stream = co_await net::connect_socket(loop, net::Endpoint{.unix_path = control_socket(data)});
     if (!stream) co_return Error(Reason::Unavailable, "no emulated host runs in " + data);
-    CO_CHECK(co_await (*stream)->write(schema::to_json(request) + "\n"));
+    CO_TRY_VOID(co_await (*stream)->write(schema::to_json(request) + "\n"));
     CO_TRY(const std::string line, co_await read_line(**stream));
     CO_TRY(Value answer, schema::parse_json(line));
     if (const Value* error = answer.find("error"))

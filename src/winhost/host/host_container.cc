@@ -95,14 +95,14 @@ Result<void> HostContainer::prepare_registry() {
 }
 
 Task<HostContainer::Connection> HostContainer::boot() {
-    CO_CHECK(co_await take_down());
-    CO_CHECK(prepare_disk());
-    CO_CHECK(co_await run_blocking<void>(context_.pool, [this] { return place_programs(); }));
-    CO_CHECK(prepare_registry());
+    CO_TRY_VOID(co_await take_down());
+    CO_TRY_VOID(prepare_disk());
+    CO_TRY_VOID(co_await run_blocking<void>(context_.pool, [this] { return place_programs(); }));
+    CO_TRY_VOID(prepare_registry());
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
     const ProgramSpec main{"host.exe", "C:\\", {std::string("PIPE=") + Pipe, "SERVER=" + services_.cri, TokenFile}};
-    CO_CHECK(context_.files.write(join_path(folder.exchange(), "main"), main.encode(), 0600));
+    CO_TRY_VOID(context_.files.write(join_path(folder.exchange(), "main"), main.encode(), 0600));
     OciBundle bundle;
     bundle.rootfs = folder.rootfs();
     bundle.arguments = {"/porthole/init", "--socket",        "/.ph/s", "--main",   "/.ph/main",  "--exit-file",
@@ -114,8 +114,8 @@ Task<HostContainer::Connection> HostContainer::boot() {
     bundle.mounts = {{folder.exchange(), "/.ph"}, {folder.hosts(), "/etc/hosts"}, {folder.resolv_conf(), "/etc/resolv.conf"}};
     bundle.limits.processes = ProcessLimit;
     bundle.limits.memory_bytes = MemoryLimit;
-    CO_CHECK(co_await runc_.create(Id, folder.path, std::move(bundle)));
-    CO_CHECK(co_await runc_.start(Id));
+    CO_TRY_VOID(co_await runc_.create(Id, folder.path, std::move(bundle)));
+    CO_TRY_VOID(co_await runc_.start(Id));
     co_return co_await with_timeout(wait_until_started(), BootLimit, "booting the emulated host");
 }
 
@@ -123,7 +123,7 @@ Task<HostContainer::Connection> HostContainer::wait_until_started() {
     for (;;) {
         auto connection = co_await InitConnection::open(context_.loop, socket());
         if (connection) {
-            CO_CHECK(co_await (*connection)->send(FrameType::Request, init_request({"wait"})));
+            CO_TRY_VOID(co_await (*connection)->send(FrameType::Request, init_request({"wait"})));
             CO_TRY(const Frame first, co_await (*connection)->next());
             if (first.type != FrameType::Started) co_return error_of_failure(first.payload).with_context("starting the emulated host");
             co_return *std::move(connection);
@@ -131,7 +131,7 @@ Task<HostContainer::Connection> HostContainer::wait_until_started() {
         if (connection.error().reason == Reason::Cancelled) co_return std::move(connection).error();
         CO_TRY(const auto state, co_await runc_.state(Id));
         if (!state.running) co_return Error(Reason::Io, "the emulated host's first process has ended at once");
-        CO_CHECK(co_await context_.loop.sleep(20ms));
+        CO_TRY_VOID(co_await context_.loop.sleep(20ms));
     }
 }
 
@@ -145,7 +145,7 @@ Task<> HostContainer::keep_running(Connection connection) {
             if (!frame || frame->type == FrameType::Exit) connection.reset();
         }
         context_.log.error("the emulated host has ended by itself; it is booted again", {{"host", options_.name}});
-        CO_CHECK(co_await context_.loop.sleep(delay));
+        CO_TRY_VOID(co_await context_.loop.sleep(delay));
         delay = std::min<Duration>(delay * 2, 1min);
         auto booted = co_await boot();
         if (booted) {
@@ -182,26 +182,26 @@ Task<> HostContainer::start(HostServices services) {
 }
 
 Task<> HostContainer::close() {
-    if (watching_) CO_CHECK(co_await watching_->close());
+    if (watching_) CO_TRY_VOID(co_await watching_->close());
     watching_.reset();
     co_return {};
 }
 
 Task<> HostContainer::take_down() {
-    CO_CHECK(co_await runc_.remove(Id));
-    CO_CHECK(unmount_below(Folder{options_.data}.rootfs()));
+    CO_TRY_VOID(co_await runc_.remove(Id));
+    CO_TRY_VOID(unmount_below(Folder{options_.data}.rootfs()));
     cgroups_.remove(options_.cgroup);
     co_return {};
 }
 
 Task<> HostContainer::shut_down(Duration grace) {
-    CO_CHECK(co_await close());
+    CO_TRY_VOID(co_await close());
     CO_TRY(const auto state, co_await runc_.state(Id));
     if (state.running) {
         const auto asked = co_await ask_init(context_.loop, socket(), init_request({"event", "6"}));
         const MonotonicTime until = context_.loop.now() + grace;
         while (asked && context_.loop.now() < until && !context_.files.exists(Folder{options_.data}.exit_file()))
-            CO_CHECK(co_await context_.loop.sleep(50ms));
+            CO_TRY_VOID(co_await context_.loop.sleep(50ms));
     }
     co_return co_await take_down();
 }
@@ -210,11 +210,11 @@ namespace {
 
 Task<CommandOutput> converse(AsioLoop& loop, std::string socket, std::string spec, std::string input) {
     CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
     constexpr std::size_t Piece = 64 << 10;
     for (std::size_t start = 0; start < input.size(); start += Piece)
-        CO_CHECK(co_await connection->send(FrameType::Input, input.substr(start, Piece)));
-    CO_CHECK(co_await connection->send(FrameType::EndInput, ""));
+        CO_TRY_VOID(co_await connection->send(FrameType::Input, input.substr(start, Piece)));
+    CO_TRY_VOID(co_await connection->send(FrameType::EndInput, ""));
     CommandOutput output;
     for (;;) {
         CO_TRY(const Frame frame, co_await connection->next());

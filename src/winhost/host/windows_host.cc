@@ -132,13 +132,13 @@ Result<void> WindowsHost::State::remember_services() {
 Task<> WindowsHost::State::start_network() {
     const hns::emulator::Profile* profile = hns::emulator::find_profile(options.profile.name);
     if (!profile) co_return Error(Reason::BadRequest, "the host network service knows no profile " + options.profile.name);
-    CO_CHECK(context.files.create_directories(namespaces_folder(options.data), 0700));
+    CO_TRY_VOID(context.files.create_directories(namespaces_folder(options.data), 0700));
     hns::emulator::LinuxOptions plane{.namespace_folder = namespaces_folder(options.data)};
     data_plane = hns::emulator::make_linux_data_plane(context.processes, context.pool, context.log.named("hns"), std::move(plane));
     emulator = std::make_unique<hns::emulator::Emulator>(
         hns::emulator::EmulatorContext{context.loop, context.files, context.random, *data_plane, context.log.named("hns")},
         hns::emulator::EmulatorOptions{.data_dir = join_path(options.data, "hns"), .profile = *profile});
-    CO_CHECK(co_await emulator->start());
+    CO_TRY_VOID(co_await emulator->start());
     CO_TRY(const auto adapters, co_await data_plane->adapters());
     for (const auto& adapter : adapters)
         if (address.empty()) address = adapter.address;
@@ -149,7 +149,7 @@ Task<> WindowsHost::State::start_network() {
     const hns::wire::SessionContext session{context.loop, *emulator,
                                             [this](std::string request) { return emulator->control(std::move(request)); }, token};
     hns_server = std::make_unique<hns::wire::Server>(context.loop, session, context.log.named("hns"));
-    if (!port || !hns_server->listen("127.0.0.1", port->port)) CO_CHECK(hns_server->listen("127.0.0.1", 0));
+    if (!port || !hns_server->listen("127.0.0.1", port->port)) CO_TRY_VOID(hns_server->listen("127.0.0.1", 0));
     co_return {};
 }
 
@@ -167,7 +167,7 @@ Task<> WindowsHost::State::start_runtime() {
     store.template_id = wine.id;
     store.pinned = {options.pause_image};
     CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
-    CO_CHECK(co_await import_pause_image());
+    CO_TRY_VOID(co_await import_pause_image());
     host = std::make_unique<HostContainer>(host_context(), HostContainerOptions{.name = options.name,
                                                                                 .data = host_folder(options.data),
                                                                                 .cgroup = host_cgroup(options.name, options.data),
@@ -185,13 +185,13 @@ Task<> WindowsHost::State::start_runtime() {
                                                        .profile = options.profile,
                                                        .wine = wine,
                                                        .sandbox_image = options.pause_image});
-    CO_CHECK(co_await runtime->start());
+    CO_TRY_VOID(co_await runtime->start());
     image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
     cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *image_service, context.log.named("cri"));
     CriServerOptions sockets{.unix_socket = join_path(options.data, "cri.sock"), .token = token};
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
-    CO_CHECK(cri->listen(sockets));
+    CO_TRY_VOID(cri->listen(sockets));
     co_return remember_services();
 }
 
@@ -214,7 +214,7 @@ Value WindowsHost::State::status() const {
 Task<Value> WindowsHost::State::load(std::string path) {
     const auto imported = co_await images->import_archive(std::move(path));
     const bool other_system = !imported && imported.error().message.find("ImageOSMismatch") != std::string::npos;
-    if (!other_system) CO_CHECK(imported);
+    if (!other_system) CO_TRY_VOID(imported);
     schema::Array names;
     if (imported)
         for (const std::string& name : names_of(*imported)) names.emplace_back(name);
@@ -224,7 +224,7 @@ Task<Value> WindowsHost::State::load(std::string path) {
 namespace {
 
 Task<Value> nothing(Task<> work) {
-    CO_CHECK(co_await std::move(work));
+    CO_TRY_VOID(co_await std::move(work));
     co_return Value::object();
 }
 
@@ -251,26 +251,26 @@ Result<void> WindowsHost::State::listen() {
 }
 
 Task<> WindowsHost::State::start() {
-    CO_CHECK(context.files.create_directories(options.data, 0700));
-    CO_CHECK(lock.take(options.data));
+    CO_TRY_VOID(context.files.create_directories(options.data, 0700));
+    CO_TRY_VOID(lock.take(options.data));
     TemplateContext building{context.loop, context.processes, context.files, context.pool,
                              [log = context.log](const std::string& step) { log.info("building the Wine template", {{"step", step}}); }};
     CO_TRY(wine, co_await ensure_wine_template(std::move(building), options.cache));
-    CO_CHECK(co_await start_network());
-    CO_CHECK(co_await start_runtime());
+    CO_TRY_VOID(co_await start_network());
+    CO_TRY_VOID(co_await start_runtime());
     const std::string drive = join_path(options.data, "C");
-    if (!context.files.exists(drive)) CO_CHECK(context.files.create_symlink(host->drive(), drive));
-    CO_CHECK(co_await boot());
+    if (!context.files.exists(drive)) CO_TRY_VOID(context.files.create_symlink(host->drive(), drive));
+    CO_TRY_VOID(co_await boot());
     ready = true;
-    CO_CHECK(listen());
+    CO_TRY_VOID(listen());
     context.log.info("emulated host ready", {{"host", options.name}, {"version", options.profile.version()}, {"address", address}});
     co_return {};
 }
 
 Task<> WindowsHost::State::end_pods_and_host() {
-    if (host) CO_CHECK(co_await host->shut_down(ShutdownGrace));
-    if (runtime) CO_CHECK(co_await runtime->power_off());
-    if (emulator) CO_CHECK(co_await emulator->reboot());
+    if (host) CO_TRY_VOID(co_await host->shut_down(ShutdownGrace));
+    if (runtime) CO_TRY_VOID(co_await runtime->power_off());
+    if (emulator) CO_TRY_VOID(co_await emulator->reboot());
     co_return {};
 }
 
@@ -278,23 +278,23 @@ Task<> WindowsHost::State::reboot() {
     CO_TRY(const Semaphore::Permit permit, co_await power_switch.acquire());
     context.log.info("the host reboots", {{"host", options.name}});
     ready = false;
-    CO_CHECK(co_await end_pods_and_host());
-    CO_CHECK(co_await boot());
+    CO_TRY_VOID(co_await end_pods_and_host());
+    CO_TRY_VOID(co_await boot());
     ready = true;
     co_return {};
 }
 
 Task<> WindowsHost::State::power_off() {
-    if (control) CO_CHECK(co_await control->close());
+    if (control) CO_TRY_VOID(co_await control->close());
     if (wine.folder.empty()) co_return {};  // it has not come far
     auto ended = co_await end_pods_and_host();
-    if (cri) CO_CHECK(co_await cri->close());
-    if (runtime) CO_CHECK(co_await runtime->close());
-    if (hns_server) CO_CHECK(co_await hns_server->close());
-    if (emulator) CO_CHECK(co_await emulator->close());
-    CO_CHECK(ended);
+    if (cri) CO_TRY_VOID(co_await cri->close());
+    if (runtime) CO_TRY_VOID(co_await runtime->close());
+    if (hns_server) CO_TRY_VOID(co_await hns_server->close());
+    if (emulator) CO_TRY_VOID(co_await emulator->close());
+    CO_TRY_VOID(ended);
     Cgroups(context.files).remove_empty(AllHosts);
-    CO_CHECK(unmount_below(runtime_folder(options.data)));
+    CO_TRY_VOID(unmount_below(runtime_folder(options.data)));
     co_return unmount_below(host_folder(options.data));
 }
 
@@ -312,7 +312,7 @@ namespace {
 Task<> end_containers(WindowsHostContext context, std::string folder) {
     Runc runc(context.processes, context.files, join_path(folder, "runc"));
     CO_TRY(const auto ids, runc.list());
-    for (const std::string& id : ids) CO_CHECK(co_await runc.remove(id));
+    for (const std::string& id : ids) CO_TRY_VOID(co_await runc.remove(id));
     co_return {};
 }
 
@@ -328,14 +328,14 @@ Result<void> remove_namespaces(FileSystem& files, const std::string& folder) {
 Task<> clean_up_host(WindowsHostContext context, std::string name, std::string data) {
     if (!context.files.exists(data)) co_return {};
     FolderLock lock;
-    CO_CHECK(lock.take(data));
-    CO_CHECK(co_await end_containers(context, host_folder(data)));
-    CO_CHECK(co_await end_containers(context, runtime_folder(data)));
+    CO_TRY_VOID(lock.take(data));
+    CO_TRY_VOID(co_await end_containers(context, host_folder(data)));
+    CO_TRY_VOID(co_await end_containers(context, runtime_folder(data)));
     Cgroups cgroups(context.files);
     cgroups.remove(host_cgroup(name, data));
     cgroups.remove(std::string(AllHosts) + "/" + unique_name(name, data));
     cgroups.remove_empty(AllHosts);
-    CO_CHECK(remove_namespaces(context.files, namespaces_folder(data)));
+    CO_TRY_VOID(remove_namespaces(context.files, namespaces_folder(data)));
     co_return unmount_below(data);
 }
 

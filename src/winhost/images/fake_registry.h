@@ -62,7 +62,7 @@ public:
     int code() const override { return page_.code; }
     const net::Headers& headers() const override { return page_.headers; }
     Task<std::optional<std::string>> next() override {
-        CO_CHECK(co_await pause());
+        CO_TRY_VOID(co_await pause());
         if (sent_ >= cut_) co_return Error(Reason::Unavailable, "connection reset by peer");
         if (sent_ >= page_.body.size()) co_return std::optional<std::string>();
         const std::string piece = page_.body.substr(sent_, std::min<std::size_t>(1000, cut_ - sent_));

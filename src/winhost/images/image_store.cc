@@ -103,7 +103,7 @@ public:
         const std::string id = image->id;
         auto without = records_;
         std::erase_if(without.images, [&](const ImageRecord& record) { return record.id == id; });
-        CO_CHECK(replace(std::move(without)));
+        CO_TRY_VOID(replace(std::move(without)));
         log_.info("image removed", {{"image", id}});
         co_return co_await collect_garbage();
     }
@@ -155,7 +155,7 @@ private:
                            .size = plan.size,
                            .base_substituted = stack.base_substituted,
                            .layers = stack.keys};
-        CO_CHECK(replace(with(std::move(record), plan.tags, plan.digests)));
+        CO_TRY_VOID(replace(with(std::move(record), plan.tags, plan.digests)));
         const Image& image = images_.at(plan.id);
         log_.info("image is here", {{"image", plan.id}, {"name", plan.tags.empty() ? "" : plan.tags.front()}});
         co_return image;

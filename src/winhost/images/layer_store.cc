@@ -83,7 +83,7 @@ Task<LayerStore::Stack> LayerStore::ensure(std::vector<LayerPlan> layers, LayerS
         }
         const std::string key = key_of(top, layer.diff_id);
         holds.push_back(hold({key}));
-        CO_CHECK(co_await ensure_layer(key, layer, stack.keys, supply));
+        CO_TRY_VOID(co_await ensure_layer(key, layer, stack.keys, supply));
         if (is_base(key)) {
             stack.base_substituted = true;
             continue;

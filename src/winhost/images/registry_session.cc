@@ -153,7 +153,7 @@ Task<> RegistrySession::authorize(std::string endpoint, net::Headers headers) {
                 authorization_[endpoint] = "Bearer " + credentials_.registry_token;
                 co_return {};
             }
-            CO_CHECK(Url::parse(challenge.parameter("realm")));
+            CO_TRY_VOID(Url::parse(challenge.parameter("realm")));
             std::string scope = challenge.parameter("scope");
             if (scope.empty()) scope = "repository:" + reference_.repository + ":pull";
             CO_TRY(const std::string token, co_await fetch_token(challenge.parameter("realm"), challenge.parameter("service"), scope));
@@ -193,7 +193,7 @@ Task<RegistrySession::Body> RegistrySession::get_once(std::string endpoint, std:
         if (body->code() == 401 && !authorized) {
             const net::Headers answer = body->headers();
             body.reset();
-            CO_CHECK(co_await authorize(endpoint, answer));
+            CO_TRY_VOID(co_await authorize(endpoint, answer));
             continue;
         }
         CO_TRY(body, co_await follow(url, std::move(body), all));
@@ -209,7 +209,7 @@ Task<RegistrySession::Body> RegistrySession::get(std::string path, net::Headers 
     Error error(Reason::NotFound, "there is no endpoint for " + reference_.registry);
     for (const std::string& endpoint : endpoints) {
         for (int attempt = 0; attempt < Attempts; ++attempt) {
-            if (attempt > 0) CO_CHECK(co_await loop_.sleep(500ms * (1 << attempt)));
+            if (attempt > 0) CO_TRY_VOID(co_await loop_.sleep(500ms * (1 << attempt)));
             auto body = co_await get_once(endpoint, path, headers);
             if (body) {
                 endpoint_ = endpoint;
@@ -242,11 +242,11 @@ Task<> RegistrySession::receive(Download& download) {
     net::Headers headers;
     if (download.received > 0) headers.add("range", "bytes=" + std::to_string(download.received) + "-");
     CO_TRY(const auto body, co_await get(blob_path(download.descriptor), std::move(headers)));
-    if (body->code() == 200 && download.received > 0) CO_CHECK(download.restart());
+    if (body->code() == 200 && download.received > 0) CO_TRY_VOID(download.restart());
     for (;;) {
         CO_TRY(const auto piece, co_await with_timeout(body->next(), SilenceLimit, "the registry sends nothing"));
         if (!piece) co_return {};
-        CO_CHECK(download.add(*piece));
+        CO_TRY_VOID(download.add(*piece));
     }
 }
 
@@ -266,7 +266,7 @@ Task<> RegistrySession::download(Descriptor descriptor, std::string path) {
             if (!received) co_return received;
             co_return Error(Reason::Invalid, download.descriptor.digest + " is shorter than the manifest says");
         }
-        CO_CHECK(co_await loop_.sleep(500ms));
+        CO_TRY_VOID(co_await loop_.sleep(500ms));
     }
     if ("sha256:" + download.hash.finish_hex() != download.descriptor.digest)
         co_return Error(Reason::Invalid, "what the registry sent is not " + download.descriptor.digest);

@@ -34,7 +34,7 @@ Task<ImagePlan> RegistrySource::plan(HostPlatform host) {
 
 Task<BlobPlace> RegistrySource::fetch(LayerPlan layer, std::string scratch) {
     const std::uint64_t size = layer.blob.size;
-    CO_CHECK(co_await session_.download(std::move(layer.blob), scratch));
+    CO_TRY_VOID(co_await session_.download(std::move(layer.blob), scratch));
     co_return BlobPlace{.path = scratch, .size = size};
 }
 

@@ -58,7 +58,7 @@ public:
     Task<> wait() {
         for (int i = 0; i < 100; ++i) {
             if (co_await client_.send({.method = "GET", .path = "/v2/"})) co_return {};
-            CO_CHECK(co_await loop_.sleep(100ms));
+            CO_TRY_VOID(co_await loop_.sleep(100ms));
         }
         co_return Error(Reason::Timeout, "the registry does not answer");
     }
@@ -67,13 +67,13 @@ public:
         CO_TRY(const auto begun, co_await client_.send({.method = "POST", .path = "/v2/app/blobs/uploads/"}));
         const std::string location(begun.headers.get("location"));
         const std::size_t path = location.find("/v2/"), query = location.find('?');
-        CO_CHECK(co_await put(location.substr(path, query - path), location.substr(query + 1) + "&digest=" + digest,
-                              "application/octet-stream", std::move(content)));
+        CO_TRY_VOID(co_await put(location.substr(path, query - path), location.substr(query + 1) + "&digest=" + digest,
+                                 "application/octet-stream", std::move(content)));
         co_return digest;
     }
     Task<std::string> manifest(std::string tag, std::string type, std::string content) {
         const std::string digest = "sha256:" + net::sha256_hex(content);
-        CO_CHECK(co_await put("/v2/app/manifests/" + (tag.empty() ? digest : tag), "", type, std::move(content)));
+        CO_TRY_VOID(co_await put("/v2/app/manifests/" + (tag.empty() ? digest : tag), "", type, std::move(content)));
         co_return digest;
     }
     Task<> close() { co_return co_await client_.close(); }
@@ -111,14 +111,14 @@ Task<> push_windows_image(Push& push, std::string tar) {
     std::string entry = descriptor(prefix + "manifest.v1+json", digest, manifest.size());
     entry.insert(entry.size() - 1, R"(,"platform":{"architecture":"amd64","os":"windows","os.version":"10.0.20348.1"})");
     const std::string list = R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[)" + entry + "]}";
-    CO_CHECK(co_await push.manifest("1", prefix + "index.v1+json", list));
+    CO_TRY_VOID(co_await push.manifest("1", prefix + "index.v1+json", list));
     co_return {};
 }
 
 Task<> push_and_pull(AsioLoop& loop, ImageStore& store, std::optional<Image>& image) {
     Push push(loop);
-    CO_CHECK(co_await push.wait());
-    CO_CHECK(co_await push_windows_image(push, TestTar().file("Files/a", std::string(3'000'000, 'a')).text()));
+    CO_TRY_VOID(co_await push.wait());
+    CO_TRY_VOID(co_await push_windows_image(push, TestTar().file("Files/a", std::string(3'000'000, 'a')).text()));
     CO_TRY(image, co_await store.pull("127.0.0.1:5000/app:1", {}));
     co_return co_await push.close();
 }
@@ -141,7 +141,7 @@ TEST(Registry, ServesWindowsImages) {  // IMG-02, IMG-09
     const auto run = [](AsioLoop& loop, ImageStore& store, std::unique_ptr<RegistryClient>& client, std::optional<Image>& image) -> Task<> {
         auto done = co_await with_timeout(push_and_pull(loop, store, image), 30s, "pulling");
         client.reset();
-        CO_CHECK(co_await loop.sleep(1ms));  // the connections that it had kept end in the loop's next turns
+        CO_TRY_VOID(co_await loop.sleep(1ms));  // the connections that it had kept end in the loop's next turns
         loop.stop();
         co_return done;
     };

@@ -39,7 +39,7 @@ Result<void> Containers::save(const Container& container) {
 
 Task<> Containers::load() {
     const std::string folder = join_path(options_.data, "c");
-    CO_CHECK(context_.files.create_directories(folder, 0700));
+    CO_TRY_VOID(context_.files.create_directories(folder, 0700));
     CO_TRY(const auto names, context_.files.list(folder));
     for (const std::string& name : names) {
         const Folder own{join_path(folder, name)};
@@ -47,8 +47,8 @@ Task<> Containers::load() {
         auto record = text ? ContainerRecord::decode(*text) : Result<ContainerRecord>(text.error());
         if (!record) {
             context_.log.warn("a container without a record is cleaned up", {{"folder", name}});
-            CO_CHECK(co_await runc_.remove(name));
-            CO_CHECK(unmount_below(own.path));
+            CO_TRY_VOID(co_await runc_.remove(name));
+            CO_TRY_VOID(unmount_below(own.path));
             (void)context_.files.remove_all(own.path);
             continue;
         }
@@ -58,9 +58,9 @@ Task<> Containers::load() {
         container->hold = context_.images.hold(container->record.lower_folders);
         containers_[container->record.id] = container;
         if (container->running()) {
-            CO_CHECK(co_await adopt(container));
+            CO_TRY_VOID(co_await adopt(container));
         } else if (container->record.state == State::ContainerCreated) {
-            CO_CHECK(co_await take_down(container));  // the last run may have ended in the middle of its start
+            CO_TRY_VOID(co_await take_down(container));  // the last run may have ended in the middle of its start
         }
     }
     co_return {};
@@ -112,8 +112,8 @@ Task<std::string> Containers::create(cri::CreateContainerRequest request) {
     CO_TRY(container->record, make_record(request, *sandbox, *image));
     container->folder = Folder{join_path(join_path(options_.data, "c"), short_id(container->record.id))};
     container->hold = context_.images.hold(container->record.lower_folders);
-    CO_CHECK(context_.files.create_directories(join_path(container->folder.exchange(), "log"), 0700));
-    CO_CHECK(save(*container));
+    CO_TRY_VOID(context_.files.create_directories(join_path(container->folder.exchange(), "log"), 0700));
+    CO_TRY_VOID(save(*container));
     containers_[container->record.id] = container;
     co_return container->record.id;
 }
@@ -140,7 +140,7 @@ Task<> Containers::start(std::string id) {
     record.started_at = 0;
     record.finished_at = wall_nanoseconds(context_.loop);
     container->finished.set();
-    CO_CHECK(save(*container));
+    CO_TRY_VOID(save(*container));
     co_return std::move(started).error();
 }
 
@@ -155,7 +155,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
     OciBundle bundle;
     CO_TRY(bundle.mounts, prepare_root(context_.files, request));
-    CO_CHECK(context_.files.write(join_path(container->folder.exchange(), "main"), record.spec, 0600));
+    CO_TRY_VOID(context_.files.write(join_path(container->folder.exchange(), "main"), record.spec, 0600));
     bundle.rootfs = container->folder.rootfs();
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit"};
     CO_TRY(const std::string log, log_file(context_.files, record, sandbox->record, options_.host_drive));
@@ -181,9 +181,9 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     bundle.uts_namespace_path = spaces + "uts";
     bundle.cgroup_path = cgroup(*container);
     if (!pipes->empty()) bundle.arguments.push_back("--held");
-    CO_CHECK(co_await runc_.create(id, container->folder.path, std::move(bundle)));
-    CO_CHECK(co_await runc_.start(id));
-    if (!pipes->empty()) CO_CHECK(co_await begin_with_pipes(container, *std::move(pipes)));
+    CO_TRY_VOID(co_await runc_.create(id, container->folder.path, std::move(bundle)));
+    CO_TRY_VOID(co_await runc_.start(id));
+    if (!pipes->empty()) CO_TRY_VOID(co_await begin_with_pipes(container, *std::move(pipes)));
     CO_TRY(auto connection, co_await listen(container));
     CO_TRY(const Frame first, co_await with_timeout(connection->next(), StartLimit, "starting the program under Wine"));
     if (first.type == FrameType::Failed) {
@@ -193,7 +193,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     }
     record.state = State::ContainerRunning;
     record.started_at = wall_nanoseconds(context_.loop);
-    CO_CHECK(save(*container));
+    CO_TRY_VOID(save(*container));
     scope_.spawn(monitor(container, std::move(connection)));
     co_return {};
 }
@@ -204,7 +204,7 @@ Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Contai
     for (int round = 0; round < 500; ++round) {
         opened = co_await InitConnection::open(context_.loop, container->folder.socket());
         if (opened || opened.error().reason == Reason::Cancelled || container->running()) break;
-        CO_CHECK(co_await context_.loop.sleep(10ms));
+        CO_TRY_VOID(co_await context_.loop.sleep(10ms));
     }
     co_return opened;
 }
@@ -212,7 +212,7 @@ Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Contai
 /// A conversation in which the program's start and end will be told.
 Task<std::unique_ptr<InitConnection>> Containers::listen(std::shared_ptr<Container> container) {
     CO_TRY(auto connection, co_await connect(container));
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"wait"})));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"wait"})));
     co_return connection;
 }
 
@@ -236,7 +236,7 @@ Task<> Containers::relay_pipes(std::shared_ptr<Container> container, std::vector
         if (!ended && container->running())
             log.warn("the host's named pipes are not to be had", {{"container", container->record.id}, {"error", ended.error().message}});
         container->has_pipes.set();  // where the host does not answer it has no pipes
-        CO_CHECK(co_await context_.loop.sleep(RelayPause));
+        CO_TRY_VOID(co_await context_.loop.sleep(RelayPause));
     }
     co_return {};
 }
@@ -284,8 +284,8 @@ Task<> Containers::finish(std::shared_ptr<Container> container) {
 }
 
 Task<> Containers::take_down(std::shared_ptr<Container> container) {
-    CO_CHECK(co_await runc_.remove(short_id(container->record.id)));
-    CO_CHECK(unmount_below(container->folder.path));
+    CO_TRY_VOID(co_await runc_.remove(short_id(container->record.id)));
+    CO_TRY_VOID(unmount_below(container->folder.path));
     cgroups_.remove(cgroup(*container));
     co_return {};
 }
@@ -303,7 +303,7 @@ Task<> Containers::stop(std::string id, Duration grace) {
             co_return asked.error();
         }
     }
-    CO_CHECK(co_await runc_.kill(short_id(id), "KILL"));
+    CO_TRY_VOID(co_await runc_.kill(short_id(id), "KILL"));
     co_return co_await with_timeout(container->finished.wait(), KillLimit, "killing the container");
 }
 
@@ -311,9 +311,9 @@ Task<> Containers::remove(std::string id) {
     const auto container = find(id);
     if (!container) co_return {};
     if (container->starting) co_return Error(Reason::Conflict, "the container is being started");
-    CO_CHECK(co_await stop(id, Duration::zero()));
-    CO_CHECK(co_await take_down(container));
-    CO_CHECK(context_.files.remove_all(container->folder.path));
+    CO_TRY_VOID(co_await stop(id, Duration::zero()));
+    CO_TRY_VOID(co_await take_down(container));
+    CO_TRY_VOID(context_.files.remove_all(container->folder.path));
     containers_.erase(id);
     co_return {};
 }
@@ -323,7 +323,7 @@ Task<> Containers::update(std::string id, cri::WindowsContainerResources resourc
     if (!container) co_return Error(Reason::NotFound, "container \"" + id + "\" not found");
     ContainerLimits limits = plan_limits(&resources, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
     limits.cgroup.processes = options_.process_limit;
-    if (container->running()) CO_CHECK(co_await runc_.update(short_id(id), limits.cgroup));
+    if (container->running()) CO_TRY_VOID(co_await runc_.update(short_id(id), limits.cgroup));
     if (!container->record.config.windows) container->record.config.windows.emplace();
     container->record.config.windows->resources = resources;
     co_return save(*container);

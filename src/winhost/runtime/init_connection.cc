@@ -41,11 +41,11 @@ Task<> InitConnection::fill(std::size_t size) {
 
 Task<Frame> InitConnection::next() {
     constexpr std::size_t HeadSize = 5;
-    CO_CHECK(co_await fill(HeadSize));
+    CO_TRY_VOID(co_await fill(HeadSize));
     std::uint32_t size = 0;
     std::memcpy(&size, buffer_.data() + 1, sizeof size);
     if (size > 2 * LargestFrame) co_return Error(Reason::Unavailable, "the container's init sends nonsense");
-    CO_CHECK(co_await fill(HeadSize + size));
+    CO_TRY_VOID(co_await fill(HeadSize + size));
     Frame frame{static_cast<FrameType>(buffer_[0]), buffer_.substr(HeadSize, size)};
     buffer_.erase(0, HeadSize + size);
     co_return frame;
@@ -59,7 +59,7 @@ std::string init_request(std::initializer_list<std::string_view> words) {
 
 Task<> ask_init(AsioLoop& loop, std::string socket, std::string request) {
     CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
-    CO_CHECK(co_await connection->send(FrameType::Request, std::move(request)));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, std::move(request)));
     CO_TRY(const Frame answer, co_await with_timeout(connection->next(), std::chrono::seconds(10), "the container's init"));
     if (answer.type == FrameType::Failed) co_return error_of_failure(answer.payload);
     co_return {};

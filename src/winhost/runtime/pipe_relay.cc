@@ -18,7 +18,7 @@ Task<PipeRelay::Connection> PipeRelay::start_half(std::string socket, std::strin
     for (const PipeMount& pipe : ends_.pipes) words.push_back(pipe.*name);
     CO_TRY(auto connection, co_await InitConnection::open(loop_, std::move(socket)));
     const std::string spec = ProgramSpec{join_command_line(words), "C:\\", {}}.encode();
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"exec", "0", "1"}) + spec));
     co_return connection;
 }
 
@@ -55,7 +55,7 @@ Task<> PipeRelay::run(Event& ready) {
     scope.spawn(carry(*host, *container, ready, over));
     scope.spawn(carry(*container, *host, ready, over));
     auto ended = co_await over.wait();
-    CO_CHECK(co_await scope.close());
+    CO_TRY_VOID(co_await scope.close());
     co_return ended;
 }
 

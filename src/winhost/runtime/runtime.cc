@@ -94,7 +94,7 @@ struct Runtime::State {
           statistics(context, sandboxes, containers) {}
 
     Task<> stop_containers(std::string sandbox_id, Duration grace) {
-        for (const std::string& id : containers_of(sandbox_id)) CO_CHECK(co_await containers.stop(id, grace));
+        for (const std::string& id : containers_of(sandbox_id)) CO_TRY_VOID(co_await containers.stop(id, grace));
         co_return {};
     }
     std::vector<std::string> containers_of(const std::string& sandbox_id) const {
@@ -122,9 +122,9 @@ Task<> Runtime::start() {
     if (options.data.size() > LongestDataPath)
         co_return Error(Reason::BadRequest, "the data directory's path is too long (" + options.data + "): at most " +
                                                 std::to_string(LongestDataPath) + " bytes");
-    CO_CHECK(state_->context.files.create_directories(options.data, 0700));
-    CO_CHECK(co_await state_->sandboxes.load());
-    CO_CHECK(co_await state_->containers.load());
+    CO_TRY_VOID(state_->context.files.create_directories(options.data, 0700));
+    CO_TRY_VOID(co_await state_->sandboxes.load());
+    CO_TRY_VOID(co_await state_->containers.load());
     CO_TRY(const auto known, state_->runc.list());
     for (const std::string& id : known) {  // what a crash left between a folder's end and its container's
         const auto named = [&](const auto& all) {
@@ -132,7 +132,7 @@ Task<> Runtime::start() {
                 if (short_id(full) == id) return true;
             return false;
         };
-        if (!named(state_->sandboxes.all()) && !named(state_->containers.all())) CO_CHECK(co_await state_->runc.remove(id));
+        if (!named(state_->sandboxes.all()) && !named(state_->containers.all())) CO_TRY_VOID(co_await state_->runc.remove(id));
     }
     co_return co_await state_->context.images.collect_garbage();
 }
@@ -143,8 +143,8 @@ Task<> Runtime::power_off() {
     std::vector<std::string> containers, sandboxes;
     for (const auto& [id, container] : state_->containers.all()) containers.push_back(id);
     for (const auto& [id, sandbox] : state_->sandboxes.all()) sandboxes.push_back(id);
-    for (const std::string& id : containers) CO_CHECK(co_await state_->containers.stop(id, Duration::zero()));
-    for (const std::string& id : sandboxes) CO_CHECK(co_await state_->sandboxes.lose(id));
+    for (const std::string& id : containers) CO_TRY_VOID(co_await state_->containers.stop(id, Duration::zero()));
+    for (const std::string& id : sandboxes) CO_TRY_VOID(co_await state_->sandboxes.lose(id));
     Cgroups(state_->context.files).remove("/porthole-winhost/" + state_->options.host_name);
     co_return {};
 }
@@ -155,7 +155,7 @@ Task<> Runtime::remove_everything() {
     for (const std::string& id : ids) {
         cri::RemovePodSandboxRequest request;
         request.pod_sandbox_id = id;
-        CO_CHECK(co_await remove_pod_sandbox(std::move(request)));
+        CO_TRY_VOID(co_await remove_pod_sandbox(std::move(request)));
     }
     Cgroups(state_->context.files).remove("/porthole-winhost/" + state_->options.host_name);
     co_return {};
@@ -223,14 +223,14 @@ Task<cri::RunPodSandboxResponse> Runtime::run_pod_sandbox(cri::RunPodSandboxRequ
 }
 
 Task<cri::StopPodSandboxResponse> Runtime::stop_pod_sandbox(cri::StopPodSandboxRequest request) {
-    CO_CHECK(co_await state_->stop_containers(request.pod_sandbox_id, Duration::zero()));
-    CO_CHECK(co_await state_->sandboxes.stop(request.pod_sandbox_id));
+    CO_TRY_VOID(co_await state_->stop_containers(request.pod_sandbox_id, Duration::zero()));
+    CO_TRY_VOID(co_await state_->sandboxes.stop(request.pod_sandbox_id));
     co_return cri::StopPodSandboxResponse{};
 }
 
 Task<cri::RemovePodSandboxResponse> Runtime::remove_pod_sandbox(cri::RemovePodSandboxRequest request) {
-    for (const std::string& id : state_->containers_of(request.pod_sandbox_id)) CO_CHECK(co_await state_->containers.remove(id));
-    CO_CHECK(co_await state_->sandboxes.remove(request.pod_sandbox_id));
+    for (const std::string& id : state_->containers_of(request.pod_sandbox_id)) CO_TRY_VOID(co_await state_->containers.remove(id));
+    CO_TRY_VOID(co_await state_->sandboxes.remove(request.pod_sandbox_id));
     co_return cri::RemovePodSandboxResponse{};
 }
 
@@ -272,17 +272,17 @@ Task<cri::CreateContainerResponse> Runtime::create_container(cri::CreateContaine
 }
 
 Task<cri::StartContainerResponse> Runtime::start_container(cri::StartContainerRequest request) {
-    CO_CHECK(co_await state_->containers.start(request.container_id));
+    CO_TRY_VOID(co_await state_->containers.start(request.container_id));
     co_return cri::StartContainerResponse{};
 }
 
 Task<cri::StopContainerResponse> Runtime::stop_container(cri::StopContainerRequest request) {
-    CO_CHECK(co_await state_->containers.stop(request.container_id, std::chrono::seconds(std::max<std::int64_t>(request.timeout, 0))));
+    CO_TRY_VOID(co_await state_->containers.stop(request.container_id, std::chrono::seconds(std::max<std::int64_t>(request.timeout, 0))));
     co_return cri::StopContainerResponse{};
 }
 
 Task<cri::RemoveContainerResponse> Runtime::remove_container(cri::RemoveContainerRequest request) {
-    CO_CHECK(co_await state_->containers.remove(request.container_id));
+    CO_TRY_VOID(co_await state_->containers.remove(request.container_id));
     co_return cri::RemoveContainerResponse{};
 }
 
@@ -327,13 +327,13 @@ Task<cri::ContainerStatusResponse> Runtime::container_status(cri::ContainerStatu
 
 Task<cri::UpdateContainerResourcesResponse> Runtime::update_container_resources(cri::UpdateContainerResourcesRequest request) {
     if (!request.windows) co_return Error(Reason::BadRequest, "resources for Windows are missing");
-    CO_CHECK(co_await state_->containers.update(request.container_id, *request.windows));
+    CO_TRY_VOID(co_await state_->containers.update(request.container_id, *request.windows));
     co_return cri::UpdateContainerResourcesResponse{};
 }
 
 Task<cri::ReopenContainerLogResponse> Runtime::reopen_container_log(cri::ReopenContainerLogRequest request) {
     CO_TRY(const std::string socket, container_socket(request.container_id));
-    CO_CHECK(co_await ask_init(state_->context.loop, socket, init_request({"reopen"})));
+    CO_TRY_VOID(co_await ask_init(state_->context.loop, socket, init_request({"reopen"})));
     co_return cri::ReopenContainerLogResponse{};
 }
 
@@ -341,7 +341,7 @@ namespace {
 
 Task<cri::ExecSyncResponse> run_to_end(AsioLoop& loop, std::string socket, std::string spec) {
     CO_TRY(const auto connection, co_await InitConnection::open(loop, std::move(socket)));
-    CO_CHECK(co_await connection->send(FrameType::Request, init_request({"exec", "0", "0"}) + spec));
+    CO_TRY_VOID(co_await connection->send(FrameType::Request, init_request({"exec", "0", "0"}) + spec));
     cri::ExecSyncResponse response;
     const auto keep = [](std::string& all, const std::string& more) {
         all.append(more, 0, LargestExecOutput - std::min(all.size(), LargestExecOutput));
@@ -376,19 +376,19 @@ Task<cri::ExecSyncResponse> Runtime::exec_sync(cri::ExecSyncRequest request) {
 Task<cri::ExecResponse> Runtime::exec(cri::ExecRequest request) {
     if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
     if (request.cmd.empty()) co_return Error(Reason::BadRequest, "a command is needed");
-    CO_CHECK(container_socket(request.container_id));
+    CO_TRY_VOID(container_socket(request.container_id));
     co_return cri::ExecResponse{.url = state_->streams->exec(std::move(request))};
 }
 
 Task<cri::AttachResponse> Runtime::attach(cri::AttachRequest request) {
     if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
-    CO_CHECK(container_socket(request.container_id));
+    CO_TRY_VOID(container_socket(request.container_id));
     co_return cri::AttachResponse{.url = state_->streams->attach(std::move(request))};
 }
 
 Task<cri::PortForwardResponse> Runtime::port_forward(cri::PortForwardRequest request) {
     if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
-    CO_CHECK(sandbox_socket(request.pod_sandbox_id));
+    CO_TRY_VOID(sandbox_socket(request.pod_sandbox_id));
     co_return cri::PortForwardResponse{.url = state_->streams->port_forward(std::move(request))};
 }
 

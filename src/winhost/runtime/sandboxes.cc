@@ -22,7 +22,7 @@ Result<void> Sandboxes::save(const Sandbox& sandbox) {
 
 Task<> Sandboxes::load() {
     const std::string folder = join_path(options_.data, "s");
-    CO_CHECK(context_.files.create_directories(folder, 0700));
+    CO_TRY_VOID(context_.files.create_directories(folder, 0700));
     CO_TRY(const auto names, context_.files.list(folder));
     for (const std::string& name : names) {
         const Folder own{join_path(folder, name)};
@@ -30,7 +30,7 @@ Task<> Sandboxes::load() {
         auto record = text ? SandboxRecord::decode(*text) : Result<SandboxRecord>(text.error());
         if (!record) {
             context_.log.warn("a sandbox without a record is cleaned up", {{"folder", name}});
-            CO_CHECK(co_await runc_.remove(name));
+            CO_TRY_VOID(co_await runc_.remove(name));
             (void)context_.files.remove_all(own.path);
             continue;
         }
@@ -53,8 +53,8 @@ Task<std::string> Sandboxes::run(cri::RunPodSandboxRequest request) {
     record.created_at = wall_nanoseconds(context_.loop);
     sandbox->folder = Folder{join_path(join_path(options_.data, "s"), short_id(record.id))};
     sandbox->changing = true;
-    CO_CHECK(context_.files.create_directories(sandbox->folder.exchange(), 0700));
-    CO_CHECK(save(*sandbox));
+    CO_TRY_VOID(context_.files.create_directories(sandbox->folder.exchange(), 0700));
+    CO_TRY_VOID(save(*sandbox));
     sandboxes_[record.id] = sandbox;
     auto up = co_await bring_up(sandbox);
     sandbox->changing = false;
@@ -80,21 +80,21 @@ Task<> Sandboxes::ensure_image() {
 }
 
 Task<> Sandboxes::bring_up(std::shared_ptr<Sandbox> sandbox) {
-    CO_CHECK(co_await ensure_image());
+    CO_TRY_VOID(co_await ensure_image());
     if (const std::string why = context_.network.not_ready(); !why.empty())
         co_return Error(Reason::Unavailable, "cni plugin not initialized: " + why);
     CO_TRY(sandbox->record.namespace_id, co_await context_.network.create_namespace());
-    CO_CHECK(save(*sandbox));
+    CO_TRY_VOID(save(*sandbox));
     // The process first: it keeps the namespace in use while plugins work on it.
-    CO_CHECK(co_await start_process(sandbox));
+    CO_TRY_VOID(co_await start_process(sandbox));
     sandbox->record.attached = true;
-    CO_CHECK(save(*sandbox));
+    CO_TRY_VOID(save(*sandbox));
     CO_TRY(const PodAddresses addresses,
            co_await context_.network.attach({sandbox->record.id, sandbox->record.namespace_id, sandbox->record.config}));
     sandbox->record.addresses = addresses.addresses;
-    CO_CHECK(write_network_files(*sandbox, addresses));
+    CO_TRY_VOID(write_network_files(*sandbox, addresses));
     sandbox->record.ready = true;
-    CO_CHECK(save(*sandbox));
+    CO_TRY_VOID(save(*sandbox));
     scope_.spawn(watch(sandbox));
     co_return {};
 }
@@ -111,8 +111,8 @@ Task<> Sandboxes::start_process(std::shared_ptr<Sandbox> sandbox) {
     bundle.limits.processes = 16;
     bundle.with_devices = false;
     const std::string id = short_id(sandbox->record.id);
-    CO_CHECK(co_await runc_.create(id, sandbox->folder.path, std::move(bundle)));
-    CO_CHECK(co_await runc_.start(id));
+    CO_TRY_VOID(co_await runc_.create(id, sandbox->folder.path, std::move(bundle)));
+    CO_TRY_VOID(co_await runc_.start(id));
     CO_TRY(const auto state, co_await runc_.state(id));
     if (!state.running) co_return Error(Reason::Io, "the sandbox's process ended at once");
     sandbox->pid = state.pid;
@@ -128,7 +128,7 @@ Task<> Sandboxes::watch(std::shared_ptr<Sandbox> sandbox) {
             connection = *std::move(opened);
         } else {
             if (opened.error().reason == Reason::Cancelled) co_return std::move(opened).error();
-            CO_CHECK(co_await context_.loop.sleep(20ms));
+            CO_TRY_VOID(co_await context_.loop.sleep(20ms));
         }
     }
     if (connection) {
@@ -165,14 +165,14 @@ Result<void> Sandboxes::write_network_files(const Sandbox& sandbox, const PodAdd
 Task<> Sandboxes::detach(std::shared_ptr<Sandbox> sandbox) {
     SandboxRecord& record = sandbox->record;
     if (record.attached) {
-        CO_CHECK(co_await context_.network.detach({record.id, record.namespace_id, record.config}));
+        CO_TRY_VOID(co_await context_.network.detach({record.id, record.namespace_id, record.config}));
         record.attached = false;
-        CO_CHECK(save(*sandbox));
+        CO_TRY_VOID(save(*sandbox));
     }
-    CO_CHECK(co_await runc_.remove(short_id(record.id)));
+    CO_TRY_VOID(co_await runc_.remove(short_id(record.id)));
     sandbox->pid = 0;
     if (!record.namespace_id.empty()) {
-        CO_CHECK(co_await context_.network.remove_namespace(record.namespace_id));
+        CO_TRY_VOID(co_await context_.network.remove_namespace(record.namespace_id));
         record.namespace_id.clear();
     }
     co_return save(*sandbox);
@@ -195,7 +195,7 @@ Task<> Sandboxes::lose(std::string id) {
     const auto sandbox = find(id);
     if (!sandbox) co_return {};
     sandbox->record.ready = false;
-    CO_CHECK(co_await runc_.remove(short_id(id)));
+    CO_TRY_VOID(co_await runc_.remove(short_id(id)));
     sandbox->pid = 0;
     sandbox->record.namespace_id.clear();
     Cgroups(context_.files).remove(cgroup(id));
@@ -205,10 +205,10 @@ Task<> Sandboxes::lose(std::string id) {
 Task<> Sandboxes::remove(std::string id) {
     const auto sandbox = find(id);
     if (!sandbox) co_return {};
-    CO_CHECK(co_await stop(id));
+    CO_TRY_VOID(co_await stop(id));
     Cgroups(context_.files).remove(cgroup(id));
-    CO_CHECK(unmount_below(sandbox->folder.path));
-    CO_CHECK(context_.files.remove_all(sandbox->folder.path));
+    CO_TRY_VOID(unmount_below(sandbox->folder.path));
+    CO_TRY_VOID(context_.files.remove_all(sandbox->folder.path));
     sandboxes_.erase(id);
     co_return {};
 }

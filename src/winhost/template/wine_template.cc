@@ -50,10 +50,10 @@ std::map<std::string, std::string> first_environment() {
 Task<> make_prefix(TemplateContext context, std::string building, std::string root) {
     const std::string state = join_path(building, "runc"), bundle_folder = join_path(building, "bundle"),
                       exchange = join_path(building, "exchange");
-    CO_CHECK(context.files.create_directories(bundle_folder, 0700));
-    CO_CHECK(context.files.create_directories(exchange, 0700));
+    CO_TRY_VOID(context.files.create_directories(bundle_folder, 0700));
+    CO_TRY_VOID(context.files.create_directories(exchange, 0700));
     using namespace std::string_literals;
-    CO_CHECK(context.files.write(join_path(exchange, "main"), "command\0cmd.exe /c exit 0\0"s, 0600));
+    CO_TRY_VOID(context.files.write(join_path(exchange, "main"), "command\0cmd.exe /c exit 0\0"s, 0600));
     OciBundle bundle;
     bundle.rootfs = root;
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit", "--keep-registry"};
@@ -68,11 +68,11 @@ Task<> make_prefix(TemplateContext context, std::string building, std::string ro
     if (made) made = co_await runc.start(id);
     for (int round = 0; made && !context.files.exists(join_path(exchange, "exit")); ++round) {
         if (round == 1200) made = Error(Reason::Timeout, "Wine did not finish making its prefix within 2 minutes");
-        CO_CHECK(co_await context.loop.sleep(100ms));
+        CO_TRY_VOID(co_await context.loop.sleep(100ms));
     }
-    CO_CHECK(co_await runc.remove(id));
+    CO_TRY_VOID(co_await runc.remove(id));
     Cgroups(context.files).remove("/porthole-template");
-    CO_CHECK(made);
+    CO_TRY_VOID(made);
     CO_TRY(const std::string exit, context.files.read(join_path(exchange, "exit")));
     if (!exit.starts_with("0 ")) co_return Error(Reason::Io, "Wine could not make its prefix: " + exit);
     if (!context.files.exists(join_path(root, "wine/system.reg"))) co_return Error(Reason::Io, "Wine has made no registry in its prefix");
@@ -84,20 +84,20 @@ Task<> build(TemplateContext context, WineInstallation wine, std::string buildin
         if (context.progress) context.progress(step);
     };
     const std::string root = join_path(building, "root");
-    CO_CHECK(unmount_below(building));
-    CO_CHECK(context.files.remove_all(building));
-    CO_CHECK(context.files.create_directories(root, 0755));
+    CO_TRY_VOID(unmount_below(building));
+    CO_TRY_VOID(context.files.remove_all(building));
+    CO_TRY_VOID(context.files.create_directories(root, 0755));
     say("copying Wine and its libraries");
     Command ldd;
     ldd.arguments = wine.linked_files();
     ldd.arguments.insert(ldd.arguments.begin(), "ldd");
     CO_TRY(const CommandOutput linked, co_await context.processes.run(std::move(ldd)));
-    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return copy_installation(wine, linked.output, root); }));
+    CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return copy_installation(wine, linked.output, root); }));
     say("making the Wine prefix");
-    CO_CHECK(co_await make_prefix(context, building, root));
+    CO_TRY_VOID(co_await make_prefix(context, building, root));
     say("trimming it");
-    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return finish_prefix(wine, root, building); }));
-    for (const char* folder : {"runc", "bundle", "exchange"}) CO_CHECK(context.files.remove_all(join_path(building, folder)));
+    CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return finish_prefix(wine, root, building); }));
+    for (const char* folder : {"runc", "bundle", "exchange"}) CO_TRY_VOID(context.files.remove_all(join_path(building, folder)));
     co_return {};
 }
 
@@ -129,15 +129,15 @@ std::vector<std::string> WineTemplate::lowers(const HostProfile& profile) const 
 
 Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache) {
     const WineInstallation wine;
-    CO_CHECK(wine.check());
+    CO_TRY_VOID(wine.check());
     const std::string id = wine.fingerprint().substr(0, 12);
     const WineTemplate result{join_path(cache, "wine-" + id), id};
-    CO_CHECK(context.files.create_directories(cache, 0700));
+    CO_TRY_VOID(context.files.create_directories(cache, 0700));
     Lock lock(join_path(cache, "wine-lock"));
-    CO_CHECK(co_await run_blocking<void>(context.pool, [&] { return lock.wait(); }));
-    if (!context.files.exists(result.folder)) CO_CHECK(co_await build_in_place(context, wine, cache, result.folder));
-    CO_CHECK(mark_used(context.files, result.folder));
-    CO_CHECK(co_await drop_unused(context, cache));
+    CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return lock.wait(); }));
+    if (!context.files.exists(result.folder)) CO_TRY_VOID(co_await build_in_place(context, wine, cache, result.folder));
+    CO_TRY_VOID(mark_used(context.files, result.folder));
+    CO_TRY_VOID(co_await drop_unused(context, cache));
     co_return result;
 }
 

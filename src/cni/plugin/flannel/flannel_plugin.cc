@@ -62,14 +62,14 @@ Result<Value> FlannelPlugin::kept(const std::string& path) {
 Task<CniResult> FlannelPlugin::add(CniRequest request) {
     CO_TRY(const Value config, current_config(request));
     const bool known = files_.exists(kept_file(request));
-    CO_CHECK(keep(kept_file(request), config));
+    CO_TRY_VOID(keep(kept_file(request), config));
     auto result = co_await delegates_.add_by(type_of(config), request, config);
     if (!result && !known) (void)co_await undo(request, config);
     co_return result;
 }
 
 Task<> FlannelPlugin::undo(CniRequest request, Value config) {
-    CO_CHECK(co_await delegates_.call(type_of(config), "DEL", request, config));
+    CO_TRY_VOID(co_await delegates_.call(type_of(config), "DEL", request, config));
     const auto removed = files_.remove(kept_file(request));
     if (!removed && removed.error().reason != Reason::NotFound) co_return removed.error();
     co_return {};
@@ -106,7 +106,7 @@ Task<> FlannelPlugin::status(CniRequest request) {
 Task<> FlannelPlugin::collect(CniRequest request) {
     CO_TRY(Value config, current_config(request));
     const std::string type = type_of(config);
-    CO_CHECK(co_await delegates_.call(type, "GC", request, std::move(config)));
+    CO_TRY_VOID(co_await delegates_.call(type, "GC", request, std::move(config)));
     const auto names = files_.list(folder(request));
     if (!names) co_return {};
     const auto valid = valid_attachments(request);
@@ -114,7 +114,7 @@ Task<> FlannelPlugin::collect(CniRequest request) {
         if (std::ranges::any_of(valid, [&](const auto& pair) { return pair.first == name; })) continue;
         const std::string path = join_path(folder(request), name);
         const auto config_of_it = kept(path);
-        if (config_of_it && config_of_it->string_at({"name"}) == request.network) CO_CHECK(files_.remove(path));
+        if (config_of_it && config_of_it->string_at({"name"}) == request.network) CO_TRY_VOID(files_.remove(path));
     }
     co_return {};
 }

@@ -52,17 +52,17 @@ Task<CniResult> HnsPlugin::add(CniRequest request) {
         co_return cni_error(CniCode::InvalidEnvironment, "CNI_NETNS \"" + request.netns + "\" is no id of an HCN namespace");
     }
     CO_TRY(const hcn::HostComputeNetwork network, co_await this->network(request));
-    CO_CHECK(check_network(style_, network));
+    CO_TRY_VOID(check_network(style_, network));
     CO_TRY(std::optional<hcn::HostComputeEndpoint> present, co_await client_.find<hcn::HostComputeEndpoint>(endpoint_name(request)));
     if (present && !same_guid(present->host_compute_network, network.id)) {
-        CO_CHECK(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(present->id)));
+        CO_TRY_VOID(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(present->id)));
         present.reset();
     }
     if (!present && request.netns.starts_with("container:")) {
         co_return cni_error(CniCode::UnknownContainer, "failed to find HNSEndpoint " + endpoint_name(request));
     }
     if (present) {
-        CO_CHECK(co_await attach(request, *present));
+        CO_TRY_VOID(co_await attach(request, *present));
         co_return endpoint_result(*present, network, conf.dns);
     }
     const auto made = co_await make_attached_endpoint(request, conf, network);
@@ -76,14 +76,14 @@ Task<CniResult> HnsPlugin::add(CniRequest request) {
 
 Task<hcn::HostComputeEndpoint> HnsPlugin::make_attached_endpoint(CniRequest request, WindowsNetConf conf, hcn::HostComputeNetwork network) {
     CO_TRY(hcn::HostComputeEndpoint endpoint, co_await make_endpoint(request, std::move(conf), std::move(network)));
-    CO_CHECK(co_await attach(std::move(request), endpoint));
+    CO_TRY_VOID(co_await attach(std::move(request), endpoint));
     co_return endpoint;
 }
 
 Task<hcn::HostComputeNetwork> HnsPlugin::network(CniRequest request) {
     auto found = co_await client_.find<hcn::HostComputeNetwork>(request.network);
     for (int attempt = 1; !found && is_disconnected(found.error()) && attempt < Attempts; ++attempt) {
-        CO_CHECK(co_await context_.loop.sleep(Pause));
+        CO_TRY_VOID(co_await context_.loop.sleep(Pause));
         found = co_await client_.find<hcn::HostComputeNetwork>(request.network);
     }
     if (!found) co_return found.error();
@@ -110,9 +110,9 @@ Task<hcn::HostComputeEndpoint> HnsPlugin::create_endpoint(hcn::HostComputeEndpoi
         auto created = co_await client_.create(endpoint);
         if (created || attempt == Attempts) co_return created;
         if (hresult_of(created.error()) == Hresult::ObjectAlreadyExists && attempt == 1) {
-            CO_CHECK(co_await remove_stale_holder(endpoint));
+            CO_TRY_VOID(co_await remove_stale_holder(endpoint));
         } else if (passes(created.error())) {
-            CO_CHECK(co_await context_.loop.sleep(Pause));
+            CO_TRY_VOID(co_await context_.loop.sleep(Pause));
         } else {
             co_return created;
         }
@@ -127,7 +127,7 @@ Task<> HnsPlugin::remove_stale_holder(hcn::HostComputeEndpoint wanted) {
         if (!same_addresses(wanted, other)) continue;
         const bool leftover = other.owner == wanted.owner || other.name.ends_with(wanted.name.substr(wanted.name.find('_')));
         if (!porthole::hns::is_remote(other) && (!leftover || !other.host_compute_namespace.empty())) continue;
-        CO_CHECK(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(other.id)));
+        CO_TRY_VOID(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(other.id)));
     }
     co_return {};
 }
@@ -145,7 +145,7 @@ Task<> HnsPlugin::attach(CniRequest request, hcn::HostComputeEndpoint endpoint) 
 
 Task<> HnsPlugin::attach_to_namespace(std::string namespace_id, hcn::HostComputeEndpoint endpoint) {
     if (same_guid(endpoint.host_compute_namespace, namespace_id)) co_return {};
-    if (!endpoint.host_compute_namespace.empty()) CO_CHECK(co_await detach(endpoint));
+    if (!endpoint.host_compute_namespace.empty()) CO_TRY_VOID(co_await detach(endpoint));
     for (int attempt = 1;; ++attempt) {
         const auto attached = co_await client_.attach_endpoint(namespace_id, endpoint.id);
         if (attached) co_return {};
@@ -155,7 +155,7 @@ Task<> HnsPlugin::attach_to_namespace(std::string namespace_id, hcn::HostCompute
             if (same_guid(now.host_compute_namespace, namespace_id)) co_return {};
         }
         if (!passes(attached.error()) || attempt == Attempts) co_return attached.error();
-        CO_CHECK(co_await context_.loop.sleep(Pause));
+        CO_TRY_VOID(co_await context_.loop.sleep(Pause));
     }
 }
 
@@ -172,18 +172,18 @@ Task<> HnsPlugin::remove(CniRequest request) {
 
 /// The endpoint goes before its address may be somebody else's.
 Task<> HnsPlugin::undo(CniRequest request, WindowsNetConf conf) {
-    CO_CHECK(co_await remove_endpoint(endpoint_name(request)));
+    CO_TRY_VOID(co_await remove_endpoint(endpoint_name(request)));
     co_return co_await release(std::move(request), std::move(conf));
 }
 
 Task<> HnsPlugin::remove_endpoint(std::string name) {
     CO_TRY(const auto endpoint, co_await client_.find<hcn::HostComputeEndpoint>(name));
     if (!endpoint) co_return {};
-    CO_CHECK(co_await detach(*endpoint));
+    CO_TRY_VOID(co_await detach(*endpoint));
     for (int attempt = 1;; ++attempt) {
         const auto removed = success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(endpoint->id));
         if (removed || !passes(removed.error()) || attempt == Attempts) co_return removed;
-        CO_CHECK(co_await context_.loop.sleep(Pause));
+        CO_TRY_VOID(co_await context_.loop.sleep(Pause));
     }
 }
 
@@ -216,7 +216,8 @@ Task<> HnsPlugin::check(CniRequest request) {
             if (!there) co_return cni_error(CniCode::Internal, "endpoint " + name + " has lost its address " + ip.address.to_string());
         }
     }
-    if (!conf.ipam_type.empty()) CO_CHECK(co_await context_.delegates.call(conf.ipam_type, "CHECK", request, ipam_configuration(request)));
+    if (!conf.ipam_type.empty())
+        CO_TRY_VOID(co_await context_.delegates.call(conf.ipam_type, "CHECK", request, ipam_configuration(request)));
     co_return {};
 }
 
@@ -224,8 +225,9 @@ Task<> HnsPlugin::status(CniRequest request) {
     CO_TRY(const WindowsNetConf conf, configuration(request));
     const auto found = co_await network(request);
     if (!found) co_return cni_error(CniCode::NotAvailable, found.error().message);
-    CO_CHECK(check_network(style_, *found));
-    if (!conf.ipam_type.empty()) CO_CHECK(co_await context_.delegates.call(conf.ipam_type, "STATUS", request, ipam_configuration(request)));
+    CO_TRY_VOID(check_network(style_, *found));
+    if (!conf.ipam_type.empty())
+        CO_TRY_VOID(co_await context_.delegates.call(conf.ipam_type, "STATUS", request, ipam_configuration(request)));
     co_return {};
 }
 
@@ -239,10 +241,10 @@ Task<> HnsPlugin::collect(CniRequest request) {
         if (porthole::hns::is_remote(endpoint) || !endpoint.name.ends_with(suffix)) continue;
         const std::string id = endpoint.name.substr(0, endpoint.name.size() - suffix.size());
         if (std::ranges::any_of(valid, [&](const auto& pair) { return pair.first == id; })) continue;
-        CO_CHECK(co_await detach(endpoint));
-        CO_CHECK(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(endpoint.id)));
+        CO_TRY_VOID(co_await detach(endpoint));
+        CO_TRY_VOID(success_if_not_found(co_await client_.remove<hcn::HostComputeEndpoint>(endpoint.id)));
     }
-    if (!conf.ipam_type.empty()) CO_CHECK(co_await context_.delegates.call(conf.ipam_type, "GC", request, ipam_configuration(request)));
+    if (!conf.ipam_type.empty()) CO_TRY_VOID(co_await context_.delegates.call(conf.ipam_type, "GC", request, ipam_configuration(request)));
     co_return {};
 }
 

@@ -145,7 +145,7 @@ Task<> HostLocal::remove(CniRequest request) {
     CO_TRY(Store store, open(request));
     CO_TRY(const auto leases, store.leases.list());
     for (const Leases::Lease& lease : leases) {
-        if (is_held_by(lease, holder_of(request))) CO_CHECK(store.leases.remove(lease.address));
+        if (is_held_by(lease, holder_of(request))) CO_TRY_VOID(store.leases.remove(lease.address));
     }
     co_return {};
 }
@@ -160,7 +160,7 @@ Task<> HostLocal::check(CniRequest request) {
 
 Task<> HostLocal::status(CniRequest request) {
     CO_TRY(Store store, open(request));
-    CO_CHECK((read_range_sets(store.ipam, schema::null_value())));
+    CO_TRY_VOID((read_range_sets(store.ipam, schema::null_value())));
     co_return {};
 }
 
@@ -171,7 +171,7 @@ Task<> HostLocal::collect(CniRequest request) {
     for (const Leases::Lease& lease : leases) {
         if (is_held_by(lease, {NodeOwner, NodeInterface})) continue;
         const bool wanted = std::ranges::any_of(valid, [&](const auto& pair) { return is_held_by(lease, {pair.first, pair.second}); });
-        if (!wanted) CO_CHECK(store.leases.remove(lease.address));
+        if (!wanted) CO_TRY_VOID(store.leases.remove(lease.address));
     }
     co_return {};
 }

@@ -14,12 +14,12 @@ public:
         if (source.medium.starts_with("HugePages"))
             co_return Error(Reason::BadRequest, "emptyDir on huge pages is not supported by this kubelet");
         if (services.files.exists(request.directory + "/") && is_ready(request, services)) co_return request.directory;
-        CO_CHECK(services.files.create_directories(request.directory, 0777));
+        CO_TRY_VOID(services.files.create_directories(request.directory, 0777));
         if (source.medium == core::StorageMedium::Memory) {
-            CO_CHECK(services.mounter.mount_memory(request.directory, memory_size(request)));
-            CO_CHECK(services.files.change_mode(request.directory, 0777));
+            CO_TRY_VOID(services.mounter.mount_memory(request.directory, memory_size(request)));
+            CO_TRY_VOID(services.files.change_mode(request.directory, 0777));
         }
-        if (const auto group = request.fs_group()) CO_CHECK(apply_fs_group(services.files, request.directory, *group, true));
+        if (const auto group = request.fs_group()) CO_TRY_VOID(apply_fs_group(services.files, request.directory, *group, true));
         co_return request.directory;
     }
 

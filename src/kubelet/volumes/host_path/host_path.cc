@@ -27,7 +27,7 @@ public:
 
     Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
         const core::HostPathVolumeSource& source = *request.volume.host_path;
-        CO_CHECK(check_host_path(services.files, source.path, source.type.value_or("")));
+        CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
         co_return source.path;
     }
 };

@@ -71,9 +71,9 @@ public:
         CO_TRY(Payload payload, co_await collect(request, services));
         if (request.fs_group())
             for (auto& [path, file] : payload) file.mode |= file.mode & 0600 ? 0040 : 0;
-        CO_CHECK(services.files.create_directories(request.directory, 0755));
+        CO_TRY_VOID(services.files.create_directories(request.directory, 0755));
         AtomicWriter writer(services.files, services.loop, services.random, request.directory);
-        CO_CHECK(writer.write(payload, request.fs_group()));
+        CO_TRY_VOID(writer.write(payload, request.fs_group()));
         co_return request.directory;
     }
 

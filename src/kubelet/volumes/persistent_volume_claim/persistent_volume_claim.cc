@@ -29,12 +29,12 @@ public:
                             "PVC " + key.text() + " is bound to PV " + volume.metadata.name + " that is bound to another claim");
         if (volume.spec.host_path) {
             const core::HostPathVolumeSource& source = *volume.spec.host_path;
-            CO_CHECK(check_host_path(services.files, source.path, source.type.value_or("")));
+            CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
             co_return source.path;
         }
         if (volume.spec.local) {
-            CO_CHECK(check_host_path(services.files, volume.spec.local->path, core::HostPathType::Directory));
-            if (const auto group = request.fs_group()) CO_CHECK(apply_fs_group(services.files, volume.spec.local->path, *group, true));
+            CO_TRY_VOID(check_host_path(services.files, volume.spec.local->path, core::HostPathType::Directory));
+            if (const auto group = request.fs_group()) CO_TRY_VOID(apply_fs_group(services.files, volume.spec.local->path, *group, true));
             co_return volume.spec.local->path;
         }
         co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");

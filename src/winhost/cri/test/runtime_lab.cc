@@ -40,7 +40,7 @@ Task<> LabNetwork::run(std::string command) {
 
 Task<std::string> LabNetwork::create_namespace() {
     const std::string id = "lab-" + std::to_string(::getpid()) + "-" + std::to_string(++next_);
-    CO_CHECK(co_await run("mkdir -p " + folder_ + " && touch " + path(id) + " && unshare --net=" + path(id) + " ip link set lo up"));
+    CO_TRY_VOID(co_await run("mkdir -p " + folder_ + " && touch " + path(id) + " && unshare --net=" + path(id) + " ip link set lo up"));
     co_return id;
 }
 
@@ -53,9 +53,9 @@ Task<PodAddresses> LabNetwork::attach(PodAttachment attachment) {
     if (fails_) co_return Error(Reason::Unknown, "no network today");
     const std::string number = std::to_string(next_), address = "10.9.0." + std::to_string(next_ % 250 + 2);
     const std::string inside = "nsenter --net=" + path(attachment.namespace_id) + " ";
-    CO_CHECK(co_await run(inside + "ip link add eth0 type veth peer name lab" + number + " netns " + std::to_string(::getpid()) +  //
-                          " && " + inside + "ip addr add " + address + "/24 dev eth0 && " + inside + "ip link set eth0 up && " +
-                          "ip link set lab" + number + " up && ip route replace " + address + " dev lab" + number + " src 10.9.0.1"));
+    CO_TRY_VOID(co_await run(inside + "ip link add eth0 type veth peer name lab" + number + " netns " + std::to_string(::getpid()) +  //
+                             " && " + inside + "ip addr add " + address + "/24 dev eth0 && " + inside + "ip link set eth0 up && " +
+                             "ip link set lab" + number + " up && ip route replace " + address + " dev lab" + number + " src 10.9.0.1"));
     co_return PodAddresses{{address}, {}, {}};
 }
 

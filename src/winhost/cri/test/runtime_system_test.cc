@@ -50,7 +50,7 @@ protected:
     std::string fetch(const std::string& address) {
         const auto page = [](AsioLoop& loop, std::string host) -> Task<std::string> {
             CO_TRY(const auto stream, co_await net::connect_socket(loop, net::Endpoint{.host = host, .port = 80}));
-            CO_CHECK(co_await stream->write("GET / HTTP/1.0\r\nHost: x\r\n\r\n"));
+            CO_TRY_VOID(co_await stream->write("GET / HTTP/1.0\r\nHost: x\r\n\r\n"));
             std::string text;
             std::array<char, 4096> buffer;
             for (;;) {

@@ -66,14 +66,14 @@ public:
     }
 
     Task<> restore(const Model& model) override {
-        CO_CHECK(co_await prepare_host());
+        CO_TRY_VOID(co_await prepare_host());
         planner_ = Planner(options_);
         planner_.reset(model);
-        CO_CHECK(co_await remove_strangers());
-        CO_CHECK(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
+        CO_TRY_VOID(co_await remove_strangers());
+        CO_TRY_VOID(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
         CO_TRY(const auto missing, co_await missing_fixtures());
-        for (const Step& step : unmaking_steps(missing.remade)) CO_CHECK(co_await run(step));
-        for (const Step& step : making_steps(missing.made)) CO_CHECK(co_await run(step));
+        for (const Step& step : unmaking_steps(missing.remade)) CO_TRY_VOID(co_await run(step));
+        for (const Step& step : making_steps(missing.made)) CO_TRY_VOID(co_await run(step));
         co_return {};
     }
 
@@ -105,7 +105,7 @@ public:
     std::string namespace_path(const std::string& id) const override { return options_.namespace_folder + "/" + id; }
 
     Task<> lose_rules() override {
-        CO_CHECK(co_await call({"nft", "-f", "-"}, "", remove_table()));
+        CO_TRY_VOID(co_await call({"nft", "-f", "-"}, "", remove_table()));
         co_return {};
     }
 
@@ -136,7 +136,7 @@ private:
         }
         if (step.program == "switch") {
             for (const std::string& adapter : lines_of(step.lines)) {
-                CO_CHECK(co_await (step.makes ? make_switch(adapter) : remove_switch(adapter)));
+                CO_TRY_VOID(co_await (step.makes ? make_switch(adapter) : remove_switch(adapter)));
             }
             co_return {};
         }
@@ -154,7 +154,7 @@ private:
         const auto changed = co_await call({"nft", "-f", "-"}, "", std::move(text));
         if (changed) co_return {};
         log_.warn("rules are not as left, writing all", {{"error", changed.error().message}});
-        CO_CHECK(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
+        CO_TRY_VOID(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
         co_return {};
     }
 
@@ -189,7 +189,7 @@ private:
         CO_TRY(const std::string move, co_await moving_lines(*link, bridge));
         lines += move + fmt::format("link set dev {} master {} up\n", adapter, bridge);
         CO_TRY(const std::string routes, co_await routes_of(adapter, bridge));
-        CO_CHECK(co_await call({"ip", "-batch", "-"}, "", lines + routes));
+        CO_TRY_VOID(co_await call({"ip", "-batch", "-"}, "", lines + routes));
         co_return {};
     }
 
@@ -204,7 +204,7 @@ private:
             CO_TRY(const std::string routes, co_await routes_of(bridge, adapter));
             lines = fmt::format("link set dev {} nomaster\n", adapter) + move + routes;
         }
-        CO_CHECK(co_await call({"ip", "-batch", "-"}, "", lines + fmt::format("link del dev {}\n", bridge)));
+        CO_TRY_VOID(co_await call({"ip", "-batch", "-"}, "", lines + fmt::format("link del dev {}\n", bridge)));
         co_return {};
     }
 
@@ -229,7 +229,7 @@ private:
     Task<> prepare_host() {
         std::vector<std::string> arguments = {"sysctl", "-q", "-e", "-w"};
         arguments.insert(arguments.end(), HostSettings.begin(), HostSettings.end());
-        CO_CHECK(co_await call(std::move(arguments), "", ""));
+        CO_TRY_VOID(co_await call(std::move(arguments), "", ""));
         CO_TRY(const auto links, co_await links_of("", "address"));
         for (const LinkState& link : links) {
             if (link.name != "lo" && !is_own(link) && !is_virtual_adapter(link)) options_.mtu = link.mtu;
@@ -257,14 +257,14 @@ private:
         for (const std::uint32_t priority : rules) {
             if (!is_wanted(fmt::format("rule {}", priority))) lines += fmt::format("rule del pref {}\n", priority);
         }
-        CO_CHECK(co_await run({.program = "ip", .makes = false, .lines = lines}));
+        CO_TRY_VOID(co_await run({.program = "ip", .makes = false, .lines = lines}));
         for (const LinkState& link : links) {
             const bool unwanted = is_virtual_adapter(link) && !is_wanted("switch " + adapter_behind(link));
             if (unwanted) {
-                CO_CHECK(co_await remove_switch(adapter_behind(link)));
+                CO_TRY_VOID(co_await remove_switch(adapter_behind(link)));
             }
         }
-        CO_CHECK(co_await remove_strange_namespaces());
+        CO_TRY_VOID(co_await remove_strange_namespaces());
         co_return {};
     }
 
