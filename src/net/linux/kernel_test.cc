@@ -1,6 +1,7 @@
 // The real kernel, in a network namespace of this process that has no way out. Needs root; skipped without.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
+#include "net/linux/overlay.h"
 #include "runtime/asio_loop.h"
 #include "runtime/process_linux.h"
 #include "runtime/scope.h"
@@ -105,6 +107,41 @@ TEST_F(Kernel, ReadsAddressesAndSettingsAndRemovesDevices) {
     EXPECT_EQ(stack->set_setting("net/ipv4/nonsense", "1").error().reason, Reason::NotFound);
     EXPECT_TRUE(stack->remove_device("br0").has_value());
     EXPECT_TRUE(stack->remove_device("br0").has_value()) << "none is fine";
+}
+
+TEST_F(Kernel, MakesAnOverlayDeviceOnceAndAnewWhenItDiffers) {
+    const auto overlay = make_overlay();
+    OverlayDevice device{.name = "overlay0",
+                         .vni = 4096,
+                         .port = 4789,
+                         .node = IpAddress::parse("192.168.0.1").value(),
+                         .mac = "0a:00:00:00:00:01",
+                         .address = IpAddress::parse("10.244.1.0").value(),
+                         .mtu = 1400};
+    const auto ensure = [&] {
+        const auto done = overlay->ensure(device);
+        EXPECT_TRUE(done.has_value()) << done.error().message;
+        return if_nametoindex("overlay0");
+    };
+    const unsigned index = ensure();
+    EXPECT_EQ(
+        std::system(
+            "ip -d link show overlay0 | tr '\\n' ' ' | grep -q 'mtu 1400.*0a:00:00:00:00:01.*vxlan id 4096 local 192.168.0.1 .*dstport "
+            "4789 nolearning'"),
+        0);
+    EXPECT_EQ(std::system("ip addr show overlay0 | grep -q 'inet 10.244.1.0/32'"), 0);
+    EXPECT_EQ(ensure(), index) << "the same device is kept";
+    device.vni = 4097;
+    EXPECT_NE(ensure(), index) << "one of another network is made anew";
+
+    const OverlayPeer peer{
+        .hop = IpAddress::parse("10.244.2.0").value(), .mac = "0a:00:00:00:00:02", .node = IpAddress::parse("192.168.0.2").value()};
+    ASSERT_TRUE(overlay->set_peer("overlay0", peer).has_value());
+    EXPECT_EQ(std::system("ip neigh show dev overlay0 | grep -q '10.244.2.0 lladdr 0a:00:00:00:00:02'"), 0);
+    EXPECT_EQ(std::system("bridge fdb show dev overlay0 | grep -q '0a:00:00:00:00:02 dst 192.168.0.2'"), 0);
+    ASSERT_TRUE(overlay->remove_peer("overlay0", peer).has_value());
+    EXPECT_TRUE(overlay->remove_peer("overlay0", peer).has_value()) << "none is fine";
+    EXPECT_NE(std::system("ip neigh show dev overlay0 | grep -q lladdr"), 0);
 }
 
 TEST_F(Kernel, RunsNftAndSeesItsGeneration) {

@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -6,8 +7,10 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 
 #include "net/linux/netlink.h"
 #include "net/linux/network_stack.h"
@@ -20,7 +23,7 @@ constexpr std::uint8_t OwnProtocol = 80;
 
 Error failure(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
 
-IpAddress address_of(const nlattr* attribute) { return IpAddress::v4(ntohl(mnl_attr_get_u32(attribute))); }
+IpAddress address_of(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }
 
 std::uint8_t type_of(Route::Kind kind) {
     switch (kind) {
@@ -34,13 +37,13 @@ std::uint8_t type_of(Route::Kind kind) {
     return RTN_UNICAST;
 }
 
-int read_route(const nlmsghdr* message, void* into) {
-    const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(message));
-    if (header->rtm_family != AF_INET || header->rtm_protocol != OwnProtocol) return MNL_CB_OK;
+std::optional<Route> read_own_route(const NetlinkMessage<rtmsg>& message) {
+    const rtmsg& header = message.header();
+    if (header.rtm_family != AF_INET || header.rtm_protocol != OwnProtocol) return std::nullopt;
     Route route;
     IpAddress destination;
-    for_each_attribute<rtmsg>(message, [&](const nlattr* attribute) {
-        switch (mnl_attr_get_type(attribute)) {
+    for_each_attribute(message.attributes(), [&](const NetlinkAttribute& attribute) {
+        switch (attribute.type()) {
             case RTA_DST:
                 destination = address_of(attribute);
                 break;
@@ -52,26 +55,27 @@ int read_route(const nlmsghdr* message, void* into) {
                 break;
             case RTA_OIF: {
                 char name[IF_NAMESIZE] = {};
-                if (if_indextoname(mnl_attr_get_u32(attribute), name)) route.device = name;
+                if (if_indextoname(attribute.number<std::uint32_t>(), name)) route.device = name;
                 break;
             }
         }
     });
-    route.destination = IpPrefix(destination, header->rtm_dst_len);
-    route.onlink = (header->rtm_flags & RTNH_F_ONLINK) != 0;
-    if (header->rtm_type == RTN_LOCAL) route.kind = Route::Kind::Local;
-    if (header->rtm_type == RTN_UNREACHABLE) route.kind = Route::Kind::Unreachable;
-    static_cast<std::vector<Route>*>(into)->push_back(std::move(route));
-    return MNL_CB_OK;
+    route.destination = IpPrefix(destination, header.rtm_dst_len);
+    route.onlink = (header.rtm_flags & RTNH_F_ONLINK) != 0;
+    if (header.rtm_type == RTN_LOCAL) route.kind = Route::Kind::Local;
+    if (header.rtm_type == RTN_UNREACHABLE) route.kind = Route::Kind::Unreachable;
+    return route;
 }
 
-int read_default_device(const nlmsghdr* message, void* into) {
-    const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(message));
-    if (header->rtm_family != AF_INET || header->rtm_dst_len != 0 || header->rtm_table != RT_TABLE_MAIN) return MNL_CB_OK;
-    for_each_attribute<rtmsg>(message, [&](const nlattr* attribute) {
-        if (mnl_attr_get_type(attribute) == RTA_OIF) *static_cast<unsigned*>(into) = mnl_attr_get_u32(attribute);
+/// Index of the device that a default route goes out by; 0: this is not a default route.
+unsigned read_default_device(const NetlinkMessage<rtmsg>& message) {
+    const rtmsg& header = message.header();
+    unsigned index = 0;
+    if (header.rtm_family != AF_INET || header.rtm_dst_len != 0 || header.rtm_table != RT_TABLE_MAIN) return index;
+    for_each_attribute(message.attributes(), [&](const NetlinkAttribute& attribute) {
+        if (attribute.type() == RTA_OIF) index = attribute.number<std::uint32_t>();
     });
-    return MNL_CB_OK;
+    return index;
 }
 
 int mtu_of(const char* device) {
@@ -88,27 +92,27 @@ class KernelStack final : public NetworkStack {
 public:
     Result<std::vector<Route>> own_routes() override {
         std::vector<Route> routes;
-        TRY_VOID(dump(read_route, &routes));
+        TRY_VOID(dump([&](const NetlinkMessage<rtmsg>& message) {
+            if (auto route = read_own_route(message)) routes.push_back(std::move(*route));
+        }));
         return routes;
     }
 
     Result<void> set_route(const Route& route) override {
-        char buffer[512];
-        nlmsghdr* message = route_message(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, route);
-        if (route.gateway) mnl_attr_put_u32(message, RTA_GATEWAY, htonl(route.gateway->v4_number()));
-        if (route.source) mnl_attr_put_u32(message, RTA_PREFSRC, htonl(route.source->v4_number()));
+        NetlinkRequest request = route_request(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, route);
+        if (route.gateway) request.put(RTA_GATEWAY, htonl(route.gateway->v4_number()));
+        if (route.source) request.put(RTA_PREFSRC, htonl(route.source->v4_number()));
         if (!route.device.empty()) {
             const unsigned index = if_nametoindex(route.device.c_str());
             if (index == 0) return failure("no network device " + route.device);
-            mnl_attr_put_u32(message, RTA_OIF, index);
+            request.put(RTA_OIF, index);
         }
-        if (!exchange(message, nullptr, nullptr)) return failure("setting the route to " + route.destination.to_string());
+        if (!exchange(request)) return failure("setting the route to " + route.destination.to_string());
         return {};
     }
 
     Result<void> remove_route(const Route& route) override {
-        char buffer[512];
-        if (!exchange(route_message(buffer, RTM_DELROUTE, 0, route), nullptr, nullptr) && errno != ESRCH) {
+        if (!exchange(route_request(RTM_DELROUTE, 0, route)) && errno != ESRCH) {
             return failure("removing the route to " + route.destination.to_string());
         }
         return {};
@@ -134,7 +138,10 @@ public:
         constexpr int Ethernet = 1500;
         unsigned index = 0;
         char name[IF_NAMESIZE] = {};
-        if (dump(read_default_device, &index) && index != 0 && if_indextoname(index, name)) {
+        const auto look = [&](const NetlinkMessage<rtmsg>& message) {
+            if (const unsigned found = read_default_device(message); found != 0) index = found;
+        };
+        if (dump(look) && index != 0 && if_indextoname(index, name)) {
             if (const int mtu = mtu_of(name); mtu > 0) return mtu;
         }
         return Ethernet;
@@ -143,15 +150,8 @@ public:
     Result<void> remove_device(const std::string& name) override {
         const unsigned index = if_nametoindex(name.c_str());
         if (index == 0) return {};
-        char buffer[128];
-        nlmsghdr* message = mnl_nlmsg_put_header(buffer);
-        message->nlmsg_type = RTM_DELLINK;
-        message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-        message->nlmsg_seq = 1;
-        auto* header = static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(message, sizeof(ifinfomsg)));
-        header->ifi_family = AF_UNSPEC;
-        header->ifi_index = static_cast<int>(index);
-        if (!exchange(message, nullptr, nullptr) && errno != ENODEV) return failure("removing the network device " + name);
+        const NetlinkRequest request(RTM_DELLINK, NLM_F_ACK, ifinfomsg{.ifi_family = AF_UNSPEC, .ifi_index = static_cast<int>(index)});
+        if (!exchange(request) && errno != ENODEV) return failure("removing the network device " + name);
         return {};
     }
 
@@ -170,38 +170,32 @@ public:
     }
 
 private:
-    static nlmsghdr* route_message(char* buffer, std::uint16_t type, std::uint16_t flags, const Route& route) {
-        nlmsghdr* message = mnl_nlmsg_put_header(buffer);
-        message->nlmsg_type = type;
-        message->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
-        message->nlmsg_seq = 1;
-        auto* header = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
-        header->rtm_family = AF_INET;
-        header->rtm_dst_len = static_cast<std::uint8_t>(route.destination.length());
-        header->rtm_table = route.kind == Route::Kind::Local ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
-        header->rtm_protocol = OwnProtocol;
-        header->rtm_type = type_of(route.kind);
-        if (route.onlink) header->rtm_flags |= RTNH_F_ONLINK;
+    static NetlinkRequest route_request(std::uint16_t type, std::uint16_t flags, const Route& route) {
         const bool direct = route.kind == Route::Kind::Unicast && !route.gateway;
-        header->rtm_scope = route.kind == Route::Kind::Local ? RT_SCOPE_HOST : direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
-        mnl_attr_put_u32(message, RTA_DST, htonl(route.destination.base().v4_number()));
-        return message;
+        rtmsg header{};
+        header.rtm_family = AF_INET;
+        header.rtm_dst_len = static_cast<std::uint8_t>(route.destination.length());
+        header.rtm_table = route.kind == Route::Kind::Local ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
+        header.rtm_protocol = OwnProtocol;
+        header.rtm_type = type_of(route.kind);
+        if (route.onlink) header.rtm_flags |= RTNH_F_ONLINK;
+        header.rtm_scope = route.kind == Route::Kind::Local ? RT_SCOPE_HOST : direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+        NetlinkRequest request(type, static_cast<std::uint16_t>(NLM_F_ACK | flags), header);
+        request.put(RTA_DST, htonl(route.destination.base().v4_number()));
+        return request;
     }
 
-    static Result<void> dump(mnl_cb_t callback, void* context) {
-        char buffer[128];
-        nlmsghdr* message = mnl_nlmsg_put_header(buffer);
-        message->nlmsg_type = RTM_GETROUTE;
-        message->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-        message->nlmsg_seq = 1;
-        auto* header = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
-        header->rtm_family = AF_INET;
-        if (!exchange(message, callback, context)) return failure("reading routes");
+    template <class F>
+    static Result<void> dump(F visit) {
+        rtmsg header{};
+        header.rtm_family = AF_INET;
+        const auto each = [&](std::string_view payload) { visit(NetlinkMessage<rtmsg>(payload)); };
+        if (!exchange(NetlinkRequest(RTM_GETROUTE, NLM_F_DUMP, header), each)) return failure("reading routes");
         return {};
     }
 
-    static bool exchange(const nlmsghdr* message, mnl_cb_t callback, void* context) {
-        return NetlinkSocket(NETLINK_ROUTE).exchange(message, callback, context);
+    static bool exchange(const NetlinkRequest& request, const NetlinkSocket::Visit& visit = {}) {
+        return NetlinkSocket(NETLINK_ROUTE).exchange(request, visit);
     }
 };
 

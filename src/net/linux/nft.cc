@@ -1,7 +1,9 @@
 #include "net/linux/nft.h"
 
+#include <arpa/inet.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <sys/socket.h>
 
 #include "net/linux/netlink.h"
 #include "runtime/sync.h"
@@ -10,26 +12,15 @@ namespace porthole::net {
 
 namespace {
 
-int read_generation(const nlmsghdr* message, void* into) {
-    for_each_attribute<nfgenmsg>(message, [&](const nlattr* attribute) {
-        if (mnl_attr_get_type(attribute) == NFTA_GEN_ID) {
-            *static_cast<std::optional<std::uint32_t>*>(into) = ntohl(mnl_attr_get_u32(attribute));
-        }
-    });
-    return MNL_CB_OK;
-}
-
 std::optional<std::uint32_t> ask_generation() {
-    char buffer[128];
-    nlmsghdr* message = mnl_nlmsg_put_header(buffer);
-    message->nlmsg_type = NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN;
-    message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-    message->nlmsg_seq = 1;
-    auto* header = static_cast<nfgenmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(nfgenmsg)));
-    header->nfgen_family = AF_UNSPEC;
-    header->version = NFNETLINK_V0;
+    const NetlinkRequest request(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETGEN, NLM_F_ACK,
+                                 nfgenmsg{.nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = 0});
     std::optional<std::uint32_t> generation;
-    NetlinkSocket(NETLINK_NETFILTER).exchange(message, read_generation, &generation);
+    NetlinkSocket(NETLINK_NETFILTER).exchange(request, [&](std::string_view payload) {
+        for_each_attribute(NetlinkMessage<nfgenmsg>(payload).attributes(), [&](const NetlinkAttribute& attribute) {
+            if (attribute.type() == NFTA_GEN_ID) generation = ntohl(attribute.number<std::uint32_t>());
+        });
+    });
     return generation;
 }
 

@@ -1,11 +1,13 @@
 #include "net/linux/overlay.h"
 
+#include <arpa/inet.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -28,28 +30,20 @@ Result<Mac> parse_mac(const std::string& text) {
     return mac;
 }
 
-/// A request to the kernel with room for its attributes.
+/// A request about links, addresses or neighbours that the kernel acknowledges.
 class Request {
 public:
     template <class Header>
-    Request(std::uint16_t type, std::uint16_t flags, Header header) : message_(mnl_nlmsg_put_header(buffer_)) {
-        message_->nlmsg_type = type;
-        message_->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
-        message_->nlmsg_seq = 1;
-        *static_cast<Header*>(mnl_nlmsg_put_extra_header(message_, sizeof(Header))) = header;
-    }
-    Request(const Request&) = delete;
+    Request(std::uint16_t type, std::uint16_t flags, Header header)
+        : request_(type, static_cast<std::uint16_t>(NLM_F_ACK | flags), header) {}
 
-    nlmsghdr* message() { return message_; }
-    void put(std::uint16_t type, const IpAddress& address) { mnl_attr_put_u32(message_, type, htonl(address.v4_number())); }
-    void put(std::uint16_t type, const Mac& mac) { mnl_attr_put(message_, type, mac.size(), mac.data()); }
-    bool send(mnl_cb_t callback = nullptr, void* context = nullptr) {
-        return NetlinkSocket(NETLINK_ROUTE).exchange(message_, callback, context);
-    }
+    NetlinkRequest& operator*() { return request_; }
+    void put(std::uint16_t type, const IpAddress& address) { request_.put(type, htonl(address.v4_number())); }
+    void put(std::uint16_t type, const Mac& mac) { request_.put(type, mac.data(), mac.size()); }
+    bool send(const NetlinkSocket::Visit& visit = {}) { return NetlinkSocket(NETLINK_ROUTE).exchange(request_, visit); }
 
 private:
-    char buffer_[1024];
-    nlmsghdr* message_;
+    NetlinkRequest request_;
 };
 
 /// What the kernel says of a link, as far as it matters here.
@@ -60,35 +54,34 @@ struct Found {
     std::uint16_t port = 0;
 };
 
-void read_vxlan(const nlattr* data, Found& found) {
-    for_each_nested(data, [&](const nlattr* attribute) {
-        switch (mnl_attr_get_type(attribute)) {
+void read_vxlan(const NetlinkAttribute& data, Found& found) {
+    for_each_attribute(data.payload(), [&](const NetlinkAttribute& attribute) {
+        switch (attribute.type()) {
             case IFLA_VXLAN_ID:
-                found.vni = mnl_attr_get_u32(attribute);
+                found.vni = attribute.number<std::uint32_t>();
                 break;
             case IFLA_VXLAN_LOCAL:
-                found.local = ntohl(mnl_attr_get_u32(attribute));
+                found.local = ntohl(attribute.number<std::uint32_t>());
                 break;
             case IFLA_VXLAN_PORT:
-                found.port = ntohs(mnl_attr_get_u16(attribute));
+                found.port = ntohs(attribute.number<std::uint16_t>());
                 break;
         }
     });
 }
 
-int read_link(const nlmsghdr* message, void* into) {
-    auto& found = *static_cast<Found*>(into);
-    for_each_attribute<ifinfomsg>(message, [&](const nlattr* attribute) {
-        const auto type = mnl_attr_get_type(attribute);
-        if (type == IFLA_ADDRESS && mnl_attr_get_payload_len(attribute) == found.mac.size())
-            std::memcpy(found.mac.data(), mnl_attr_get_payload(attribute), found.mac.size());
-        if (type != IFLA_LINKINFO) return;
-        for_each_nested(attribute, [&](const nlattr* info) {
-            if (mnl_attr_get_type(info) == IFLA_INFO_KIND) found.kind = mnl_attr_get_str(info);
-            if (mnl_attr_get_type(info) == IFLA_INFO_DATA) read_vxlan(info, found);
+Found read_link(std::string_view payload) {
+    Found found;
+    for_each_attribute(NetlinkMessage<ifinfomsg>(payload).attributes(), [&](const NetlinkAttribute& attribute) {
+        if (attribute.type() == IFLA_ADDRESS && attribute.payload().size() == found.mac.size())
+            std::memcpy(found.mac.data(), attribute.payload().data(), found.mac.size());
+        if (attribute.type() != IFLA_LINKINFO) return;
+        for_each_attribute(attribute.payload(), [&](const NetlinkAttribute& info) {
+            if (info.type() == IFLA_INFO_KIND) found.kind = info.text();
+            if (info.type() == IFLA_INFO_DATA) read_vxlan(info, found);
         });
     });
-    return MNL_CB_STOP;
+    return found;
 }
 
 class KernelOverlay final : public Overlay {
@@ -106,7 +99,7 @@ public:
             index = if_nametoindex(device.name.c_str());
         }
         Request up(RTM_NEWLINK, 0, ifinfomsg{.ifi_index = static_cast<int>(index), .ifi_flags = IFF_UP, .ifi_change = IFF_UP});
-        mnl_attr_put_u32(up.message(), IFLA_MTU, static_cast<std::uint32_t>(device.mtu));
+        (*up).put(IFLA_MTU, static_cast<std::uint32_t>(device.mtu));
         if (!up.send()) return failure("bringing up " + device.name);
         Request address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE,
                         ifaddrmsg{.ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = index});
@@ -151,24 +144,23 @@ private:
     static bool is_right(unsigned index, const OverlayDevice& device, const Mac& mac) {
         Found found;
         Request query(RTM_GETLINK, 0, ifinfomsg{.ifi_index = static_cast<int>(index)});
-        return query.send(read_link, &found) && found.kind == "vxlan" && found.vni == device.vni && found.port == device.port &&
-               found.local == device.node.v4_number() && found.mac == mac;
+        return query.send([&](std::string_view payload) { found = read_link(payload); }) && found.kind == "vxlan" &&
+               found.vni == device.vni && found.port == device.port && found.local == device.node.v4_number() && found.mac == mac;
     }
 
     static Result<void> make(const OverlayDevice& device, const Mac& mac) {
         Request request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
-        nlmsghdr* message = request.message();
-        mnl_attr_put_strz(message, IFLA_IFNAME, device.name.c_str());
+        (*request).put(IFLA_IFNAME, device.name);
         request.put(IFLA_ADDRESS, mac);
-        nlattr* info = mnl_attr_nest_start(message, IFLA_LINKINFO);
-        mnl_attr_put_strz(message, IFLA_INFO_KIND, "vxlan");
-        nlattr* data = mnl_attr_nest_start(message, IFLA_INFO_DATA);
-        mnl_attr_put_u32(message, IFLA_VXLAN_ID, device.vni);
-        request.put(IFLA_VXLAN_LOCAL, device.node);
-        mnl_attr_put_u16(message, IFLA_VXLAN_PORT, htons(device.port));
-        mnl_attr_put_u8(message, IFLA_VXLAN_LEARNING, 0);
-        mnl_attr_nest_end(message, data);
-        mnl_attr_nest_end(message, info);
+        (*request).put_nested(IFLA_LINKINFO, [&] {
+            (*request).put(IFLA_INFO_KIND, std::string("vxlan"));
+            (*request).put_nested(IFLA_INFO_DATA, [&] {
+                (*request).put(IFLA_VXLAN_ID, device.vni);
+                request.put(IFLA_VXLAN_LOCAL, device.node);
+                (*request).put(IFLA_VXLAN_PORT, htons(device.port));
+                (*request).put(IFLA_VXLAN_LEARNING, std::uint8_t{0});
+            });
+        });
         if (!request.send()) return failure("making the network device " + device.name);
         return {};
     }
