@@ -6,6 +6,7 @@
 #   porthole_windows_program(name SOURCES ... [LINKS ...])               a small .exe of its own (Windows build only)
 #   porthole_windows_dll(name SOURCES ... [DEF file.def] [LINKS ...])    a .dll (Windows build only)
 #   porthole_fuzz(name [SOURCES ...] LINKS ...)                          a libFuzzer target, <name>.cc unless SOURCES
+# A word of SOURCES with a `*` stands for the sources that it matches, without tests and fuzz targets: a new file needs no line.
 # A library is named for its folder: src/store/embedded is store_embedded. What it may include is what it LINKS
 # (transitively); tools/check_layers.py refuses anything else.
 # What belongs to one system says so in its name: sources *_linux.cc and *_windows.cc, libraries *_linux and *_windows. They
@@ -35,6 +36,21 @@ macro(porthole_filter)
   endforeach()
 endmacro()
 
+# Replaces each pattern in the list variable by the sources that it matches; ninja looks again before every build.
+macro(porthole_expand list)
+  set(porthole_expanded "")
+  foreach(word ${${list}})
+    if(word MATCHES "[*]")
+      file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${word})
+      list(FILTER found EXCLUDE REGEX "_(test|fuzz|fixture)\\.cc$")
+      list(APPEND porthole_expanded ${found})
+    else()
+      list(APPEND porthole_expanded ${word})
+    endif()
+  endforeach()
+  set(${list} ${porthole_expanded})
+endmacro()
+
 function(porthole_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
@@ -43,6 +59,7 @@ function(porthole_library name)
   if(name MATCHES "_${porthole_other_system}$")
     return()
   endif()
+  porthole_expand(ARG_SOURCES)
   porthole_filter(ARG_SOURCES ARG_LINKS ARG_PRIVATE_LINKS)
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC porthole_flags ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})

@@ -1,5 +1,7 @@
 #include "controllers/registry.h"
 
+#include <set>
+
 #include "controllers/bootstrap_tokens/cluster_info_signer.h"
 #include "controllers/bootstrap_tokens/token_cleaner.h"
 #include "controllers/certificates/approver.h"
@@ -106,7 +108,9 @@ ControllerManager::ControllerManager(Seams seams, const schema::Registry& kinds,
 
 Result<std::unique_ptr<ControllerManager>> ControllerManager::create(Seams seams, const schema::Registry& kinds, Settings settings) {
     std::unique_ptr<ControllerManager> manager(new ControllerManager(std::move(seams), kinds, std::move(settings)));
+    std::set<std::string> names;
     for (const Registration& registration : all_controllers()) {
+        CHECK(names.insert(registration.name).second);
         auto made = registration.make(manager->context_);
         if (!made) return std::move(made).error().with_context("controller " + registration.name);
         if (*made) manager->controllers_.push_back(std::move(*made));

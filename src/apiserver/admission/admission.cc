@@ -5,6 +5,11 @@ namespace porthole::apiserver {
 Task<> AdmissionPlugin::admit(AdmissionAttributes&) { co_return {}; }
 Task<> AdmissionPlugin::validate(const AdmissionAttributes&) { co_return {}; }
 
+void AdmissionChain::add(std::unique_ptr<AdmissionPlugin> plugin) {
+    for (const auto& other : plugins_) CHECK(other->name() != plugin->name());
+    plugins_.push_back(std::move(plugin));
+}
+
 Task<> AdmissionChain::admit(AdmissionAttributes& attributes) const {
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->admit(attributes));
     co_return {};

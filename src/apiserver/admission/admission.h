@@ -42,7 +42,8 @@ public:
 /// All plugins in the order of the list in chain.cc: first every admit, then (with the final object) every validate.
 class AdmissionChain {
 public:
-    void add(std::unique_ptr<AdmissionPlugin> plugin) { plugins_.push_back(std::move(plugin)); }
+    /// Requires: a name that no plugin of the chain has.
+    void add(std::unique_ptr<AdmissionPlugin> plugin);
     Task<> admit(AdmissionAttributes& attributes) const;
     Task<> validate(const AdmissionAttributes& attributes) const;
 

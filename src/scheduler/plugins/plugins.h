@@ -3,18 +3,11 @@
 
 #include "scheduler/framework/plugin.h"
 
+/// The plugins of plugins.def.
 namespace porthole::scheduler {
 
-std::unique_ptr<Plugin> make_node_unschedulable();
-std::unique_ptr<Plugin> make_node_name();
-std::unique_ptr<Plugin> make_taint_toleration();
-std::unique_ptr<Plugin> make_node_affinity();
-std::unique_ptr<Plugin> make_node_ports();
-std::unique_ptr<Plugin> make_node_resources_fit();
-std::unique_ptr<Plugin> make_volume_binding();
-std::unique_ptr<Plugin> make_pod_topology_spread();
-std::unique_ptr<Plugin> make_inter_pod_affinity();
-std::unique_ptr<Plugin> make_balanced_allocation();
-std::unique_ptr<Plugin> make_image_locality();
+#define PORTHOLE_PLUGIN(name) std::unique_ptr<Plugin> make_##name();
+#include "scheduler/plugins/plugins.def"
+#undef PORTHOLE_PLUGIN
 
 }  // namespace porthole::scheduler

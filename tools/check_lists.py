@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Checks that the lists of the tree are complete: check_lists.py [--source src].
+
+A new thing is one file and one line in a list. Forgetting the line compiles, so this refuses
+  - a .cc file that no CMakeLists.txt of its folder, or of a folder above, names (by itself, by a pattern, or as a test);
+  - a function or class that a LIST declares and its list does not name;
+  - a line of a .def list that is there twice.
+"""
+
+import argparse
+import fnmatch
+import pathlib
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+
+NAMED_BY_TARGET = re.compile(r"porthole_(?:test|fuzz)\(\s*(\w+)")
+NOT_BY_PATTERN = re.compile(r"_(test|fuzz|fixture)\.cc$")  # as in porthole_expand of cmake/porthole.cmake
+
+
+@dataclass(frozen=True)
+class List:
+    """What files matching `declared_in` declare (group 1 of `declaration`) is named in one of the files `listed_in`."""
+
+    what: str
+    declared_in: str
+    declaration: str
+    listed_in: tuple[str, ...]
+
+
+LISTS = [
+    List("kind", "apiserver/kinds/*.cc", r"^KindRules (\w+)_rules\(\)", ("apiserver/kinds/kinds.def",)),
+    List("admission plugin", "apiserver/admission/*.cc", r"^AdmissionPluginPtr (\w+)\(", ("apiserver/admission/chain.cc",)),
+    List("controller", "controllers/**/*.h", r"^class (\w+) final : public client::Controller\b", ("controllers/registry.cc",)),
+    List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(\)", ("scheduler/plugins/plugins.def",)),
+    List("volume plugin", "kubelet/volumes/*/*.h", r"^std::unique_ptr<VolumePlugin> (\w+)\(\);", ("kubelet/volumes/registry.cc",)),
+    List("command", "cmd/command.h", r"^int (run_\w+)\(", ("cmd/main.cc", "cmd/windows/roles_windows.cc")),
+]
+
+
+def names_of(text):
+    """(words, patterns) of a CMakeLists.txt: every file that it names, and every pattern with a `*`."""
+    text = re.sub(r"#.*", "", text).replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
+    words = set(re.split(r"[\s()\"]+", text))
+    words |= {f"{name}.cc" for name in NAMED_BY_TARGET.findall(text)}
+    return words, [word for word in words if word.endswith(".cc") and "*" in word]
+
+
+def is_named(path, folder, lists):
+    """Whether the CMakeLists.txt of `folder` names `path`, which lies below it. As CMake's, a `*` does not reach across a `/`."""
+    words, patterns = lists[folder]
+    relative = path.relative_to(folder).as_posix()
+    if relative in words:
+        return True
+    return not NOT_BY_PATTERN.search(relative) and any(
+        relative.count("/") == pattern.count("/") and fnmatch.fnmatchcase(relative, pattern) for pattern in patterns)
+
+
+def unnamed_sources(source):
+    lists = {file.parent: names_of(file.read_text()) for file in source.rglob("CMakeLists.txt")}
+    for path in sorted(source.rglob("*.cc")):
+        if not any(is_named(path, folder, lists) for folder in path.parents if folder in lists):
+            yield f"{path.relative_to(source)}: no CMakeLists.txt names it"
+
+
+def unlisted(source, checked):
+    listed = "\n".join((source / name).read_text() for name in checked.listed_in if (source / name).exists())
+    words = set(re.findall(r"\w+", listed))
+    for file in sorted(source.glob(checked.declared_in)):
+        for name in re.findall(checked.declaration, file.read_text(), re.MULTILINE):
+            if name not in words:
+                yield f"{file.relative_to(source)}: {checked.what} {name} is not in {' or '.join(checked.listed_in)}"
+
+
+def repeated_lines(source):
+    for file in sorted(source.rglob("*.def")):
+        lines = Counter(line for line in file.read_text().splitlines() if line and not line.startswith("//"))
+        yield from (f"{file.relative_to(source)}: {line} is there {count} times" for line, count in lines.items() if count > 1)
+
+
+def check(source, lists=LISTS):
+    problems = list(unnamed_sources(source))
+    for checked in lists:
+        problems += unlisted(source, checked)
+    return problems + list(repeated_lines(source))
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[1]
+    arguments = argparse.ArgumentParser(description="checks that the lists of the tree are complete")
+    arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
+    problems = check(arguments.parse_args().source)
+    for problem in problems:
+        print(f"src/{problem}")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
