@@ -9,7 +9,7 @@ jobs=${PORTHOLE_JOBS:-$(nproc)}
 target=x86_64-w64-windows-gnu
 flags="-O2 -ffunction-sections -fdata-sections -femulated-tls -D_WIN32_WINNT=0x0A00"
 
-key=$( (cat "$0" "$here/sources.txt"
+key=$( (cat "$0" "$here"/../debian_sources.{sh,txt}
     clang++-19 --version | head -1
     dpkg-query -W g++-mingw-w64-x86-64-posix mingw-w64-x86-64-dev libz-mingw-w64-dev libboost1.81-dev) | sha256sum | cut -c1-16)
 prefix=$cache/windows/$key
@@ -20,65 +20,7 @@ fail() { # what went wrong, and what helps
     exit 1
 }
 
-# --- sources --------------------------------------------------------------------------------------------------------
-
-# apt with an index of source packages of its own, from the mirrors that the machine already uses.
-apt() { # program argument...
-    local program=$1
-    shift
-    "$program" -q -o Dir::Etc::sourcelist="$work/apt/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$work/apt/lists" \
-        -o Dir::Cache="$work/apt/cache" -o APT::Sandbox::User="$(id -un)" "$@"
-}
-
-index_sources() {
-    [ -f "$work/apt/done" ] && return 0
-    mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
-    apt-get indextargets --format '$(ORIGIN) deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
-        sed -n 's/^Debian //p' | grep ' main$' | sort -u >"$work/apt/sources.list"
-    if ! [ -s "$work/apt/sources.list" ]; then
-        printf 'deb-src http://deb.debian.org/debian%s main\n' " bookworm" " bookworm-updates" "-security bookworm-security" >"$work/apt/sources.list"
-    fi
-    apt apt-get update >&2 || fail "apt-get update failed" "check the network"
-    touch "$work/apt/done"
-}
-
-matches() { # file sha256
-    [ -f "$1" ] && echo "$2  $1" | sha256sum --check --status
-}
-
-# Addresses at which Debian serves a tarball: only the tarball is wanted, so a missing packaging file does no harm.
-addresses() { # source-package tarball
-    local version
-    for version in $(apt apt-cache showsrc "$1" | sed -n 's/^Version: //p' | sort -ru); do
-        apt apt-get source --print-uris --download-only "$1=$version" 2>/dev/null | sed -n "s|^'\([^']*\)' $2 .*|\1|p"
-    done | sort -u
-}
-
-download() { # source-package tarball sha256
-    local address
-    index_sources
-    mkdir -p "$sources"
-    for address in $(addresses "$1" "$2"); do
-        apt /usr/lib/apt/apt-helper download-file "$address" "$sources/$2" "SHA256:$3" </dev/null || continue
-        matches "$sources/$2" "$3" && return 0
-    done
-    return 1
-}
-
-# Unpacks the first pinned tarball of a library that can be had into $work/library.
-unpack() { # library
-    local library package tarball folder hash
-    while read -r library package tarball folder hash; do
-        matches "$sources/$tarball" "$hash" || download "$package" "$tarball" "$hash" || continue
-        mkdir "$work/unpacked"
-        tar -xf "$sources/$tarball" -C "$work/unpacked" --strip-components=1
-        mv "$(realpath "$work/unpacked/$folder")" "$work/$1"
-        rm -rf "$work/unpacked"
-        echo "$1 $tarball" >>"$prefix/contents.txt"
-        return 0
-    done < <(grep "^$1 " "$here/sources.txt")
-    fail "Debian serves none of the pinned versions of $1" "add the one it has to $here/sources.txt"
-}
+. "$here/../debian_sources.sh"
 
 # --- builds ---------------------------------------------------------------------------------------------------------
 
