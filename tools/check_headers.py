@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every header under src/ compiles alone: check_headers.py [--build build/dev] [--jobs 2].
+"""Checks that every header under src/ compiles alone: check_headers.py [--build build/lint] [--jobs 2].
 
 Those of Windows (*_windows.h) are left to its own build, where each is the first include of its source.
 A header that a source of its own name includes before anything else is shown by the build to compile alone, and is left out.
@@ -109,14 +109,14 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[1]
     arguments = argparse.ArgumentParser(description="checks that every header compiles alone")
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
-    arguments.add_argument("--build", type=pathlib.Path, default=root / "build/dev")
+    arguments.add_argument("--build", type=pathlib.Path, default=root / "build/lint")
     arguments.add_argument("--compiler", default="clang++-19")
     arguments.add_argument("--jobs", type=int, default=2)
     options = arguments.parse_args()
 
     commands = options.build / "compile_commands.json"
     if not commands.exists():
-        sys.exit(f"check_headers: {commands} is missing: configure first, for example with ./run build dev")
+        sys.exit(f"check_headers: {commands} is missing: configure first, for example with ./run test checks")
     compile_commands = json.loads(commands.read_text())
     flags = CompileFlags(compile_commands)
     compiled = {pathlib.Path(command["file"]) for command in compile_commands}

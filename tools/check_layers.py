@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/dev/layers.txt].
+"""Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/lint/layers.txt].
 
 `layers.txt` is written by CMake, one line a library: "name folder link,link". Refused are
   - an include of a project folder that the including library does not link, directly or through what it links;
@@ -118,10 +118,10 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[1]
     arguments = argparse.ArgumentParser(description="checks that includes follow the architecture")
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
-    arguments.add_argument("--layers", type=pathlib.Path, default=root / "build/dev/layers.txt")
+    arguments.add_argument("--layers", type=pathlib.Path, default=root / "build/lint/layers.txt")
     options = arguments.parse_args()
     if not options.layers.exists():
-        sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run build dev")
+        sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run test checks")
     problems = check(options.source, Layers(options.layers.read_text()))
     for problem in problems:
         print(f"src/{problem}" if ":" in problem.split()[0] else problem)

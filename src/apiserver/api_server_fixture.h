@@ -9,6 +9,10 @@
 
 namespace porthole::apiserver {
 
+// Paths that many tests ask.
+inline constexpr const char* Pods = "/api/v1/namespaces/default/pods";
+inline constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
+
 /// A whole API server under virtual time, asked by requests as a client would send them.
 class ApiServerFixture : public testing::Test {
 protected:

@@ -3,7 +3,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 constexpr const char* Services = "/api/v1/namespaces/default/services";
 
 class Kinds : public ApiServerFixture {

@@ -3,9 +3,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
-constexpr const char* Pods = "/api/v1/namespaces/default/pods";
-
 std::string names_of(const schema::Value& list) {
     std::string names;
     for (const schema::Value& item : list.find("items")->as_array())

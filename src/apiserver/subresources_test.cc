@@ -3,7 +3,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 constexpr const char* Deployments = "/apis/apps/v1/namespaces/default/deployments";
 constexpr const char* Budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 

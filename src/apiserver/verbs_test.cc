@@ -7,9 +7,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr const char* Pods = "/api/v1/namespaces/default/pods";
-constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
-
 class Verbs : public ApiServerFixture {
 protected:
     /// How often each code came when as many secrets were created at once, by each of the users in turn.

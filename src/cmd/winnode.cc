@@ -26,7 +26,7 @@ std::string machine_name() {
     return std::string(name).substr(0, std::string_view(name).find('.'));
 }
 
-Result<void> preflight(const ClusterOptions& options) {
+Result<void> preflight_hosts(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` makes namespaces and links: run it as root, for example with sudo");
     std::string missing;
     for (const auto& [program, package] : {std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
@@ -54,7 +54,7 @@ int join(WinnodeFlags flags) {
     auto cluster = planned_cluster(data, options, running);
     if (!cluster) return fail(cluster.error().message);
     if (!running) {
-        if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
+        if (const auto checked = preflight_hosts(options); !checked) return fail(checked.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
     progress.note("kubectl get nodes, in that cluster, shows " + cluster->nodes(data).front().name);

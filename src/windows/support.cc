@@ -27,11 +27,11 @@ void for_each_container(PodSpec& spec, Visit visit) {
 }
 
 /// "spec.containers[*].securityContext.x" of one container: "<path>.containers[0].securityContext.x".
-std::string container_field(const Rule& rule, std::string_view path, const std::string& container) {
+std::string path_in_container(const Rule& rule, std::string_view path, const std::string& container) {
     return std::string(path) + "." + container + std::string(rule.field.substr(Containers.size()));
 }
 
-std::string pod_field(const Rule& rule, std::string_view path) { return std::string(path) + std::string(rule.field.substr(Spec.size())); }
+std::string path_in_pod(const Rule& rule, std::string_view path) { return std::string(path) + std::string(rule.field.substr(Spec.size())); }
 
 bool holds_for_pod(const PodRule& rule, const core::PodSpec& spec) {
     if (rule.pod.is_set) return rule.pod.is_set(spec);
@@ -45,14 +45,14 @@ void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::str
         const bool resources = rule.resources.is_set && !where.starts_with("ephemeral") && rule.resources.is_set(container.resources);
         const bool environment = rule.environment.is_set && rule.environment.is_set(container.env);
         if (security || resources || environment)
-            found.push_back({&rule.rule, container_field(rule.rule, path, where), rule.on_every_system});
+            found.push_back({&rule.rule, path_in_container(rule.rule, path, where), rule.on_every_system});
     });
 }
 
 std::vector<Finding> find(const core::PodSpec& spec, std::string_view path) {
     std::vector<Finding> found;
     for (const PodRule& rule : pod_rules()) {
-        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, pod_field(rule.rule, path), rule.on_every_system});
+        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
         find_in_containers(rule, spec, path, found);
     }
     return found;
@@ -102,7 +102,7 @@ std::span<const Rule> rules() {
 std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems) {
     std::vector<std::string> all;
     for (const PlacementRule& one : placement_rules())
-        if (one.applies(spec, systems)) all.push_back(text_of({pod_field(one.rule, path)}, one.rule));
+        if (one.applies(spec, systems)) all.push_back(text_of({path_in_pod(one.rule, path)}, one.rule));
     std::vector<Finding> found = find(spec, path);
     if (system_asked_for(spec) != "windows") std::erase_if(found, [](const Finding& finding) { return !finding.on_every_system; });
     std::ranges::move(texts(found), std::back_inserter(all));
@@ -119,7 +119,7 @@ std::vector<std::string> warnings(const core::Service& service, Systems systems)
 std::optional<Notice> pod_refusal(const core::PodSpec& spec) {
     for (const PodRule& one : pod_rules())
         if (one.rule.outcome == Outcome::Refused && holds_for_pod(one, spec))
-            return Notice{std::string(one.rule.reason), text_of({pod_field(one.rule, Spec)}, one.rule)};
+            return Notice{std::string(one.rule.reason), text_of({path_in_pod(one.rule, Spec)}, one.rule)};
     return std::nullopt;
 }
 

@@ -9,7 +9,7 @@ using schema::Value;
 
 constexpr const char* OtherMetrics = "autoscaling.alpha.kubernetes.io/metrics";
 constexpr const char* Behavior = "autoscaling.alpha.kubernetes.io/behavior";
-constexpr const char* Conditions = "autoscaling.alpha.kubernetes.io/conditions";
+constexpr const char* ConditionsAnnotation = "autoscaling.alpha.kubernetes.io/conditions";
 
 bool is_cpu_utilization(const Value& metric) {
     return metric.string_at({"type"}) == "Resource" && metric.string_at({"resource", "name"}) == "cpu" &&
@@ -34,7 +34,7 @@ Value to_v2(Value object) {
     Value metrics = from_annotation(object, OtherMetrics);
     if (!metrics.is_array()) metrics = Value::array();
     Value behavior = from_annotation(object, Behavior);
-    Value conditions = from_annotation(object, Conditions);
+    Value conditions = from_annotation(object, ConditionsAnnotation);
     if (Value* spec = object.find("spec")) {
         if (const Value* target = spec->find("targetCPUUtilizationPercentage")) {
             Value cpu =
@@ -82,7 +82,7 @@ Value to_v1(Value object) {
         }
         object["status"].erase("currentMetrics");
         if (const Value* conditions = object.at_path({"status", "conditions"})) {
-            to_annotation(object, Conditions, *conditions);
+            to_annotation(object, ConditionsAnnotation, *conditions);
             object["status"].erase("conditions");
         }
     }

@@ -15,7 +15,15 @@ inline constexpr std::string_view FieldIsImmutable = "field is immutable";
 inline constexpr std::string_view NotNegative = "must be greater than or equal to 0";
 inline constexpr std::string_view GreaterThanZero = "must be greater than 0";
 
-/// One invalid() when `wrong`.
+/// An array of the API, for the value that an error shows.
+template <class Range>
+schema::Value list_of(const Range& elements) {
+    schema::Value list = schema::Value::array();
+    for (const auto& element : elements) list.as_array().emplace_back(element);
+    return list;
+}
+
+/// One invalid() unless `right`.
 inline void check(bool right, const schema::Value& value, std::string_view detail, const FieldPath& path, FieldErrors& errors) {
     if (!right) errors.invalid(path, value, detail);
 }

@@ -8,13 +8,12 @@ namespace porthole::apiserver {
 namespace {
 
 using api::discovery::v1::Endpoint;
-using api::discovery::v1::EndpointPort;
 using api::discovery::v1::EndpointSlice;
 
 constexpr std::size_t EndpointLimit = 1000, AddressLimit = 100, PortLimit = 20000, ZoneLimit = 8;
 
 void set_defaults(EndpointSlice& object) {
-    for (EndpointPort& port : object.ports) {
+    for (api::discovery::v1::EndpointPort& port : object.ports) {
         if (!port.name) port.name = "";
         if (!port.protocol) port.protocol = "TCP";
     }
@@ -40,7 +39,7 @@ void validate_endpoint(const Endpoint& endpoint, const std::string& type, const 
         errors.too_many(path / "hints" / "forZones", endpoint.hints->for_zones.size(), ZoneLimit);
 }
 
-void validate_port(const EndpointPort& port, std::set<std::string>& seen, const FieldPath& path, FieldErrors& errors) {
+void validate_port(const api::discovery::v1::EndpointPort& port, std::set<std::string>& seen, const FieldPath& path, FieldErrors& errors) {
     const std::string name = port.name.value_or("");
     if (!name.empty()) invalid_all(errors, path / "name", name, names::check_dns1123_label(name));
     if (!seen.insert(name).second) errors.duplicate(path / "name", name);

@@ -8,13 +8,12 @@ namespace porthole::apiserver {
 namespace {
 
 using api::core::v1::EndpointAddress;
-using api::core::v1::EndpointPort;
 using api::core::v1::Endpoints;
 using api::core::v1::EndpointSubset;
 
 void set_defaults(Endpoints& object) {
     for (EndpointSubset& subset : object.subsets)
-        for (EndpointPort& port : subset.ports)
+        for (api::core::v1::EndpointPort& port : subset.ports)
             if (port.protocol.empty()) port.protocol = "TCP";
 }
 
@@ -24,7 +23,7 @@ void validate_address(const EndpointAddress& address, const FieldPath& path, Fie
     if (address.node_name) invalid_all(errors, path / "nodeName", *address.node_name, names::check_dns1123_subdomain(*address.node_name));
 }
 
-void validate_port(const EndpointPort& port, bool named, const FieldPath& path, FieldErrors& errors) {
+void validate_port(const api::core::v1::EndpointPort& port, bool named, const FieldPath& path, FieldErrors& errors) {
     if (port.name.empty() && named) errors.required(path / "name");
     if (!port.name.empty()) invalid_all(errors, path / "name", port.name, names::check_dns1123_label(port.name));
     invalid_all(errors, path / "port", port.port, names::check_port_number(port.port));

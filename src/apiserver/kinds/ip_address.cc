@@ -9,12 +9,6 @@ namespace {
 
 using namespace api::networking::v1;
 
-schema::Value list_of(const std::vector<std::string>& texts) {
-    schema::Value list = schema::Value::array();
-    for (const std::string& text : texts) list.as_array().emplace_back(text);
-    return list;
-}
-
 // --- IPAddress ---
 
 void validate_address(const IPAddress& object, FieldErrors& errors) {

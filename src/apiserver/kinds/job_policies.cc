@@ -20,12 +20,6 @@ bool has_container(const JobSpec& spec, const std::string& name) {
            std::ranges::any_of(spec.template_.spec.init_containers, is_named);
 }
 
-schema::Value list_of(const std::vector<std::int32_t>& numbers) {
-    schema::Value list = schema::Value::array();
-    for (const std::int32_t number : numbers) list.as_array().emplace_back(number);
-    return list;
-}
-
 void validate_exit_codes(const PodFailurePolicyOnExitCodesRequirement& codes, const JobSpec& spec, const FieldPath& path,
                          FieldErrors& errors) {
     check_required_choice(codes.operator_, {"In", "NotIn"}, path / "operator", errors);

@@ -11,8 +11,6 @@ namespace {
 using namespace api::core::v1;
 using schema::Value;
 
-constexpr std::int64_t LargestId = 2147483647;
-
 bool is_native_resource(std::string_view name) { return !name.contains('/') || name.contains("kubernetes.io/"); }
 bool is_huge_page(std::string_view name) { return name.starts_with("hugepages-"); }
 bool is_standard_container_resource(std::string_view name) {
@@ -299,7 +297,7 @@ void validate_probe(const schema::Box<Probe>& probe, ProbeSort sort, const Field
 
 void validate_security(const SecurityContext& context, const FieldPath& path, FieldErrors& errors) {
     const auto check_id = [&](const std::optional<std::int64_t>& id, const char* member) {
-        if (id) invalid_all(errors, path / member, *id, names::check_in_range(*id, 0, LargestId));
+        if (id) invalid_all(errors, path / member, *id, names::check_in_range(*id, 0, std::numeric_limits<std::int32_t>::max()));
     };
     check_id(context.run_as_user, "runAsUser");
     check_id(context.run_as_group, "runAsGroup");

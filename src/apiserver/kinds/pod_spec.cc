@@ -13,10 +13,8 @@ namespace {
 using namespace api::core::v1;
 using schema::Value;
 
-constexpr std::int64_t LargestId = 2147483647;
-
 void check_id(const std::optional<std::int64_t>& id, const FieldPath& path, FieldErrors& errors) {
-    if (id) invalid_all(errors, path, *id, names::check_in_range(*id, 0, LargestId));
+    if (id) invalid_all(errors, path, *id, names::check_in_range(*id, 0, std::numeric_limits<std::int32_t>::max()));
 }
 
 void validate_dns(const PodSpec& spec, const FieldPath& path, FieldErrors& errors) {
@@ -261,7 +259,7 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     validate_gates(spec, path, in, errors);
     if (spec.active_deadline_seconds)
         invalid_all(errors, path / "activeDeadlineSeconds", *spec.active_deadline_seconds,
-                    names::check_in_range(*spec.active_deadline_seconds, 1, LargestId));
+                    names::check_in_range(*spec.active_deadline_seconds, 1, std::numeric_limits<std::int32_t>::max()));
     if (spec.preemption_policy && !is_one_of(*spec.preemption_policy, {"PreemptLowerPriority", "Never"}))
         errors.not_supported(path / "preemptionPolicy", *spec.preemption_policy, {"Never", "PreemptLowerPriority"});
     for (const auto& [name, amount] : spec.overhead)

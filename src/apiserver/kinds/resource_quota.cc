@@ -28,12 +28,6 @@ bool scope_fits(const std::string& scope, const std::string& resource) {
                  resource);
 }
 
-schema::Value list_of(const Scopes& scopes) {
-    schema::Value list = schema::Value::array();
-    for (const std::string& scope : scopes) list.as_array().emplace_back(scope);
-    return list;
-}
-
 void check_scopes(const Scopes& scopes, const ResourceQuotaSpec& spec, const FieldPath& path, FieldErrors& errors) {
     for (const std::string& scope : scopes) {
         if (!is_in(KnownScopes, scope)) {

@@ -3,6 +3,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/allocation/service_allocator.h"
+#include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/rules/addresses.h"
 #include "schema/convert.h"
@@ -25,12 +26,6 @@ bool is_reachable_from_outside(const ServiceSpec& spec) {
     return spec.type == "NodePort" || spec.type == "LoadBalancer" || (spec.type == "ClusterIP" && !spec.external_ips.empty());
 }
 bool needs_health_port(const ServiceSpec& spec) { return spec.type == "LoadBalancer" && spec.external_traffic_policy == "Local"; }
-
-Value list_of(const std::vector<std::string>& texts) {
-    Value list = Value::array();
-    for (const std::string& text : texts) list.as_array().emplace_back(text);
-    return list;
-}
 
 void set_defaults(Service& object) {
     ServiceSpec& spec = object.spec;

@@ -17,12 +17,6 @@ constexpr std::size_t ConditionLimit = 64;
 
 bool holds(const Strings& list, std::string_view value) { return std::ranges::find(list, value) != list.end(); }
 
-schema::Value list_of(const Strings& texts) {
-    schema::Value list = schema::Value::array();
-    for (const std::string& text : texts) list.as_array().emplace_back(text);
-    return list;
-}
-
 // --- Defaults ---
 
 template <class Webhook>

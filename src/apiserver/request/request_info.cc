@@ -17,7 +17,7 @@ std::vector<std::string> split_path(std::string_view path) {
     return segments;
 }
 
-std::string lower(std::string_view text) {
+std::string lower_case(std::string_view text) {
     std::string result(text);
     std::ranges::transform(result, result.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     return result;
@@ -34,7 +34,7 @@ std::string verb_of(std::string_view method, bool named, bool watched) {
         if (watched) return "watch";
         return named ? "get" : "list";
     }
-    return lower(method);
+    return lower_case(method);
 }
 
 /// Reads what comes after the version: [watch/] [namespaces/NS/] RESOURCE [/NAME [/SUBRESOURCE [/REST...]]].
@@ -74,7 +74,7 @@ bool RequestInfo::has_parameter(std::string_view name) const {
 
 bool RequestInfo::flag(std::string_view name) const {
     if (!has_parameter(name)) return false;
-    const std::string value = lower(parameter(name));
+    const std::string value = lower_case(parameter(name));
     return value != "false" && value != "0" && value != "f";
 }
 
@@ -91,7 +91,7 @@ RequestInfo parse_request_info(std::string_view method, std::string_view path, s
     RequestInfo info;
     info.path = net::percent_decode(path);
     info.query = net::parse_query(query);
-    info.verb = lower(method);
+    info.verb = lower_case(method);
     const std::vector<std::string> segments = split_path(path);
     const std::span<const std::string> all(segments);
     if (all.size() >= 2 && all[0] == "api") {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view OrphanFinalizer = "orphan";
 constexpr std::string_view ForegroundFinalizer = "foregroundDeletion";
-constexpr int ConflictRetries = 5;
+constexpr int DeleteRetries = 5;
 
 bool has(const std::vector<std::string>& finalizers, std::string_view one) {
     return std::ranges::find(finalizers, one) != finalizers.end();
@@ -82,7 +82,7 @@ Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options)
         auto removed = co_await remove_once(request, current, options);
         const bool lost_race = !removed && removed.error().reason == Reason::Conflict && removed.error().details->name.empty();
         if (!lost_race) co_return std::move(removed);
-        if (attempt == ConflictRetries) co_return modified_meanwhile(*request.resource.kind, request.name);
+        if (attempt == DeleteRetries) co_return modified_meanwhile(*request.resource.kind, request.name);
     }
 }
 

@@ -6,7 +6,7 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr int ConflictRetries = 5;
+constexpr int UpdateRetries = 5;
 
 /// The object goes for good once nothing keeps it any more.
 bool completes_deletion(const KindRules& rules, const ApiObject& object, const ApiObject& old) {
@@ -135,7 +135,7 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
         auto written = co_await write_over(request, current, std::move(old), std::move(object));
         const bool lost_race = !written && written.error().reason == Reason::Conflict && written.error().details->name.empty();
         if (!lost_race) co_return std::move(written);
-        if (attempt == ConflictRetries) co_return modified_meanwhile(*resource.kind, request.name);
+        if (attempt == UpdateRetries) co_return modified_meanwhile(*resource.kind, request.name);
     }
 }
 

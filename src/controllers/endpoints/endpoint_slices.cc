@@ -16,9 +16,9 @@ using namespace endpoints;
 
 namespace {
 
-constexpr std::size_t MostInSlice = 100;
+constexpr std::size_t MostEndpoints = 100;
 constexpr Duration BatchTime = std::chrono::seconds(1);
-constexpr const char* Manager = "endpointslice-controller.k8s.io";
+constexpr const char* SliceController = "endpointslice-controller.k8s.io";
 constexpr const char* ZoneLabel = "topology.kubernetes.io/zone";
 
 std::vector<EndpointPort> ports_of(const Service& service, const Pod& pod) {
@@ -72,7 +72,7 @@ EndpointSliceController::EndpointSliceController(Context& context)
       events_(context.events.get("endpoint-slice-controller")),
       service_pods_(context),
       nodes_(context.informers.get<Node>()),
-      slices_(context, Manager, [this](const NamespacedName& service) { queue().add_after(service, BatchTime); }) {
+      slices_(context, SliceController, [this](const NamespacedName& service) { queue().add_after(service, BatchTime); }) {
     reconcile_each(service_pods_.services());
     depends_on(service_pods_.pods());
     depends_on(slices_.informer());
@@ -101,7 +101,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
             return true;
         });
         SliceChanges part = pack_slices(group_by_ports(*service, pods, family == "IPv6", lost_node), std::move(of_family),
-                                        fresh_slice(*service, family), MostInSlice);
+                                        fresh_slice(*service, family), MostEndpoints);
         std::ranges::move(part.create, std::back_inserter(changes.create));
         std::ranges::move(part.update, std::back_inserter(changes.update));
         std::ranges::move(part.remove, std::back_inserter(changes.remove));
@@ -155,7 +155,7 @@ EndpointSlice EndpointSliceController::fresh_slice(const Service& service, const
     slice.metadata.labels.erase(HeadlessLabel);
     if (is_headless(service)) slice.metadata.labels[HeadlessLabel] = "";
     slice.metadata.labels[ServiceNameLabel] = service.metadata.name;
-    slice.metadata.labels[ManagedByLabel] = Manager;
+    slice.metadata.labels[ManagedByLabel] = SliceController;
     slice.address_type = address_type;
     return slice;
 }

@@ -11,7 +11,6 @@
 namespace porthole::controllers {
 
 using api::core::v1::EndpointAddress;
-using api::core::v1::EndpointPort;
 using api::core::v1::EndpointSubset;
 using client::NamespacedName;
 using client::Requeue;
@@ -21,18 +20,18 @@ namespace {
 
 constexpr std::size_t AddressLimit = 1000;
 constexpr const char* OverCapacityAnnotation = "endpoints.kubernetes.io/over-capacity";
-constexpr const char* ManagedByLabel = "endpoints.kubernetes.io/managed-by";
+constexpr const char* EndpointsManagedByLabel = "endpoints.kubernetes.io/managed-by";
 
-bool port_less(const EndpointPort& a, const EndpointPort& b) {
+bool port_less(const api::core::v1::EndpointPort& a, const api::core::v1::EndpointPort& b) {
     return std::tie(a.name, a.port, a.protocol) < std::tie(b.name, b.port, b.protocol);
 }
 
-std::vector<EndpointPort> ports_of(const Service& service, const Pod& pod) {
-    std::vector<EndpointPort> ports;
+std::vector<api::core::v1::EndpointPort> ports_of(const Service& service, const Pod& pod) {
+    std::vector<api::core::v1::EndpointPort> ports;
     for (const auto& port : service.spec.ports) {
         const auto number = find_port(pod, port);
         if (!number) continue;
-        EndpointPort& result = ports.emplace_back();
+        api::core::v1::EndpointPort& result = ports.emplace_back();
         result.name = port.name;
         result.port = *number;
         result.protocol = port.protocol;
@@ -61,7 +60,7 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
         if (!can_be_endpoint(*pod) || (client::is_terminating(*pod) && !publish)) continue;
         std::string ip = address_of(*pod, ipv6);
         if (ip.empty()) continue;
-        std::vector<EndpointPort> ports = ports_of(service, *pod);
+        std::vector<api::core::v1::EndpointPort> ports = ports_of(service, *pod);
         if (ports.empty() && !(is_headless(service) && service.spec.ports.empty())) continue;
         auto subset = std::ranges::find(subsets, ports, &EndpointSubset::ports);
         if (subset == subsets.end()) {
@@ -150,7 +149,7 @@ EndpointsController::Endpoints EndpointsController::desired(const Service& servi
     wanted.metadata.labels = service.metadata.labels;
     wanted.metadata.labels.erase(HeadlessLabel);
     if (is_headless(service)) wanted.metadata.labels[HeadlessLabel] = "";
-    wanted.metadata.labels[ManagedByLabel] = "endpoint-controller";
+    wanted.metadata.labels[EndpointsManagedByLabel] = "endpoint-controller";
     wanted.subsets = make_subsets(service, service_pods_.pods_of(service));
     if (truncate(wanted.subsets, AddressLimit))
         wanted.metadata.annotations[OverCapacityAnnotation] = "truncated";

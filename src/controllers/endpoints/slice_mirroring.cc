@@ -14,8 +14,8 @@ using namespace endpoints;
 
 namespace {
 
-constexpr const char* Manager = "endpointslicemirroring-controller.k8s.io";
-constexpr std::size_t MostInSlice = 1000, MostInSubset = 1000;
+constexpr const char* MirroringController = "endpointslicemirroring-controller.k8s.io";
+constexpr std::size_t MostMirrored = 1000, MostInSubset = 1000;
 
 bool is_address(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF:.") == text.npos && text.find_first_of(":.") != text.npos;
@@ -50,7 +50,7 @@ EndpointSlice fresh_slice(const api::core::v1::Endpoints& endpoints, bool ipv6) 
     slice.metadata.owner_references = {client::controller_reference(endpoints)};
     slice.metadata.labels = endpoints.metadata.labels;
     slice.metadata.labels[ServiceNameLabel] = endpoints.metadata.name;
-    slice.metadata.labels[ManagedByLabel] = Manager;
+    slice.metadata.labels[ManagedByLabel] = MirroringController;
     slice.metadata.annotations = endpoints.metadata.annotations;
     slice.metadata.annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
     slice.address_type = ipv6 ? "IPv6" : "IPv4";
@@ -65,7 +65,8 @@ SliceMirroringController::SliceMirroringController(Context& context)
       events_(context.events.get("endpoint-slice-mirroring-controller")),
       services_(context.informers.get<Service>()),
       endpoints_(context.informers.get<Endpoints>()),
-      slices_(context, Manager, [this](const NamespacedName& service) { queue().add_after(service, std::chrono::seconds(1)); }) {
+      slices_(context, MirroringController,
+              [this](const NamespacedName& service) { queue().add_after(service, std::chrono::seconds(1)); }) {
     reconcile_each(services_);
     reconcile_each(endpoints_);
     depends_on(slices_.informer());
@@ -98,7 +99,7 @@ Task<Requeue> SliceMirroringController::reconcile(NamespacedName key) {
             of_family.push_back(slice);
             return true;
         });
-        SliceChanges part = pack_slices(std::move(groups), std::move(of_family), fresh_slice(*mirrored, ipv6), MostInSlice);
+        SliceChanges part = pack_slices(std::move(groups), std::move(of_family), fresh_slice(*mirrored, ipv6), MostMirrored);
         std::ranges::move(part.create, std::back_inserter(changes.create));
         std::ranges::move(part.update, std::back_inserter(changes.update));
         std::ranges::move(part.remove, std::back_inserter(changes.remove));

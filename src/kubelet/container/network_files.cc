@@ -72,7 +72,7 @@ bool cut_searches(cri::DNSConfig& config) {
     return cut;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string joined_names(const std::vector<std::string>& parts) {
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "" : " ") + part;
     return text;
@@ -172,12 +172,12 @@ DnsOutcome pod_dns(const core::Pod& pod, const ClusterDns& cluster) {
     if (cut_servers(config)) {
         outcome.warning_reason = "DNSConfigForming";
         outcome.warning = "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: " +
-                          joined(config.servers);
+                          joined_names(config.servers);
     }
     if (cut_searches(config)) {
         outcome.warning_reason = "DNSConfigForming";
-        outcome.warning =
-            "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " + joined(config.searches);
+        outcome.warning = "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " +
+                          joined_names(config.searches);
     }
     return outcome;
 }

@@ -25,14 +25,14 @@ struct Connection {
     std::string original_attribute;  // as received, to name the entry when deleting it
 };
 
-IpAddress address_of(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }
+IpAddress ipv4_of(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }
 
 void read_tuple(const NetlinkAttribute& nested, Tuple& tuple) {
     for_each_attribute(nested.payload(), [&](const NetlinkAttribute& part) {
         for_each_attribute(part.payload(), [&](const NetlinkAttribute& field) {
             if (part.type() == CTA_TUPLE_IP) {
-                if (field.type() == CTA_IP_V4_SRC) tuple.source = address_of(field);
-                if (field.type() == CTA_IP_V4_DST) tuple.destination = address_of(field);
+                if (field.type() == CTA_IP_V4_SRC) tuple.source = ipv4_of(field);
+                if (field.type() == CTA_IP_V4_DST) tuple.destination = ipv4_of(field);
             } else if (part.type() == CTA_TUPLE_PROTO) {
                 if (field.type() == CTA_PROTO_NUM) tuple.protocol = field.number<std::uint8_t>();
                 if (field.type() == CTA_PROTO_SRC_PORT) tuple.source_port = ntohs(field.number<std::uint16_t>());
@@ -67,13 +67,13 @@ NetlinkRequest conntrack_request(std::uint16_t type, std::uint16_t flags) {
             nfgenmsg{.nfgen_family = AF_INET, .version = NFNETLINK_V0, .res_id = 0}};
 }
 
-Error failure() { return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno)); }
+Error conntrack_error() { return Error(Reason::Io, std::string("conntrack: ") + std::strerror(errno)); }
 
 Result<std::size_t> forget_matching(const std::vector<ConntrackFilter>& filters) {
     NetlinkSocket socket(NETLINK_NETFILTER);
     std::vector<Connection> connections;
     const auto keep = [&](std::string_view payload) { connections.push_back(read_connection(payload)); };
-    if (!socket.exchange(conntrack_request(IPCTNL_MSG_CT_GET, NLM_F_DUMP), keep)) return failure();
+    if (!socket.exchange(conntrack_request(IPCTNL_MSG_CT_GET, NLM_F_DUMP), keep)) return conntrack_error();
 
     std::size_t forgotten = 0;
     for (const Connection& connection : connections) {
@@ -84,7 +84,7 @@ Result<std::size_t> forget_matching(const std::vector<ConntrackFilter>& filters)
         if (socket.exchange(std::move(request)))
             ++forgotten;
         else if (errno != ENOENT)
-            return failure();  // ENOENT: it has ended meanwhile
+            return conntrack_error();  // ENOENT: it has ended meanwhile
     }
     return forgotten;
 }

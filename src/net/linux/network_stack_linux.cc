@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::uint8_t OwnProtocol = 80;
 
-Error failure(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
+Error stack_error(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
 
-IpAddress address_of(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }
+IpAddress route_address(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }
 
 std::uint8_t type_of(Route::Kind kind) {
     switch (kind) {
@@ -45,13 +45,13 @@ std::optional<Route> read_own_route(const NetlinkMessage<rtmsg>& message) {
     for_each_attribute(message.attributes(), [&](const NetlinkAttribute& attribute) {
         switch (attribute.type()) {
             case RTA_DST:
-                destination = address_of(attribute);
+                destination = route_address(attribute);
                 break;
             case RTA_GATEWAY:
-                route.gateway = address_of(attribute);
+                route.gateway = route_address(attribute);
                 break;
             case RTA_PREFSRC:
-                route.source = address_of(attribute);
+                route.source = route_address(attribute);
                 break;
             case RTA_OIF: {
                 char name[IF_NAMESIZE] = {};
@@ -104,23 +104,23 @@ public:
         if (route.source) request.put(RTA_PREFSRC, htonl(route.source->v4_number()));
         if (!route.device.empty()) {
             const unsigned index = if_nametoindex(route.device.c_str());
-            if (index == 0) return failure("no network device " + route.device);
+            if (index == 0) return stack_error("no network device " + route.device);
             request.put(RTA_OIF, index);
         }
-        if (!exchange(request)) return failure("setting the route to " + route.destination.to_string());
+        if (!exchange(request)) return stack_error("setting the route to " + route.destination.to_string());
         return {};
     }
 
     Result<void> remove_route(const Route& route) override {
         if (!exchange(route_request(RTM_DELROUTE, 0, route)) && errno != ESRCH) {
-            return failure("removing the route to " + route.destination.to_string());
+            return stack_error("removing the route to " + route.destination.to_string());
         }
         return {};
     }
 
     Result<std::vector<InterfaceAddress>> addresses() override {
         ifaddrs* list = nullptr;
-        if (getifaddrs(&list) != 0) return failure("reading addresses");
+        if (getifaddrs(&list) != 0) return stack_error("reading addresses");
         const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
         std::vector<InterfaceAddress> result;
         for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
@@ -151,7 +151,7 @@ public:
         const unsigned index = if_nametoindex(name.c_str());
         if (index == 0) return {};
         const NetlinkRequest request(RTM_DELLINK, NLM_F_ACK, ifinfomsg{.ifi_family = AF_UNSPEC, .ifi_index = static_cast<int>(index)});
-        if (!exchange(request) && errno != ENODEV) return failure("removing the network device " + name);
+        if (!exchange(request) && errno != ENODEV) return stack_error("removing the network device " + name);
         return {};
     }
 
@@ -163,9 +163,9 @@ public:
     }
     Result<void> set_setting(const std::string& name, const std::string& value) override {
         std::ofstream file("/proc/sys/" + name);
-        if (!file) return errno == ENOENT ? Error(Reason::NotFound, "no kernel setting " + name) : failure("setting " + name);
+        if (!file) return errno == ENOENT ? Error(Reason::NotFound, "no kernel setting " + name) : stack_error("setting " + name);
         file << value << std::flush;
-        if (!file) return failure("setting " + name);
+        if (!file) return stack_error("setting " + name);
         return {};
     }
 
@@ -190,7 +190,7 @@ private:
         rtmsg header{};
         header.rtm_family = AF_INET;
         const auto each = [&](std::string_view payload) { visit(NetlinkMessage<rtmsg>(payload)); };
-        if (!exchange(NetlinkRequest(RTM_GETROUTE, NLM_F_DUMP, header), each)) return failure("reading routes");
+        if (!exchange(NetlinkRequest(RTM_GETROUTE, NLM_F_DUMP, header), each)) return stack_error("reading routes");
         return {};
     }
 

@@ -208,7 +208,7 @@ Value api_service_available(const Cell& cell) {
     return text;
 }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction cluster_functions[] = {
     {"node_status", node_status},
     {"node_roles", node_roles},
     {"node_internal_ip", node_internal_ip},
@@ -237,6 +237,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> cluster_cells = functions;
+const std::span<const CellFunction> cluster_cells = cluster_functions;
 
 }  // namespace porthole::schema

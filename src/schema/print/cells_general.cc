@@ -133,7 +133,7 @@ Value true_false(const Cell& cell) {
 Value label_map(const Cell& cell) { return format_label_map(cell.argument()); }
 Value label_selector(const Cell& cell) { return format_label_selector(cell.argument()); }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction general_functions[] = {
     {"age", age},
     {"seconds", seconds},
     {"count", count},
@@ -147,6 +147,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> general_cells = functions;
+const std::span<const CellFunction> general_cells = general_functions;
 
 }  // namespace porthole::schema

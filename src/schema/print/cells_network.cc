@@ -104,7 +104,7 @@ Value ip_address_parent_ref(const Cell& cell) {
     return text;
 }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction network_functions[] = {
     {"service_external_ip", service_external_ip},
     {"service_port_s", service_ports},
     {"ingress_hosts", ingress_hosts},
@@ -119,6 +119,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> network_cells = functions;
+const std::span<const CellFunction> network_cells = network_functions;
 
 }  // namespace porthole::schema

@@ -154,7 +154,7 @@ Value pod_readiness_gates(const Cell& cell) {
     return std::to_string(passed) + "/" + std::to_string(items_of(*gates).size());
 }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction pod_functions[] = {
     {"pod_ready", pod_ready},
     {"pod_status", pod_status},
     {"pod_restarts", pod_restarts},
@@ -163,6 +163,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> pod_cells = functions;
+const std::span<const CellFunction> pod_cells = pod_functions;
 
 }  // namespace porthole::schema

@@ -63,7 +63,7 @@ Value csi_driver_token_requests(const Cell& cell) {
     return join_texts(audiences);
 }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction storage_functions[] = {
     {"access_modes", access_modes},
     {"volume_phase", volume_phase},
     {"storage_class", storage_class},
@@ -76,6 +76,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> storage_cells = functions;
+const std::span<const CellFunction> storage_cells = storage_functions;
 
 }  // namespace porthole::schema

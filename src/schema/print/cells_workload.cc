@@ -117,7 +117,7 @@ Value horizontal_pod_autoscaler_targets(const Cell& cell) {
     return join_texts({texts[0], texts[1]}, ", ") + " + " + std::to_string(texts.size() - 2) + " more...";
 }
 
-constexpr CellFunction functions[] = {
+constexpr CellFunction workload_functions[] = {
     {"container_names", container_names},
     {"container_images", container_images},
     {"ready_replicas", ready_replicas},
@@ -131,6 +131,6 @@ constexpr CellFunction functions[] = {
 
 }  // namespace
 
-const std::span<const CellFunction> workload_cells = functions;
+const std::span<const CellFunction> workload_cells = workload_functions;
 
 }  // namespace porthole::schema

@@ -31,7 +31,7 @@ Reason reason_of(int code) {
     }
 }
 
-Error io_error(std::string_view doing, const std::string& path, int code) {
+Error error_of_code(std::string_view doing, const std::string& path, int code) {
     return Error(reason_of(code), std::string(doing) + " " + path + ": " + std::generic_category().message(code));
 }
 
@@ -41,7 +41,7 @@ FileDescriptor::~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
 }
 
-Error io_error(std::string_view doing, const std::string& path) { return io_error(doing, path, errno); }
+Error io_error(std::string_view doing, const std::string& path) { return error_of_code(doing, path, errno); }
 
 Result<void> write_all(int fd, std::string_view bytes, const std::string& path) {
     while (!bytes.empty()) {
@@ -72,14 +72,14 @@ Result<void> write_file_atomically(const std::string& path, std::string_view con
 Result<void> make_folders(const std::string& path) {
     std::error_code error;
     fs::create_directories(path, error);
-    if (error) return io_error("making", path, error.value());
+    if (error) return error_of_code("making", path, error.value());
     return {};
 }
 
 Result<void> remove_tree(const std::string& path) {
     std::error_code error;
     fs::remove_all(path, error);
-    if (error) return io_error("removing", path, error.value());
+    if (error) return error_of_code("removing", path, error.value());
     return {};
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 std::uint16_t default_port(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
 
-Error invalid(const std::string& text) { return Error(Reason::BadRequest, "\"" + text + "\" is no http or https address"); }
+Error invalid_url(const std::string& text) { return Error(Reason::BadRequest, "\"" + text + "\" is no http or https address"); }
 
 std::string bracketed(const std::string& host) { return host.contains(':') ? "[" + host + "]" : host; }
 
@@ -17,7 +17,7 @@ Result<Url> Url::parse(const std::string& text) {
     Url url;
     const std::size_t scheme_end = text.find("://");
     url.scheme = text.substr(0, scheme_end);
-    if (scheme_end == std::string::npos || (url.scheme != "http" && url.scheme != "https")) return invalid(text);
+    if (scheme_end == std::string::npos || (url.scheme != "http" && url.scheme != "https")) return invalid_url(text);
     std::string rest = text.substr(scheme_end + 3);
     rest.resize(std::min(rest.find('#'), rest.size()));
     const std::size_t host_end = std::min(rest.find_first_of("/?"), rest.size());
@@ -28,11 +28,11 @@ Result<Url> Url::parse(const std::string& text) {
     if (colon != std::string::npos && authority.find(']', colon) == std::string::npos) {
         const char* const end = authority.data() + authority.size();
         const auto [at, error] = std::from_chars(authority.data() + colon + 1, end, url.port);
-        if (error != std::errc() || at != end) return invalid(text);
+        if (error != std::errc() || at != end) return invalid_url(text);
         authority.resize(colon);
     }
     if (authority.starts_with('[') && authority.ends_with(']')) authority = authority.substr(1, authority.size() - 2);
-    if (authority.empty() || authority.find_first_of(" @\r\n[]") != std::string::npos) return invalid(text);
+    if (authority.empty() || authority.find_first_of(" @\r\n[]") != std::string::npos) return invalid_url(text);
     url.host = authority;
     const std::size_t question = rest.find('?');
     if (question != std::string::npos) url.query = rest.substr(question + 1);
