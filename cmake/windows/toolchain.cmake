@@ -44,7 +44,7 @@ set(OPENSSL_ROOT_DIR ${PORTHOLE_WINDOWS_PREFIX})
 set(OPENSSL_USE_STATIC_LIBS ON)
 include_directories(SYSTEM ${PORTHOLE_WINDOWS_PREFIX}/include)
 foreach(kind EXE SHARED)
-  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-fuse-ld=lld-19 -static -L${mingw} -L${PORTHOLE_WINDOWS_PREFIX}/lib -Wl,--gc-sections")
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-fuse-ld=lld-19 -static -L${mingw} -L${PORTHOLE_WINDOWS_PREFIX}/lib -Wl,--gc-sections -Wl,--no-insert-timestamp")
 endforeach()
 
 set(CMAKE_CROSSCOMPILING_EMULATOR ${CMAKE_CURRENT_LIST_DIR}/wine_run.sh)

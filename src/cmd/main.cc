@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cmd/command.h"
+#include "cmd/name_service.h"
 #include "cmd/version.h"
 
 namespace {
@@ -43,6 +44,7 @@ bool is_called(std::string_view program, std::string_view name) { return program
 }  // namespace
 
 int main(int count, char** words) {
+    use_own_name_service();
     if (is_called(words[0], "flannel")) return run_flannel({words + 1, words + count});
     const std::string_view first = count > 1 ? words[1] : "";
     if (first.empty() || first == "--help" || first == "-h" || first == "help") {

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Makes the packages of Porthole out of built programs. The same programs and the same commit give the same bytes.
+
+    package.py OUTPUT --program porthole [--windows build/windows] [--kubectl kubectl] [--windows-prefix DIR] [--static-prefix DIR]
+
+docs/guide/packages.md says what each package holds.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+import zipfile
+
+import command_help
+import completions
+import kubectl_licences
+import manual
+import materials
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MAINTAINER = "Porthole maintainers <maintainers@porthole.invalid>"
+RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, "
+           "ca-certificates")
+WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
+CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", ROOT, *words], check=True, capture_output=True, text=True).stdout.strip()
+
+
+class Release:
+    """What the tree says of itself: version, commit, time."""
+
+    def __init__(self):
+        base = re.search(r"project\(porthole VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        self.commit = git("rev-parse", "HEAD")
+        self.epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or git("show", "-s", "--format=%ct", "HEAD"))
+        self.version = version_of(base, git("tag", "--points-at", "HEAD").split(), self.epoch, self.commit)
+        self.date = time.strftime("%Y-%m-%d", time.gmtime(self.epoch))
+
+
+def version_of(base, tags, epoch, commit):
+    """The release where the commit has its tag; otherwise a version that sorts before it, and after those of older commits."""
+    if f"v{base}" in tags:
+        return base
+    return f"{base}~git{time.strftime('%Y%m%d%H%M%S', time.gmtime(epoch))}.{commit[:7]}"
+
+
+class Tree:
+    """Files of a package: in a folder, with the times and rights that it will have."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def add(self, path, data, mode=0o644):
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data if isinstance(data, bytes) else data.encode())
+        target.chmod(mode)
+
+    def link(self, path, to):
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(to)
+
+    def files(self):
+        return sorted(path for path in self.folder.rglob("*") if path.is_file() or path.is_symlink())
+
+    def digests(self):
+        """Of the programs."""
+        found = {}
+        for path in self.files():
+            if not path.is_symlink() and (path.stat().st_mode & 0o111 or path.suffix == ".exe"):
+                data = path.read_bytes()
+                found[str(path.relative_to(self.folder))] = {"sha256": hashlib.sha256(data).hexdigest(), "sha1": hashlib.sha1(data).hexdigest()}
+        return found
+
+    def freeze(self, epoch):
+        for path in [self.folder, *self.folder.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
+            os.utime(path, (epoch, epoch), follow_symlinks=False)
+
+
+def zipped(text):
+    data = io.BytesIO()
+    with gzip.GzipFile(fileobj=data, mode="wb", compresslevel=9, mtime=0) as stream:
+        stream.write(text if isinstance(text, bytes) else text.encode())
+    return data.getvalue()
+
+
+def stripped(program):
+    """Bytes of the program without symbols, which are no use to whoever has not built it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "program"
+        subprocess.run(["strip", "--strip-unneeded", "-o", copy, program], check=True)
+        return copy.read_bytes()
+
+
+def copyright_text(licences):
+    return ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: porthole\n\nFiles: *\n"
+            "Copyright: the authors of Porthole\nLicense: Apache-2.0\n On Debian systems the whole text is in /usr/share/common-licenses/Apache-2.0.\n" + licences)
+
+
+def library_licences(libraries):
+    """What is linked in, and where its licence's text is among those that Debian has."""
+    lines = ["\nThe program holds these libraries, each under its own licence (the file porthole.spdx.json names versions and origins):"]
+    lines += [f" {one['name']} {one['version']}: {one['licence']}" for one in libraries]
+    return "\n".join(lines) + "\n"
+
+
+def control(name, version, architecture, relations, summary, description, size):
+    """`relations`: Depends, Recommends and so on."""
+    fields = {"Package": name, "Version": version, "Architecture": architecture, "Maintainer": MAINTAINER, "Installed-Size": str(size),
+              "Section": "admin", "Priority": "optional", **relations}
+    lines = [f"{key}: {value}" for key, value in fields.items()]
+    return "\n".join([*lines, f"Description: {summary}", *[f" {line or '.'}" for line in description.splitlines()]]) + "\n"
+
+
+def make_deb(output, tree, epoch, scripts=None, **fields):
+    size = sum(path.lstat().st_size for path in tree.files()) // 1024 + 1
+    sums = "".join(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(tree.folder)}\n" for path in tree.files() if not path.is_symlink())
+    tree.add("DEBIAN/control", control(size=size, **fields))
+    tree.add("DEBIAN/md5sums", sums)
+    for name, text in (scripts or {}).items():
+        tree.add(f"DEBIAN/{name}", text, 0o755)
+    tree.freeze(epoch)
+    path = output / f"{fields['name']}_{fields['version']}_{fields['architecture']}.deb"
+    # One thread: more of them cut the data into pieces by the number of processors.
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree.folder, path], check=True,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)})
+    return path
+
+
+def make_tarball(path, folder, tree, epoch, links=()):
+    """`links`: pairs of a name and the name in the tree that it is a hard link to."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        def put(entry, stream=None):
+            entry.mtime, entry.uid, entry.gid, entry.uname, entry.gname = epoch, 0, 0, "root", "root"
+            archive.addfile(entry, stream)
+        for file in tree.files():
+            entry = tarfile.TarInfo(f"{folder}/{file.relative_to(tree.folder)}")
+            if file.is_symlink():
+                entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(file)
+                put(entry)
+            else:
+                entry.size, entry.mode = file.stat().st_size, file.stat().st_mode & 0o777
+                put(entry, file.open("rb"))
+        for name, target in links:
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.type, entry.linkname, entry.mode = tarfile.LNKTYPE, f"{folder}/{target}", 0o755
+            put(entry)
+    path.write_bytes(zipped(data.getvalue()))
+    return path
+
+
+class Packager:
+    def __init__(self, output, release, program, static_prefix):
+        self.output, self.release = output, release
+        self.program = stripped(program)
+        self.help = command_help.describe(str(pathlib.Path(program).resolve()))
+        self.libraries = list(materials.linked_libraries(tarballs=materials.compiled(static_prefix) if static_prefix else None))
+        self.changes = (ROOT / "CHANGELOG.md").read_text()
+
+    def common_files(self, tree, share):
+        """What stands beside the program in the package and in the tarball."""
+        for name, text in completions.files(self.help):
+            tree.add(f"{share}/{name}", text)
+        for name, text in manual.pages(self.help, self.release.version, self.release.date):
+            tree.add(f"{share}/man/man1/{name}.gz", zipped(text))
+
+    def bill(self, name, tree, libraries, licence="Apache-2.0"):
+        return materials.document(name, self.release.version, licence, libraries, tree.digests(), self.release.commit, self.release.epoch)
+
+    def porthole_deb(self, folder):
+        tree = Tree(folder)
+        tree.add("usr/bin/porthole", self.program, 0o755)
+        self.common_files(tree, "usr/share")
+        for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
+            tree.add(f"usr/lib/systemd/system/{unit.name}", unit.read_bytes())
+        tree.add("usr/share/doc/porthole/copyright", copyright_text(library_licences(self.libraries)))
+        tree.add("usr/share/doc/porthole/changelog.gz", zipped(self.changes))
+        tree.add("usr/share/doc/porthole/porthole.spdx.json", self.bill("porthole", tree, self.libraries))
+        for guide in sorted((ROOT / "docs/guide").glob("*.md")):
+            tree.add(f"usr/share/doc/porthole/guide/{guide.name}", guide.read_bytes())
+        scripts = {path.name: path.read_text() for path in (ROOT / "packaging/linux/scripts").iterdir()}
+        return make_deb(self.output, tree, self.release.epoch, scripts, name="porthole", version=self.release.version, architecture="amd64",
+                        relations={"Depends": RUNTIME, "Recommends": "porthole-kubectl | kubectl | kubernetes-client", "Suggests": "porthole-windows-node"},
+                        summary="Kubernetes-API-compatible cluster in one program",
+                        description="Control plane, Linux nodes and emulated Windows nodes on one machine by `porthole up`;\nserver, agent and join for several machines.\n"
+                                    "The program is linked statically and runs on Debian 11 and newer.")
+
+    def windows_deb(self, folder, windows, prefix):
+        tree = Tree(folder)
+        names = WINDOWS_NAMES + CNI_NAMES
+        tree.add("usr/lib/porthole/windows/porthole.exe", (windows / "bin/porthole.exe").read_bytes())
+        for name in names:
+            tree.link(f"usr/lib/porthole/windows/{name}", "porthole.exe")
+        for extra in sorted((windows / "bin").iterdir()):
+            if extra.suffix in (".exe", ".dll") and extra.name not in [*names, "porthole.exe"] and not extra.name.endswith("_test.exe"):
+                tree.add(f"usr/lib/porthole/windows/{extra.name}", extra.read_bytes())
+        libraries = list(materials.windows_libraries(prefix)) if prefix else []
+        tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(libraries)))
+        tree.add("usr/share/doc/porthole-windows-node/changelog.gz", zipped(self.changes))
+        tree.add("usr/share/doc/porthole-windows-node/porthole-windows-node.spdx.json", self.bill("porthole-windows-node", tree, libraries))
+        return make_deb(self.output, tree, self.release.epoch, name="porthole-windows-node", version=self.release.version, architecture="all",
+                        relations={"Depends": f"porthole (= {self.release.version}), wine64"},
+                        summary="Windows programs for Porthole's emulated Windows nodes",
+                        description="The .exe files of a Windows node. With Wine they run on emulated hosts of this machine:\nporthole up --nodes linux=1,windows=1.")
+
+    def kubectl_deb(self, folder, kubectl):
+        tree = Tree(folder)
+        tree.add("usr/bin/kubectl", pathlib.Path(kubectl).read_bytes(), 0o755)
+        version, modules = kubectl_licences.modules(kubectl)
+        texts = kubectl_licences.texts(modules)
+        tree.add("usr/share/doc/porthole-kubectl/copyright", texts)
+        tree.add("usr/share/doc/porthole-kubectl/changelog.gz", zipped(self.changes))
+        libraries = [{"name": name, "version": one, "licence": "NOASSERTION", "purl": f"pkg:golang/{name}@{one}"} for name, one in modules]
+        tree.add("usr/share/doc/porthole-kubectl/porthole-kubectl.spdx.json", materials.document(
+            "porthole-kubectl", version, "Apache-2.0", libraries, tree.digests(), self.release.commit, self.release.epoch))
+        completion = {"bash": "usr/share/bash-completion/completions/kubectl", "zsh": "usr/share/zsh/vendor-completions/_kubectl",
+                      "fish": "usr/share/fish/vendor_completions.d/kubectl.fish"}
+        for shell, path in completion.items():
+            tree.add(path, subprocess.run([kubectl, "completion", shell], check=True, capture_output=True).stdout)
+        others = "kubernetes-client, kubectl"
+        # The version of kubectl leads; ours tells builds of the same one apart.
+        return make_deb(self.output, tree, self.release.epoch, name="porthole-kubectl", version=f"{version.lstrip('v')}+porthole{self.release.version}",
+                        architecture="amd64", relations={"Conflicts": others, "Replaces": others, "Provides": others, "Suggests": "bash-completion"},
+                        summary=f"upstream's kubectl {version}, as Porthole's tests use it",
+                        description="Kubernetes' command-line client, built from the Go modules k8s.io/kubectl without changes.\nDebian 12 has version 1.20 only.")
+
+    def linux_tarball(self, folder):
+        tree = Tree(folder)
+        tree.add("bin/porthole", self.program, 0o755)
+        self.common_files(tree, "share")
+        for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
+            tree.add(f"lib/systemd/system/{unit.name}", unit.read_bytes())
+        tree.add("LICENSE", (ROOT / "LICENSE").read_bytes())
+        tree.add("CHANGELOG.md", self.changes)
+        tree.add("porthole.spdx.json", self.bill("porthole", tree, self.libraries))
+        name = f"porthole-{self.release.version}-linux-amd64"
+        return make_tarball(self.output / f"{name}.tar.gz", name, tree, self.release.epoch)
+
+    def linux_node_tarball(self, folder):
+        """In the shape of upstream's kubernetes-node-linux-amd64.tar.gz."""
+        tree = Tree(folder)
+        tree.add("node/bin/porthole", self.program, 0o755)
+        for role in ("kubelet", "kube-proxy"):
+            tree.add(f"node/bin/{role}", f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/porthole" {role} "$@"\n', 0o755)
+        tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
+        tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, self.libraries))
+        return make_tarball(self.output / f"porthole-node-{self.release.version}-linux-amd64.tar.gz", "kubernetes", tree, self.release.epoch)
+
+    def windows_node_tarball(self, folder, windows, prefix):
+        tree = Tree(folder)
+        tree.add("node/bin/porthole.exe", (windows / "bin/porthole.exe").read_bytes(), 0o755)
+        kubectl = ROOT / "build/tools/kubectl.exe"
+        if kubectl.exists():
+            tree.add("node/bin/kubectl.exe", kubectl.read_bytes(), 0o755)
+        tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
+        libraries = list(materials.windows_libraries(prefix)) if prefix else []
+        tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, libraries))
+        links = [(f"node/bin/{name}", "node/bin/porthole.exe") for name in WINDOWS_NAMES + CNI_NAMES]
+        return make_tarball(self.output / f"porthole-node-{self.release.version}-windows-amd64.tar.gz", "kubernetes", tree, self.release.epoch, links)
+
+    def windows_zip(self, windows):
+        """The zip of the Windows build, with the bill of materials that its build does not know."""
+        found = sorted(windows.glob("porthole-*-windows-amd64.zip"))
+        target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
+        shutil.copyfile(found[-1], target)
+        return target
+
+
+def write_sums(output):
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(output.iterdir()) if path.name != "SHA256SUMS"]
+    (output / "SHA256SUMS").write_text("".join(lines))
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="makes the packages of Porthole")
+    arguments.add_argument("output", type=pathlib.Path)
+    arguments.add_argument("--program", type=pathlib.Path, required=True)
+    arguments.add_argument("--windows", type=pathlib.Path, help="folder of the Windows build")
+    arguments.add_argument("--windows-prefix", type=pathlib.Path, help="folder of the libraries that it was linked with")
+    arguments.add_argument("--static-prefix", type=pathlib.Path, help="folder of the libraries that cmake/static has compiled")
+    arguments.add_argument("--kubectl", type=pathlib.Path)
+    options = arguments.parse_args()
+
+    shutil.rmtree(options.output, ignore_errors=True)
+    options.output.mkdir(parents=True)
+    os.umask(0o022)
+    packager = Packager(options.output, Release(), options.program, options.static_prefix)
+    with tempfile.TemporaryDirectory() as work:
+        def folder(name):
+            (pathlib.Path(work) / name).mkdir()
+            return pathlib.Path(work) / name
+        packager.porthole_deb(folder("deb"))
+        packager.linux_tarball(folder("tarball"))
+        packager.linux_node_tarball(folder("node"))
+        if options.windows:
+            packager.windows_deb(folder("windows"), options.windows, options.windows_prefix)
+            packager.windows_node_tarball(folder("windows-node"), options.windows, options.windows_prefix)
+            packager.windows_zip(options.windows)
+        if options.kubectl:
+            packager.kubectl_deb(folder("kubectl"), options.kubectl)
+    write_sums(options.output)
+    for path in sorted(options.output.iterdir()):
+        print(f"{path.stat().st_size:>10}  {path}")
+
+
+if __name__ == "__main__":
+    main()

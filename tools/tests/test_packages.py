@@ -1,0 +1,156 @@
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "packaging/linux"))
+import command_help  # noqa: E402
+import completions  # noqa: E402
+import manual  # noqa: E402
+import materials  # noqa: E402
+import package  # noqa: E402
+
+HELP = {
+    (): "Porthole.\n\nUsage: porthole COMMAND [OPTIONS]\n\nCommands:\n  up         start a cluster\n  token      make tokens\n  kubelet    run one\n\nMore:  porthole --help\n",
+    ("up",): "Start a cluster.\nUsage: porthole up [OPTIONS]\n\nOptions:\n  -h,--help                   Print this\n  -d,--detach                 leave it running\n"
+             "  --backend TEXT:{host-gw,vxlan}=host-gw\n                              between nodes\n  --kubeconfig TEXT           a file\n\nIt's -repeatable.\n\n"
+             "Examples:\n  porthole up --detach   one\n",
+    ("token",): "Make tokens.\nUsage: porthole token [OPTIONS] SUBCOMMAND\n\nOptions:\n  --data TEXT=/var            where\n\nSubcommands:\n"
+                "  create                      make one\n  delete                      delete some\n",
+    ("token", "create"): "make one\nUsage: porthole token create [OPTIONS]\n\nOptions:\n  --ttl TEXT=24h              how long\n",
+    ("token", "delete"): "delete some\nUsage: porthole token delete [OPTIONS] tokens...\n\nPositionals:\n  tokens TEXT ... REQUIRED    tokens\n",
+    ("kubelet",): "Run one.\n\n  --address VALUE                       to serve on\n  --fail-swap-on                        ignored\n",
+}
+
+
+def tree():
+    return command_help.describe("porthole", help_of=lambda program, words: HELP[tuple(words)])
+
+
+class Help(unittest.TestCase):
+    def test_every_command_and_option_is_found(self):
+        found = {" ".join(command.words): [option.names[-1] for option in command.options] for command in tree().everything()}
+        self.assertEqual(found, {"": [], "up": ["--help", "--detach", "--backend", "--kubeconfig"], "token": ["--data"], "token create": ["--ttl"],
+                                 "token delete": [], "kubelet": ["--address", "--fail-swap-on"]})
+
+    def test_an_option_with_a_long_name_keeps_its_description(self):
+        backend = tree().commands[0].options[2]
+        self.assertEqual((backend.help, backend.values()), ("between nodes", ["host-gw", "vxlan"]))
+
+
+class Manual(unittest.TestCase):
+    def setUp(self):
+        self.pages = dict(manual.pages(tree(), "1.2.3", "2026-01-02"))
+
+    def test_each_command_has_a_page(self):
+        self.assertEqual(sorted(self.pages), ["porthole-kubelet.1", "porthole-token.1", "porthole-up.1", "porthole.1"])
+
+    def test_a_page_has_options_examples_and_the_words_after_them(self):
+        page = self.pages["porthole-up.1"]
+        for text in ("\\fB\\-d\\fR, \\fB\\-\\-detach\\fR\nleave it running", ".SH EXAMPLES\n.nf\nporthole up \\-\\-detach   one\n", "It's \\-repeatable."):
+            self.assertIn(text, page)
+        self.assertNotIn("Usage:", page)
+
+    def test_commands_below_stand_in_their_page(self):
+        self.assertRegex(self.pages["porthole-token.1"], r"(?s)token create\nmake one\n.TP\n.*ttl")
+
+
+class Completions(unittest.TestCase):
+    def complete(self, *words):
+        script = completions.bash(tree()) + f"COMP_WORDS=({' '.join(map(completions.shell_quote, words))}); COMP_CWORD={len(words) - 1}; _porthole; echo \"${{COMPREPLY[*]}}\"\n"
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    def test_bash_offers_commands_options_and_values(self):
+        rows = ((["porthole", ""], ["up", "token", "kubelet"]), (["porthole", "t"], ["token"]), (["porthole", "token", ""], ["create", "delete"]),
+                (["porthole", "token", "--data", "x", "create", "-"], ["--ttl"]), (["porthole", "up", "--d"], ["--detach"]),
+                (["porthole", "up", "--backend", ""], ["host-gw", "vxlan"]), (["porthole", "up", "--backend", "=", "v"], ["vxlan"]),
+                (["porthole", "up", "--kubeconfig", ""], []))
+        for words, offered in rows:
+            with self.subTest(words):
+                self.assertEqual(self.complete(*words), offered)
+
+    def test_quotes_of_descriptions_are_escaped(self):
+        root = tree()
+        root.commands[0].summary = "start 'it'"
+        self.assertIn("'up:start '\\''it'\\'''", completions.zsh(root))
+        self.assertIn("'start ''it'''", completions.powershell(root))
+        self.assertIn("-d 'start '\\''it'\\'''", completions.fish(root))
+
+
+class Versions(unittest.TestCase):
+    def newer(self, one, other):
+        return subprocess.run(["dpkg", "--compare-versions", one, "gt", other]).returncode == 0
+
+    def test_commits_sort_by_time_and_before_their_release(self):
+        early, late = (package.version_of("1.2.0", [], epoch, "abcdef0123") for epoch in (1700000000, 1700000001))
+        self.assertTrue(self.newer(late, early))
+        self.assertTrue(self.newer(package.version_of("1.2.0", ["v1.2.0"], 0, ""), late))
+        self.assertTrue(self.newer(early, "1.1.9"))
+
+    def test_the_program_and_the_build_name_the_same_version(self):
+        self.assertIn(f'"{package.re.search(r"VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]}"',
+                      (ROOT / "src/cmd/version.h").read_text())
+
+
+class Files(unittest.TestCase):
+    def make(self, folder):
+        folder = pathlib.Path(folder)
+        (folder / "tree").mkdir()
+        content = package.Tree(folder / "tree")
+        content.add("usr/bin/one", b"\x7fELF", 0o755)
+        content.add("usr/share/doc/one/copyright", "text")
+        content.link("usr/bin/two", "one")
+        tarball = package.make_tarball(folder / "one.tar.gz", "one-1", content, 1700000000, [("usr/bin/three", "usr/bin/one")])
+        deb = package.make_deb(folder, content, 1700000000, {"postinst": "#!/bin/sh\n"}, name="one", version="1", architecture="amd64",
+                               relations={"Depends": "dpkg"}, summary="a test", description="first\n\nsecond")
+        return deb, tarball
+
+    def test_the_same_files_give_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            self.assertEqual([path.read_bytes() for path in self.make(one)], [path.read_bytes() for path in self.make(other)])
+
+    def test_files_belong_to_root_and_have_the_time_of_the_commit(self):
+        with tempfile.TemporaryDirectory() as folder:
+            deb, tarball = self.make(folder)
+            listing = subprocess.run(["dpkg-deb", "-c", deb], check=True, capture_output=True, text=True, env={"TZ": "UTC", "PATH": "/usr/bin:/bin"}).stdout
+            self.assertRegex(listing, r"-rwxr-xr-x root/root +4 2023-11-14 22:13 ./usr/bin/one\n")
+            with tarfile.open(tarball) as archive:
+                self.assertEqual({(entry.uid, entry.gid, entry.mtime) for entry in archive}, {(0, 0, 1700000000)})
+                self.assertEqual(archive.extractfile("one-1/usr/bin/three").read(), b"\x7fELF")
+
+
+class Materials(unittest.TestCase):
+    def test_every_linked_library_is_listed_with_its_licence(self):
+        libraries = list(materials.linked_libraries(lambda package: ("source", "1-2")))
+        self.assertGreater(len(libraries), 12)
+        for library in libraries:
+            self.assertRegex(library["licence"], r"^[A-Za-z0-9.-]+( (AND|WITH) [A-Za-z0-9.-]+)*$", library["name"])
+            self.assertEqual(library["version"], "1-2")
+
+    def test_a_library_that_was_compiled_here_names_the_source_it_came_from(self):
+        found = {one["name"]: one for one in materials.linked_libraries(lambda package: ("source", "1-2"), {"wslay": "aria2_1.36.0.orig.tar.gz"})}
+        self.assertEqual((found["wslay"]["version"], found["wslay"]["purl"]), ("1.36.0", "pkg:deb/debian/aria2@1.36.0?arch=source"))
+
+    def test_the_bill_is_the_same_each_time_and_whole(self):
+        libraries = list(materials.linked_libraries(lambda package: None))
+        files = {"usr/bin/porthole": {"sha256": "a" * 64, "sha1": "b" * 40}}
+        one, other = (materials.document("porthole", "1", "Apache-2.0", libraries, files, "c" * 40, 1700000000) for _ in range(2))
+        self.assertEqual(one, other)
+        bill = json.loads(one)
+        known = {entry["SPDXID"] for entry in [*bill["packages"], *bill["files"]]} | {"SPDXRef-DOCUMENT"}
+        self.assertEqual(len(known), len(bill["packages"]) + len(bill["files"]) + 1, "identifiers are used twice")
+        for relation in bill["relationships"]:
+            self.assertIn(relation["relatedSpdxElement"], known)
+
+
+class Changes(unittest.TestCase):
+    def test_the_changelog_starts_with_the_version_that_is_built(self):
+        version = package.re.search(r"project\(porthole VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+        headings = package.re.findall(r"(?m)^## (\S+)", (ROOT / "CHANGELOG.md").read_text())
+        self.assertEqual(headings[0], version)
+        self.assertEqual(gzip.decompress(package.zipped("text")), b"text")
