@@ -8,8 +8,8 @@ namespace porthole::net {
 namespace {
 
 /// One direction. Shared by both ends and by every task that waits in it, so that an end may go while the other waits.
-struct Pipe {
-    explicit Pipe(std::size_t capacity) : capacity(capacity) {}
+struct MemoryPipe {
+    explicit MemoryPipe(std::size_t capacity) : capacity(capacity) {}
     std::size_t capacity;
     std::string bytes;
     bool ended = false;     ///< nothing more will be written
@@ -28,9 +28,9 @@ struct Pipe {
     }
 };
 
-using PipePointer = std::shared_ptr<Pipe>;
+using SharedPipe = std::shared_ptr<MemoryPipe>;
 
-Task<std::size_t> read_pipe(PipePointer pipe, std::span<char> buffer) {
+Task<std::size_t> read_memory(SharedPipe pipe, std::span<char> buffer) {
     while (pipe->bytes.empty() && !pipe->ended) CO_TRY_VOID(co_await pipe->readers.wait());
     if (pipe->unwanted) co_return Error(Reason::Unavailable, "connection closed");
     const std::size_t count = std::min(buffer.size(), pipe->bytes.size());
@@ -40,7 +40,7 @@ Task<std::size_t> read_pipe(PipePointer pipe, std::span<char> buffer) {
     co_return count;
 }
 
-Task<> write_pipe(PipePointer pipe, std::string_view bytes) {
+Task<> write_memory(SharedPipe pipe, std::string_view bytes) {
     while (!bytes.empty()) {
         if (pipe->ended) co_return Error(Reason::Unavailable, "connection closed");
         const std::size_t count = std::min(bytes.size(), pipe->capacity - pipe->bytes.size());
@@ -52,18 +52,18 @@ Task<> write_pipe(PipePointer pipe, std::string_view bytes) {
     co_return {};
 }
 
-Task<> end_pipe(PipePointer pipe) {
+Task<> end_pipe(SharedPipe pipe) {
     pipe->end();
     co_return {};
 }
 
 class MemoryStream final : public ByteStream {
 public:
-    MemoryStream(PipePointer in, PipePointer out) : in_(std::move(in)), out_(std::move(out)) {}
+    MemoryStream(SharedPipe in, SharedPipe out) : in_(std::move(in)), out_(std::move(out)) {}
     ~MemoryStream() override { close(); }
 
-    Task<std::size_t> read(std::span<char> buffer) override { return read_pipe(in_, buffer); }
-    Task<> write(std::string_view bytes) override { return write_pipe(out_, bytes); }
+    Task<std::size_t> read(std::span<char> buffer) override { return read_memory(in_, buffer); }
+    Task<> write(std::string_view bytes) override { return write_memory(out_, bytes); }
     Task<> end_writing() override { return end_pipe(out_); }
     void close() override {
         in_->drop();
@@ -71,13 +71,13 @@ public:
     }
 
 private:
-    PipePointer in_, out_;
+    SharedPipe in_, out_;
 };
 
 }  // namespace
 
 std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteStream>> make_memory_stream_pair(std::size_t capacity) {
-    auto forth = std::make_shared<Pipe>(capacity), back = std::make_shared<Pipe>(capacity);
+    auto forth = std::make_shared<MemoryPipe>(capacity), back = std::make_shared<MemoryPipe>(capacity);
     return {std::make_unique<MemoryStream>(back, forth), std::make_unique<MemoryStream>(forth, back)};
 }
 
