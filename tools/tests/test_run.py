@@ -1,0 +1,36 @@
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Prerequisites(unittest.TestCase):
+    """What ./run does on a machine that lacks what a build needs. Programs of a folder of its own stand in for dpkg and apt."""
+
+    def run_build(self, installed):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "log"
+            for name, script in {"dpkg-query": f"case $4 in {installed}) printf installed ;; esac", "apt-get": f'echo "$@" >>{log}; exit 1',
+                                 "sudo": 'shift; exec "$@"', "cmake": "exit 1"}.items():
+                program = pathlib.Path(folder) / name
+                program.write_text(f"#!/bin/sh\n{script}\n")
+                program.chmod(0o755)
+            result = subprocess.run([ROOT / "run", "build", "dev"], capture_output=True, text=True, env={**os.environ, "CI": "", "PATH": f"{folder}:{os.environ['PATH']}"})
+            return result, log.read_text() if log.exists() else ""
+
+    # BIN-07
+    def test_missing_packages_are_named_and_installed(self):
+        result, calls = self.run_build("''")
+        self.assertIn("missing: ", result.stdout)
+        self.assertIn("libssl-dev", result.stdout)
+        self.assertIn("update", calls)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, r"could not install Debian packages: check the network .* apt-get install .*libssl-dev")
+
+    def test_nothing_is_installed_where_all_is_there(self):
+        result, calls = self.run_build("*")
+        self.assertEqual(calls, "")
+        self.assertNotIn("missing:", result.stdout)
