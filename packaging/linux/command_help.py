@@ -4,9 +4,11 @@ Manual pages and completions are made from this, so that the program's own table
 """
 
 import dataclasses
+import pathlib
 import re
 import subprocess
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTION = re.compile(r"^  (?P<names>-\S*)(?P<value> [A-Z]\S*(?: \.\.\.| REQUIRED)*)?(?:\s{2,}(?P<help>.*))?$")
 ENTRY = re.compile(r"^  (?P<name>[a-z][a-z0-9-]*)\s+(?P<help>\S.*)$")
 VALUES = re.compile(r"\{([^}]*)\}")
@@ -53,7 +55,7 @@ def parse(text):
         option = OPTION.match(line)
         if option and section != "Examples":
             options.append(Option(option["names"].split(","), (option["value"] or "").strip(), (option["help"] or "").strip()))
-        elif section in ("Commands", "Subcommands") and ENTRY.match(line):
+        elif section in ("Commands", "Subcommands", "Roles") and ENTRY.match(line):
             commands.append((ENTRY.match(line)["name"], ENTRY.match(line)["help"]))
         elif options and not options[-1].help and re.match(r"^ {20,}\S", line):
             options[-1].help = line.strip()  # the name was too long for its column
@@ -62,6 +64,13 @@ def parse(text):
 
 def run_help(program, words):
     return subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+
+
+def run_windows_help(program, words):
+    """By Wine. A CNI plugin, which is started by a runtime alone, has no help."""
+    command = [ROOT / "cmake/windows/wine_run.sh", program, *words, "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return result.stdout.replace("\r\n", "\n") if result.returncode == 0 else ""
 
 
 def describe(program, words=(), summary="a Kubernetes-API-compatible cluster in one program", help_of=run_help):

@@ -274,11 +274,22 @@ class Packager:
         links = [(f"node/bin/{name}", "node/bin/porthole.exe") for name in WINDOWS_NAMES + CNI_NAMES]
         return make_tarball(self.output / f"porthole-node-{self.release.version}-windows-amd64.tar.gz", "kubernetes", tree, self.release.epoch, links)
 
-    def windows_zip(self, windows):
-        """The zip of the Windows build, with the bill of materials that its build does not know."""
-        found = sorted(windows.glob("porthole-*-windows-amd64.zip"))
+    def windows_zip(self, windows, prefix):
+        """The zip of the Windows build, and what its build does not know: completion for PowerShell and the bill of materials."""
+        program = (windows / "bin/porthole.exe").resolve()
+        data = program.read_bytes()
+        digests = {"porthole.exe": {"sha256": hashlib.sha256(data).hexdigest(), "sha1": hashlib.sha1(data).hexdigest()}}
+        help = command_help.describe(str(program), help_of=command_help.run_windows_help)
+        libraries = list(materials.windows_libraries(prefix)) if prefix else []
+        bill = materials.document("porthole-windows", self.release.version, "Apache-2.0", libraries, digests, self.release.commit, self.release.epoch)
+        more = {"porthole/scripts/completion.ps1": completions.powershell(help, "porthole.exe"), "porthole/porthole.spdx.json": bill}
         target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
-        shutil.copyfile(found[-1], target)
+        shutil.copyfile(sorted(windows.glob("porthole-*-windows-amd64.zip"))[-1], target)
+        with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for name, text in more.items():
+                entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, text.replace("\n", "\r\n"))
         return target
 
 
@@ -311,7 +322,7 @@ def main():
         if options.windows:
             packager.windows_deb(folder("windows"), options.windows, options.windows_prefix)
             packager.windows_node_tarball(folder("windows-node"), options.windows, options.windows_prefix)
-            packager.windows_zip(options.windows)
+            packager.windows_zip(options.windows, options.windows_prefix)
         if options.kubectl:
             packager.kubectl_deb(folder("kubectl"), options.kubectl)
     write_sums(options.output)
