@@ -21,11 +21,12 @@ std::string folder_of(const fs::path& file) {
     return std::find(std::begin(CniPlugins), std::end(CniPlugins), file.filename().string()) != std::end(CniPlugins) ? "k/cni" : "k";
 }
 
-/// As make does: same size, and not older than its source.
+/// Same size and same time: a copy has its source's. A package gives files the time of its commit, which may lie before the copy of the
+/// version before was made, so "newer than its source" says nothing.
 bool is_current(const fs::path& source, const fs::path& target) {
     std::error_code code;
     return fs::file_size(source, code) == fs::file_size(target, code) && !code &&
-           fs::last_write_time(target, code) >= fs::last_write_time(source, code) && !code;
+           fs::last_write_time(target, code) == fs::last_write_time(source, code) && !code;
 }
 
 Result<void> place(const fs::path& source, const fs::path& target, const fs::path* same) {
@@ -39,6 +40,7 @@ Result<void> place(const fs::path& source, const fs::path& target, const fs::pat
     } else {
         fs::copy_file(source, fresh, code);
     }
+    if (!code) fs::last_write_time(fresh, fs::last_write_time(source), code);
     if (!code) fs::rename(fresh, target, code);
     if (code) return Error(Reason::Io, "placing " + source.filename().string() + " on the emulated host: " + code.message());
     return {};
