@@ -56,8 +56,19 @@ def linked_libraries(version_of=installed_version, tarballs=None):
         title, _, said = name.rpartition(" ")
         if title in tarballs:
             source = tarball_source(tarballs[title])
-        yield {"name": title or name, "version": source[1] if source else said, "licence": expression(licence),
+        yield {"name": title or name, "version": source[1] if source else said, "licence": expression(licence), "package": package,
                "purl": f"pkg:deb/debian/{source[0]}@{source[1]}?arch=source" if source else None}
+
+
+def licence_texts(packages, documents=pathlib.Path("/usr/share/doc")):
+    """The licences that go along with what is linked in, by Debian's record of them. Some libraries share a package."""
+    parts = []
+    for package in dict.fromkeys(packages):
+        path = documents / package / "copyright"
+        if not path.exists():
+            raise SystemExit(f"package: {path} is missing: install {package} with its documentation")
+        parts.append(f"{'=' * 80}\n{package}\n{'=' * 80}\n\n{path.read_text(errors='replace')}")
+    return "\n".join(parts)
 
 
 def windows_libraries(prefix):

@@ -31,6 +31,8 @@ MAINTAINER = "Porthole maintainers <maintainers@porthole.invalid>"
 RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, "
            "ca-certificates")
 WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
+# What a Windows program is linked with beside the libraries that it shares with the one for Linux.
+MINGW_PACKAGES = ["g++-mingw-w64-x86-64-posix", "mingw-w64-x86-64-dev", "libz-mingw-w64-dev"]
 CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]
 
 
@@ -112,11 +114,11 @@ def copyright_text(licences):
             "Copyright: the authors of Porthole\nLicense: Apache-2.0\n On Debian systems the whole text is in /usr/share/common-licenses/Apache-2.0.\n" + licences)
 
 
-def library_licences(libraries):
-    """What is linked in, and where its licence's text is among those that Debian has."""
-    lines = ["\nThe program holds these libraries, each under its own licence (the file porthole.spdx.json names versions and origins):"]
+def library_licences(libraries, texts):
+    """What is linked in, and the texts of the licences."""
+    lines = ["\nThe programs hold these libraries, each under its own licence, whose text follows:"]
     lines += [f" {one['name']} {one['version']}: {one['licence']}" for one in libraries]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", texts])
 
 
 def control(name, version, architecture, relations, summary, description, size):
@@ -171,6 +173,9 @@ class Packager:
         self.program = stripped(program)
         self.help = command_help.describe(str(pathlib.Path(program).resolve()))
         self.libraries = list(materials.linked_libraries(tarballs=materials.compiled(static_prefix) if static_prefix else None))
+        self.licences = materials.licence_texts([one["package"] for one in self.libraries])
+        self.windows_licences = materials.licence_texts(
+            [*[one["package"] for one in self.libraries if one["name"] not in ("glibc", "libstdc++", "SQLite")], *MINGW_PACKAGES])
         self.changes = (ROOT / "CHANGELOG.md").read_text()
 
     def common_files(self, tree, share):
@@ -189,7 +194,7 @@ class Packager:
         self.common_files(tree, "usr/share")
         for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
             tree.add(f"usr/lib/systemd/system/{unit.name}", unit.read_bytes())
-        tree.add("usr/share/doc/porthole/copyright", copyright_text(library_licences(self.libraries)))
+        tree.add("usr/share/doc/porthole/copyright", copyright_text(library_licences(self.libraries, self.licences)))
         tree.add("usr/share/doc/porthole/changelog.gz", zipped(self.changes))
         tree.add("usr/share/doc/porthole/porthole.spdx.json", self.bill("porthole", tree, self.libraries))
         for guide in sorted((ROOT / "docs/guide").glob("*.md")):
@@ -211,7 +216,7 @@ class Packager:
             if extra.suffix in (".exe", ".dll") and extra.name not in [*names, "porthole.exe"] and not extra.name.endswith("_test.exe"):
                 tree.add(f"usr/lib/porthole/windows/{extra.name}", extra.read_bytes())
         libraries = list(materials.windows_libraries(prefix)) if prefix else []
-        tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(libraries)))
+        tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(libraries, self.windows_licences)))
         tree.add("usr/share/doc/porthole-windows-node/changelog.gz", zipped(self.changes))
         tree.add("usr/share/doc/porthole-windows-node/porthole-windows-node.spdx.json", self.bill("porthole-windows-node", tree, libraries))
         return make_deb(self.output, tree, self.release.epoch, name="porthole-windows-node", version=self.release.version, architecture="all",
@@ -247,6 +252,7 @@ class Packager:
         for unit in sorted((ROOT / "packaging/systemd").glob("*.service")):
             tree.add(f"lib/systemd/system/{unit.name}", unit.read_bytes())
         tree.add("LICENSE", (ROOT / "LICENSE").read_bytes())
+        tree.add("LICENSES.libraries", self.licences)
         tree.add("CHANGELOG.md", self.changes)
         tree.add("porthole.spdx.json", self.bill("porthole", tree, self.libraries))
         name = f"porthole-{self.release.version}-linux-amd64"
@@ -259,6 +265,7 @@ class Packager:
         for role in ("kubelet", "kube-proxy"):
             tree.add(f"node/bin/{role}", f'#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/porthole" {role} "$@"\n', 0o755)
         tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
+        tree.add("LICENSES/libraries", self.licences)
         tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, self.libraries))
         return make_tarball(self.output / f"porthole-node-{self.release.version}-linux-amd64.tar.gz", "kubernetes", tree, self.release.epoch)
 
@@ -269,6 +276,7 @@ class Packager:
         if kubectl.exists():
             tree.add("node/bin/kubectl.exe", kubectl.read_bytes(), 0o755)
         tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
+        tree.add("LICENSES/libraries", self.windows_licences)
         libraries = list(materials.windows_libraries(prefix)) if prefix else []
         tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, libraries))
         links = [(f"node/bin/{name}", "node/bin/porthole.exe") for name in WINDOWS_NAMES + CNI_NAMES]
@@ -282,14 +290,15 @@ class Packager:
         help = command_help.describe(str(program), help_of=command_help.run_windows_help)
         libraries = list(materials.windows_libraries(prefix)) if prefix else []
         bill = materials.document("porthole-windows", self.release.version, "Apache-2.0", libraries, digests, self.release.commit, self.release.epoch)
-        more = {"porthole/scripts/completion.ps1": completions.powershell(help, "porthole.exe"), "porthole/porthole.spdx.json": bill}
+        more = {"porthole/scripts/completion.ps1": completions.powershell(help, "porthole.exe"), "porthole/porthole.spdx.json": bill,
+                "porthole/LICENSES.libraries.txt": self.windows_licences}
         target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
         shutil.copyfile(sorted(windows.glob("porthole-*-windows-amd64.zip"))[-1], target)
         with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
             for name, text in more.items():
                 entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, text.replace("\n", "\r\n"))
+                archive.writestr(entry, text.replace("\r\n", "\n").replace("\n", "\r\n"))
         return target
 
 

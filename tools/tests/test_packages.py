@@ -1,16 +1,19 @@
 import gzip
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "packaging/linux"))
 import command_help  # noqa: E402
 import completions  # noqa: E402
+import kubectl_licences  # noqa: E402
 import manual  # noqa: E402
 import materials  # noqa: E402
 import package  # noqa: E402
@@ -146,6 +149,35 @@ class Materials(unittest.TestCase):
         self.assertEqual(len(known), len(bill["packages"]) + len(bill["files"]) + 1, "identifiers are used twice")
         for relation in bill["relationships"]:
             self.assertIn(relation["relatedSpdxElement"], known)
+
+
+    def test_a_library_without_the_text_of_its_licence_stops_the_packages(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "libone-dev").mkdir()
+            (pathlib.Path(folder) / "libone-dev/copyright").write_text("its terms")
+            self.assertEqual(materials.licence_texts(["libone-dev", "libone-dev"], pathlib.Path(folder)).count("its terms"), 1)
+            with self.assertRaisesRegex(SystemExit, "libtwo-dev/copyright is missing"):
+                materials.licence_texts(["libone-dev", "libtwo-dev"], pathlib.Path(folder))
+
+
+class Kubectl(unittest.TestCase):
+    def test_modules_and_their_licences_come_from_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(folder) / "cache"
+            for module, text in (("k8s.io/kubectl@v0.37.2", "Apache"), ("github.com/!one/two@v1.0.0", "MIT")):
+                (cache / module).mkdir(parents=True)
+                (cache / module / "LICENSE").write_text(text)
+            go = pathlib.Path(folder) / "go"
+            go.write_text(f"""#!/bin/sh
+[ "$1" != env ] || echo {cache}
+[ "$1" != version ] || printf 'kubectl: go1.26\\n\\tpath\\tx\\n\\tdep\\tk8s.io/kubectl\\tv0.37.2\\th1:x\\n\\tdep\\tgithub.com/One/two\\tv1.0.0\\th1:y\\n'
+""")
+            go.chmod(0o755)
+            with mock.patch.dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"):
+                version, modules = kubectl_licences.modules("kubectl")
+                text = kubectl_licences.texts(modules)
+            self.assertEqual((version, modules), ("v1.37.2", [("github.com/One/two", "v1.0.0"), ("k8s.io/kubectl", "v0.37.2")]))
+            self.assertRegex(text, r"(?s)github.com/One/two v1.0.0.*MIT.*k8s.io/kubectl.*Apache")
 
 
 class Changes(unittest.TestCase):
