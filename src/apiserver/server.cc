@@ -123,6 +123,7 @@ Task<> Server::authorize(RequestContext& context) {
 Task<> Server::dispatch(RequestContext& context) {
     const RequestInfo& info = context.info;
     if (info.is_resource) {
+        if (info.verb == "watch" && !info.subresource.empty()) co_return no_such_resource();
         const auto route = by_resource_.find(resource_key(info.group, info.resource_and_subresource()));
         if (route != by_resource_.end()) co_return co_await route->second(context);
         if (!resources_) co_return no_such_resource();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apiserver/request/request_info.h"
+#include "apiserver/request/field_selector.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -13,20 +13,18 @@ bool is(const Attributes& attributes, std::string_view group, std::string_view r
     return attributes.group == group && attributes.resource == resource;
 }
 
-/// A list or watch is narrowed to one object by its field selector.
-std::string name_of(const Attributes& attributes) {
-    return attributes.name.empty() ? name_in_field_selector(attributes.field_selector) : attributes.name;
+/// Only these verbs look at a selector; with others it is decoration.
+bool selects(const Attributes& attributes) { return attributes.verb == "list" || attributes.verb == "watch"; }
+
+/// Whether a list or watch is narrowed to objects with `field` = `value`.
+bool selects_only(const Attributes& attributes, std::string_view field, std::string_view value) {
+    return selects(attributes) && required_value(attributes.field_selector, field) == value;
 }
 
-/// Whether a comma-separated field selector demands exactly `field`=`value`.
-bool demands(std::string_view selector, const std::string& field, const std::string& value) {
-    while (!selector.empty()) {
-        const std::size_t end = std::min(selector.find(','), selector.size());
-        const std::string_view term = selector.substr(0, end);
-        if (term == field + "=" + value || term == field + "==" + value) return true;
-        selector.remove_prefix(std::min(end + 1, selector.size()));
-    }
-    return false;
+/// A list or watch may be narrowed to one object by its field selector.
+std::string name_of(const Attributes& attributes) {
+    if (!attributes.name.empty() || !selects(attributes)) return attributes.name;
+    return required_value(attributes.field_selector, "metadata.name").value_or("");
 }
 
 Decision no_relationship(const std::string& node) {
@@ -80,7 +78,7 @@ Decision NodeAuthorizer::read_reached(const std::string& node, const Attributes&
 
 Decision NodeAuthorizer::use_pods(const std::string& node, const Attributes& attributes) const {
     if (!attributes.read_only()) return by_role(attributes);  // NodeRestriction looks at the object
-    if (demands(attributes.field_selector, "spec.nodeName", node)) return by_role(attributes);
+    if (selects_only(attributes, "spec.nodeName", node)) return by_role(attributes);
     const bool own = !attributes.name.empty() && graph_.holds_pod(node, attributes.namespace_ + "/" + attributes.name);
     return own ? by_role(attributes) : no_relationship(node);
 }

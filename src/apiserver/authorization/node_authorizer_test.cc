@@ -92,8 +92,13 @@ TEST_F(NodeAuthorizerTest, SeesItsOwnPods) {
     EXPECT_TRUE(allows(list));
     list.field_selector = "spec.nodeName=n2";
     EXPECT_FALSE(allows(list));
+    list.field_selector = R"(spec.nodeName!=x\,spec.nodeName=n1)";
+    EXPECT_FALSE(allows(list)) << "an escaped comma does not end a term";
     EXPECT_TRUE(allows(ask("n1", "get", "pods", "a", "web")));
-    EXPECT_FALSE(allows(ask("n2", "get", "pods", "a", "web")));
+    AuthorizationAttributes get = ask("n2", "get", "pods", "a", "web");
+    EXPECT_FALSE(allows(get));
+    get.field_selector = "spec.nodeName=n2";
+    EXPECT_FALSE(allows(get)) << "a get ignores selectors";
 }
 
 TEST_F(NodeAuthorizerTest, HoldsItsOwnLease) {

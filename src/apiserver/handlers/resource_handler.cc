@@ -4,6 +4,7 @@
 
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
+#include "apiserver/request/field_selector.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/watch_stream.h"
@@ -19,6 +20,19 @@ std::string manager_name(const RequestContext& context, const WriteOptions& opti
     std::string_view agent = context.request.headers.get("user-agent");
     agent = agent.substr(0, agent.find('/'));
     return agent.empty() ? "unknown" : std::string(agent.substr(0, 128));
+}
+
+/// The options of a list or watch. What was authorised for one name is served for that name only: the name of
+/// /api/v1/watch/.../NAME becomes part of the selector. Error: BadRequest where the selector asks for another.
+Result<ListOptions> selection_of(const RequestInfo& info) {
+    TRY(ListOptions options, parse_list_options(info));
+    if (info.name.empty()) return options;
+    if (options.field_selector.empty()) {
+        options.field_selector = "metadata.name=" + escape_field_value(info.name);
+    } else if (required_value(options.field_selector, "metadata.name") != info.name) {
+        return bad_request("fieldSelector metadata.name doesn't match requested name");
+    }
+    return options;
 }
 
 /// Whether the kind has the subresource, and the verb.
@@ -102,7 +116,7 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
     form.pretty = form.pretty || context.info.flag("pretty");
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
-    CO_TRY(ListOptions options, parse_list_options(context.info));
+    CO_TRY(ListOptions options, selection_of(context.info));
     const std::string namespace_ = resource.kind->namespaced() ? context.info.namespace_ : "";
     const std::string token = options.continue_;
     auto listed = co_await objects_.list(resource, namespace_, std::move(options));
@@ -118,7 +132,7 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
 Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource) {
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true));
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
-    CO_TRY(ListOptions options, parse_list_options(context.info));
+    CO_TRY(ListOptions options, selection_of(context.info));
     WatchOrder order{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));

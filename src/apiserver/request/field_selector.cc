@@ -57,4 +57,24 @@ Result<FieldSelector> FieldSelector::parse(std::string_view text) {
     return selector;
 }
 
+std::optional<std::string> FieldSelector::required_value(std::string_view field) const {
+    for (const Term& term : terms_)
+        if (term.equal && term.field == field) return term.value;
+    return std::nullopt;
+}
+
+std::string escape_field_value(std::string_view value) {
+    std::string escaped;
+    for (const char c : value) {
+        if (c == ',' || c == '=' || c == '\\') escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
+std::optional<std::string> required_value(std::string_view selector, std::string_view field) {
+    const Result<FieldSelector> parsed = FieldSelector::parse(selector);
+    return parsed ? parsed->required_value(field) : std::nullopt;
+}
+
 }  // namespace porthole::apiserver

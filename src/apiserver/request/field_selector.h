@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ public:
 
     bool empty() const { return terms_.empty(); }
     const std::vector<Term>& terms() const { return terms_; }
+    /// The value that every selected object has in `field`; nullopt when the selector leaves it open.
+    std::optional<std::string> required_value(std::string_view field) const;
     /// `value_of(field)` yields the field's text, "" where it is not set.
     template <class ValueOf>
     bool matches(ValueOf value_of) const {
@@ -32,5 +35,11 @@ public:
 private:
     std::vector<Term> terms_;
 };
+
+/// FieldSelector::required_value of a selector as it was sent: the one reading that authorisation and handlers share. A selector
+/// that cannot be parsed requires nothing, and no list or watch serves it.
+std::optional<std::string> required_value(std::string_view selector, std::string_view field);
+/// `value` as it stands in a selector.
+std::string escape_field_value(std::string_view value);
 
 }  // namespace porthole::apiserver

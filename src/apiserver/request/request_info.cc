@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "apiserver/request/field_selector.h"
+#include "apiserver/request/names.h"
+
 namespace porthole::apiserver {
 namespace {
 
@@ -57,8 +60,9 @@ void parse_resource(RequestInfo& info, std::string_view method, std::span<const 
     const bool collection = info.name.empty();
     if ((method == "GET" || method == "HEAD") && collection) watched = watched || info.flag("watch");
     info.verb = verb_of(method, !collection, watched);
-    if (collection && (info.verb == "list" || info.verb == "watch" || info.verb == "deletecollection"))
-        info.name = name_in_field_selector(info.parameter("fieldSelector"));
+    if (!collection || (info.verb != "list" && info.verb != "watch")) return;
+    const auto selected = required_value(info.parameter("fieldSelector"), "metadata.name");
+    if (selected && names::check_path_segment(*selected).empty()) info.name = *selected;
 }
 
 }  // namespace
@@ -103,22 +107,6 @@ RequestInfo parse_request_info(std::string_view method, std::string_view path, s
         if (all.size() > 3) parse_resource(info, method, all.subspan(3));
     }
     return info;
-}
-
-std::string name_in_field_selector(std::string_view selector) {
-    constexpr std::string_view Key = "metadata.name=";
-    std::size_t start = 0;
-    while (start <= selector.size()) {
-        const std::size_t end = std::min(selector.find(',', start), selector.size());
-        std::string_view term = selector.substr(start, end - start);
-        if (term.starts_with(Key)) {
-            term.remove_prefix(Key.size());
-            if (term.starts_with('=')) term.remove_prefix(1);
-            return std::string(term);
-        }
-        start = end + 1;
-    }
-    return "";
 }
 
 }  // namespace porthole::apiserver

@@ -15,7 +15,8 @@ struct RequestInfo {
     bool is_resource = false;
     std::string path;  ///< decoded
     std::string verb;  ///< get, list, watch, create, update, patch, delete, deletecollection; or the method in lower case
-    std::string group, version, namespace_, resource, subresource, name;
+    std::string group, version, namespace_, resource, subresource;
+    std::string name;  ///< of the path, or what the field selector of a list or watch narrows it to; the handlers serve no other
     std::vector<std::string> rest;  ///< path segments after the subresource, for proxies
     std::vector<std::pair<std::string, std::string>> query;
 
@@ -32,8 +33,5 @@ struct RequestInfo {
 
 RequestInfo parse_request_info(const net::HttpRequest& request);
 RequestInfo parse_request_info(std::string_view method, std::string_view path, std::string_view query);
-
-/// The name a list or watch is narrowed to by its field selector "metadata.name=x"; "" for none.
-std::string name_in_field_selector(std::string_view selector);
 
 }  // namespace porthole::apiserver

@@ -27,6 +27,10 @@ TEST(RequestInfo, ReadsPaths) {
         {"PUT", "/api/v1/namespaces/a/finalize", "", "update", "", "v1", "a", "namespaces", "a", "finalize"},
         {"GET", "/api/v1/nodes/n/proxy/stats/summary", "", "get", "", "v1", "", "nodes", "n", "proxy"},
         {"GET", "/api/v1/pods", "fieldSelector=metadata.name%3Dp", "list", "", "v1", "", "pods", "p", ""},
+        {"GET", "/api/v1/pods", "fieldSelector=metadata.namespace!=x%5C,metadata.name%3Dp", "list", "", "v1", "", "pods", "", ""},
+        {"GET", "/api/v1/pods", "fieldSelector=metadata.name%3Da/b", "list", "", "v1", "", "pods", "", ""},
+        {"DELETE", "/api/v1/pods", "fieldSelector=metadata.name%3Dp", "deletecollection", "", "v1", "", "pods", "", ""},
+        {"GET", "/api/v1/watch/namespaces/a/pods/p", "", "watch", "", "v1", "a", "pods", "p", ""},
         {"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "get", "rbac.authorization.k8s.io", "v1", "",
          "clusterroles", "system:node", ""},
     };
@@ -113,6 +117,10 @@ TEST(FieldSelector, SplitsTermsAndEscapes) {
     EXPECT_EQ(selector->terms()[0].value, "b,c");
     EXPECT_FALSE(selector->terms()[1].equal);
     EXPECT_EQ(selector->terms()[2].value, "");
+    EXPECT_EQ(selector->required_value("a"), "b,c");
+    EXPECT_EQ(selector->required_value("d"), std::nullopt) << "an inequality leaves the field open";
+    EXPECT_EQ(required_value("a=" + escape_field_value(R"(b,c=\)"), "a"), R"(b,c=\)");
+    EXPECT_EQ(required_value(R"(a=\x,b=c)", "b"), std::nullopt) << "what cannot be parsed requires nothing";
     EXPECT_FALSE(FieldSelector::parse("nothing"));
     EXPECT_FALSE(FieldSelector::parse(R"(a=\x)"));
 }
