@@ -56,7 +56,7 @@ Error too_large_error(Revision wanted, Revision current) {
     return Error(Reason::Timeout, "Too large resource version: " + to_string(wanted) + ", current: " + to_string(current));
 }
 
-void History::begin_load(std::vector<Row> rows, Revision compacted, std::vector<Row>& superseded) {
+void History::begin_load(std::vector<Row> rows, Revision compacted, std::deque<Row>& superseded) {
     compacted_ = revision_ = compacted;
     for (Row& row : rows) {
         if (row.revision <= compacted) {
@@ -67,7 +67,7 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::vector<
     }
 }
 
-void History::load_base(Row row, std::vector<Row>& superseded) {
+void History::load_base(Row row, std::deque<Row>& superseded) {
     if (const Versions* found = find(row.key)) {
         superseded.push_back(superseded_row(row.key, found->back().revision));
         remove(row.key);
@@ -198,7 +198,7 @@ std::uint64_t History::first_after(Revision revision) const {
     return log_begin_ + static_cast<std::uint64_t>(found - log_.begin());
 }
 
-bool History::compact_some(Revision target, std::size_t events, std::vector<Row>& superseded) {
+bool History::compact_some(Revision target, std::size_t events, std::deque<Row>& superseded) {
     target = std::min(target, revision_);
     for (; events > 0 && !log_.empty() && log_.front()->revision <= target; --events) {
         const EventPtr event = std::move(log_.front());
@@ -212,7 +212,7 @@ bool History::compact_some(Revision target, std::size_t events, std::vector<Row>
     return true;
 }
 
-void History::forget(const Event& event, std::vector<Row>& superseded) {
+void History::forget(const Event& event, std::deque<Row>& superseded) {
     superseded_bytes_ -= extra_bytes(event);
     const std::string& key = event.record->key;
     Versions& versions = *find(key);

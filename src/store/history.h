@@ -28,8 +28,8 @@ public:
     explicit History(AttributesOf attributes_of) : attributes_of_(std::move(attributes_of)) {}
 
     /// Starts over from rows in order; `compacted` as the engine remembers it. Superseded rows that a compaction left
-    /// behind are added to `superseded`.
-    void begin_load(std::vector<Row> rows, Revision compacted, std::vector<Row>& superseded);
+    /// behind are added to `superseded`, oldest first.
+    void begin_load(std::vector<Row> rows, Revision compacted, std::deque<Row>& superseded);
 
     /// Makes the row's change visible. Requires: rows come in order of (revision, index). Yields null for the deletion
     /// of an absent key.
@@ -52,9 +52,10 @@ public:
     /// Bytes held only for history.
     std::size_t superseded_bytes() const { return superseded_bytes_; }
 
-    /// Forgets at most `events` events up to `target`; adds the rows that nobody needs any more to `superseded`.
+    /// Forgets at most `events` events up to `target`; adds the rows that nobody needs any more to `superseded`. Of one key
+    /// they come oldest first, a deletion after all that it deletes: forgotten in this order, none can come back.
     /// True when compacted() has reached min(target, revision()).
-    bool compact_some(Revision target, std::size_t events, std::vector<Row>& superseded);
+    bool compact_some(Revision target, std::size_t events, std::deque<Row>& superseded);
 
 private:
     struct Version {
@@ -70,8 +71,8 @@ private:
     RecordPtr make_record(Row row, const RecordPtr& previous, std::shared_ptr<const Attributes> attributes) const;
     Result<void> check_readable(Revision revision) const;
     static const RecordPtr& record_at(const Versions& versions, Revision revision);
-    void load_base(Row row, std::vector<Row>& superseded);
-    void forget(const Event& event, std::vector<Row>& superseded);
+    void load_base(Row row, std::deque<Row>& superseded);
+    void forget(const Event& event, std::deque<Row>& superseded);
 
     AttributesOf attributes_of_;
     ByName<Versions> keys_;

@@ -19,7 +19,6 @@ constexpr std::size_t GroupTransactions = 512;
 constexpr std::size_t GroupBytes = 4u << 20;
 // What the loop or the writer does at a stretch before others get their turn.
 constexpr std::size_t CompactionSlice = 4096;
-constexpr std::size_t SupersededSlice = 1024;
 constexpr std::size_t WatcherQueue = 1024;
 constexpr std::size_t KeysPerRevoke = 512;
 constexpr Duration RetryDelay = std::chrono::seconds(1);
@@ -85,7 +84,7 @@ struct Store::Impl {
     bool write_failed = false;
     bool checkpointing = false;
 
-    std::vector<Row> superseded;                           // rows that the engine may forget
+    std::deque<Row> superseded;                            // rows that the engine may forget, oldest first
     std::deque<std::pair<MonotonicTime, Revision>> marks;  // when which revision was current
     porthole::Event history_full;
 
@@ -282,15 +281,13 @@ Task<> Store::Impl::compact_to(Revision target) {
 Task<> Store::Impl::forget_superseded() {
     while (!superseded.empty()) {
         CO_TRY(const Semaphore::Permit turn, co_await engine_turn.acquire());
-        const std::size_t count = std::min(superseded.size(), SupersededSlice);
-        const std::vector<Row> rows(std::move_iterator(superseded.end() - static_cast<std::ptrdiff_t>(count)),
-                                    std::move_iterator(superseded.end()));
-        superseded.resize(superseded.size() - count);
+        // Oldest first: were a deletion forgotten before what it deleted, a start after a crash in between would bring that back.
+        // More may be added at the end meanwhile; only whoever has the turn takes from the front.
+        const auto count = static_cast<std::ptrdiff_t>(std::min(superseded.size(), options.compaction_rows));
+        const std::vector<Row> rows(superseded.begin(), superseded.begin() + count);
         const Revision compacted = history.compacted();
-        Result<void> forgotten = co_await run_blocking<void>(pool, [&] { return engine->compact(compacted, rows); });
-        if (forgotten) continue;
-        superseded.insert(superseded.end(), rows.begin(), rows.end());
-        co_return std::move(forgotten);
+        CO_TRY_VOID(co_await run_blocking<void>(pool, [&] { return engine->compact(compacted, rows); }));
+        superseded.erase(superseded.begin(), superseded.begin() + count);
     }
     co_return {};
 }

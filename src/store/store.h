@@ -39,6 +39,7 @@ public:
         Duration keep_history_for = std::chrono::minutes(5);  ///< how long old revisions can be read and watched from
         std::size_t keep_events = 100'000;                    ///< at most this many changes of history
         std::size_t keep_bytes = 64u << 20;                   ///< at most this many bytes of superseded values
+        std::size_t compaction_rows = 1024;                   ///< that one transaction of the engine forgets
     };
     struct Seams {
         EventLoop& loop;
