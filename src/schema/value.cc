@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "schema/depth.h"
+
 namespace porthole::schema {
 
 /// A hash table of positions in `members_`, open addressing; twice as many slots as members.
@@ -22,6 +24,24 @@ struct Object::Index {
         for (std::size_t slot = hash(key) & (slots.size() - 1); slots[slot] != Free; slot = (slot + 1) & (slots.size() - 1))
             if (members[slots[slot]].key == key) return slots[slot];
         return -1;
+    }
+
+    std::size_t slot_of(std::string_view key, std::uint32_t position) const {
+        std::size_t slot = hash(key) & (slots.size() - 1);
+        while (slots[slot] != position) slot = (slot + 1) & (slots.size() - 1);
+        return slot;
+    }
+
+    /// Frees a slot and moves up what had to pass it, so that searches still end at free slots.
+    void free(std::size_t slot, const std::vector<Member>& members) {
+        const std::size_t mask = slots.size() - 1;
+        slots[slot] = Free;
+        for (std::size_t next = (slot + 1) & mask; slots[next] != Free; next = (next + 1) & mask) {
+            const std::size_t home = hash(members[slots[next]].key) & mask;
+            if (((next - home) & mask) < ((next - slot) & mask)) continue;
+            slots[slot] = std::exchange(slots[next], Free);
+            slot = next;
+        }
     }
 };
 
@@ -94,8 +114,17 @@ Value& Object::append(std::string key, Value value) {
 bool Object::erase(std::string_view key) {
     const std::ptrdiff_t at = position(key);
     if (at < 0) return false;
-    members_.erase(members_.begin() + at);
-    reindex();
+    if (!index_) {
+        members_.erase(members_.begin() + at);
+        return true;
+    }
+    const auto position = static_cast<std::uint32_t>(at), last = static_cast<std::uint32_t>(members_.size() - 1);
+    index_->free(index_->slot_of(key, position), members_);
+    if (position != last) {
+        index_->slots[index_->slot_of(members_[last].key, last)] = position;
+        members_[position] = std::move(members_[last]);
+    }
+    members_.pop_back();
     return true;
 }
 
@@ -160,6 +189,18 @@ std::string_view Value::string_at(std::initializer_list<std::string_view> path) 
 bool Value::operator==(const Value& other) const {
     if (is_number() && other.is_number() && data_.index() != other.data_.index()) return as_double() == other.as_double();
     return data_ == other.data_;
+}
+
+std::size_t depth_of(const Value& value, std::size_t* visited) {
+    if (visited) ++*visited;
+    std::size_t deepest = 0;
+    if (value.is_array()) {
+        for (const Value& item : value.as_array()) deepest = std::max(deepest, depth_of(item, visited));
+        return deepest + 1;
+    }
+    if (!value.is_object()) return 0;
+    for (const Member& member : value.as_object()) deepest = std::max(deepest, depth_of(member.value, visited));
+    return deepest + 1;
 }
 
 const Value& null_value() {

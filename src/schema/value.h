@@ -17,7 +17,7 @@ using Array = std::vector<Value>;
 
 /// The members of a JSON object, in the order of insertion, with unique keys.
 ///
-/// Small objects are searched; beyond 32 members a hash index keeps `find` constant. Not thread-safe while changed.
+/// Beyond 32 members an index keeps `find` and `erase` constant: `erase` then moves the last one. Not thread-safe while changed.
 class Object {
 public:
     Object();

@@ -30,6 +30,26 @@ TEST(Value, KeepsOrderAndFindsInLargeObjects) {
     EXPECT_EQ(copy.find("key3")->as_int(), 3);
 }
 
+TEST(Value, StillFindsTheRestWhenMembersOfALargeObjectAreErased) {
+    Object object;
+    for (int i = 0; i < 5'000; ++i) object[std::to_string(i)] = i;
+    for (int i = 0; i < 5'000; i += 3) {
+        EXPECT_TRUE(object.erase(std::to_string(i)));
+        EXPECT_FALSE(object.erase(std::to_string(i)));
+    }
+    for (int i = 0; i < 5'000; ++i) {
+        const Value* found = object.find(std::to_string(i));
+        ASSERT_EQ(found != nullptr, i % 3 != 0) << i;
+        if (found) {
+            ASSERT_EQ(found->as_int(), i);
+        }
+    }
+    object["new"] = true;
+    EXPECT_EQ(object.size(), 3334u);
+    EXPECT_TRUE(object.contains("new"));
+    while (!object.empty()) ASSERT_TRUE(object.erase(std::string(object.begin()->key)));
+}
+
 TEST(Value, ReachesBelow) {
     Value value;
     value.ensure_path({"spec", "replicas"}) = 3;

@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "schema/depth.h"
 #include "schema/yaml.h"
 #include "schema/yaml_scalar.h"
 
 namespace porthole::schema {
 namespace {
+
+static_assert(YamlLimits().depth == MaxTreeDepth);
 
 Error yaml_error(const std::string& what) { return Error(Reason::BadRequest, "error converting YAML to JSON: yaml: " + what); }
 

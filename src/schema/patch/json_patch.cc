@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "schema/depth.h"
 #include "schema/json.h"
 #include "schema/patch/json_pointer.h"
 #include "schema/patch/patches.h"
@@ -11,6 +12,8 @@ Result<Pointer> parse_pointer(std::string_view text) {
     if (text.empty()) return pointer;
     if (text[0] != '/') return Error(Reason::Invalid, "invalid path \"" + std::string(text) + "\": it must start with \"/\"");
     for (std::size_t i = 0; i < text.size();) {
+        if (pointer.size() == MaxTreeDepth)
+            return Error(Reason::Invalid, "invalid path: it has more than " + std::to_string(MaxTreeDepth) + " steps");
         const std::size_t end = std::min(text.find('/', i + 1), text.size());
         std::string step;
         for (std::size_t j = i + 1; j < end; ++j) {
@@ -48,9 +51,13 @@ Value* find_at(Value& root, const Pointer& pointer) {
 
 namespace {
 
+static_assert(JsonLimits().depth == MaxTreeDepth);
+
 constexpr std::size_t MaxOperations = 10'000;
 // What all copy operations of one patch may add up to: a short patch must not make a huge object.
 constexpr std::size_t MaxCopiedBytes = 3u << 20;
+// What all operations of one patch may move in lists and look at: about a twentieth of a second.
+constexpr std::size_t MaxWork = 8'000'000;
 
 class JsonPatch {
 public:
@@ -62,6 +69,7 @@ public:
         if (!path || !path->is_string()) return failure(op, "it has no path");
         TRY(pointer_, parse_pointer(path->as_string()));
         path_ = path->as_string();
+
         if (op == "add") return with_value(operation, &JsonPatch::add);
         if (op == "replace") return with_value(operation, &JsonPatch::replace);
         if (op == "test") return with_value(operation, &JsonPatch::test);
@@ -76,42 +84,61 @@ private:
     }
     Error missing(std::string_view op) const { return failure(op, "doc is missing path: \"" + path_ + "\": missing value"); }
 
-    Result<void> with_value(const Value& operation, Result<void> (JsonPatch::*apply)(const Value&)) {
+    static Error too_deep(std::string_view op) { return failure(op, "the result is nested too deeply"); }
+
+    Result<void> with_value(const Value& operation, Result<void> (JsonPatch::*apply)(Value)) {
         const Value* value = operation.find("value");
         // Go cannot tell a missing value from null.
-        return (this->*apply)(value ? *value : null_value());
+        return (this->*apply)(value ? *value : Value());
     }
 
     Value* parent() { return find_at(document_, Pointer(pointer_.begin(), pointer_.end() - 1)); }
 
-    Result<void> add(const Value& value) {
+    /// Whether `value` may stand at the pointer. Checked operation by operation: copies into themselves double the depth, and what
+    /// copies, prints and destroys a tree calls itself at every level.
+    Result<void> check_fits(std::string_view op, const Value& value) {
+        if (pointer_.size() + depth_of(value, &work_) > MaxTreeDepth) return too_deep(op);
+        return check_work(op);
+    }
+
+    Result<void> check_work(std::string_view op) const {
+        if (work_ > MaxWork) return failure(op, "the patch asks for too much work");
+        return {};
+    }
+
+    Result<void> add(Value value) {
+        TRY_VOID(check_fits("add", value));
         if (pointer_.empty()) {
-            document_ = Value(value);
+            document_ = std::move(value);
             return {};
         }
         Value* holder = parent();
         if (!holder) return missing("add");
         const std::string& last = pointer_.back();
         if (holder->is_object()) {
-            (*holder)[last] = value;
+            (*holder)[last] = std::move(value);
             return {};
         }
         if (!holder->is_array()) return missing("add");
         Array& array = holder->as_array();
         const std::size_t index = last == "-" ? array.size() : parse_index(last, array.size() + 1);
         if (index == SIZE_MAX) return failure("add", "Unable to access invalid index: " + last);
-        array.insert(array.begin() + static_cast<std::ptrdiff_t>(index), value);
+        work_ += array.size() - index;
+        TRY_VOID(check_work("add"));
+        array.insert(array.begin() + static_cast<std::ptrdiff_t>(index), std::move(value));
         return {};
     }
 
-    Result<void> replace(const Value& value) {
+    Result<void> replace(Value value) {
+        TRY_VOID(check_fits("replace", value));
         Value* target = find_at(document_, pointer_);
         if (!target) return missing("replace");
-        *target = Value(value);
+        *target = std::move(value);
         return {};
     }
 
-    Result<void> test(const Value& value) {
+    Result<void> test(Value value) {
+        TRY_VOID(check_fits("test", value));
         const Value* target = find_at(document_, pointer_);
         if (target ? *target == value : value.is_null()) return {};
         return Error(Reason::Invalid, "testing value " + path_ + " failed: test failed");
@@ -127,32 +154,35 @@ private:
         }
         const std::size_t index = holder->is_array() ? parse_index(last, holder->as_array().size()) : SIZE_MAX;
         if (index == SIZE_MAX) return failure("remove", "Unable to access invalid index: " + last);
+        work_ += holder->as_array().size() - index;
+        TRY_VOID(check_work("remove"));
         holder->as_array().erase(holder->as_array().begin() + static_cast<std::ptrdiff_t>(index));
         return {};
     }
 
     Result<void> transfer(const Value& operation, std::string_view op) {
         TRY(Pointer from, parse_pointer(operation.string_at({"from"})));
-        const Value* source = find_at(document_, from);
+        Value* source = find_at(document_, from);
         if (!source) return failure(op, "doc is missing from path: " + std::string(operation.string_at({"from"})));
         const bool into_itself = from.size() < pointer_.size() && std::equal(from.begin(), from.end(), pointer_.begin());
         if (op == "move" && into_itself) return failure(op, "a value cannot be moved into itself");
-        Value value = *source;
         if (op == "copy") {
-            copied_ += to_json(value).size();
+            copied_ += to_json(*source).size();
             if (copied_ > MaxCopiedBytes) return failure(op, "Unable to complete the copy, the accumulated size of copies is too large");
-            return add(value);
+            return add(Value(*source));
         }
+        Value value = std::move(*source);
         std::swap(pointer_, from);
         TRY_VOID(remove());
         std::swap(pointer_, from);
-        return add(value);
+        return add(std::move(value));
     }
 
     Value& document_;
     Pointer pointer_;
     std::string path_;
     std::size_t copied_ = 0;
+    std::size_t work_ = 0;  ///< values moved and looked at
 };
 
 }  // namespace

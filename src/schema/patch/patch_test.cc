@@ -30,6 +30,50 @@ struct Row {
     const char* expected;
 };
 
+TEST(JsonPatch, DoesNotNestDeeperThanReadersRead) {
+    const auto deep = [](int levels) {
+        std::string text;
+        for (int i = 0; i < levels; ++i) text += R"({"a":)";
+        return text + "1" + std::string(static_cast<std::size_t>(levels), '}');
+    };
+    const auto pointer = [](int levels) {
+        std::string text;
+        for (int i = 0; i < levels; ++i) text += "/a";
+        return text;
+    };
+    const std::string refused = "Invalid the server rejected our request due to an error in our request: ";
+    const auto add = [&](int at, int levels) { return R"({"op":"add","path":"/x)" + pointer(at) + R"(","value":)" + deep(levels) + "}"; };
+    const auto result = [](const std::string& operations) { return patched(PatchType::Json, "Pod", "{}", "[" + operations + "]"); };
+
+    EXPECT_TRUE(result(add(0, 500)).starts_with(R"({"x":{"a":)"));
+    EXPECT_TRUE(result(add(0, 500) + "," + add(500, 11)).starts_with(R"({"x":{"a":)"));
+    EXPECT_EQ(result(add(0, 500) + "," + add(500, 100)), refused + "add operation does not apply: the result is nested too deeply");
+    const std::string copies = R"({"op":"copy","from":"/x","path":"/x)" + pointer(300) + R"("})";
+    EXPECT_EQ(result(add(0, 300) + "," + copies + "," + copies), refused + "add operation does not apply: the result is nested too deeply");
+    const std::string far = std::string(1'000'000, '/');
+    EXPECT_EQ(result(R"({"op":"remove","path":")" + far + R"("})"),
+              refused + "invalid path: it has more than 512 steps");
+}
+
+TEST(JsonPatch, TakesLinearTime) {
+    constexpr int Members = 20'000, Operations = 5'000;
+    std::string object = "{", list = "[", removals, front;
+    for (int i = 0; i < Members; ++i) {
+        object += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
+        list += i ? ",1" : "1";
+    }
+    for (int i = 0; i < Operations; ++i) {
+        removals += R"(,{"op":"remove","path":"/x/k)" + std::to_string(i) + R"("})";
+        front += R"(,{"op":"remove","path":"/x/0"})";
+    }
+    const std::string large = R"([{"op":"add","path":"/x","value":)" + object + "}}";
+    const std::string left = patched(PatchType::Json, "Pod", "{}", large + removals + "]");
+    EXPECT_FALSE(left.contains("\"k4999\"")) << left.substr(0, 200);
+    EXPECT_TRUE(left.contains("\"k5000\""));
+    const std::string too_much = patched(PatchType::Json, "Pod", "{}", R"([{"op":"add","path":"/x","value":)" + list + "]}" + front + "]");
+    EXPECT_TRUE(too_much.ends_with("the patch asks for too much work")) << too_much.substr(0, 200);
+}
+
 TEST(JsonPatch, Operations) {
     const std::string refused = "Invalid the server rejected our request due to an error in our request: ";
     const Row rows[] = {
