@@ -11,7 +11,8 @@ namespace porthole::schema {
 
 struct YamlLimits {
     std::size_t depth = 512;
-    std::size_t nodes = 1'000'000;  ///< with aliases expanded, over all documents
+    std::size_t nodes = 1'000'000;         ///< with aliases expanded, over all documents
+    std::size_t copied_bytes = 32u << 20;  ///< of memory, for anchors and all that aliases repeat
 };
 
 /// Reads YAML as Kubernetes' tools do (go-yaml 2): the bools of YAML 1.1 (`yes`, `off`), quoted scalars stay strings, times too, octal

@@ -79,6 +79,7 @@ private:
     struct Anchor {
         Value value;
         std::size_t nodes = 0;
+        std::size_t bytes = 0;
     };
 
     Result<void> advance() {
@@ -94,6 +95,24 @@ private:
         nodes_ += nodes;
         if (nodes_ > limits_.nodes) return yaml_error("document contains excessive aliasing");
         return {};
+    }
+
+    /// A copy of a value with that many bytes is about to be made.
+    Result<void> count_copy(std::size_t bytes) {
+        copied_ += bytes;
+        if (copied_ > limits_.copied_bytes) return yaml_error("document contains excessive aliasing");
+        return {};
+    }
+
+    /// The memory of a value, roughly.
+    static std::size_t bytes_of(const Value& value) {
+        std::size_t bytes = sizeof(Value);
+        if (value.is_string()) bytes += value.as_string().size();
+        if (value.is_array())
+            for (const Value& item : value.as_array()) bytes += bytes_of(item);
+        if (value.is_object())
+            for (const Member& member : value.as_object()) bytes += sizeof(std::string) + member.key.size() + bytes_of(member.value);
+        return bytes;
     }
 
     /// The node that the current event starts; its last event is current afterwards.
@@ -126,7 +145,10 @@ private:
     }
 
     Result<Value> anchored(const std::string& anchor, Value value, std::size_t nodes) {
-        if (!anchor.empty()) anchors_[anchor] = {value, nodes};
+        if (anchor.empty()) return value;
+        const std::size_t bytes = bytes_of(value);
+        TRY_VOID(count_copy(bytes));  // anchors within anchors are kept once each
+        anchors_[anchor] = {value, nodes, bytes};
         return value;
     }
 
@@ -135,6 +157,7 @@ private:
         const auto found = anchors_.find(name);
         if (found == anchors_.end()) return yaml_error("unknown anchor '" + name + "' referenced");
         TRY_VOID(count(found->second.nodes));
+        TRY_VOID(count_copy(found->second.bytes));
         return found->second.value;
     }
 
@@ -219,6 +242,7 @@ private:
     std::vector<std::string>* duplicates_;
     YamlLimits limits_;
     std::size_t nodes_ = 0;
+    std::size_t copied_ = 0;
     std::map<std::string, Anchor> anchors_;
     std::vector<std::string> path_;
 };

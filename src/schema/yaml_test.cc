@@ -63,6 +63,17 @@ TEST(Yaml, RefusesAnAliasBomb) {
     EXPECT_EQ(json_of(bomb), "error converting YAML to JSON: yaml: document contains excessive aliasing");
 }
 
+TEST(Yaml, RefusesAnAliasBombOfOneLongText) {
+    std::string text = "a: &a \"" + std::string(1'000'000, 'x') + "\"\nb: [*a";
+    for (int i = 0; i < 100; ++i) text += ", *a";
+    EXPECT_EQ(parse_yaml(text + "]").error().message, "error converting YAML to JSON: yaml: document contains excessive aliasing");
+    std::string nested;
+    for (int i = 0; i < 100; ++i) nested += "&a" + std::to_string(i) + " [";
+    nested += '"' + std::string(1'000'000, 'x') + '"' + std::string(100, ']');
+    EXPECT_FALSE(parse_yaml(nested)) << "anchors within anchors are copies, too";
+    EXPECT_TRUE(parse_yaml("a: &a \"" + std::string(1'000'000, 'x') + "\"\nb: [*a, *a]"));
+}
+
 TEST(Yaml, SaysWhereItIsWrong) {
     EXPECT_EQ(json_of("a: b: c"), "error converting YAML to JSON: yaml: mapping values are not allowed in this context");
     EXPECT_EQ(json_of("a:\n  b: 1\n c: 2\n"), "error converting YAML to JSON: yaml: line 2: did not find expected key");
