@@ -260,7 +260,7 @@ protected:
     ObjectMap<ClusterRole> cluster_roles_;
     ObjectMap<ClusterRoleBinding> cluster_role_bindings_;
     RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
-    AdmissionPluginPtr plugin_ = rbac_escalation(rbac_, rbac_);
+    AdmissionPluginPtr plugin_ = rbac_escalation(reader_, rbac_, rbac_);
 };
 
 TEST_F(Escalation, NobodyGrantsMoreThanHeHolds) {
@@ -282,12 +282,67 @@ TEST_F(Escalation, TheVerbEscalateAllowsIt) {
 TEST_F(Escalation, BindingNeedsTheRolesRules) {
     RoleBinding binding = named<RoleBinding>("a", "friend");
     binding.role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "editor"};
+    put(*cluster_roles_["editor"]);
     EXPECT_EQ(create(*plugin_, binding), "");
     auto admin = std::make_shared<ClusterRole>(named<ClusterRole>("", "admin"));
     admin->rules = {{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}}};
     cluster_roles_["admin"] = admin;
+    put(*admin);
     binding.role_ref.name = "admin";
     EXPECT_NE(create(*plugin_, binding), "");
+}
+
+TEST_F(Escalation, ARoleThatIsMissingCannotBeBoundInAdvance) {
+    ClusterRoleBinding binding = named<ClusterRoleBinding>("", "later");
+    binding.role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "not-there"};
+    EXPECT_EQ(create(*plugin_, binding), "clusterroles.rbac.authorization.k8s.io \"not-there\" not found");
+    RoleBinding in_namespace = named<RoleBinding>("a", "later");
+    in_namespace.role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "Role", .name = "not-there"};
+    EXPECT_EQ(create(*plugin_, in_namespace), "roles.rbac.authorization.k8s.io \"not-there\" not found");
+}
+
+TEST_F(Escalation, AnAggregationRuleNeedsFullAuthority) {
+    ClusterRole role = named<ClusterRole>("", "x");
+    ClusterRole aggregating = role;
+    aggregating.aggregation_rule.emplace().cluster_role_selectors.emplace_back();
+    const char* refusal =
+        "clusterroles.rbac.authorization.k8s.io \"x\" is forbidden: must have cluster-admin privileges to use the aggregationRule";
+    EXPECT_EQ(create(*plugin_, role), "") << "no rules are covered";
+    EXPECT_EQ(create(*plugin_, aggregating), refusal);
+    EXPECT_EQ(update(*plugin_, role, aggregating), refusal);
+    EXPECT_EQ(update(*plugin_, aggregating, role), refusal) << "without it the rules could not be tightened any more";
+    ClusterRole going = aggregating;
+    going.metadata.finalizers = {"x"};
+    EXPECT_EQ(update(*plugin_, going, aggregating), "") << "what the garbage collector changes grants nothing";
+
+    auto everything = std::make_shared<ClusterRole>(*cluster_roles_["editor"]);
+    everything->rules = {{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}}, {.verbs = {"*"}, .non_resource_urls = {"*"}}};
+    cluster_roles_["editor"] = everything;
+    auto binding = std::make_shared<ClusterRoleBinding>(named<ClusterRoleBinding>("", "jane"));
+    binding->role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "editor"};
+    binding->subjects = {{.kind = "User", .name = "jane"}};
+    cluster_role_bindings_["jane"] = binding;
+    EXPECT_EQ(create(*plugin_, aggregating), "");
+}
+
+TEST_F(Escalation, BindIsAskedOfTheSortOfRoleThatIsBound) {
+    auto admin = std::make_shared<ClusterRole>(named<ClusterRole>("", "admin"));
+    admin->rules = {{.verbs = {"*"}, .api_groups = {"*"}, .resources = {"*"}}};
+    put(*admin);
+    RoleBinding binding = named<RoleBinding>("a", "friend");
+    binding.role_ref = {.api_group = "rbac.authorization.k8s.io", .kind = "ClusterRole", .name = "admin"};
+    const auto may_bind = [&](const char* resource, std::vector<std::string> names) {
+        auto more = std::make_shared<ClusterRole>(*cluster_roles_["editor"]);
+        more->rules.push_back(
+            {.verbs = {"bind"}, .api_groups = {"rbac.authorization.k8s.io"}, .resources = {resource}, .resource_names = std::move(names)});
+        cluster_roles_["editor"] = more;
+    };
+    may_bind("roles", {});
+    EXPECT_NE(create(*plugin_, binding), "") << "a right over roles of the namespace is none over cluster roles";
+    may_bind("clusterroles", {"edit"});
+    EXPECT_NE(create(*plugin_, binding), "");
+    may_bind("clusterroles", {"admin"});
+    EXPECT_EQ(create(*plugin_, binding), "");
 }
 
 }  // namespace

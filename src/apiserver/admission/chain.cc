@@ -17,7 +17,7 @@ AdmissionChain make_admission_chain(const AdmissionDependencies& with) {
     chain.add(runtime_class_admission(with.reader));
     chain.add(certificate_requests(with.authorizer));
     chain.add(default_ingress_class(with.reader));
-    chain.add(rbac_escalation(with.rbac, with.authorizer));
+    chain.add(rbac_escalation(with.reader, with.rbac, with.authorizer));
     chain.add(windows_support(with.reader, with.systems));
     chain.add(resource_quota_admission(with.reader, with.clock));
     return chain;

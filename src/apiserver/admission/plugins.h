@@ -43,7 +43,7 @@ AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader);
 /// Who approves or signs a certificate request has the right over its signer, and nobody asks for the administrators' group.
 AdmissionPluginPtr certificate_requests(Authorizer& authorizer);
 /// Nobody grants by a role or a binding what they may not do themselves.
-AdmissionPluginPtr rbac_escalation(const RbacAuthorizer& rbac, Authorizer& authorizer);
+AdmissionPluginPtr rbac_escalation(const ObjectReader& reader, const RbacAuthorizer& rbac, Authorizer& authorizer);
 /// Warns of what Windows does not do as a manifest says, see src/windows.
 AdmissionPluginPtr windows_support(const ObjectReader& reader, SystemsOfNodes systems);
 /// What would take a namespace over one of its ResourceQuotas is refused.
