@@ -5,15 +5,15 @@
 #include "api/certificates_v1.h"
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_references.h"
 #include "apiserver/authorization/node_authorizer.h"
+#include "apiserver/request/status.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
 using Labels = std::map<std::string, std::string>;
-
-constexpr const char* Mirror = "kubernetes.io/config.mirror";
 
 /// Labels in Kubernetes' own domains that a kubelet may set on its node.
 bool is_kubelet_label(std::string_view key) {
@@ -67,6 +67,7 @@ public:
         if (attributes.is("", "pods")) refusal = pod(*node, attributes);
         if (attributes.is("", "nodes")) refusal = own_node(*node, attributes);
         if (attributes.is("", "serviceaccounts") && attributes.subresource == "token") refusal = token(*node, attributes);
+        if (attributes.is("", "persistentvolumeclaims")) refusal = claim(*node, attributes);
         if (attributes.is("coordination.k8s.io", "leases") || attributes.is("storage.k8s.io", "csinodes")) {
             refusal = attributes.name == *node ? "" : "node \"" + *node + "\" may only access its own objects of this kind";
         }
@@ -108,24 +109,26 @@ private:
         return "node \"" + node + "\" can only " + what + " pods with spec.nodeName set to itself";
     }
 
-    static std::string new_mirror_pod(const std::string& node, const Pod& pod) {
+    Refusal new_mirror_pod(const std::string& node, const Pod& pod) const {
         const std::string can_only = "node \"" + node + "\" can only create pods ";
-        if (!pod.metadata.annotations.contains(Mirror))
-            return "pod does not have \"" + std::string(Mirror) + "\" annotation, " + can_only + "that are mirror pods";
+        if (!pod.metadata.annotations.contains(MirrorPodAnnotation))
+            return "pod does not have \"" + std::string(MirrorPodAnnotation) + "\" annotation, " + can_only + "that are mirror pods";
         if (pod.spec.node_name != node) return can_only + "with spec.nodeName set to itself";
         const auto& owners = pod.metadata.owner_references;
         if (owners.size() > 1) return can_only + "with a single owner reference set to itself";
-        for (const auto& owner : owners) {
-            if (owner.api_version != "v1" || owner.kind != "Node" || owner.name != node)
-                return can_only + "with an owner reference set to itself";
-        }
-        if (!pod.spec.service_account_name.empty()) return "node \"" + node + "\" can not create pods that reference a service account";
-        for (const Volume& volume : pod.spec.volumes) {
-            if (volume.secret || volume.config_map || volume.persistent_volume_claim || volume.projected) {
-                return "node \"" + node + "\" can not create pods that reference secrets, configmaps or claims";
-            }
-        }
-        return "";
+        if (owners.empty()) return can_only + "with an owner reference set to itself";
+        const auto& owner = owners.front();
+        if (owner.api_version != "v1" || owner.kind != "Node" || owner.name != node)
+            return can_only + "with an owner reference set to itself";
+        if (!owner.controller.value_or(false)) return can_only + "with a controller owner reference set to itself";
+        if (owner.block_owner_deletion.value_or(false))
+            return "node \"" + node + "\" must not set blockOwnerDeletion on an owner reference";
+        TRY(const auto stored, reader_.find<Node>("", node));
+        if (!stored) return not_found(Node::kind(), node);
+        if (owner.uid != stored->metadata.uid)
+            return "node " + node + " UID mismatch: expected " + owner.uid + " got " + stored->metadata.uid;
+        const std::string reference = api_reference_of(pod);
+        return reference.empty() ? reference : "node \"" + node + "\" can not create pods that reference " + reference;
     }
 
     static Refusal own_node(const std::string& node, const AdmissionAttributes& attributes) {
@@ -144,6 +147,25 @@ private:
         if (before.metadata.owner_references != after.metadata.owner_references)
             return "node \"" + node + "\" is not allowed to update ownerReferences";
         return std::string();
+    }
+
+    /// A node tells how far the growth of a volume has come, and nothing else.
+    static Refusal claim(const std::string& node, const AdmissionAttributes& attributes) {
+        if (attributes.operation != AdmissionOperation::Update || attributes.subresource != "status")
+            return "unexpected operation of node \"" + node + "\" on persistentvolumeclaims";
+        schema::Value before = attributes.old_object->tree(), after = attributes.object->tree();
+        for (schema::Value* tree : {&before, &after}) {
+            for (const char* field : {"managedFields", "resourceVersion"})
+                if (schema::Value* metadata = tree->find("metadata")) metadata->erase(field);
+            schema::Value* status = tree->find("status");
+            if (!status) continue;
+            for (const char* field : {"capacity", "conditions", "allocatedResources", "allocatedResourceStatuses",
+                                      "currentVolumeAttributesClassName", "modifyVolumeStatus"})
+                status->erase(field);
+            if (status->is_object() && status->as_object().empty()) tree->erase("status");
+        }
+        return before == after ? ""
+                               : "node \"" + node + "\" is not allowed to update fields other than status.capacity and status.conditions";
     }
 
     Refusal token(const std::string& node, const AdmissionAttributes& attributes) const {

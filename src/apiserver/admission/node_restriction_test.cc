@@ -18,7 +18,7 @@ protected:
     static Pod mirror_pod() {
         Pod pod = named<Pod>("kube-system", "static-n1");
         pod.metadata.annotations["kubernetes.io/config.mirror"] = "hash";
-        pod.metadata.owner_references.push_back({.api_version = "v1", .kind = "Node", .name = "n1", .uid = "1"});
+        pod.metadata.owner_references.push_back({.api_version = "v1", .kind = "Node", .name = "n1", .uid = "1", .controller = true});
         pod.spec.node_name = "n1";
         return pod;
     }
@@ -36,6 +36,7 @@ TEST_F(NodeRestrictionTest, LeavesOtherUsersAlone) {
 }
 
 TEST_F(NodeRestrictionTest, ANodeMakesOnlyItsOwnMirrorPods) {
+    put(named<Node>("", "n1", "1"));
     EXPECT_EQ(create(*plugin_, mirror_pod()), "");
     const struct {
         const char* name;
@@ -47,10 +48,39 @@ TEST_F(NodeRestrictionTest, ANodeMakesOnlyItsOwnMirrorPods) {
         {"elsewhere", [](Pod& pod) { pod.spec.node_name = "n2"; }, "node \"n1\" can only create pods with spec.nodeName set to itself"},
         {"another owner", [](Pod& pod) { pod.metadata.owner_references[0].name = "n2"; },
          "node \"n1\" can only create pods with an owner reference set to itself"},
+        {"no owner", [](Pod& pod) { pod.metadata.owner_references.clear(); },
+         "node \"n1\" can only create pods with an owner reference set to itself"},
+        {"an owner of old", [](Pod& pod) { pod.metadata.owner_references[0].uid = "0"; }, "node n1 UID mismatch: expected 0 got 1"},
+        {"an owner that controls nothing", [](Pod& pod) { pod.metadata.owner_references[0].controller.reset(); },
+         "node \"n1\" can only create pods with a controller owner reference set to itself"},
         {"an account", [](Pod& pod) { pod.spec.service_account_name = "robot"; },
-         "node \"n1\" can not create pods that reference a service account"},
-        {"a secret", [](Pod& pod) { pod.spec.volumes.emplace_back().secret.emplace().secret_name = "s"; },
-         "node \"n1\" can not create pods that reference secrets, configmaps or claims"},
+         "node \"n1\" can not create pods that reference serviceaccounts"},
+        {"an account by its old name", [](Pod& pod) { pod.spec.service_account = "robot"; },
+         "node \"n1\" can not create pods that reference serviceaccounts"},
+        {"a secret volume", [](Pod& pod) { pod.spec.volumes.emplace_back().secret.emplace().secret_name = "s"; },
+         "node \"n1\" can not create pods that reference secrets (via secret volumes)"},
+        {"a projected secret",
+         [](Pod& pod) { pod.spec.volumes.emplace_back().projected.emplace().sources.emplace_back().secret.emplace().name = "s"; },
+         "node \"n1\" can not create pods that reference secrets (via projected volumes)"},
+        {"a claim", [](Pod& pod) { pod.spec.volumes.emplace_back().persistent_volume_claim.emplace().claim_name = "c"; },
+         "node \"n1\" can not create pods that reference persistentvolumeclaims"},
+        {"an ephemeral volume", [](Pod& pod) { pod.spec.volumes.emplace_back().ephemeral.emplace(); },
+         "node \"n1\" can not create pods that reference persistentvolumeclaims (via ephemeral volumes)"},
+        {"a pull secret", [](Pod& pod) { pod.spec.image_pull_secrets.push_back({.name = "s"}); },
+         "node \"n1\" can not create pods that reference secrets"},
+        {"a variable from a secret",
+         [](Pod& pod) { pod.spec.containers.emplace_back().env.emplace_back().value_from.emplace().secret_key_ref.emplace().name = "s"; },
+         "node \"n1\" can not create pods that reference secrets"},
+        {"variables of a secret, before",
+         [](Pod& pod) { pod.spec.init_containers.emplace_back().env_from.emplace_back().secret_ref.emplace().name = "s"; },
+         "node \"n1\" can not create pods that reference secrets"},
+        {"variables of a config map",
+         [](Pod& pod) { pod.spec.containers.emplace_back().env_from.emplace_back().config_map_ref.emplace().name = "s"; },
+         "node \"n1\" can not create pods that reference configmaps"},
+        {"a CSI volume", [](Pod& pod) { pod.spec.volumes.emplace_back().csi.emplace().driver = "d"; },
+         "node \"n1\" can not create pods that reference csidrivers (via CSI volumes)"},
+        {"a resource claim", [](Pod& pod) { pod.spec.resource_claims.emplace_back().name = "c"; },
+         "node \"n1\" can not create pods that reference resourceclaims"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
@@ -72,6 +102,22 @@ TEST_F(NodeRestrictionTest, ANodeTouchesOnlyThePodsOnIt) {
     EXPECT_EQ(remove_object(*plugin_, pod_on("n1")), "");
     EXPECT_EQ(remove_object(*plugin_, pod_on("n2")),
               "pods \"web\" is forbidden: node \"n1\" can only delete pods with spec.nodeName set to itself");
+}
+
+TEST_F(NodeRestrictionTest, ANodeTellsOnlyHowAClaimGrows) {
+    PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
+    claim.status.phase = "Bound";
+    PersistentVolumeClaim grown = claim, lost = claim, annotated = claim;
+    grown.status.capacity["storage"] = *Quantity::parse("2Gi");
+    lost.status.phase = "Lost";
+    annotated.metadata.annotations["x"] = "y";
+    EXPECT_EQ(update(*plugin_, claim, grown, "status"), "");
+    const char* refusal =
+        "persistentvolumeclaims \"data\" is forbidden: node \"n1\" is not allowed to update fields other than status.capacity and "
+        "status.conditions";
+    EXPECT_EQ(update(*plugin_, claim, lost, "status"), refusal);
+    EXPECT_EQ(update(*plugin_, claim, annotated, "status"), refusal);
+    EXPECT_NE(update(*plugin_, claim, grown), "");
 }
 
 TEST_F(NodeRestrictionTest, ANodeChangesOnlyItself) {

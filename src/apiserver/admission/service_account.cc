@@ -2,6 +2,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_references.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -9,7 +10,6 @@ namespace {
 using namespace api::core::v1;
 
 constexpr const char* MountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
-constexpr const char* MirrorAnnotation = "kubernetes.io/config.mirror";
 /// An hour and a little: the odd seconds tell the API server that this token may be extended for old clients.
 constexpr std::int64_t TokenSeconds = 3607;
 
@@ -44,7 +44,7 @@ public:
         if (!attributes.is("", "pods") || !attributes.subresource.empty() || attributes.operation != AdmissionOperation::Create) {
             co_return {};
         }
-        if (attributes.object->view<Pod>().metadata.annotations.contains(MirrorAnnotation)) co_return {};
+        if (is_mirror(attributes)) co_return {};
         Pod& pod = attributes.object->edit<Pod>();
         if (pod.spec.service_account_name.empty()) pod.spec.service_account_name = "default";
         pod.spec.service_account = pod.spec.service_account_name;
@@ -61,7 +61,21 @@ public:
         co_return {};
     }
 
+    /// A mirror pod shows what a node runs by itself. One that needed objects of the API would get its node the right to read them.
+    Task<> validate(const AdmissionAttributes& attributes) override {
+        const bool new_pod =
+            attributes.is("", "pods") && attributes.subresource.empty() && attributes.operation == AdmissionOperation::Create;
+        if (!new_pod || !is_mirror(attributes)) co_return {};
+        const std::string reference = api_reference_of(attributes.object->view<Pod>());
+        if (!reference.empty()) co_return admission_forbidden(attributes, "a mirror pod may not reference " + reference);
+        co_return {};
+    }
+
 private:
+    static bool is_mirror(const AdmissionAttributes& attributes) {
+        return attributes.object->view<Pod>().metadata.annotations.contains(MirrorPodAnnotation);
+    }
+
     void mount_token(PodSpec& spec) {
         const auto needs = [](const Container& container) { return !mounts_token(container); };
         if (std::ranges::none_of(spec.containers, needs) && std::ranges::none_of(spec.init_containers, needs)) return;

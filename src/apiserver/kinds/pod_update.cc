@@ -106,6 +106,16 @@ void validate_gated_placement(const PodSpec& now, const PodSpec& before, FieldEr
     }
 }
 
+/// Whether a pod is a mirror decides what its node may read, so it is decided once, by whichever way the pod is written.
+void validate_mirror_annotation(const Pod& object, const Pod& old, FieldErrors& errors) {
+    const auto mirror_of = [](const Pod& pod) {
+        const auto found = pod.metadata.annotations.find(MirrorAnnotation);
+        return found == pod.metadata.annotations.end() ? std::nullopt : std::optional(found->second);
+    };
+    if (mirror_of(object) != mirror_of(old))
+        errors.forbidden(FieldPath("metadata.annotations").key(MirrorAnnotation), "may not set, update or delete mirror pod annotation");
+}
+
 }  // namespace
 
 void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors) {
@@ -139,16 +149,11 @@ void validate_pod_update(const Pod& object, const Pod& old, FieldErrors& errors)
         if (allowed.affinity && !before.affinity && *allowed.affinity == Affinity()) allowed.affinity.reset();
     }
     if (!(allowed == before)) errors.forbidden("spec", std::string(SpecIsFixed) + difference(allowed, before));
-
-    const auto mirror_of = [](const Pod& pod) {
-        const auto found = pod.metadata.annotations.find(MirrorAnnotation);
-        return found == pod.metadata.annotations.end() ? std::string() : found->second;
-    };
-    if (mirror_of(object) != mirror_of(old))
-        errors.forbidden(FieldPath("metadata.annotations").key(MirrorAnnotation), "may not set, update or delete mirror pod annotation");
+    validate_mirror_annotation(object, old, errors);
 }
 
 void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& errors) {
+    validate_mirror_annotation(object, old, errors);
     if (object.spec.node_name != old.spec.node_name) errors.forbidden("status.nodeName", "may not be changed directly");
     if (!old.status.qos_class.empty() && object.status.qos_class != old.status.qos_class)
         errors.invalid("status.qosClass", object.status.qos_class, "field is immutable");
