@@ -52,9 +52,13 @@ Task<> InformerCore::relist() {
         CO_TRY(const net::Bytes body, co_await context_.client.list_raw(codec_.kind, page, codec_.metadata_only));
         CO_TRY(ListSlices list, slice_list(*body));
         for (const std::string_view item : list.items) {
-            CO_TRY(Codec::Decoded decoded, decode(item));
-            seen.insert(decoded.key);
-            objects.push_back(std::move(decoded));
+            Result<Codec::Decoded> decoded = decode(item);
+            if (!decoded) {
+                skip(decoded.error());
+                continue;
+            }
+            seen.insert(decoded->key);
+            objects.push_back(std::move(*decoded));
         }
         version = std::move(list.resource_version);
         page.continue_ = std::move(list.continue_);
@@ -106,7 +110,16 @@ Result<void> InformerCore::apply_event(std::string_view event) {
         if (const std::string_view text = json_plain_string(version); !text.empty()) resource_version_ = text;
         return {};
     }
-    TRY(Codec::Decoded decoded, decode(object));
+    Result<Codec::Decoded> read = decode(object);
+    if (!read) {
+        // Its metadata says how far the watch has come, or the event would come again for ever.
+        TRY(const std::string_view metadata, json_member(object, "metadata"));
+        TRY(const std::string_view version, json_member(metadata, "resourceVersion"));
+        if (const std::string_view text = json_plain_string(version); !text.empty()) resource_version_ = text;
+        skip(read.error());
+        return {};
+    }
+    Codec::Decoded decoded = std::move(*read);
     if (!decoded.resource_version.empty()) resource_version_ = decoded.resource_version;
     if (type == "DELETED") {
         if (cache_.contains(decoded.key)) erase(decoded.key, decoded.object);
@@ -120,6 +133,10 @@ Result<void> InformerCore::apply_event(std::string_view event) {
 Result<InformerCore::Codec::Decoded> InformerCore::decode(std::string_view json) const {
     const bool shares = context_.shared && !codec_.metadata_only;
     return shares ? context_.shared->decode(codec_.decode, json) : codec_.decode(json);
+}
+
+void InformerCore::skip(const Error& error) const {
+    context_.log.warn("an object cannot be read and is left out", {{"resource", codec_.kind.plural}, {"error", error.message}});
 }
 
 void InformerCore::store(Codec::Decoded decoded) {

@@ -36,7 +36,8 @@ struct InformerContext {
 ///
 /// After the first list every change arrives by watch, which is resumed from the last resourceVersion seen (bookmarks included).
 /// Only an Expired or Gone answer leads to a new list; what it shows is compared with the cache, so that handlers hear of every
-/// difference exactly once. Handlers run on the loop and see the cache and all indexes already changed.
+/// difference exactly once. An object that cannot be read is logged and left out. Handlers run on the loop and see the cache and all
+/// indexes already changed.
 class InformerCore {
 public:
     using Object = std::shared_ptr<const void>;
@@ -94,6 +95,8 @@ private:
     Task<bool> watch_once();
     Result<void> apply_event(std::string_view event);
     Result<Codec::Decoded> decode(std::string_view json) const;
+    /// One bad object must not keep all others from being followed.
+    void skip(const Error& error) const;
     void store(Codec::Decoded decoded);
     void erase(const NamespacedName& key, const Object& last);
     void index(const NamespacedName& key, const Object* old, const Object* now);

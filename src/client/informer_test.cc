@@ -55,6 +55,60 @@ struct InformerTest : testing::Test {
     Scope scope{loop};
 };
 
+/// Hands one object's bytes over spoiled, in lists and in watches.
+class SpoilingTransport final : public Transport {
+public:
+    SpoilingTransport(Transport& below, std::string name) : below_(below), name_("\"name\":\"" + name + "\"") {}
+    Task<ApiResponse> call(ApiRequest request) override {
+        CO_TRY(ApiResponse response, co_await below_.call(std::move(request)));
+        if (response.body) response.body = std::make_shared<const std::string>(spoiled(*response.body));
+        co_return response;
+    }
+    Task<std::unique_ptr<ApiStream>> watch(ApiRequest request) override {
+        CO_TRY(std::unique_ptr<ApiStream> stream, co_await below_.watch(std::move(request)));
+        co_return std::unique_ptr<ApiStream>(std::make_unique<Stream>(*this, std::move(stream)));
+    }
+
+private:
+    struct Stream final : ApiStream {
+        Stream(const SpoilingTransport& owner, std::unique_ptr<ApiStream> below) : owner(owner), below(std::move(below)) {}
+        Task<std::optional<net::Bytes>> next() override {
+            CO_TRY(std::optional<net::Bytes> event, co_await below->next());
+            if (event) event = std::make_shared<const std::string>(owner.spoiled(**event));
+            co_return event;
+        }
+        const SpoilingTransport& owner;
+        std::unique_ptr<ApiStream> below;
+    };
+    /// The name's type is wrong: no struct can take it.
+    std::string spoiled(std::string text) const {
+        for (std::size_t at = text.find(name_); at != text.npos; at = text.find(name_, at)) text.replace(at, name_.size(), "\"name\":[7]");
+        return text;
+    }
+    Transport& below_;
+    std::string name_;
+};
+
+TEST_F(InformerTest, LeavesOutAnObjectThatCannotBeReadAndFollowsTheRest) {
+    SpoilingTransport spoiling(api, "bad");
+    Client through(spoiling);
+    Informer<Pod> informer({loop, through, random, Logger(make_null_sink(), "test")});
+    watch(informer);
+    api.put(pod("bad"));
+    api.put(pod("good"));
+    scope.spawn(informer.run());
+    loop.advance(1s);
+    EXPECT_EQ(take(), "+good");
+    EXPECT_TRUE(informer.synced());
+    api.change<Pod>({"ns", "bad"}, [](Pod& pod) { pod.spec.node_name = "n"; });
+    api.put(pod("later"));
+    loop.advance(1s);
+    EXPECT_EQ(take(), "+later") << "the watch goes on past the bad event";
+    const std::size_t before = lists();
+    loop.advance(1min);
+    EXPECT_EQ(lists(), before) << "and is not tried again from before it";
+}
+
 TEST_F(InformerTest, SharesEachVersionWithTheOthersOfTheProcess) {
     SharedObjects shared;
     const InformerContext sharing{loop, client, random, context.log, &shared};
