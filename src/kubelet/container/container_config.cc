@@ -146,8 +146,9 @@ cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
     config.log_directory = std::move(in.log_directory);
     config.dns_config = std::move(in.dns);
     config.port_mappings = port_mappings(in.pod);
-    config.labels = in.pod.metadata.labels;
-    config.labels.merge(identity_labels(in.pod));
+    // merge() keeps what is there: no label of the pod may say that the sandbox is another pod's.
+    config.labels = identity_labels(in.pod);
+    config.labels.merge(std::map<std::string, std::string>(in.pod.metadata.labels));
     config.annotations = in.pod.metadata.annotations;
     if (in.windows) {
         config.windows = windows_sandbox_config(in.pod);

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-core::Pod pod_of(const char* json) { return schema::decode_json<core::Pod>(json).value(); }
+core::Pod pod_of(const std::string& json) { return schema::decode_json<core::Pod>(json).value(); }
 
 TEST(Expansion, FollowsTheRulesOfKubernetes) {
     struct {
@@ -210,6 +210,34 @@ TEST(ContainerConfig, SandboxHasPortsNamespacesAndSysctls) {
     EXPECT_EQ(config.linux->sysctls.at("net.core.somaxconn"), "9");
     EXPECT_EQ(config.linux->security_context->namespace_options->pid, cri::NamespaceMode::Pod);
     EXPECT_EQ(pod_cgroup(pod, "/n1"), "/n1/kubepods/besteffort/podu1");
+}
+
+TEST(ContainerConfig, NoLabelOfAPodMakesItsSandboxAnothers) {
+    const core::Pod pod = pod_of(
+        R"j({"metadata":{"name":"p","namespace":"ns","uid":"u1","labels":{"app":"x","io.kubernetes.pod.uid":"victim",
+            "io.kubernetes.pod.name":"victim","io.kubernetes.pod.namespace":"kube-system"}},"spec":{"containers":[{"name":"c"}]}})j");
+    const cri::PodSandboxConfig config = make_sandbox_config({.pod = pod, .attempt = 0, .hostname = {"p", ""}});
+    EXPECT_EQ(config.labels.at("io.kubernetes.pod.uid"), "u1");
+    EXPECT_EQ(config.labels.at("io.kubernetes.pod.name"), "p");
+    EXPECT_EQ(config.labels.at("io.kubernetes.pod.namespace"), "ns");
+    EXPECT_EQ(config.labels.at("app"), "x");
+}
+
+TEST(ContainerConfig, SeccompProfilesComeFromTheirDirectoryOnly) {
+    const auto made_with = [](const std::string& profile) {
+        const core::Pod pod =
+            pod_of(R"j({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"containers":[{"name":"c","image":"i:1",
+            "securityContext":{"seccompProfile":{"type":"Localhost","localhostProfile":")j" +
+                   profile + R"("}}}]}})");
+        const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
+        const auto config = make_container_config(
+            {.pod = pod, .spec = spec, .image_ref = "sha256:9", .platform = {.memory = 1 << 30}, .seccomp_root = "/k/seccomp"});
+        return config ? config->linux->security_context->seccomp->localhost_ref : "refused";
+    };
+    EXPECT_EQ(made_with("profiles/mine.json"), "/k/seccomp/profiles/mine.json");
+    EXPECT_EQ(made_with("..data/mine.json"), "/k/seccomp/..data/mine.json");
+    for (const char* bad : {"../pods/u1/volumes/v/any.json", "a/../../any.json", "/etc/any.json", "..", "a/.."})
+        EXPECT_EQ(made_with(bad), "refused") << bad;
 }
 
 struct CgroupTest : testing::Test {

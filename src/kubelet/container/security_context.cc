@@ -39,6 +39,10 @@ Result<cri::SecurityProfile> seccomp_profile(const schema::Box<core::SeccompProf
     }
     if (!wanted->localhost_profile || wanted->localhost_profile->empty())
         return Error(Reason::BadRequest, "localhostProfile must be set if seccompProfile type is Localhost.");
+    // A profile from anywhere else, a volume of the pod's own even, would allow what the pod's standard forbids.
+    const std::string_view path = *wanted->localhost_profile;
+    if (path.starts_with('/') || path == ".." || path.starts_with("../") || path.ends_with("/..") || path.contains("/../"))
+        return Error(Reason::BadRequest, "localhostProfile must be a relative path that does not contain '..'");
     profile.profile_type = Type::Localhost;
     profile.localhost_ref = root + "/" + *wanted->localhost_profile;
     return profile;
