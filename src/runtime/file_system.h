@@ -41,6 +41,13 @@ public:
     virtual Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) = 0;
     /// Up to `count` bytes from `offset`; fewer only at the end.
     virtual Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) = 0;
+    /// The same of a file that containers could have put there: never waits, as a pipe would make it do, and follows no link at the
+    /// path's end. Error: Forbidden for anything but a regular file.
+    virtual Result<std::string> read_untrusted(const std::string& path, std::uint64_t offset, std::size_t count) {
+        TRY(const FileStatus there, link_status(path));
+        if (!there.is_regular()) return Error(Reason::Forbidden, path + " is not a regular file");
+        return read_at(path, offset, count);
+    }
     /// Makes or replaces the contents; a file that is there keeps its identity and gets `mode`.
     virtual Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) = 0;
     /// Makes the directory and those above it; fine if it is there (its mode then stays).

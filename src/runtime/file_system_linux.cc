@@ -74,13 +74,28 @@ public:
     }
 
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override {
-        const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        // O_NONBLOCK: a pipe in a file's place must not stop the program until somebody writes to it.
+        const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (file.fd < 0) return file_error("open", path);
+        return read_open(file.fd, path, offset, count);
+    }
+
+    Result<std::string> read_untrusted(const std::string& path, std::uint64_t offset, std::size_t count) override {
+        const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+        if (file.fd < 0 && (errno == ELOOP || errno == ENXIO)) return Error(Reason::Forbidden, path + " is not a regular file");
+        if (file.fd < 0) return file_error("open", path);
+        struct stat there;
+        if (::fstat(file.fd, &there) != 0) return file_error("stat", path);
+        if (!S_ISREG(there.st_mode)) return Error(Reason::Forbidden, path + " is not a regular file");
+        return read_open(file.fd, path, offset, count);
+    }
+
+    static Result<std::string> read_open(int fd, const std::string& path, std::uint64_t offset, std::size_t count) {
         std::string text;
         while (text.size() < count) {
             const std::size_t before = text.size(), step = std::min<std::size_t>(count - before, 256 << 10);
             text.resize(before + step);
-            const ssize_t got = ::pread(file.fd, text.data() + before, step, static_cast<off_t>(offset + before));
+            const ssize_t got = ::pread(fd, text.data() + before, step, static_cast<off_t>(offset + before));
             text.resize(before + std::max<ssize_t>(got, 0));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) return file_error("read", path);
@@ -90,7 +105,7 @@ public:
     }
 
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override {
-        const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+        const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600));
         if (file.fd < 0) return file_error("open", path);
         while (!contents.empty()) {
             const ssize_t count = ::write(file.fd, contents.data(), contents.size());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -85,7 +86,30 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
     EXPECT_TRUE(files->exists(at("keep/f")));
 }
 
+TEST_P(FileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
+    ASSERT_TRUE(files->write(at("secret"), "hidden", 0600));
+    ASSERT_TRUE(files->write(at("message"), "all is well", 0644));
+    ASSERT_TRUE(files->create_symlink(at("secret"), at("link")));
+    ASSERT_TRUE(files->create_directories(at("folder"), 0755));
+    EXPECT_EQ(files->read_untrusted(at("message"), 4, 100).value(), "is well");
+    EXPECT_EQ(files->read_untrusted(at("message"), 0, 3).value(), "all");
+    EXPECT_EQ(files->read_untrusted(at("link"), 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(at("folder"), 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(at("nothing"), 0, 100).error().reason, Reason::NotFound);
+}
+
 INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(), [](const auto& info) { return info.param ? "Linux" : "Memory"; });
+
+TEST(LinuxFileSystem, DoesNotWaitAtPipes) {
+    char name[] = "/tmp/porthole-pipe-XXXXXX";
+    const std::string root = ::mkdtemp(name), pipe = root + "/pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+    const auto files = make_file_system();
+    EXPECT_EQ(files->read_untrusted(pipe, 0, 10).error().reason, Reason::Forbidden);
+    EXPECT_FALSE(files->read_at(pipe, 0, 10));
+    EXPECT_FALSE(files->write(pipe, "x", 0644));
+    ASSERT_TRUE(files->remove_all(root));
+}
 
 TEST(LinuxFileSystem, GivesUpWhereNoDirectoryCanBeMade) {
     const auto files = make_file_system();

@@ -85,7 +85,7 @@ void StateReader::add_termination_message(cri::ContainerStatus& container) {
     std::string message;
     for (const cri::Mount& mount : container.mounts) {
         if (path.empty() || (mount.container_path != path && mount.container_path != windows_path(path))) continue;
-        message = files_.read_at(mount.host_path, 0, TerminationMessageLimit).value_or("");
+        message = files_.read_untrusted(mount.host_path, 0, TerminationMessageLimit).value_or("");
     }
     const bool fall_back =
         value_of(container.annotations, TerminationMessagePolicyAnnotation) == core::TerminationMessagePolicy::FallbackToLogsOnError;
