@@ -133,6 +133,10 @@ std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& con
         if (auto refusal = windows::pod_refusal(pod.spec)) return Rejection{std::move(refusal->reason), std::move(refusal->message)};
     if (context.memory_pressure && !is_critical_pod(pod) && qos_class_of(pod) == core::PodQOSClass::BestEffort)
         return Rejection{"Evicted", "The node had condition: [MemoryPressure]. "};
+    // Running as root of the node's own user namespace is not what was asked for.
+    if (context.operating_system != "windows" && !pod.spec.host_users.value_or(true))
+        return Rejection{"UserNamespacesNotSupported",
+                         "pod asks for a user namespace (hostUsers: false), which this node does not support"};
     if (pod.spec.security_context)
         for (const core::Sysctl& sysctl : pod.spec.security_context->sysctls)
             if (!is_safe_sysctl(sysctl.name))

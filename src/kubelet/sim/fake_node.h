@@ -39,6 +39,7 @@ public:
         mounts[target] = root + "/" + sub_path;
         return target;
     }
+    Result<void> make_beneath(const std::string&, const std::string&) override { return {}; }
     Result<void> unmount(const std::string& target) override {
         mounts.erase(target);
         return {};

@@ -16,6 +16,10 @@ public:
     /// Shows the file or directory at `sub_path` inside `root` at `target`, which is made as needed; yields the path to give to
     /// containers. Links may not lead out of `root`, not even when they change under way. Error: Forbidden then; NotFound.
     virtual Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) = 0;
+    /// Makes the directories of `sub_path` that are missing inside `root`, with the mode and group of `root`, so that whoever may write
+    /// there may write here. As above, links may not lead out of `root`: whatever a container does meanwhile, nothing outside is
+    /// made or changed. Error: Forbidden then.
+    virtual Result<void> make_beneath(const std::string& root, const std::string& sub_path) = 0;
     /// Fine if nothing is mounted there.
     virtual Result<void> unmount(const std::string& target) = 0;
     /// Mount points at or below `directory`, deepest first.

@@ -80,6 +80,19 @@ public:
         return target;
     }
 
+    Result<void> make_beneath(const std::string& root, const std::string& sub_path) override {
+        const Descriptor base(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!base.is_open()) return mount_error("opening " + root);
+        struct stat volume;
+        if (::fstat(base.get(), &volume) != 0) return mount_error("looking at " + root);
+        for (std::size_t start = 0; start < sub_path.size();) {
+            const std::size_t end = std::min(sub_path.find('/', start), sub_path.size());
+            if (end > start) TRY_VOID(make_one(base.get(), sub_path.substr(0, start), sub_path.substr(start, end - start), volume));
+            start = end + 1;
+        }
+        return {};
+    }
+
     Result<void> unmount(const std::string& target) override {
         if (::umount2(target.c_str(), UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) return {};
         // Still in use: take it out of the tree now, the kernel ends it when the last user goes.
@@ -103,6 +116,24 @@ public:
     }
 
 private:
+    /// Links inside the volume are followed as far as they stay in it; a directory just made is opened without following any, and
+    /// changed through its descriptor.
+    static Result<void> make_one(int base, const std::string& prefix, const std::string& name, const struct stat& volume) {
+        open_how how{};
+        how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+        how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+        const char* below = prefix.empty() ? "." : prefix.c_str();
+        const Descriptor parent(static_cast<int>(::syscall(SYS_openat2, base, below, &how, sizeof how)));
+        if (!parent.is_open()) return mount_error("opening " + prefix);
+        if (::mkdirat(parent.get(), name.c_str(), 0700) != 0)
+            return errno == EEXIST ? Result<void>() : mount_error("making " + prefix + name);
+        const Descriptor made(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!made.is_open()) return mount_error("opening " + prefix + name);
+        if (::fchown(made.get(), static_cast<uid_t>(-1), volume.st_gid) != 0) return mount_error("changing the group of " + prefix + name);
+        if (::fchmod(made.get(), volume.st_mode & 07777) != 0) return mount_error("changing the mode of " + prefix + name);
+        return {};
+    }
+
     static Result<void> make_target(const std::string& target, bool directory) {
         const std::unique_ptr<FileSystem> files = make_file_system();
         if (directory) return files->create_directories(target, 0750);

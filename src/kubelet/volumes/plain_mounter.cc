@@ -19,6 +19,19 @@ public:
         return real;
     }
 
+    Result<void> make_beneath(const std::string& root, const std::string& sub_path) override {
+        TRY(const FileStatus volume, files_.status(root));
+        for (std::size_t slash = 0; slash != std::string::npos;) {
+            slash = sub_path.find('/', slash == 0 ? 0 : slash + 1);
+            const std::string part = join_path(root, sub_path.substr(0, slash));
+            if (files_.exists(part)) continue;
+            TRY_VOID(files_.create_directories(part, 0750));
+            TRY_VOID(files_.change_owner(part, std::nullopt, volume.gid));
+            TRY_VOID(files_.change_mode(part, volume.mode));
+        }
+        return {};
+    }
+
     Result<void> unmount(const std::string&) override { return {}; }
     Result<std::vector<std::string>> mounts_below(const std::string&) override { return std::vector<std::string>(); }
 

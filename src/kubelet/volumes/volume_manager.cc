@@ -76,6 +76,9 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
         if (volume == volumes.end())
             return Error(Reason::BadRequest,
                          "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
+        if (wanted.recursive_read_only.value_or("") == "Enabled")
+            return Error(Reason::BadRequest,
+                         "volume \"" + wanted.name + "\" cannot be mounted: this node does not support recursive read-only mounts");
         std::string host_path = volume->second;
         TRY(const std::string sub_path, sub_path_of(wanted, environment));
         if (!sub_path.empty()) {
@@ -112,27 +115,13 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
                                container.name + "/" + std::to_string(index);
     Result<std::string> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     if (!bound && bound.error().reason == Reason::NotFound) {
-        TRY_VOID(make_sub_path(volume_path, sub_path));
+        TRY_VOID(services_.mounter.make_beneath(volume_path, sub_path));
         bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     }
     if (!bound)
         return Error(bound.error().reason, "failed to prepare subPath for volumeMount \"" + container.volume_mounts[index].name +
                                                "\" of container \"" + container.name + "\": " + bound.error().message);
     return bound;
-}
-
-/// A path that is missing becomes directories with the mode and group of the volume, so that whoever may write there may write here.
-Result<void> VolumeManager::make_sub_path(const std::string& volume_path, const std::string& sub_path) {
-    TRY(const FileStatus volume, services_.files.status(volume_path));
-    for (std::size_t slash = 0; slash != std::string::npos;) {
-        slash = sub_path.find('/', slash == 0 ? 0 : slash + 1);
-        const std::string part = join_path(volume_path, sub_path.substr(0, slash));
-        if (services_.files.exists(part)) continue;
-        TRY_VOID(services_.files.create_directories(part, 0750));
-        TRY_VOID(services_.files.change_owner(part, std::nullopt, volume.gid));
-        TRY_VOID(services_.files.change_mode(part, volume.mode));
-    }
-    return {};
 }
 
 Result<void> VolumeManager::tear_down(const std::string& uid) {

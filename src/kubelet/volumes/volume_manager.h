@@ -25,7 +25,6 @@ public:
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
 
 private:
-    Result<void> make_sub_path(const std::string& volume_path, const std::string& sub_path);
     Result<std::string> sub_path_of(const core::VolumeMount& mount, const Environment& environment) const;
     Result<std::string> bind_sub_path(const core::Pod& pod, const core::Container& container, std::size_t index,
                                       const std::string& volume_path, const std::string& sub_path);

@@ -210,6 +210,16 @@ TEST_F(VolumesTest, SubPathsAreBoundAndMayNotLeadOut) {
     EXPECT_FALSE(with(R"j("subPathExpr":"$(NONE)")j"));
 }
 
+TEST_F(VolumesTest, ARecursiveReadOnlyMountThatCannotBeIsRefused) {
+    const auto with = [&](const std::string& mode) {
+        return mounts(R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"c","volumeMounts":[{"name":"v","mountPath":"/m",)"
+                      R"("readOnly":true,"recursiveReadOnly":")" +
+                      mode + R"("}]}]})");
+    };
+    EXPECT_FALSE(with("Enabled"));
+    EXPECT_TRUE(with("IfPossible"));
+}
+
 TEST_F(VolumesTest, HostPathTypesAreChecked) {
     ASSERT_TRUE(files.create_directories("/host/dir", 0755));
     ASSERT_TRUE(files.write("/host/file", "", 0644));
