@@ -46,11 +46,23 @@ bool is_hosts_file(const std::string& target) {
 
 Result<void> add_mount(FileSystem& files, const RootRequest& request, const cri::Mount& wanted, std::vector<OciMount>& mounts) {
     if (is_pipe_path(wanted.host_path)) return {};  // pipe_relay.h
-    TRY(const std::string source, locate_source(files, request.host_drive, wanted.host_path));
+    TRY(const std::string found, locate_source(files, request.host_drive, wanted.host_path));
     TRY(const WindowsPath path, WindowsPath::parse(wanted.container_path));
     if (path.components.empty() && path.drive == 'c') return Error(Reason::BadRequest, "nothing can be mounted over C:\\");
-    TRY(const FileStatus status, files.status(source));
-    TRY(const std::string target, make_target(files, request.folder.rootfs(), path, status.is_directory()));
+    // The source is opened and bound to a place of our own. runc binds by path, some time later: by then another container that may
+    // write to the volume could have put a link to anywhere on this machine in the source's place.
+    TRY(const std::string drive, files.real_path(request.host_drive));
+    TRY(const std::string real, files.real_path(found));
+    TRY(const HeldSource held, HeldSource::open(drive, real));
+    const std::string source = request.folder.source(mounts.size());
+    if (held.is_directory()) {
+        TRY_VOID(files.create_directories(source, 0700));
+    } else {
+        TRY_VOID(files.create_directories(parent_path(source), 0700));
+        TRY_VOID(files.write(source, "", 0600));
+    }
+    TRY_VOID(held.bind_to(source));
+    TRY(const std::string target, make_target(files, request.folder.rootfs(), path, held.is_directory()));
     mounts.push_back({source, target, wanted.readonly});
     if (is_hosts_file(target)) mounts.push_back({source, "/etc/hosts", wanted.readonly});
     return {};

@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = cri::ContainerState;
 
+constexpr std::size_t ExitFileLimit = 4096;  ///< bytes; the container may write what it likes there
 constexpr std::int32_t StartFailed = 128, Killed = 137;
 constexpr Duration StartLimit = 90s, KillLimit = 30s, PipesLimit = 30s, RelayPause = 1s;
 
@@ -256,7 +257,7 @@ void Containers::read_end(Container& container) {
     record.finished_at = wall_nanoseconds(context_.loop);
     record.exit_code = Killed;
     record.reason = "Error";
-    if (const auto text = context_.files.read(container.folder.exit_file())) {
+    if (const auto text = context_.files.read_untrusted(container.folder.exit_file(), 0, ExitFileLimit)) {
         unsigned long code = 0;
         std::int64_t time = 0;
         std::istringstream words(*text);
