@@ -258,6 +258,8 @@ private:
         TRY(Headers headers, unpacker_.read(payload.substr(FixedPart)));
         if (id == 0 || id % 2 == next_id_ % 2 || id <= last_peer_id_) return malformed("bad stream number");
         last_peer_id_ = id;
+        // Each stream is answered: a peer that opens and resets them without reading the answers would have them pile up.
+        if (backlog() > LargestReplyBacklog) return malformed("too many streams");
         if (streams_.size() >= MostStreams || closing_) {
             reset(id, StreamError::Refused);
             return {};

@@ -13,7 +13,8 @@
 namespace porthole::net {
 namespace {
 
-constexpr std::size_t LargestInbox = 1 << 20;  ///< bytes of messages not received yet before reading stops
+constexpr std::size_t LargestInbox = 1 << 20;         ///< bytes of messages not received yet before reading stops
+constexpr std::size_t LargestPongBacklog = 4 << 20;  ///< bytes of pongs (and what else waits) for a peer that does not read
 
 /// wslay does the framing; it pulls from input_ and its output goes to the connection's writer.
 class WebSocketConnection final : public FramedConnection {
@@ -103,6 +104,7 @@ private:
         input_ = bytes;
         const int failed = wslay_event_recv(wslay_);
         wslay_event_send(wslay_);  // pongs, the answer to a close
+        if (backlog() > LargestPongBacklog) return Error(Reason::Unavailable, "WebSocket: too many unread answers");
         if (failed) return Error(Reason::Unavailable, "WebSocket: protocol error");
         if (wslay_event_get_close_received(wslay_)) {
             const int code = wslay_event_get_status_code_received(wslay_);
