@@ -63,10 +63,10 @@ struct ApiServer::Impl {
     const std::unique_ptr<store::Store> store;
     const ObjectReader reader{*store};
 
-    Mirror<Role> roles{*store};
-    Mirror<RoleBinding> role_bindings{*store};
-    Mirror<ClusterRole> cluster_roles{*store};
-    Mirror<ClusterRoleBinding> cluster_role_bindings{*store};
+    Mirror<Role> roles{*store, seams.log};
+    Mirror<RoleBinding> role_bindings{*store, seams.log};
+    Mirror<ClusterRole> cluster_roles{*store, seams.log};
+    Mirror<ClusterRoleBinding> cluster_role_bindings{*store, seams.log};
     NodeGraph node_graph;
     RbacAuthorizer rbac{{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}};
     AuthorizerChain authorizer;
@@ -109,7 +109,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
                                       .clock = seams.loop,
                                       .systems = NodeSystems(*store, seams.loop)})),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
-      handler(registry, tables->resources, objects, seams.random),
+      handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
       streams(handler, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version},
                 options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
@@ -134,7 +134,7 @@ void ApiServer::Impl::add_authenticators() {
 void ApiServer::Impl::add_authorizers() {
     authorizer.add(std::make_unique<PrivilegedGroupAuthorizer>());
     authorizer.add(std::make_unique<PublicPathAuthorizer>());
-    authorizer.add(std::make_unique<NodeAuthorizer>(node_graph, rbac));
+    authorizer.add(std::make_unique<NodeAuthorizer>(node_graph, rbac, reader));
     authorizer.add(std::make_unique<RbacAuthorizer>(
         RbacObjects{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}));
 }
@@ -156,10 +156,15 @@ void ApiServer::Impl::add_routes() {
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
-    add_review_routes(server, registry, reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators}));
+    add_review_routes(server, registry,
+                      reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators, .tokens = tokens}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
+    server.set_served([this](const RequestInfo& info) {
+        const schema::Kind* kind = registry.find_resource(info.group, info.version, info.resource);
+        return kind && (info.subresource.empty() || kind->find_subresource(info.subresource));
+    });
     if (options.audit) server.set_audit(options.audit);
 }
 

@@ -25,7 +25,7 @@ protected:
 
     void SetUp() override {
         auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test"), make_connector()},
-                                      std::make_unique<store::MemoryEngine>(disk), example_options());
+                                      std::make_unique<store::MemoryEngine>(disk), options());
         ASSERT_TRUE(opened) << opened.error().message;
         api = std::move(*opened);
         const auto started = sim::run(loop, api->start());
@@ -34,6 +34,7 @@ protected:
         // What the controllers would make.
         ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
+    virtual ApiServerOptions options() { return example_options(); }
     /// Where requests for nodes and pods go; nowhere.
     virtual Connector* make_connector() { return nullptr; }
     void TearDown() override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "schema/json.h"
@@ -72,12 +73,13 @@ Task<> Server::handle_as(User user, net::HttpRequest request, net::HttpResponder
 Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known) {
     const MonotonicTime begun = seams_.loop.now();
     const SystemTime received = seams_.loop.wall_now();
-    RequestContext context{.request = request, .responder = responder, .info = parse_request_info(request)};
+    RequestContext context{.request = request, .responder = responder, .info = parse_request_info(request), .begun = begun};
     context.audit_id = request.headers.get("audit-id").empty() ? seams_.random.uuid() : std::string(request.headers.get("audit-id"));
     const bool is_known = known.has_value();
     if (known) context.user = std::move(*known);
 
-    metrics_.begin(context.info);
+    const bool served = is_served(context.info);
+    metrics_.begin(context.info, served);
     auto answered = co_await authenticate_and_dispatch(context, is_known);
     if (!answered && answered.error().reason != Reason::Cancelled && answered.error().reason != Reason::Unavailable) {
         if (http_code(answered.error().reason) >= 500 && answered.error().reason != Reason::ServiceUnavailable)
@@ -85,7 +87,7 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
                             {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
         answered = co_await reply_error(context, std::move(answered).error());
     }
-    metrics_.end(context.info, context.info.has_parameter("dryRun"), context.code, seams_.loop.now() - begun);
+    metrics_.end(context.info, served, context.info.has_parameter("dryRun"), context.code, seams_.loop.now() - begun);
     if (audit_) audit(context, received);
     co_return std::move(answered);
 }
@@ -95,18 +97,30 @@ Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
     }
     if (impersonation_ && names_another_user(context.request)) {
-        CO_TRY(context.user, co_await impersonation_(context.request, std::move(context.user)));
+        CO_TRY(User acted_as, co_await impersonation_(context.request, context.user));
+        context.impersonator = std::exchange(context.user, std::move(acted_as));
     }
     std::optional<Place> place;
     if (!context.info.long_running() && !context.user.in_group(GroupMasters)) {
         const bool mutating = is_mutating(context.info);
-        if ((mutating ? mutating_ : reading_) >= (mutating ? limits_.mutating : limits_.reading)) {
+        Places& places = node_of(context.user) ? nodes_ : others_;
+        std::size_t& taken = mutating ? places.mutating : places.reading;
+        if (taken >= (mutating ? limits_.mutating : limits_.reading)) {
             Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
             error.details->retry_after_seconds = 1;
             co_return error;
         }
-        place.emplace(mutating ? mutating_ : reading_);
+        place.emplace(taken);
     }
+    if (context.info.long_running()) co_return co_await answer(context);
+    auto answered = co_await with_timeout(answer(context), limits_.request_time, "request");
+    if (!answered && answered.error().reason == Reason::Timeout && !context.responder.started() &&
+        seams_.loop.now() - context.begun >= limits_.request_time)
+        co_return Error(Reason::Timeout, "Timeout: request did not complete within the allotted timeout");
+    co_return std::move(answered);
+}
+
+Task<> Server::answer(RequestContext& context) {
     CO_TRY_VOID(co_await authorize(context));
     co_return co_await dispatch(context);
 }
@@ -123,7 +137,7 @@ Task<> Server::authorize(RequestContext& context) {
 Task<> Server::dispatch(RequestContext& context) {
     const RequestInfo& info = context.info;
     if (info.is_resource) {
-        if (info.verb == "watch" && !info.subresource.empty()) co_return no_such_resource();
+        if (!is_served(info) || (info.verb == "watch" && !info.subresource.empty())) co_return no_such_resource();
         const auto route = by_resource_.find(resource_key(info.group, info.resource_and_subresource()));
         if (route != by_resource_.end()) co_return co_await route->second(context);
         if (!resources_) co_return no_such_resource();
@@ -143,7 +157,9 @@ void Server::audit(const RequestContext& context, SystemTime received) const {
     event["stage"] = "ResponseComplete";
     event["requestURI"] = context.request.path + (context.request.query.empty() ? "" : "?" + context.request.query);
     event["verb"] = context.info.verb;
-    event["user"] = audit_user(context.user);
+    // Who did it comes first; whom they acted as says why they could.
+    event["user"] = audit_user(context.impersonator ? *context.impersonator : context.user);
+    if (context.impersonator) event["impersonatedUser"] = audit_user(context.user);
     if (!context.request.peer.address.empty()) event["sourceIPs"] = Value::array({context.request.peer.address});
     if (const auto agent = context.request.headers.get("user-agent"); !agent.empty()) event["userAgent"] = agent;
     if (context.info.is_resource) event["objectRef"] = audit_object(context.info);

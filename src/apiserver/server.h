@@ -35,8 +35,10 @@ public:
     };
     struct Limits {
         /// Requests under way; more are answered 429. Watches, streams and requests of masters take no place, this process's own
-        /// components among them: a burst of theirs would keep everybody else out.
+        /// components among them: a burst of theirs would keep everybody else out. Nodes have as many places again of their own, so
+        /// that no other user's requests can make their leases expire.
         std::size_t mutating = 200, reading = 400;
+        Duration request_time = std::chrono::seconds(60);  ///< for a request that is no watch or stream; then it is answered 504
     };
     Server(Seams seams, Limits limits);
 
@@ -45,6 +47,9 @@ public:
     /// `resource` is "pods/log"; it may be in any version of its group.
     void add_resource(std::string_view group, std::string_view resource, Handler handler);
     void set_resources(Handler handler) { resources_ = std::move(handler); }
+    /// Whether the API has the group, version, resource and subresource. Others are answered 404, and counted together.
+    using IsServed = std::function<bool(const RequestInfo&)>;
+    void set_served(IsServed served) { served_ = std::move(served); }
     void set_impersonation(Impersonation impersonation) { impersonation_ = std::move(impersonation); }
     void set_audit(AuditSink sink) { audit_ = std::move(sink); }
 
@@ -58,15 +63,21 @@ private:
     Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known);
     Task<> authenticate_and_dispatch(RequestContext& context, bool known);
     Task<> authorize(RequestContext& context);
+    Task<> answer(RequestContext& context);
     Task<> dispatch(RequestContext& context);
+    bool is_served(const RequestInfo& info) const { return info.is_resource && (!served_ || served_(info)); }
     void audit(const RequestContext& context, SystemTime received) const;
 
     Seams seams_;
     Limits limits_;
-    std::size_t mutating_ = 0, reading_ = 0;  // places that are taken
+    struct Places {
+        std::size_t mutating = 0, reading = 0;  // that are taken
+    };
+    Places nodes_, others_;
     std::map<std::string, Handler, std::less<>> paths_;
     std::map<std::string, Handler, std::less<>> by_resource_;  // "group/pods/log"
     Handler resources_;
+    IsServed served_;
     Impersonation impersonation_;
     AuditSink audit_;
     RequestMetrics metrics_;

@@ -27,10 +27,12 @@ public:
     Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) override {
         asked = target.host + ":" + std::to_string(target.port) + request.path + (request.query.empty() ? "" : "?" + request.query);
         headers = request.headers;
+        security = target.security;
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
         co_return std::unique_ptr<net::HttpBody>(std::make_unique<FixedBody>(code, pieces));
     }
-    Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest) override {
+    Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest request) override {
+        headers = request.headers;
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
         net::Upgraded refused;
         refused.response.code = code;
@@ -43,6 +45,7 @@ public:
     int code = 200;
     std::vector<std::string> pieces{"one\n", "two\n"};
     std::string asked;
+    ConnectTarget::Security security = ConnectTarget::Security::Plain;
     net::Headers headers;
 };
 
@@ -108,6 +111,86 @@ TEST_F(StreamsTest, ProxiesKeepTheRestOfThePathButNotTheUser) {
     get("/api/v1/namespaces/proxy/pods/q:8080/proxy/proxy/x");
     EXPECT_EQ(kubelet.asked, "10.244.0.7:8080/proxy/x");
     EXPECT_FALSE(kubelet.headers.has("authorization"));
+}
+
+TEST_F(StreamsTest, OnlyTheKubeletsOwnPortIsShownTheServersCertificate) {
+    const struct {
+        const char* name;
+        const char* asked;
+        ConnectTarget::Security security;
+    } rows[] = {
+        {"n1", "10.0.0.5:10260/x", ConnectTarget::Security::Kubelet},
+        {"https:n1:10260", "10.0.0.5:10260/x", ConnectTarget::Security::Kubelet},
+        {"http:n1:", "10.0.0.5:10260/x", ConnectTarget::Security::Kubelet},
+        {"https:n1:6443", "10.0.0.5:6443/x", ConnectTarget::Security::AnyTls},
+        {"n1:9100", "10.0.0.5:9100/x", ConnectTarget::Security::Plain},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(get("/api/v1/nodes/" + std::string(row.name) + "/proxy/x").code, 200);
+        EXPECT_EQ(kubelet.asked, row.asked);
+        EXPECT_EQ(kubelet.security, row.security);
+    }
+    for (const char* bad : {"ftp:n1:80", "n1:0", "n1:x", "n1:70000", "a:b:c:d", ":80", "https:n1:x"}) {
+        const Answer refused = get("/api/v1/nodes/" + std::string(bad) + "/proxy/x");
+        EXPECT_EQ(refused.code, 400) << bad;
+        EXPECT_EQ(refused.at({"message"}), "invalid node request \"" + std::string(bad) + "\"");
+    }
+}
+
+TEST_F(StreamsTest, ProxiesDoNotGoWhereOnlyThisMachineCan) {
+    post("/api/v1/nodes", R"({"metadata":{"name":"n2"},"status":{"addresses":[{"type":"InternalIP","address":"127.0.0.1"}]}})");
+    EXPECT_EQ(get("/api/v1/nodes/https:n2:6443/proxy/x").at({"message"}), "address not allowed");
+    post("/api/v1/namespaces/default/pods", pod("q", R"(,"nodeName":"n1")"));
+    for (const char* address : {"127.0.0.1", "169.254.169.254", "::1", "fe80::1", "0.0.0.0", "224.0.0.1", "::ffff:127.0.0.1"}) {
+        kubelet.asked.clear();
+        merge("/api/v1/namespaces/default/pods/q/status", R"({"status":{"podIP":")" + std::string(address) + R"("}})");
+        EXPECT_EQ(get("/api/v1/namespaces/default/pods/q:80/proxy/x").code, 400) << address;
+        EXPECT_EQ(kubelet.asked, "") << address;
+    }
+}
+
+TEST_F(StreamsTest, ATokenInTheWebSocketProtocolsStaysHere) {
+    net::HttpRequest request{.method = "GET", .path = std::string(Pod) + "/exec", .query = "command=ls&stdout=true"};
+    request.headers.add("connection", "Upgrade");
+    request.headers.add("upgrade", "websocket");
+    request.headers.add("sec-websocket-protocol", "v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.c2VjcmV0 ,v4.channel.k8s.io");
+    request.headers.add("sec-websocket-protocol", "base64url.bearer.authorization.k8s.io.c2VjcmV0");
+    HeaderKeeper keeper;
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+    EXPECT_EQ(kubelet.headers.all("sec-websocket-protocol").size(), 1u);
+    EXPECT_EQ(kubelet.headers.get("sec-websocket-protocol"), "v5.channel.k8s.io, v4.channel.k8s.io");
+}
+
+TEST_F(StreamsTest, RunningSomethingByAWebSocketNeedsCreate) {
+    const auto bind = [&](const std::string& verbs) {
+        remove("/apis/rbac.authorization.k8s.io/v1/clusterroles/streams");
+        post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+             R"({"metadata":{"name":"streams"},"rules":[{"apiGroups":[""],"resources":["pods/exec","pods/attach","pods/portforward"],)"
+             R"("verbs":)" +
+                 verbs + "}]}");
+        loop.run_ready();
+    };
+    bind(R"(["get"])");
+    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+         R"({"metadata":{"name":"streams"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"streams"},)"
+         R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]})");
+    loop.run_ready();
+    const auto ask = [&](const std::string& path, std::string query) {
+        net::HttpRequest request{.method = "GET", .path = std::string(Pod) + path, .query = std::move(query)};
+        request.headers.add("connection", "Upgrade");
+        request.headers.add("upgrade", "websocket");
+        HeaderKeeper keeper;
+        EXPECT_TRUE(sim::run(loop, api->server().handle_as({.name = "jane"}, std::move(request), keeper)));
+        return keeper.code;
+    };
+    EXPECT_EQ(ask("/exec", "command=ls&stdout=true"), 403);
+    EXPECT_EQ(ask("/attach", "stdout=true"), 403);
+    EXPECT_EQ(ask("/portforward", "ports=80"), 403);
+    bind(R"(["get","create"])");
+    EXPECT_EQ(ask("/exec", "command=ls&stdout=true"), 200);
+    EXPECT_EQ(ask("/attach", "stdout=true"), 200);
+    EXPECT_EQ(ask("/portforward", "ports=80"), 200);
 }
 
 }  // namespace

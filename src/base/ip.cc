@@ -101,6 +101,22 @@ bool IpAddress::is_loopback() const {
     return std::all_of(bytes_.begin(), bytes_.end() - 1, [](std::uint8_t byte) { return byte == 0; }) && bytes_[15] == 1;
 }
 
+bool IpAddress::is_global_unicast() const {
+    if (is_v6()) {
+        const bool mapped =
+            bytes_[10] == 0xff && bytes_[11] == 0xff && std::all_of(bytes_.begin(), bytes_.begin() + 10, [](auto b) { return b == 0; });
+        if (mapped)
+            return v4(std::uint32_t{bytes_[12]} << 24 | std::uint32_t{bytes_[13]} << 16 | std::uint32_t{bytes_[14]} << 8 | bytes_[15])
+                .is_global_unicast();
+        const bool unspecified = std::all_of(bytes_.begin(), bytes_.end(), [](auto b) { return b == 0; });
+        const bool link_local = bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
+        return !unspecified && !is_loopback() && !link_local && bytes_[0] != 0xff;
+    }
+    const std::uint32_t number = v4_number();
+    const bool link_local = number >> 16 == 0xa9fe, multicast = number >> 28 == 0xe;
+    return number != 0 && number != 0xffffffff && !is_loopback() && !link_local && !multicast;
+}
+
 std::string IpAddress::to_string() const {
     if (is_v6_) return v6_text(bytes_);
     std::string text;

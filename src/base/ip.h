@@ -36,6 +36,9 @@ public:
     const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
     int bits() const { return is_v6_ ? 128 : 32; }
     bool is_loopback() const;
+    /// Of one host that others can reach: not unspecified, loopback, link-local, multicast or broadcast. An IPv4 address in IPv6
+    /// ("::ffff:127.0.0.1") counts as what it stands for.
+    bool is_global_unicast() const;
     /// Canonical (RFC 5952).
     std::string to_string() const;
     /// The address `distance` further; wraps.

@@ -68,8 +68,7 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
     TRY_VOID(ensure_pair(folder, "apiserver", ca,
                          {.common_name = "kube-apiserver", .dns_names = names.dns, .ip_addresses = names.addresses}, true, now));
     TRY_VOID(ensure_pair(folder, "admin", ca, {.common_name = "kubernetes-admin", .organizations = {"system:masters"}}, false, now));
-    TRY_VOID(ensure_pair(folder, "apiserver-kubelet-client", ca,
-                         {.common_name = "kube-apiserver-kubelet-client", .organizations = {"system:masters"}}, false, now));
+    TRY_VOID(ensure_pair(folder, "apiserver-kubelet-client", ca, {.common_name = "kube-apiserver-kubelet-client"}, false, now));
     return load(folder);
 }
 

@@ -1,6 +1,7 @@
 #include "apiserver/authentication/service_account_tokens.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/core_v1.h"
 #include "apiserver/request/status.h"
@@ -19,7 +20,7 @@ using schema::Value;
 constexpr std::int64_t MinimumSeconds = 600;
 constexpr std::int64_t MaximumSeconds = 1LL << 32;
 constexpr std::int64_t DefaultSeconds = 3600;
-/// What kubelets ask for; for the server's own audience it lasts a year, as old clients never read a renewed token.
+/// What kubelets ask for; bound to a pod and for the server's own audience it lasts a year, as old clients never read a renewed token.
 constexpr std::int64_t ExtendableSeconds = 3607;
 constexpr std::int64_t YearSeconds = 365 * 24 * 3600;
 /// How long a token outlives the deletion of what it is bound to.
@@ -67,7 +68,8 @@ Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, 
     Value kubernetes = Value::object({{"namespace", namespace_}, {"serviceaccount", reference(account, found->metadata.uid)}});
     if (spec.bound_object_ref) TRY_VOID(check_bound(*spec.bound_object_ref, namespace_, kubernetes));
     const std::int64_t now = seconds_now(clock_);
-    const bool extended = wanted == ExtendableSeconds && spec.audiences == std::vector{settings_.api_audiences.front()};
+    const bool for_pod = spec.bound_object_ref && spec.bound_object_ref->kind == "Pod";
+    const bool extended = for_pod && wanted == ExtendableSeconds && spec.audiences == std::vector{settings_.api_audiences.front()};
     if (extended) kubernetes["warnafter"] = now + wanted;
 
     Value audiences = Value::array();
@@ -151,9 +153,10 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     return verified_[std::move(digest)] = std::make_shared<const Value>(std::move(*claims));
 }
 
-Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token, const std::vector<std::string>& audiences) const {
+Result<std::optional<ServiceAccountTokens::Verified>> ServiceAccountTokens::verify(std::string_view token,
+                                                                                   const std::vector<std::string>& audiences) const {
     TRY(const ClaimsPtr claims, signed_claims(token));
-    if (!claims) return std::optional<User>();
+    if (!claims) return std::optional<Verified>();
     const std::int64_t now = seconds_now(clock_);
     const auto seconds = [&](const char* name) {
         const Value* found = claims->find(name);
@@ -161,13 +164,15 @@ Result<std::optional<User>> ServiceAccountTokens::verify(std::string_view token,
     };
     if (now >= seconds("exp")) return unauthorized("service account token has expired");
     if (now + LeewaySeconds < seconds("nbf")) return unauthorized("service account token is not valid yet");
+    Verified verified;
     const Value* aud = claims->find("aud");
-    const bool meant_for_us = aud && aud->is_array() && std::ranges::any_of(aud->as_array(), [&](const Value& one) {
-                                  return std::ranges::find(audiences, one.string_or("")) != audiences.end();
-                              });
-    if (!meant_for_us) return unauthorized("service account token has no audience of this server");
-    TRY(User user, user_of(*claims));
-    return std::optional(std::move(user));
+    const auto is_meant_for = [&](const std::string& audience) {
+        return aud && aud->is_array() && std::ranges::find(aud->as_array(), Value(audience)) != aud->as_array().end();
+    };
+    std::ranges::copy_if(audiences, std::back_inserter(verified.audiences), is_meant_for);
+    if (verified.audiences.empty()) return unauthorized("service account token has none of the audiences it is asked for");
+    TRY(verified.user, user_of(*claims));
+    return std::optional(std::move(verified));
 }
 
 Result<User> ServiceAccountTokens::user_of(const Value& claims) const {
@@ -226,7 +231,9 @@ Value ServiceAccountTokens::openid_configuration() const {
 Task<std::optional<User>> ServiceAccountAuthenticator::authenticate(const net::HttpRequest& request) {
     const std::string token = bearer_token(request);
     if (token.empty()) co_return std::optional<User>();
-    co_return tokens_.verify(token, tokens_.settings().api_audiences);
+    CO_TRY(auto verified, tokens_.verify(token, tokens_.settings().api_audiences));
+    if (!verified) co_return std::optional<User>();
+    co_return std::optional(std::move(verified->user));
 }
 
 std::string bearer_token(const net::HttpRequest& request) {

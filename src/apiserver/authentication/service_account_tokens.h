@@ -37,8 +37,12 @@ public:
     /// Fills the status of a TokenRequest for the account. Errors: NotFound, Invalid, Conflict for a wrong uid.
     Result<api::authentication::v1::TokenRequest> issue(const std::string& namespace_, const std::string& account,
                                                         api::authentication::v1::TokenRequest request) const;
-    /// Who the token speaks for; nullopt when it is no token of ours. Error: Unauthorized.
-    Result<std::optional<User>> verify(std::string_view token, const std::vector<std::string>& audiences) const;
+    struct Verified {
+        User user;
+        std::vector<std::string> audiences;  ///< those asked for that the token is meant for; at least one
+    };
+    /// Who the token speaks for; nullopt when it is no token of ours. Error: Unauthorized, also for a token of other audiences.
+    Result<std::optional<Verified>> verify(std::string_view token, const std::vector<std::string>& audiences) const;
 
     const Settings& settings() const { return settings_; }
     schema::Value jwks() const;

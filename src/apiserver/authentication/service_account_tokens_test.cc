@@ -44,7 +44,7 @@ protected:
     std::string verified(const std::string& token) {
         auto user = tokens_.verify(token, Audiences);
         if (!user) return user.error().message;
-        return *user ? (*user)->name : "(no token of ours)";
+        return *user ? (*user)->user.name : "(no token of ours)";
     }
     std::string issue_error(TokenRequest request, const std::string& account = "robot") {
         auto issued = tokens_.issue("a", account, std::move(request));
@@ -58,13 +58,15 @@ protected:
 };
 
 TEST_F(ServiceAccountTokensTest, SpeaksForTheAccountItWasIssuedFor) {
-    auto user = tokens_.verify(token(bound_to_pod()), Audiences);
-    ASSERT_TRUE(user && *user);
-    EXPECT_EQ((*user)->name, "system:serviceaccount:a:robot");
-    EXPECT_EQ((*user)->uid, "uid-robot");
-    EXPECT_EQ((*user)->groups, (std::vector<std::string>{"system:serviceaccounts", "system:serviceaccounts:a"}));
-    EXPECT_EQ((*user)->extra["authentication.kubernetes.io/pod-name"], std::vector<std::string>{"web"});
-    EXPECT_EQ((*user)->extra["authentication.kubernetes.io/node-name"], std::vector<std::string>{"n1"});
+    auto verified = tokens_.verify(token(bound_to_pod()), Audiences);
+    ASSERT_TRUE(verified && *verified);
+    User& user = (*verified)->user;
+    EXPECT_EQ(user.name, "system:serviceaccount:a:robot");
+    EXPECT_EQ(user.uid, "uid-robot");
+    EXPECT_EQ(user.groups, (std::vector<std::string>{"system:serviceaccounts", "system:serviceaccounts:a"}));
+    EXPECT_EQ(user.extra["authentication.kubernetes.io/pod-name"], std::vector<std::string>{"web"});
+    EXPECT_EQ(user.extra["authentication.kubernetes.io/node-name"], std::vector<std::string>{"n1"});
+    EXPECT_EQ((*verified)->audiences, Audiences);
 }
 
 TEST_F(ServiceAccountTokensTest, LastsAnHourUnlessAskedOtherwise) {
@@ -83,6 +85,17 @@ TEST_F(ServiceAccountTokensTest, AKubeletsTokenIsExtendedForClientsThatNeverRead
     EXPECT_EQ(issued->status.expiration_timestamp.seconds(), Timestamp(loop_.wall_now()).seconds() + 3607);
     loop_.advance(24h);
     EXPECT_EQ(verified(issued->status.token), "system:serviceaccount:a:robot");
+}
+
+TEST_F(ServiceAccountTokensTest, OnlyATokenBoundToAPodIsExtended) {
+    TokenRequest request;
+    request.spec.expiration_seconds = 3607;
+    const std::string unbound = token(request);
+    request.spec.bound_object_ref = BoundObjectReference{.kind = "Node", .api_version = "v1", .name = "n1"};
+    const std::string of_a_node = token(request);
+    loop_.advance(3607s);
+    EXPECT_EQ(verified(unbound), "service account token has expired");
+    EXPECT_EQ(verified(of_a_node), "service account token has expired");
 }
 
 TEST_F(ServiceAccountTokensTest, DiesWithWhatItIsBoundTo) {
@@ -128,7 +141,7 @@ TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
 
     TokenRequest vault;
     vault.spec.audiences = {"vault"};
-    EXPECT_EQ(verified(token(vault)), "service account token has no audience of this server");
+    EXPECT_EQ(verified(token(vault)), "service account token has none of the audiences it is asked for");
 }
 
 TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {

@@ -24,7 +24,7 @@ AuthorizationAttributes authorization_attributes(const User& user, const Request
     attributes.subresource = info.subresource;
     attributes.namespace_ = info.namespace_;
     attributes.name = info.name;
-    if (info.verb != "list" && info.verb != "watch") return attributes;
+    if (info.verb != "list" && info.verb != "watch" && info.verb != "deletecollection") return attributes;
     attributes.label_selector = info.parameter("labelSelector");
     attributes.field_selector = info.parameter("fieldSelector");
     return attributes;

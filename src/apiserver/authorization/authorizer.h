@@ -16,7 +16,7 @@ struct AuthorizationAttributes {
     bool is_resource = false;
     std::string group, version, resource, subresource, namespace_, name;
     std::string path;                            ///< for what is no resource
-    std::string label_selector, field_selector;  ///< of list and watch, as sent
+    std::string label_selector, field_selector;  ///< of list, watch and deletecollection, as sent
 
     bool read_only() const { return verb == "get" || verb == "list" || verb == "watch"; }
 };

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "api/core_v1.h"
+#include "api/storage_v1.h"
 #include "apiserver/request/field_selector.h"
 
 namespace porthole::apiserver {
 namespace {
 
+using namespace api::core::v1;
+using api::storage::v1::VolumeAttachment;
 using Attributes = AuthorizationAttributes;
 
 bool is(const Attributes& attributes, std::string_view group, std::string_view resource) {
@@ -14,7 +18,9 @@ bool is(const Attributes& attributes, std::string_view group, std::string_view r
 }
 
 /// Only these verbs look at a selector; with others it is decoration.
-bool selects(const Attributes& attributes) { return attributes.verb == "list" || attributes.verb == "watch"; }
+bool selects(const Attributes& attributes) {
+    return attributes.verb == "list" || attributes.verb == "watch" || attributes.verb == "deletecollection";
+}
 
 /// Whether a list or watch is narrowed to objects with `field` = `value`.
 bool selects_only(const Attributes& attributes, std::string_view field, std::string_view value) {
@@ -46,7 +52,15 @@ Task<Decision> NodeAuthorizer::authorize(const Attributes& attributes) {
 
 Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attributes) const {
     if (is(attributes, "", "secrets") || is(attributes, "", "configmaps")) return read_reached(node, attributes);
-    if (is(attributes, "", "persistentvolumeclaims") && attributes.subresource != "status") return read_reached(node, attributes);
+    if (is(attributes, "", "persistentvolumeclaims")) return use_claim(node, attributes);
+    if (is(attributes, "", "persistentvolumes")) return get_if(holds_volume(node, attributes.name), node, attributes);
+    if (is(attributes, "storage.k8s.io", "volumeattachments")) return get_if(holds_attachment(node, attributes.name), node, attributes);
+    if (is(attributes, "resource.k8s.io", "resourceclaims"))
+        return get_if(graph_.reaches(node, "resourceclaims", attributes.namespace_, attributes.name), node, attributes);
+    if (is(attributes, "resource.k8s.io", "resourceslices") && selects(attributes))
+        return selects_only(attributes, "spec.nodeName", node)
+                   ? by_role(attributes)
+                   : Decision::no_opinion("can only list, watch and delete resource slices with spec.nodeName field selector");
     if (is(attributes, "", "serviceaccounts")) {
         const bool token = attributes.subresource == "token" && attributes.verb == "create";
         if (!token && attributes.verb != "get") return Decision::no_opinion();
@@ -74,6 +88,31 @@ Decision NodeAuthorizer::read_reached(const std::string& node, const Attributes&
     const std::string name = name_of(attributes);
     if (name.empty()) return Decision::no_opinion("can only read namespaced object of this type by name");
     return graph_.reaches(node, attributes.resource, attributes.namespace_, name) ? Decision::allow() : no_relationship(node);
+}
+
+Decision NodeAuthorizer::use_claim(const std::string& node, const Attributes& attributes) const {
+    if (attributes.subresource != "status") return read_reached(node, attributes);
+    const bool own = graph_.reaches(node, attributes.resource, attributes.namespace_, attributes.name);
+    return own ? by_role(attributes) : no_relationship(node);
+}
+
+Decision NodeAuthorizer::get_if(bool own, const std::string& node, const Attributes& attributes) const {
+    if (attributes.verb != "get" || !attributes.subresource.empty())
+        return Decision::no_opinion("can only get individual resources of this type");
+    return own ? by_role(attributes) : no_relationship(node);
+}
+
+/// A volume is a node's business once the claim that it is bound to is.
+bool NodeAuthorizer::holds_volume(const std::string& node, const std::string& name) const {
+    const auto volume = reader_.find<PersistentVolume>("", name);
+    if (!volume || !*volume || !(*volume)->spec.claim_ref) return false;
+    const ObjectReference& claim = *(*volume)->spec.claim_ref;
+    return graph_.reaches(node, "persistentvolumeclaims", claim.namespace_, claim.name);
+}
+
+bool NodeAuthorizer::holds_attachment(const std::string& node, const std::string& name) const {
+    const auto attachment = reader_.find<VolumeAttachment>("", name);
+    return attachment && *attachment && (*attachment)->spec.node_name == node;
 }
 
 Decision NodeAuthorizer::use_pods(const std::string& node, const Attributes& attributes) const {

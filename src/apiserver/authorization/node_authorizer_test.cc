@@ -1,5 +1,6 @@
 #include "apiserver/authorization/node_authorizer.h"
 
+#include "api/storage_v1.h"
 #include "apiserver/authorization/bootstrap_policy.h"
 #include "apiserver/cache/object_fixture.h"
 
@@ -50,7 +51,8 @@ protected:
     ObjectMap<ClusterRoleBinding> cluster_role_bindings_;
     RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
     NodeGraph graph_;
-    NodeAuthorizer authorizer_{graph_, rbac_};
+    ObjectReader reader_{*store_};
+    NodeAuthorizer authorizer_{graph_, rbac_, reader_};
 };
 
 TEST_F(NodeAuthorizerTest, ReadsOnlyWhatItsPodsReferTo) {
@@ -99,6 +101,47 @@ TEST_F(NodeAuthorizerTest, SeesItsOwnPods) {
     EXPECT_FALSE(allows(get));
     get.field_selector = "spec.nodeName=n2";
     EXPECT_FALSE(allows(get)) << "a get ignores selectors";
+}
+
+TEST_F(NodeAuthorizerTest, ReachesVolumesByTheClaimsOfItsPodsOnly) {
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    volume.spec.claim_ref.emplace();
+    volume.spec.claim_ref->namespace_ = "a";
+    volume.spec.claim_ref->name = "data";
+    put(volume);
+    put(named<PersistentVolume>("", "unbound"));
+    porthole::api::storage::v1::VolumeAttachment attachment = named<porthole::api::storage::v1::VolumeAttachment>("", "at");
+    attachment.spec.node_name = "n1";
+    put(attachment);
+    const auto status = [&](const std::string& node, const std::string& verb, const std::string& name) {
+        AuthorizationAttributes attributes = ask(node, verb, "persistentvolumeclaims", "a", name);
+        attributes.subresource = "status";
+        return allows(attributes);
+    };
+    EXPECT_TRUE(status("n1", "patch", "data"));
+    EXPECT_FALSE(status("n1", "patch", "other"));
+    EXPECT_FALSE(status("n2", "update", "data"));
+    EXPECT_TRUE(allows(ask("n1", "get", "persistentvolumes", "", "v")));
+    EXPECT_FALSE(allows(ask("n2", "get", "persistentvolumes", "", "v")));
+    EXPECT_FALSE(allows(ask("n1", "get", "persistentvolumes", "", "unbound")));
+    EXPECT_TRUE(allows(ask("n1", "get", "volumeattachments", "", "at", "storage.k8s.io")));
+    EXPECT_FALSE(allows(ask("n2", "get", "volumeattachments", "", "at", "storage.k8s.io")));
+}
+
+TEST_F(NodeAuthorizerTest, ReachesResourceClaimsOfItsPodsAndItsOwnSlicesOnly) {
+    Pod pod = pod_on("n1");
+    pod.metadata.name = "claims";
+    pod.spec.resource_claims.emplace_back().resource_claim_name = "gpu";
+    graph_.put_pod("a/claims", pod);
+    EXPECT_TRUE(allows(ask("n1", "get", "resourceclaims", "a", "gpu", "resource.k8s.io")));
+    EXPECT_FALSE(allows(ask("n2", "get", "resourceclaims", "a", "gpu", "resource.k8s.io")));
+    EXPECT_FALSE(allows(ask("n1", "get", "resourceclaims", "a", "other", "resource.k8s.io")));
+    AuthorizationAttributes slices = ask("n1", "deletecollection", "resourceslices", "", "", "resource.k8s.io");
+    EXPECT_FALSE(allows(slices));
+    slices.field_selector = "spec.nodeName=n2";
+    EXPECT_FALSE(allows(slices));
+    slices.field_selector = "spec.nodeName=n1";
+    EXPECT_TRUE(allows(slices));
 }
 
 TEST_F(NodeAuthorizerTest, HoldsItsOwnLease) {

@@ -24,6 +24,8 @@ public:
         }
         for (const auto& container : spec.ephemeral_containers) environment(container.env, container.env_from);
         for (const Volume& one : spec.volumes) volume(pod, one);
+        for (const auto& claim : spec.resource_claims) add("resourceclaims", claim.resource_claim_name.value_or(""));
+        for (const auto& claim : pod.status.resource_claim_statuses) add("resourceclaims", claim.resource_claim_name.value_or(""));
     }
     std::set<std::string> things;
 
@@ -99,7 +101,7 @@ Result<void> NodeGraph::load(const store::Store& store) {
     TRY(const store::Range range, store.range({.prefix = kind_prefix(Pod::kind())}));
     pods_.clear();
     reached_.clear();
-    for (const store::RecordPtr& record : range.records) TRY_VOID(put_record(*record));
+    for (const store::RecordPtr& record : range.records) put_record(*record);
     revision_ = range.revision;
     return {};
 }
@@ -121,24 +123,19 @@ Task<> NodeGraph::take_events(store::Watch& watch) {
             if (event->type == store::Event::Type::Delete) {
                 remove_pod(event->record->key.substr(kind_prefix(Pod::kind()).size()));
             } else {
-                CO_TRY_VOID(put_record(*event->record));
+                put_record(*event->record);
             }
             revision_ = event->revision;
         }
     }
 }
 
-Result<void> NodeGraph::put_record(const store::Record& record) {
+void NodeGraph::put_record(const store::Record& record) {
     const std::string key = record.key.substr(kind_prefix(Pod::kind()).size());
     const bool unbound = record.attributes && record.attributes->topic().empty();  // a pod's topic is its node
-    if (unbound) {
-        remove_pod(key);
-        return {};
-    }
-    auto pod = schema::decode_json<Pod>(*record.value);
-    if (!pod) return std::move(pod).error().with_context("reading " + record.key);
+    const auto pod = unbound ? Result<Pod>(Pod()) : schema::decode_json<Pod>(*record.value);
+    if (unbound || !pod) return remove_pod(key);
     put_pod(key, *pod);
-    return {};
 }
 
 }  // namespace porthole::apiserver

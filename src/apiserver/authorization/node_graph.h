@@ -32,7 +32,8 @@ private:
         std::string node;
         std::set<std::string> things;
     };
-    Result<void> put_record(const store::Record& record);
+    /// A pod that cannot be decoded refers to nothing.
+    void put_record(const store::Record& record);
     Task<> take_events(store::Watch& watch);
     void forget(const PodEdges& edges);
 

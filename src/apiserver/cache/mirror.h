@@ -4,6 +4,7 @@
 #include <string>
 
 #include "apiserver/cache/keys.h"
+#include "base/log.h"
 #include "schema/json.h"
 #include "store/store.h"
 
@@ -14,10 +15,13 @@ template <class T>
 using ObjectMap = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
 
 /// All objects of a small kind, decoded, kept up to date from the store: for what is asked on every request.
+///
+/// An object that cannot be decoded is left out, as if it were not there, and logged: one bad object must neither freeze what is
+/// known of all others nor keep the server from starting.
 template <class T>
 class Mirror {
 public:
-    explicit Mirror(store::Store& store) : store_(store), prefix_(kind_prefix(T::kind())) {}
+    Mirror(store::Store& store, Logger log) : store_(store), log_(std::move(log)), prefix_(kind_prefix(T::kind())) {}
 
     const ObjectMap<T>& objects() const { return objects_; }
 
@@ -25,7 +29,7 @@ public:
     Result<void> load() {
         TRY(const store::Range range, store_.range({.prefix = prefix_}));
         objects_.clear();
-        for (const store::RecordPtr& record : range.records) TRY_VOID(put(*record));
+        for (const store::RecordPtr& record : range.records) put(*record);
         revision_ = range.revision;
         return {};
     }
@@ -49,20 +53,25 @@ private:
                 if (event->type == store::Event::Type::Delete) {
                     objects_.erase(event->record->key.substr(prefix_.size()));
                 } else {
-                    CO_TRY_VOID(put(*event->record));
+                    put(*event->record);
                 }
                 revision_ = event->revision;
             }
         }
     }
-    Result<void> put(const store::Record& record) {
+    void put(const store::Record& record) {
+        const std::string name = record.key.substr(prefix_.size());
         auto object = schema::decode_json<T>(*record.value);
-        if (!object) return std::move(object).error().with_context("reading " + record.key);
-        objects_[record.key.substr(prefix_.size())] = std::make_shared<const T>(std::move(*object));
-        return {};
+        if (object) {
+            objects_[name] = std::make_shared<const T>(std::move(*object));
+            return;
+        }
+        objects_.erase(name);
+        log_.warn("an object cannot be read and is left out", {{"key", record.key}, {"error", object.error().message}});
     }
 
     store::Store& store_;
+    Logger log_;
     const std::string prefix_;
     ObjectMap<T> objects_;
     store::Revision revision_;

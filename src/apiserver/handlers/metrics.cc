@@ -16,9 +16,20 @@ std::string upper(std::string text) {
 
 /// POST for create and so on, as dashboards know it.
 std::string metric_verb(const RequestInfo& info) {
+    constexpr std::string_view Known[] = {"get",  "list",    "watch",   "post", "put", "patch", "delete", "deletecollection",
+                                          "head", "options", "connect", "trace"};
     if (info.verb == "create") return "POST";
     if (info.verb == "update") return "PUT";
-    return upper(info.verb);
+    return std::ranges::find(Known, info.verb) == std::end(Known) ? "other" : upper(info.verb);
+}
+
+void append_label(std::string& text, std::string_view name, std::string_view value) {
+    text.append(name).append("=\"");
+    for (const char c : value) {
+        if (c == '\\' || c == '"') text += '\\';
+        text += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
+    }
+    text += "\",";
 }
 
 const char* scope(const RequestInfo& info) {
@@ -39,31 +50,29 @@ bool is_mutating(const RequestInfo& info) {
     return info.verb != "get" && info.verb != "list" && info.verb != "watch" && info.verb != "head";
 }
 
-std::string RequestMetrics::labels(const RequestInfo& info) {
-    // What names no resource is counted together, or any path a client thinks of would make a new series.
+std::string RequestMetrics::labels(const RequestInfo& info, bool served) {
     std::string text;
     text.reserve(160);
-    const auto add = [&](std::string_view name, std::string_view value) { text.append(name).append("=\"").append(value).append("\","); };
-    add("verb", metric_verb(info));
-    add("group", info.group);
-    add("version", info.is_resource ? info.version : "");
-    add("resource", info.resource);
-    add("subresource", info.subresource);
-    add("scope", scope(info));
+    append_label(text, "verb", metric_verb(info));
+    append_label(text, "group", served ? info.group : "");
+    append_label(text, "version", served ? info.version : "");
+    append_label(text, "resource", served ? info.resource : "");
+    append_label(text, "subresource", served ? info.subresource : "");
+    append_label(text, "scope", served ? scope(info) : "");
     text += "component=\"apiserver\"";
     return text;
 }
 
-void RequestMetrics::begin(const RequestInfo& info) {
+void RequestMetrics::begin(const RequestInfo& info, bool served) {
     if (info.long_running())
-        ++long_running_[labels(info)];
+        ++long_running_[labels(info, served)];
     else
         ++in_flight_[is_mutating(info) ? 0 : 1];
 }
 
-void RequestMetrics::end(const RequestInfo& info, bool dry_run, int code, Duration taken) {
+void RequestMetrics::end(const RequestInfo& info, bool served, bool dry_run, int code, Duration taken) {
     ++total_;
-    const std::string common = labels(info);
+    const std::string common = labels(info, served);
     Series& series = series_[common];
     ++series.requests[{dry_run, code}];
     if (info.long_running()) {

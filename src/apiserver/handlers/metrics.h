@@ -14,10 +14,13 @@ namespace porthole::apiserver {
 bool is_mutating(const RequestInfo& info);
 
 /// Counts of requests and how long they took, in Prometheus' text form under Kubernetes' names.
+///
+/// Requests are counted before anybody knows who sends them, so what names no resource that is `served` is counted together, and
+/// methods that HTTP does not define too: the number of series is bounded by the API, not by what clients think of.
 class RequestMetrics {
 public:
-    void begin(const RequestInfo& info);
-    void end(const RequestInfo& info, bool dry_run, int code, Duration taken);
+    void begin(const RequestInfo& info, bool served);
+    void end(const RequestInfo& info, bool served, bool dry_run, int code, Duration taken);
 
     void append(std::string& out) const;
     std::uint64_t total() const { return total_; }
@@ -33,7 +36,7 @@ private:
         std::map<std::pair<bool, int>, std::uint64_t> requests;  // by whether it was a dry run, and code
         Histogram durations;
     };
-    static std::string labels(const RequestInfo& info);
+    static std::string labels(const RequestInfo& info, bool served);
 
     std::unordered_map<std::string, Series> series_;  // by label text
     std::map<std::string, std::int64_t> long_running_;

@@ -75,6 +75,7 @@ Task<> ResourceHandler::apply(RequestContext& context, const Resource& resource,
             CO_TRY(const Written done, std::move(written));
             co_return co_await reply_object(context, resource, 200, done.bytes, now());
         }
+        CO_TRY_VOID(co_await require_verb(context, "create"));
         CO_TRY(ApiObject object, merge(schema::null_value()));
         auto written = co_await objects_.create(request, std::move(object));
         if (!written && written.error().reason == Reason::AlreadyExists && attempt < ApplyAttempts) continue;

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "apiserver/request/request_info.h"
 #include "apiserver/request/user.h"
 #include "net/http.h"
+#include "runtime/event_loop.h"
 
 namespace porthole::apiserver {
 
@@ -15,7 +17,9 @@ struct RequestContext {
     net::HttpRequest& request;
     net::HttpResponder& responder;
     RequestInfo info;
-    User user;
+    MonotonicTime begun{};
+    User user;                         ///< whose rights count
+    std::optional<User> impersonator;  ///< who sent the request, where that is somebody else
     std::string audit_id;
     std::vector<std::string> warnings;  ///< become Warning headers
     std::map<std::string, std::string> audit_annotations;

@@ -79,6 +79,15 @@ WriteRequest ResourceHandler::write_request(RequestContext& context, const Resou
     return request;
 }
 
+Task<> ResourceHandler::require_verb(const RequestContext& context, std::string verb) {
+    if (context.info.verb == verb) co_return {};
+    AuthorizationAttributes attributes = authorization_attributes(context.user, context.info);
+    attributes.verb = std::move(verb);
+    CO_TRY(const Decision decision, co_await authorizer_.authorize(attributes));
+    if (!decision.allowed()) co_return forbidden(attributes, decision.reason);
+    co_return {};
+}
+
 Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource) {
     const std::string& verb = context.info.verb;
     CO_TRY_VOID(check_served(*resource.kind, context.info));
@@ -162,7 +171,8 @@ Task<> ResourceHandler::update(RequestContext& context, const Resource& resource
         co_return bad_request("the name of the object (" + context.info.name + " based on URL) was undeterminable: name must be provided");
     CO_TRY_VOID(settle_names(context.info, *resource.kind, object));
     CO_TRY(const Written written,
-           co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
+           co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object)),
+                                     [&] { return require_verb(context, "create"); }));
     co_return co_await reply_object(context, resource, written.created ? 201 : 200, written.bytes, now());
 }
 

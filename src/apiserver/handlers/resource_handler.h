@@ -1,4 +1,5 @@
 #pragma once
+#include "apiserver/authorization/authorizer.h"
 #include "apiserver/handlers/request_context.h"
 #include "apiserver/resources/resource_store.h"
 #include "schema/registry.h"
@@ -8,11 +9,25 @@ namespace porthole::apiserver {
 /// The verbs on stored resources and on the subresources whose body is the object itself.
 class ResourceHandler {
 public:
-    ResourceHandler(const schema::Registry& registry, const ResourceTable& resources, ResourceStore& objects, Random& random)
-        : registry_(registry), resources_(resources), objects_(objects), random_(random) {}
+    struct Seams {
+        const schema::Registry& registry;
+        const ResourceTable& resources;
+        ResourceStore& objects;
+        Authorizer& authorizer;
+        Random& random;
+    };
+    explicit ResourceHandler(Seams seams)
+        : registry_(seams.registry),
+          resources_(seams.resources),
+          objects_(seams.objects),
+          authorizer_(seams.authorizer),
+          random_(seams.random) {}
 
     /// Answers the request. Errors become Statuses in the caller.
     Task<> handle(RequestContext& context, const Resource& resource);
+
+    /// For a request that does what another verb stands for: whether its user may do that as well. Error: Forbidden.
+    Task<> require_verb(const RequestContext& context, std::string verb);
 
     /// The parts that subresources with other bodies share.
     WriteRequest write_request(RequestContext& context, const Resource& resource, const WriteOptions& options) const;
@@ -37,6 +52,7 @@ private:
     const schema::Registry& registry_;
     const ResourceTable& resources_;
     ResourceStore& objects_;
+    Authorizer& authorizer_;
     Random& random_;
 };
 

@@ -99,6 +99,31 @@ void validate_windows_container(const schema::Box<SecurityContext>& context, con
            path / "securityContext", "cannot be set for a windows pod", errors);
 }
 
+/// A path below the directory of profiles.
+void check_profile_path(const std::string& text, const FieldPath& path, FieldErrors& errors) {
+    if (text.starts_with('/')) errors.invalid(path, text, "must be a relative path");
+    bool leads_out = false;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find('/', start), text.size());
+        leads_out = leads_out || std::string_view(text).substr(start, end - start) == "..";
+        start = end + 1;
+    }
+    if (leads_out) errors.invalid(path, text, "must not contain '..'");
+}
+
+void validate_seccomp(const schema::Box<api::core::v1::SeccompProfile>& profile, const FieldPath& path, FieldErrors& errors) {
+    if (!profile) return;
+    const FieldPath at = path / "localhostProfile";
+    if (profile->type == "Localhost") {
+        if (!profile->localhost_profile || profile->localhost_profile->empty())
+            errors.required(at, "must be set when seccomp type is Localhost ");
+        else
+            check_profile_path(*profile->localhost_profile, at, errors);
+    } else if (profile->localhost_profile) {
+        errors.invalid(at, *profile->localhost_profile, "can only be set when seccomp type is Localhost");
+    }
+}
+
 /// Calls `visit(container, path)` for every container of all three sorts.
 template <class Visit>
 void for_each_container(const PodSpec& spec, const FieldPath& path, Visit visit) {
@@ -265,6 +290,11 @@ void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in,
     for (const auto& [name, amount] : spec.overhead)
         if (amount.is_negative()) errors.invalid((path / "overhead").key(name), amount.to_string(), "must be greater than or equal to 0");
     validate_os(spec, path, errors);
+    if (spec.security_context)
+        validate_seccomp(spec.security_context->seccomp_profile, path / "securityContext" / "seccompProfile", errors);
+    for_each_container(spec, path, [&](const schema::Box<SecurityContext>& one, const FieldPath& at) {
+        if (one) validate_seccomp(one->seccomp_profile, at / "securityContext" / "seccompProfile", errors);
+    });
     validate_host_process(spec, path, errors);
 }
 

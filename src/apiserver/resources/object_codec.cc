@@ -1,6 +1,9 @@
 #include "apiserver/resources/object_codec.h"
 
+#include <algorithm>
+
 #include "apiserver/resources/object_attributes.h"
+#include "schema/depth.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
@@ -25,8 +28,21 @@ store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
     return put;
 }
 
+Result<store::Put> limited_put_of(const Resource& resource, std::string key, ApiObject object, const store::Record* present) {
+    if (const std::size_t depth = schema::depth_of(object.tree()); depth > MaxObjectDepth) {
+        const auto before = present ? stored_object(resource, *present) : Result<ApiObject>(Error());
+        if (!before || depth > schema::depth_of(before->tree())) return Error(Reason::BadRequest, "json: exceeded max depth");
+    }
+    store::Put put = put_of(resource, std::move(key), std::move(object));
+    const std::size_t allowed = std::max(MaxObjectBytes, present ? present->value->size() : 0);
+    if (put.value.size() > allowed)
+        return Error(Reason::RequestEntityTooLarge, "Request entity too large: limit is " + std::to_string(MaxObjectBytes));
+    return put;
+}
+
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record) {
-    auto tree = schema::parse_json(*record.value);
+    // Deeper than requests may be: what an earlier version let in can be mended.
+    auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
     if (!tree) return Error(Reason::InternalError, "stored object " + record.key + " cannot be read: " + tree.error().message);
     return ApiObject(*resource.stored, std::move(*tree));
 }

@@ -10,6 +10,15 @@ namespace porthole::apiserver {
 /// The write of an object under `key`: its JSON with a gap for the revision, and its attributes.
 store::Put put_of(const Resource& resource, std::string key, ApiObject object);
 
+/// What the store takes, so that every reader can read it: nested less deeply than readers stop at, with room for the lists and events
+/// around it, and as large as upstream's store takes a request.
+inline constexpr std::size_t MaxObjectDepth = 256;
+inline constexpr std::size_t MaxObjectBytes = 3 << 19;
+
+/// The same write if it is within the limits above. An object that is over them already may stay as large as it is, so that it can be
+/// mended and its finalizers taken away: `present` is its record. Errors: RequestEntityTooLarge, BadRequest for the depth.
+Result<store::Put> limited_put_of(const Resource& resource, std::string key, ApiObject object, const store::Record* present);
+
 /// The object that stored bytes hold, in the stored version. Error: InternalError for bytes that are not what was written.
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record);
 

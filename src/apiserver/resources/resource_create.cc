@@ -103,7 +103,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
         transaction.guards.push_back(store::Guard::absent(key));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        store::Put put = put_of(resource, key, rules.amend ? object : std::move(object));
+        CO_TRY(store::Put put, limited_put_of(resource, key, rules.amend ? object : std::move(object), nullptr));
         if (rules.time_to_live > Duration::zero()) {
             CO_TRY(put.lease, co_await seams_.store.shared_lease(rules.time_to_live));
         }

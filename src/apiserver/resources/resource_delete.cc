@@ -89,7 +89,9 @@ Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options)
 Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options) {
     const Resource& resource = request.resource;
     const KindRules& rules = *resource.rules;
-    CO_TRY(ApiObject object, stored_object(resource, *current));
+    auto stored = stored_object(resource, *current);
+    if (!stored) co_return co_await remove_unreadable(request, current, options, std::move(stored).error());
+    ApiObject object = std::move(*stored);
     CO_TRY_VOID(check_preconditions(resource, request.name, object.metadata(), options));
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     attributes.old_object = &object;
@@ -127,6 +129,22 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
     removed.bytes = committed.events.back()->record->value;
+    co_return removed;
+}
+
+Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options,
+                                               Error why) {
+    // Nobody can say whether it is the object that is meant.
+    if (options.uid || options.resource_version) co_return why;
+    AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
+    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    Removed removed{.gone = true, .bytes = current->value, .name = request.name};
+    if (request.dry_run) co_return removed;
+    store::Transaction transaction;
+    transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
+    transaction.operations.push_back(store::Delete{current->key});
+    CO_TRY_VOID(co_await seams_.store.commit(std::move(transaction)));
     co_return removed;
 }
 

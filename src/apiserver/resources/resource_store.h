@@ -68,10 +68,13 @@ public:
     /// `object` has been decoded, its namespace is the request's. Where it has no name, one is generated; AlreadyExists then means
     /// that it was taken. Errors: AlreadyExists, Invalid, Forbidden, ...
     Task<Written> create(WriteRequest request, ApiObject object);
-    /// PUT: `object` replaces what is stored, guarded by its resourceVersion where it has one. Errors: NotFound, Conflict, Invalid, ...
-    Task<Written> replace(WriteRequest request, ApiObject object);
+    /// PUT: `object` replaces what is stored, guarded by its resourceVersion where it has one. Kinds that a PUT may create ask
+    /// `may_create` first. Errors: NotFound, Conflict, Invalid, ...
+    Task<Written> replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create);
     /// A change that is computed from the stored object, tried again on conflict unless the result names a resourceVersion.
     Task<Written> mutate(WriteRequest request, Mutation mutation);
+    /// Whether admission would let the request write the object as it is stored: for what has effects before that write. Error: Forbidden.
+    Task<> check_admission(const WriteRequest& request, const store::Record& current);
     Task<Removed> remove(WriteRequest request, DeleteOptions options);
     /// Removes everything that the list options select, and yields it.
     Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
@@ -83,6 +86,8 @@ private:
     Task<Written> create_named(WriteRequest request, ApiObject object);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
     Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options);
+    /// Of a record whose bytes cannot be read as an object: it goes at once, whatever it may have said.
+    Task<Removed> remove_unreadable(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options, Error why);
     Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);
     void prepare_create(const WriteRequest& request, ApiObject& object);
     void prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old);

@@ -100,11 +100,12 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
     }
 }
 
-Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object) {
+Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create) {
     const Resource& resource = request.resource;
     const std::string wanted_version = object.metadata().resource_version;
     if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.rules->create_on_update &&
         request.subresource.empty()) {
+        CO_TRY_VOID(co_await may_create());
         if (!wanted_version.empty() && wanted_version != "0") co_return modified_meanwhile(*resource.kind, request.name);
         object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version.clear(); });
         co_return co_await create(std::move(request), std::move(object));
@@ -137,6 +138,16 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
         if (!lost_race) co_return std::move(written);
         if (attempt == UpdateRetries) co_return modified_meanwhile(*resource.kind, request.name);
     }
+}
+
+Task<> ResourceStore::check_admission(const WriteRequest& request, const store::Record& current) {
+    CO_TRY(const ApiObject old, stored_object(request.resource, current));
+    ApiObject object(old);
+    AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
+    attributes.object = &object;
+    attributes.old_object = &old;
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
+    co_return co_await seams_.admission.validate(attributes);
 }
 
 Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
@@ -172,7 +183,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
 
     store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
-    store::Put put = put_of(resource, current->key, std::move(object));
+    CO_TRY(store::Put put, limited_put_of(resource, current->key, std::move(object), current.get()));
     put.lease = current->lease;
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));

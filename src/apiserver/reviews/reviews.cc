@@ -1,5 +1,8 @@
 #include "apiserver/reviews/reviews.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "api/authentication_v1.h"
 #include "api/authorization_v1.h"
 
@@ -111,21 +114,41 @@ Task<ApiObject> self_subject_rules(const RbacAuthorizer& rbac, User user, ApiObj
 
 UserInfo info(const User& user) { return {.username = user.name, .uid = user.uid, .groups = user.groups, .extra = user.extra}; }
 
-Task<ApiObject> token_review(const AuthenticatorChain& authenticators, ApiObject object) {
+/// The audiences of `wanted` that are the server's own: what a credential without audiences, as a bootstrap token, is meant for.
+std::vector<std::string> own_audiences(const std::vector<std::string>& wanted, const std::vector<std::string>& own) {
+    std::vector<std::string> both;
+    std::ranges::copy_if(wanted, std::back_inserter(both),
+                         [&](const std::string& one) { return std::ranges::find(own, one) != own.end(); });
+    return both;
+}
+
+Task<ApiObject> token_review(const AuthenticatorChain& authenticators, const ServiceAccountTokens& tokens, ApiObject object) {
     auto& review = object.edit<TokenReview>();
     if (review.spec.token.empty()) {
         co_return invalid(TokenReview::kind(), "FieldValueRequired", "spec.token",
                           "Required value: token is required for TokenReview in authentication");
     }
-    net::HttpRequest request;
-    request.headers.add("authorization", "Bearer " + review.spec.token);
-    auto user = co_await authenticators.authenticate(request);
-    if (!user) {
-        review.status.error = user.error().message;
-    } else if (user->name != AnonymousUser) {
+    const std::vector<std::string>& own = tokens.settings().api_audiences;
+    const std::vector<std::string> audiences = review.spec.audiences.empty() ? own : review.spec.audiences;
+    const auto confirm = [&](User user, std::vector<std::string> confirmed) {
+        if (!user.in_group(GroupAuthenticated)) user.groups.emplace_back(GroupAuthenticated);
         review.status.authenticated = true;
-        review.status.user = info(*user);
-        review.status.audiences = review.spec.audiences;
+        review.status.user = info(user);
+        review.status.audiences = std::move(confirmed);
+    };
+    if (auto verified = tokens.verify(review.spec.token, audiences); !verified) {
+        review.status.error = verified.error().message;
+    } else if (*verified) {
+        confirm(std::move((*verified)->user), std::move((*verified)->audiences));
+    } else if (std::vector<std::string> confirmed = own_audiences(audiences, own); !confirmed.empty()) {
+        net::HttpRequest request;
+        request.headers.add("authorization", "Bearer " + review.spec.token);
+        auto user = co_await authenticators.authenticate(request);
+        if (!user) {
+            review.status.error = user.error().message;
+        } else if (user->name != AnonymousUser) {
+            confirm(std::move(*user), std::move(confirmed));
+        }
     }
     review.spec.token.clear();  // the answer is not a place to keep it
     co_return object;
@@ -142,6 +165,7 @@ std::vector<VirtualResource> reviews(const ReviewDependencies& with) {
     Authorizer& authorizer = with.authorizer;
     const RbacAuthorizer& rbac = with.rbac;
     const AuthenticatorChain& authenticators = with.authenticators;
+    const ServiceAccountTokens& tokens = with.tokens;
     return {
         {SelfSubjectAccessReview::kind(),
          [&](User user, ApiObject object) { return self_subject_access(authorizer, std::move(user), std::move(object)); }},
@@ -149,7 +173,7 @@ std::vector<VirtualResource> reviews(const ReviewDependencies& with) {
         {LocalSubjectAccessReview::kind(), [&](User, ApiObject object) { return local_subject_access(authorizer, std::move(object)); }},
         {SelfSubjectRulesReview::kind(),
          [&](User user, ApiObject object) { return self_subject_rules(rbac, std::move(user), std::move(object)); }},
-        {TokenReview::kind(), [&](User, ApiObject object) { return token_review(authenticators, std::move(object)); }},
+        {TokenReview::kind(), [&](User, ApiObject object) { return token_review(authenticators, tokens, std::move(object)); }},
         {SelfSubjectReview::kind(), [](User user, ApiObject object) { return self_subject(std::move(user), std::move(object)); }},
     };
 }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "apiserver/authentication/authenticator.h"
+#include "apiserver/authentication/service_account_tokens.h"
 #include "apiserver/authorization/rbac.h"
 #include "apiserver/request/api_object.h"
 
@@ -21,6 +21,7 @@ struct ReviewDependencies {
     Authorizer& authorizer;
     const RbacAuthorizer& rbac;
     const AuthenticatorChain& authenticators;
+    const ServiceAccountTokens& tokens;
 };
 
 /// SelfSubjectAccessReview, SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview, TokenReview and

@@ -135,9 +135,10 @@ Task<> handle_eviction(ResourceHandler& handler, RequestContext& context) {
     const Resource& pods = handler.resources().of<Pod>();
     CO_TRY(const store::RecordPtr record, co_await handler.objects().get(pods, context.info.namespace_, context.info.name, ""));
     CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
-    CO_TRY_VOID(co_await charge_budget(handler, context, pod, options));
-
     WriteRequest request = handler.write_request(context, pods, options);
+    // Before the budget: whoever may not evict the pod must not use up what others may.
+    CO_TRY_VOID(co_await handler.objects().check_admission(request, *record));
+    CO_TRY_VOID(co_await charge_budget(handler, context, pod, options));
     const Timestamp now = handler.now();
     if (!needs_no_budget(pod))
         CO_TRY_VOID(

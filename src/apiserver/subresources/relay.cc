@@ -24,10 +24,31 @@ bool is_passed_on(std::string_view name, bool upgrade) {
     return upgrade || !is_one_of(name, {"connection", "upgrade"});
 }
 
+/// The subprotocols without the one that carries the user's token: it is for this server only.
+std::string without_bearer_protocol(std::string_view protocols) {
+    constexpr std::string_view Bearer = "base64url.bearer.authorization.k8s.io.";
+    std::string kept;
+    for (std::size_t start = 0; start < protocols.size();) {
+        const std::size_t end = std::min(protocols.find(',', start), protocols.size());
+        std::string_view protocol = protocols.substr(start, end - start);
+        while (protocol.starts_with(' ') || protocol.starts_with('\t')) protocol.remove_prefix(1);
+        while (protocol.ends_with(' ') || protocol.ends_with('\t')) protocol.remove_suffix(1);
+        if (!protocol.empty() && !protocol.starts_with(Bearer)) kept += (kept.empty() ? "" : ", ") + std::string(protocol);
+        start = end + 1;
+    }
+    return kept;
+}
+
 net::HttpRequest passed_on(const net::HttpRequest& request, std::string path, std::string query, bool upgrade) {
     net::HttpRequest out{.method = request.method, .path = std::move(path), .query = std::move(query), .body = request.body};
-    for (const auto& [name, value] : request.headers.fields())
-        if (is_passed_on(name, upgrade)) out.headers.add(name, value);
+    for (const auto& [name, value] : request.headers.fields()) {
+        if (!is_passed_on(name, upgrade)) continue;
+        if (name != "sec-websocket-protocol") {
+            out.headers.add(name, value);
+        } else if (std::string protocols = without_bearer_protocol(value); !protocols.empty()) {
+            out.headers.add(name, std::move(protocols));
+        }
+    }
     return out;
 }
 

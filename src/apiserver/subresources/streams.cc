@@ -8,6 +8,7 @@
 #include "apiserver/request/field_errors.h"
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
+#include "base/ip.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
@@ -106,14 +107,28 @@ Result<std::string> log_query(const RequestContext& context) {
 struct ProxyName {
     std::string scheme, name, port;
 };
-ProxyName split_proxy_name(std::string_view text) {
-    ProxyName parts;
-    const std::size_t first = text.find(':'), last = text.rfind(':');
-    if (first == std::string_view::npos) return {"", std::string(text), ""};
-    if (first != last)
-        return {std::string(text.substr(0, first)), std::string(text.substr(first + 1, last - first - 1)),
-                std::string(text.substr(last + 1))};
-    return {"", std::string(text.substr(0, first)), std::string(text.substr(first + 1))};
+/// `what` is "node", "pod" or "service", for the error.
+Result<ProxyName> split_proxy_name(std::string_view what, std::string_view text) {
+    std::vector<std::string> parts;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find(':', start), text.size());
+        parts.emplace_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    ProxyName name;
+    if (parts.size() == 1) name = {"", parts[0], ""};
+    if (parts.size() == 2) name = {"", parts[0], parts[1]};
+    if (parts.size() == 3) name = {parts[0], parts[1], parts[2]};
+    const bool known_scheme = name.scheme.empty() || name.scheme == "http" || name.scheme == "https";
+    if (name.name.empty() || !known_scheme) return bad_request("invalid " + std::string(what) + " request \"" + std::string(text) + '"');
+    return name;
+}
+
+/// Where a proxy may go: a user may not be sent to what only this machine (or its link, cloud metadata among it) can reach.
+Result<void> check_proxyable(const std::string& host) {
+    const auto address = IpAddress::parse(host);
+    if (!address || !address->is_global_unicast()) return bad_request("address not allowed");
+    return {};
 }
 
 std::uint16_t parse_port(std::string_view text) {
@@ -147,8 +162,14 @@ Task<> Streams::log(RequestContext& context) {
     co_return co_await relay_to_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
 }
 
-Task<> Streams::run_in_container(RequestContext& context, std::string root) {
+/// A WebSocket begins with GET, but to run something in a container is more than to read: `create` is needed either way.
+Task<> Streams::authorize_stream(const RequestContext& context) {
     if (context.info.verb != "get" && context.info.verb != "create") co_return method_not_allowed();
+    co_return co_await handler_.require_verb(context, "create");
+}
+
+Task<> Streams::run_in_container(RequestContext& context, std::string root) {
+    CO_TRY_VOID(co_await authorize_stream(context));
     CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, context.info.name));
     CO_TRY(const std::string container, container_of(pod, context.info.parameter("container")));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
@@ -165,7 +186,7 @@ Task<> Streams::run_in_container(RequestContext& context, std::string root) {
 }
 
 Task<> Streams::port_forward(RequestContext& context) {
-    if (context.info.verb != "get" && context.info.verb != "create") co_return method_not_allowed();
+    CO_TRY_VOID(co_await authorize_stream(context));
     CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, context.info.name));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
     std::string query;
@@ -176,17 +197,23 @@ Task<> Streams::port_forward(RequestContext& context) {
 }
 
 Task<> Streams::proxy_node(RequestContext& context) {
-    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(const ProxyName name, split_proxy_name("node", context.info.name));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, name.name));
-    if (const std::uint16_t port = parse_port(name.port); port != 0) target.port = port;
-    if (name.scheme == "http") target.security = ConnectTarget::Security::Plain;
+    const std::uint16_t port = name.port.empty() ? target.port : parse_port(name.port);
+    if (port == 0) co_return bad_request("invalid node request \"" + context.info.name + '"');
+    if (port != target.port) {
+        // Whatever else listens on the node, perhaps an API server, must not see this server's certificate.
+        CO_TRY_VOID(check_proxyable(target.host));
+        target.port = port;
+        target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
+    }
     co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
 }
 
 Task<> Streams::proxy_pod(RequestContext& context) {
-    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(const ProxyName name, split_proxy_name("pod", context.info.name));
     CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, name.name));
-    if (pod.status.pod_ip.empty()) co_return bad_request("address not allowed");
+    CO_TRY_VOID(check_proxyable(pod.status.pod_ip));
     ConnectTarget target{.host = pod.status.pod_ip, .port = parse_port(name.port)};
     target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
     for (const Container& container : pod.spec.containers) {
@@ -200,7 +227,7 @@ Task<> Streams::proxy_pod(RequestContext& context) {
 }
 
 Task<> Streams::proxy_service(RequestContext& context) {
-    const ProxyName name = split_proxy_name(context.info.name);
+    CO_TRY(const ProxyName name, split_proxy_name("service", context.info.name));
     CO_TRY(const Service service, find_object<Service>(handler_, context.info.namespace_, name.name));
     const auto& ports = service.spec.ports;
     const auto wanted = std::ranges::find_if(ports, [&](const ServicePort& port) {
@@ -219,6 +246,7 @@ Task<> Streams::proxy_service(RequestContext& context) {
         for (const auto& endpoint : slice.endpoints) {
             if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;
             ConnectTarget target{.host = endpoint.addresses.front(), .port = static_cast<std::uint16_t>(*port->port)};
+            CO_TRY_VOID(check_proxyable(target.host));
             target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
             co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
         }

@@ -20,6 +20,7 @@ public:
     Task<> proxy_service(RequestContext& context);
 
 private:
+    Task<> authorize_stream(const RequestContext& context);
     Task<> run_in_container(RequestContext& context, std::string root);
 
     ResourceHandler& handler_;
