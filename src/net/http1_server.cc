@@ -21,6 +21,8 @@ public:
                     std::string initial)
         : loop_(loop), stream_(std::move(stream)), peer_(std::move(peer)), handler_(handler), limits_(limits), input_(std::move(initial)) {}
 
+    ~Http1Connection() override { (void)count_body(0); }
+
     Task<> run() {
         auto result = co_await serve_requests();
         watching_.cancel();
@@ -111,9 +113,12 @@ private:
             if (!input_.empty()) {
                 CO_TRY(const std::size_t taken, parser.feed(input_));
                 input_.erase(0, taken);
-                if (first || parser.head_done()) {
-                    deadline_.set(parser.head_done() ? limits_.body_time : limits_.header_time);
+                if (parser.head_done() != had_head) {
+                    deadline_.set(limits_.body_time);
+                } else if (first) {
+                    deadline_.set(limits_.header_time);
                 }
+                CO_TRY_VOID(count_body(parser.body.size()));
             }
             if (parser.done()) co_return {};
             if (!had_head && parser.head_done() && !input_.empty()) continue;
@@ -123,8 +128,17 @@ private:
             CO_TRY(const bool more, co_await read_more());
             if (!more && input_.empty() && !parser.head_done() && first) co_return {};
             if (!more) co_return Error(Reason::Unavailable, "the peer ended the connection within a request");
-            if (first) deadline_.set(limits_.header_time);
+            if (first && !parser.head_done()) deadline_.set(limits_.header_time);
         }
+    }
+
+    /// Of the body that is being read. Error: Unavailable when all connections together hold too much.
+    Result<void> count_body(std::size_t bytes) {
+        if (!limits_.bodies) return {};
+        std::size_t& all = limits_.bodies->part_of(peer_);
+        all += bytes - std::exchange(counted_, bytes);
+        if (all > limits_.bodies->limit) return Error(Reason::Unavailable, "too many unfinished requests");
+        return {};
     }
 
     /// Adds to input_ and yields true; false at the connection's end.
@@ -196,6 +210,7 @@ private:
         if (question != target.npos) request.query = target.substr(question + 1);
         request.headers = std::move(parser.head.headers);
         request.body = std::move(parser.body);
+        (void)count_body(0);
         request.peer = peer_;
         return request;
     }
@@ -252,7 +267,8 @@ private:
     const HttpLimits& limits_;
     std::string input_;
     std::array<char, 16 << 10> buffer_;
-    bool ended_ = false;  ///< nothing more can be read
+    bool ended_ = false;       ///< nothing more can be read
+    std::size_t counted_ = 0;  ///< bytes of the body that is being read
 
     // Of the present request.
     bool started_ = false, finished_ = false, chunked_ = false, head_only_ = false, http10_ = false;

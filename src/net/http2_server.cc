@@ -58,6 +58,8 @@ private:
     void refuse_body();
     void handler_ended();
     void forget_body();
+    /// The body's memory is the handler's from now on, or free.
+    void uncount_body();
 
     HttpRequest request_;
     std::string authority_;
@@ -178,13 +180,17 @@ void ServerStream::on_data(std::string_view bytes) {
         return;
     }
     if (request_.body.size() + bytes.size() > session_.limits().body_limit) return refuse_body();
-    body_deadline_.set(session_.limits().body_time);
     request_.body.append(bytes);
     buffered_ += bytes.size();
     server().buffered_ += bytes.size();
+    BodyBudget* bodies = session_.limits().bodies;
+    if (bodies) bodies->part_of(server().peer()) += bytes.size();
     if (server().buffered_ > session_.limits().buffered_bodies) {
         forget_body();
         refuse(429, Reason::TooManyRequests, "too many unfinished requests on one connection");
+    } else if (bodies && bodies->part_of(server().peer()) > bodies->limit) {
+        forget_body();
+        refuse(429, Reason::TooManyRequests, "too many unfinished requests");
     }
 }
 
@@ -204,7 +210,7 @@ void ServerStream::on_close(Http2Error error) {
 }
 
 void ServerStream::start_handler() {
-    server().buffered_ -= std::exchange(buffered_, 0);
+    uncount_body();
     handling_.start(server().handler().handle(std::move(request_), *this), [this] { handler_ended(); });
 }
 
@@ -251,9 +257,13 @@ void ServerStream::refuse_body() {
 }
 
 void ServerStream::forget_body() {
-    server().buffered_ -= buffered_;
-    buffered_ = 0;
+    uncount_body();
     request_.body = {};
+}
+
+void ServerStream::uncount_body() {
+    if (BodyBudget* bodies = session_.limits().bodies) bodies->part_of(server().peer()) -= buffered_;
+    server().buffered_ -= std::exchange(buffered_, 0);
 }
 
 }  // namespace

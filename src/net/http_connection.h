@@ -8,15 +8,25 @@
 
 namespace porthole::net {
 
+/// Memory for the bodies of all unfinished requests of one server: nobody knows yet whether they may be sent at all. Peers with a
+/// verified certificate have a part of their own, so that others cannot keep nodes out. Outlives the connections.
+struct BodyBudget {
+    std::size_t limit = 256 << 20;  ///< bytes, of either part
+    std::size_t verified = 0, others = 0;
+
+    std::size_t& part_of(const Peer& peer) { return peer.certificate ? verified : others; }
+};
+
 /// What a server allows a peer: against slow, greedy and vanished ones.
 struct HttpLimits {
     std::size_t body_limit = 3 << 20;        ///< bytes of one request
     std::uint32_t header_limit = 64 << 10;   ///< bytes of one request
     std::uint32_t concurrent_streams = 250;  ///< HTTP/2 requests of one connection at a time
-    std::size_t buffered_bodies = 64 << 20;  ///< bytes of all unfinished requests of one connection
+    std::size_t buffered_bodies = 16 << 20;  ///< bytes of all unfinished requests of one connection
+    BodyBudget* bodies = nullptr;            ///< of all connections; null: no limit
     Duration handshake_time = std::chrono::seconds(10);
     Duration header_time = std::chrono::seconds(30);  ///< from a request's first byte to the end of its head
-    Duration body_time = std::chrono::seconds(60);    ///< without any byte of the body
+    Duration body_time = std::chrono::seconds(60);    ///< from the head to the body's end
     Duration idle_time = std::chrono::seconds(120);   ///< between requests
     Duration write_time = std::chrono::seconds(60);   ///< for the peer to take what is sent
     Duration ping_time = std::chrono::seconds(30);    ///< of HTTP/2 silence before a ping; as long again ends it

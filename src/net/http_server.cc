@@ -11,12 +11,14 @@ struct HttpServer::Impl {
     Impl(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log)
         : loop(loop), handler(handler), options(std::move(options)), log(std::move(log)) {
         limits.body_limit = this->options.body_limit;
+        limits.bodies = &bodies;
     }
 
     Task<> accept_all(std::unique_ptr<Listener> listener) {
         constexpr auto Pause = std::chrono::milliseconds(100);  // for descriptors to become free
         for (;;) {
             auto accepted = co_await listener->accept();
+            if (accepted && open >= options.most_connections) continue;  // closes it
             if (accepted) {
                 connections.spawn(serve(*std::move(accepted)));
                 continue;
@@ -29,7 +31,9 @@ struct HttpServer::Impl {
 
     Task<> serve(Accepted accepted) {
         const std::string address = accepted.peer.address;
+        ++open;
         auto ended = co_await serve_connection(loop, std::move(accepted.stream), std::move(accepted.peer), options.tls, handler, limits);
+        --open;
         if (!ended) log.debug("connection ended", {{"peer", address}, {"why", ended.error().message}});
         co_return {};
     }
@@ -38,6 +42,8 @@ struct HttpServer::Impl {
     HttpHandler& handler;
     HttpServerOptions options;
     HttpLimits limits;
+    BodyBudget bodies;
+    std::size_t open = 0;  ///< connections
     Logger log;
     Scope listeners{loop}, connections{loop};
 };

@@ -15,6 +15,7 @@ namespace porthole::net {
 struct HttpServerOptions {
     std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
     std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
+    std::size_t most_connections = 8192;          ///< at a time; more are closed at once
 };
 
 /// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text).

@@ -206,6 +206,37 @@ TEST_F(Http1Server, DropsSlowAndIdlePeers) {
     EXPECT_TRUE(idle.ended);
 }
 
+TEST_F(Http1Server, DropsAPeerWhoseBodyTakesTooLong) {
+    RawClient slow(loop, handler);
+    slow.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n");
+    for (int i = 0; i < 59; ++i) {
+        loop.advance(1s);
+        slow.send("x");  // a byte now and then does not help
+    }
+    EXPECT_FALSE(slow.ended);
+    loop.advance(2s);
+    EXPECT_TRUE(slow.ended);
+    EXPECT_EQ(handler.begun, 0);
+}
+
+TEST_F(Http1Server, HoldsNoMoreUnfinishedBodiesThanAllowedForAllConnections) {
+    BodyBudget budget{.limit = 1000};
+    const HttpLimits limits{.bodies = &budget};
+    {
+        RawClient first(loop, handler, limits), second(loop, handler, limits), third(loop, handler, limits);
+        const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\n\r\n";
+        first.send(head + std::string(599, 'x'));
+        second.send(head + std::string(599, 'x'));
+        EXPECT_FALSE(first.ended);
+        EXPECT_TRUE(second.ended) << "it would be too much";
+        first.send("x");
+        EXPECT_TRUE(first.received.starts_with("HTTP/1.1 200"));
+        third.send(head + std::string(600, 'x'));
+        EXPECT_TRUE(third.received.starts_with("HTTP/1.1 200")) << "what is handled, or gone, is not counted any more";
+    }
+    EXPECT_EQ(budget.others, 0u);
+}
+
 TEST_F(Http1Server, CancelsTheHandlerWhenThePeerLeaves) {
     RawClient client(loop, handler);
     client.send("GET /hang HTTP/1.1\r\nHost: x\r\n\r\n");
