@@ -14,8 +14,9 @@ using namespace porthole::apiserver;
 namespace {
 
 void selectors(std::string_view text) {
-    static_cast<void>(FieldSelector::parse(text));
-    static_cast<void>(name_in_field_selector(text));
+    const auto fields = FieldSelector::parse(text);
+    const auto name = required_value(text, "metadata.name");
+    if (name && (!fields || required_value("metadata.name=" + escape_field_value(*name), "metadata.name") != name)) std::abort();
     const auto selector = LabelSelector::parse(text);
     if (!selector) return;
     const auto again = LabelSelector::parse(to_string(*selector));

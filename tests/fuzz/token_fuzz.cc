@@ -43,7 +43,8 @@ public:
     std::optional<User> verified(std::string_view token, bool trusting) {
         const ServiceAccountTokens tokens(key(trusting), {.issuer = Audiences.front(), .api_audiences = Audiences}, *reader_, loop_,
                                           random_);
-        return tokens.verify(token, Audiences).value_or(std::nullopt);
+        auto found = tokens.verify(token, Audiences);
+        return found && *found ? std::optional(std::move((*found)->user)) : std::nullopt;
     }
 
 private:
