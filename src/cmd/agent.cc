@@ -23,7 +23,7 @@
 #include "kubelet/kubelet.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
-#include "kubelet/volumes/mounter.h"
+#include "kubelet/volumes/framework/mounter.h"
 #include "net/http_server.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"

@@ -1,11 +1,11 @@
 #include "hns/emulator/emulator.h"
 
-#include "hns/emulator/endpoints.h"
-#include "hns/emulator/enumerate.h"
-#include "hns/emulator/load_balancers.h"
-#include "hns/emulator/namespaces.h"
-#include "hns/emulator/networks.h"
-#include "hns/emulator/routes.h"
+#include "hns/emulator/operations/endpoints.h"
+#include "hns/emulator/operations/enumerate.h"
+#include "hns/emulator/operations/load_balancers.h"
+#include "hns/emulator/operations/namespaces.h"
+#include "hns/emulator/operations/networks.h"
+#include "hns/emulator/operations/routes.h"
 #include "hns/guid.h"
 #include "schema/json.h"
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "hns/emulator/faults.h"
 #include "hns/emulator/object_store.h"
-#include "hns/emulator/transaction.h"
+#include "hns/emulator/operations/transaction.h"
 #include "hns/emulator/v1/front_end.h"
 #include "hns/hns.h"
 #include "runtime/scope.h"

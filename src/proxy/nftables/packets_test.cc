@@ -19,7 +19,7 @@
 #include "net/linux/nft.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
 #include "runtime/scope.h"
 
 namespace porthole::proxy {
