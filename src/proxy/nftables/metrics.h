@@ -4,21 +4,21 @@
 #include "net/http.h"
 #include "runtime/event_loop.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 
-class Proxy;
+class NftablesProxy;
 
 /// The proxy's own port (upstream: 10249): `/metrics` in Prometheus' text form, `/healthz` and `/proxyMode`. Plain text, loopback only.
 class MetricsHandler final : public net::HttpHandler {
 public:
-    MetricsHandler(const Proxy& proxy, const Clock& clock) : proxy_(proxy), clock_(clock) {}
+    MetricsHandler(const NftablesProxy& proxy, const Clock& clock) : proxy_(proxy), clock_(clock) {}
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
 
 private:
     std::string metrics() const;
 
-    const Proxy& proxy_;
+    const NftablesProxy& proxy_;
     const Clock& clock_;
 };
 
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables

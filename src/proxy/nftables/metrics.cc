@@ -1,11 +1,11 @@
-#include "proxy/metrics.h"
+#include "proxy/nftables/metrics.h"
 
 #include <cstdio>
 #include <memory>
 
-#include "proxy/proxy.h"
+#include "proxy/nftables/nftables_proxy.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 namespace {
 
 void append(std::string& out, const char* name, const char* type, const char* help, const std::string& value) {
@@ -31,7 +31,7 @@ Task<> answer(net::HttpResponder& responder, int code, std::string text) {
 }  // namespace
 
 std::string MetricsHandler::metrics() const {
-    const ProxyCounts& counts = proxy_.counts();
+    const SyncCounts& counts = proxy_.counts();
     const SystemTime synced = clock_.wall_now() - (clock_.now() - proxy_.last_synced());
     std::string out;
     append(out, "kubeproxy_sync_proxy_rules_last_timestamp_seconds", "gauge", "When the rules were last in step with the API.",
@@ -50,4 +50,4 @@ Task<> MetricsHandler::handle(net::HttpRequest request, net::HttpResponder& resp
     return answer(responder, 404, "404 page not found\n");
 }
 
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables

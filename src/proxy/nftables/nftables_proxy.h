@@ -10,10 +10,10 @@
 #include "proxy/nftables/rules.h"
 #include "proxy/service_feed.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 
 /// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
-struct ProxyContext {
+struct NftablesContext {
     EventLoop& loop;
     client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
     net::NftExecutor& nft;
@@ -22,13 +22,13 @@ struct ProxyContext {
     Logger log;
 };
 
-struct ProxyOptions {
+struct NftablesOptions {
     std::string node_name;
     RuleOptions rules;
     Duration check_interval = std::chrono::seconds(30);  ///< between looks at what the kernel really has
 };
 
-struct ProxyCounts {
+struct SyncCounts {
     std::uint64_t full_syncs = 0, partial_syncs = 0, failures = 0, repairs = 0;
 };
 
@@ -36,17 +36,16 @@ struct ProxyCounts {
 ///
 /// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
 /// or when someone else has tampered with the table, it is written whole again. The rules stay when it ends, so that traffic
-/// flows on while the agent restarts; remove_rules() is for taking the node down.
-class Proxy final : public ProxyStatus {
+/// flows on while the agent restarts; remove_rules() is for when the node is removed.
+class NftablesProxy final : public ProxyStatus {
 public:
-    Proxy(ProxyContext context, ProxyOptions options);
-    Proxy(const Proxy&) = delete;
+    NftablesProxy(NftablesContext context, NftablesOptions options);
+    NftablesProxy(const NftablesProxy&) = delete;
 
     /// Waits for the first lists, then works until cancelled.
     Task<> run();
-    Task<> remove_rules();
 
-    const ProxyCounts& counts() const { return counts_; }
+    const SyncCounts& counts() const { return counts_; }
     /// Everything known has been programmed.
     bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
     /// When the kernel last was in step, and since when a change waits: for health answers.
@@ -61,8 +60,8 @@ private:
     Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
     Task<> check();
 
-    ProxyContext context_;
-    ProxyOptions options_;
+    NftablesContext context_;
+    NftablesOptions options_;
     ServiceTable table_;
     ServiceFeed feed_;
     RuleSet rules_;
@@ -72,7 +71,10 @@ private:
     std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
     MonotonicTime last_synced_{};
     std::optional<MonotonicTime> pending_since_;
-    ProxyCounts counts_;
+    SyncCounts counts_;
 };
 
-}  // namespace porthole::proxy
+/// Removes everything that a NftablesProxy has programmed, whether there is something or not. Error: Io, with nftables' own words.
+Task<> remove_rules(net::NftExecutor& nft);
+
+}  // namespace porthole::proxy::nftables

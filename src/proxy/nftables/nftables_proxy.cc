@@ -1,11 +1,12 @@
-#include "proxy/proxy.h"
+#include "proxy/nftables/nftables_proxy.h"
 
 #include <netinet/in.h>
 
+#include "proxy/nftables/elements.h"
+#include "proxy/nftables/layout.h"
 #include "proxy/nftables/listing.h"
 
-namespace porthole::proxy {
-
+namespace porthole::proxy::nftables {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,13 +24,9 @@ std::optional<std::uint8_t> tracked_protocol(Protocol protocol) {
     return std::nullopt;
 }
 
-std::string element(const FrontendKey& frontend) {
-    return frontend.address.to_string() + " . " + to_string(frontend.protocol) + " . " + std::to_string(frontend.port);
-}
-
 }  // namespace
 
-Proxy::Proxy(ProxyContext context, ProxyOptions options)
+NftablesProxy::NftablesProxy(NftablesContext context, NftablesOptions options)
     : context_(std::move(context)),
       options_(std::move(options)),
       table_(NodeView{.name = options_.node_name}),
@@ -38,12 +35,12 @@ Proxy::Proxy(ProxyContext context, ProxyOptions options)
     feed_.fill(table_, Family::V4);
 }
 
-void Proxy::changed() {
+void NftablesProxy::changed() {
     if (!pending_since_) pending_since_ = context_.loop.now();
     wake_.set();
 }
 
-Task<> Proxy::run() {
+Task<> NftablesProxy::run() {
     CO_TRY_VOID(co_await feed_.wait_for_sync());
     Duration pause = 100ms;
     for (;;) {
@@ -66,7 +63,7 @@ Task<> Proxy::run() {
     }
 }
 
-Task<> Proxy::sync() {
+Task<> NftablesProxy::sync() {
     const std::set<FrontendKey> changed = table_.update();
     if (context_.health) context_.health->set_health(table_.health());
     const auto pending = std::exchange(pending_since_, std::nullopt);
@@ -95,7 +92,7 @@ Task<> Proxy::sync() {
     co_return {};
 }
 
-Task<> Proxy::apply(std::string text) {
+Task<> NftablesProxy::apply(std::string text) {
     const bool others_changed = generation_ && context_.nft.generation() != generation_;
     CO_TRY_VOID(co_await context_.nft.run(std::move(text)));
     // If someone else changed rules before us, the old number stays, so that the next check looks.
@@ -103,7 +100,7 @@ Task<> Proxy::apply(std::string text) {
     co_return {};
 }
 
-Task<> Proxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
+Task<> NftablesProxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
     std::vector<net::ConntrackFilter> filters;
     bool sticky = false;
     for (const RuleSet::Loss& loss : losses) {
@@ -124,31 +121,29 @@ Task<> Proxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
 }
 
 /// Session affinity must not lead a client to an endpoint that has gone.
-Task<> Proxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
-    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + options_.rules.table + " affinity"));
+Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
+    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + std::string(TableName) + " " + Affinity));
     CO_TRY(const Listing listing, read_listing(json));
-    std::set<std::string> lost;  // "frontend : backend", as the listing has it behind the client's address
+    std::set<std::string> lost;
     for (const RuleSet::Loss& loss : losses) {
-        for (const Backend& backend : loss.lost) {
-            lost.insert(element(loss.frontend) + " : " + backend.address.to_string() + " . " + std::to_string(backend.port));
-        }
+        for (const Backend& backend : loss.lost) lost.insert(affinity_endpoint(loss.frontend, backend));
     }
     std::string commands;
-    const auto map = listing.elements.find("affinity");
+    const auto map = listing.elements.find(Affinity);
     if (map == listing.elements.end()) co_return {};
-    for (const std::string& entry : map->second) {
-        const std::size_t client_end = entry.find(" . ");
-        if (client_end == std::string::npos || !lost.contains(entry.substr(client_end + 3))) continue;
-        commands += "delete element ip " + options_.rules.table + " affinity { " + entry.substr(0, entry.find(" : ")) + " }\n";
+    for (const std::string& element : map->second) {
+        const auto entry = read_affinity(element);
+        if (!entry || !lost.contains(entry->endpoint)) continue;
+        commands += delete_element({Affinity, entry->key, ""});
     }
     if (!commands.empty()) CO_TRY_VOID(co_await apply(std::move(commands)));
     co_return {};
 }
 
-Task<> Proxy::check() {
+Task<> NftablesProxy::check() {
     if (generation_ && context_.nft.generation() == generation_) co_return {};
     const auto before = context_.nft.generation();
-    const auto json = co_await context_.nft.list_json("list table ip " + options_.rules.table);
+    const auto json = co_await context_.nft.list_json("list table ip " + std::string(TableName));
     if (!json && json.error().reason == Reason::Cancelled) co_return json.error();
     const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
     bool intact = listing.has_value();
@@ -167,6 +162,6 @@ Task<> Proxy::check() {
     co_return {};
 }
 
-Task<> Proxy::remove_rules() { return context_.nft.run(rules_.remove_table()); }
+Task<> remove_rules(net::NftExecutor& nft) { return nft.run(remove_table()); }
 
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables

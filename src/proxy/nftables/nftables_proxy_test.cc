@@ -1,4 +1,4 @@
-#include "proxy/proxy.h"
+#include "proxy/nftables/nftables_proxy.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "client/fake/fake_api.h"
 #include "runtime/sim/sim_loop.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 namespace {
 
 namespace core = api::core::v1;
@@ -80,7 +80,7 @@ struct ProxyWorld {
     client::Informers informers{{loop, client, random, log}};
     FakeNft nft;
     FakeConntrack conntrack;
-    Proxy proxy{{loop, informers, nft, conntrack, nullptr, log}, {.node_name = "here"}};
+    NftablesProxy proxy{{loop, informers, nft, conntrack, nullptr, log}, {.node_name = "here"}};
     Scope scope{loop};
 
     ProxyWorld() {
@@ -98,7 +98,7 @@ struct ProxyWorld {
     }
 };
 
-TEST(Proxy, WritesTheWholeTableOnceAndThenDifferences) {
+TEST(NftablesProxy, WritesTheWholeTableOnceAndThenDifferences) {
     ProxyWorld world;
     world.api.put(service());
     world.api.put(slice({"10.244.0.2"}));
@@ -115,7 +115,7 @@ TEST(Proxy, WritesTheWholeTableOnceAndThenDifferences) {
     EXPECT_TRUE(world.step().empty()) << "nothing that matters to traffic";
 }
 
-TEST(Proxy, WritesEverythingAgainAfterAFailure) {
+TEST(NftablesProxy, WritesEverythingAgainAfterAFailure) {
     ProxyWorld world;
     world.api.put(service());
     world.step();
@@ -129,7 +129,7 @@ TEST(Proxy, WritesEverythingAgainAfterAFailure) {
     EXPECT_EQ(world.proxy.counts().failures, 2u);
 }
 
-TEST(Proxy, RepairsWhatOthersHaveChanged) {
+TEST(NftablesProxy, RepairsWhatOthersHaveChanged) {
     ProxyWorld world;
     world.api.put(service());
     world.step();
@@ -142,7 +142,7 @@ TEST(Proxy, RepairsWhatOthersHaveChanged) {
     EXPECT_EQ(world.proxy.counts().repairs, 1u);
 }
 
-TEST(Proxy, ForgetsDatagramFlowsToEndpointsThatHaveGone) {
+TEST(NftablesProxy, ForgetsDatagramFlowsToEndpointsThatHaveGone) {
     ProxyWorld world;
     world.api.put(service("UDP"));
     world.api.put(slice({"10.244.0.2", "10.244.0.3"}, "UDP"));
@@ -162,7 +162,7 @@ TEST(Proxy, ForgetsDatagramFlowsToEndpointsThatHaveGone) {
     EXPECT_FALSE(world.conntrack.forgotten[0].backend.has_value()) << "flows from before there was any endpoint";
 }
 
-TEST(Proxy, ForgetsClientsThatStuckToAnEndpointThatHasGone) {
+TEST(NftablesProxy, ForgetsClientsThatStuckToAnEndpointThatHasGone) {
     ProxyWorld world;
     core::Service sticky = service();
     sticky.spec.session_affinity = "ClientIP";
@@ -179,4 +179,4 @@ TEST(Proxy, ForgetsClientsThatStuckToAnEndpointThatHasGone) {
 }
 
 }  // namespace
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables
