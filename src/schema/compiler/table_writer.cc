@@ -300,12 +300,26 @@ private:
         const std::string categories = write_string_array(type.name + "_categories", words(type.attribute("categories")));
         const std::string verbs = resource ? write_string_array(type.name + "_verbs", type.verbs.value_or(standard_verbs())) : "{}";
         const std::string subs = write_subresources(type), cells = write_columns(type);
-        kinds_.push_back(
-            fmt::format("constinit const Kind {0}_kind{{{1}, {2}, \"{0}\", {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, "
-                        "{14}, {15}, &{0}}};\n",
-                        type.name, literal(group), literal(package_.version), literal(list_kind), literal(type.attribute("resource")),
-                        literal(singular), shorts, categories, verbs, subs, cells, literal(storage_group), literal(storage_version),
-                        literal(type.attribute("hash")), lifecycle(type), flags));
+        std::string members;
+        const auto add = [&](const char* member, const std::string& value) { members += fmt::format("    .{} = {},\n", member, value); };
+        add("group", literal(group));
+        add("version", literal(package_.version));
+        add("kind", literal(type.name));
+        add("list_kind", literal(list_kind));
+        add("plural", literal(type.attribute("resource")));
+        add("singular", literal(singular));
+        add("short_names", shorts);
+        add("categories", categories);
+        add("verbs", verbs);
+        add("subresources", subs);
+        add("columns", cells);
+        add("storage_group", literal(storage_group));
+        add("storage_version", literal(storage_version));
+        add("storage_hash", literal(type.attribute("hash")));
+        add("lifecycle", lifecycle(type));
+        add("flags", flags);
+        add("type", "&" + type.name);
+        kinds_.push_back(fmt::format("constinit const Kind {}_kind{{\n{}}};\n", type.name, members));
     }
 
     void write_functions(const TypeDef& type) {
