@@ -17,7 +17,8 @@
 #include "hns/emulator/emulator.h"
 #include "runtime/asio_loop.h"
 #include "runtime/file_system.h"
-#include "runtime/process_runner.h"
+#include "runtime/process.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::hns {
 namespace {

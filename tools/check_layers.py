@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/lint/layers.txt].
+"""Checks that includes follow the architecture: check_layers.py [--source src] [--layers build/lint/layers.txt]
+[--architecture docs/architecture.md].
 
-`layers.txt` is written by CMake, one line a library: "name folder link,link". Refused are
+`layers.txt` is written by CMake, one line per library: "name folder link,link". Refused are
   - an include of a project folder that the including library does not link, directly or through what it links;
-  - an include upwards in ORDER, or of one COMPONENT by another: components meet only in the API;
-  - libraries that link each other in a circle.
+  - an include of a folder later in ORDER, or of one of the COMPONENTS by another: these meet only in the API;
+  - libraries that link each other in a cycle;
+  - units that include each other in a cycle: x.h, x.cc, x_linux.cc and x_windows.cc are one unit, x;
+  - folders that include each other in a cycle;
+  - a table of folders in architecture.md whose order differs from ORDER.
+Tests and fuzz targets may link more than their folder's library, so only ORDER binds them.
 """
 
 import argparse
@@ -13,7 +18,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-# Low to high. A folder may use those before it.
+# Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
 ORDER = ["base", "runtime", "schema", "store", "net", "client", "windows", "hns", "cni", "apiserver", "controllers",
          "scheduler", "kubelet", "proxy", "dns", "winhost", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
@@ -59,11 +64,87 @@ class Layers:
                 waiting.extend(self.libraries[name].links)
         return seen
 
-    def circles(self):
+    def link_cycles(self):
         for library in self.libraries.values():
             for link in library.links:
                 if link in self.libraries and library.name in self.usable_by(self.libraries[link]):
                     yield f"libraries {library.name} and {link} link each other"
+
+
+def unit_of(path):
+    """What belongs together: "runtime/process_linux.cc" and "runtime/process.h" are "runtime/process"."""
+    stem = path.rsplit(".", 1)[0]
+    return re.sub(r"_(linux|windows)$", "", stem)
+
+
+def folder_of(path):
+    return path.rsplit("/", 1)[0] if "/" in path else "."
+
+
+class IncludeGraph:
+    """Which nodes (units or folders) include which, and by which include of a file the edge is there."""
+
+    def __init__(self, files, node_of):
+        """`files`: of each path (relative to the source folder) the project files that it includes."""
+        self._edges = {}
+        for path, includes in sorted(files.items()):
+            own = self._edges.setdefault(node_of(path), {})
+            for included in includes:
+                if node_of(included) != node_of(path):
+                    own.setdefault(node_of(included), f"{path} includes {included}")
+
+    def cycles(self):
+        """One shortest cycle for each set of nodes that reach each other, as the list of its includes."""
+        reported = set()
+        for start in sorted(self._edges):
+            if start in reported:
+                continue
+            way = self._shortest_way_back(start)
+            if way:
+                reported |= {node for node, _ in way} | self._reachable_both_ways(start)
+                yield [reason for _, reason in way]
+
+    def _shortest_way_back(self, start):
+        ways = {start: []}
+        waiting = [start]
+        for node in waiting:
+            for target, reason in sorted(self._edges.get(node, {}).items()):
+                if target == start:
+                    return ways[node] + [(target, reason)]
+                if target not in ways:
+                    ways[target] = ways[node] + [(target, reason)]
+                    waiting.append(target)
+        return None
+
+    def _reachable(self, start):
+        seen, waiting = set(), [start]
+        while waiting:
+            for target in self._edges.get(waiting.pop(), {}):
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+        return seen
+
+    def _reachable_both_ways(self, start):
+        return {node for node in self._reachable(start) if start in self._reachable(node)}
+
+
+def include_cycles(source, texts):
+    files = {path: [name for name in INCLUDE.findall(text) if (source / name).is_file()]
+             for path, text in texts.items() if not path.endswith(TEST_SUFFIXES)}
+    for what, node_of in (("units", unit_of), ("folders", folder_of)):
+        for cycle in IncludeGraph(files, node_of).cycles():
+            yield f"{what} include each other: " + "; ".join(cycle)
+
+
+TABLE_ROW = re.compile(r"^\| `(\w+)/` \|", re.MULTILINE)
+
+
+def table_problems(architecture):
+    """Compares the folders of architecture.md's table with ORDER."""
+    rows = TABLE_ROW.findall(architecture)
+    if rows != ORDER:
+        yield f"docs/architecture.md lists {' '.join(rows)}, but tools/check_layers.py orders {' '.join(ORDER)}"
 
 
 def order_problem(from_folder, to_folder):
@@ -85,7 +166,7 @@ def order_problem(from_folder, to_folder):
 
 
 def check_file(path, text, layers, folders):
-    """Problems of one file. Tests may link more than their folder's library, so only the order binds them."""
+    """Problems of one file's includes."""
     own = layers.of_path(path)
     usable = layers.usable_by(*own)
     is_test = path.endswith(TEST_SUFFIXES)
@@ -107,11 +188,12 @@ def check_file(path, text, layers, folders):
 
 def check(source, layers):
     folders = {entry.name for entry in source.iterdir() if entry.is_dir()}
-    problems = list(layers.circles())
-    for path in sorted(source.rglob("*")):
-        if path.suffix in SOURCE_SUFFIXES:
-            problems += check_file(path.relative_to(source).as_posix(), path.read_text(), layers, folders)
-    return problems
+    problems = list(layers.link_cycles())
+    texts = {path.relative_to(source).as_posix(): path.read_text()
+             for path in sorted(source.rglob("*")) if path.suffix in SOURCE_SUFFIXES}
+    for path, text in texts.items():
+        problems += check_file(path, text, layers, folders)
+    return problems + list(include_cycles(source, texts))
 
 
 def main():
@@ -119,10 +201,12 @@ def main():
     arguments = argparse.ArgumentParser(description="checks that includes follow the architecture")
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
     arguments.add_argument("--layers", type=pathlib.Path, default=root / "build/lint/layers.txt")
+    arguments.add_argument("--architecture", type=pathlib.Path, default=root / "docs/architecture.md")
     options = arguments.parse_args()
     if not options.layers.exists():
         sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run test checks")
     problems = check(options.source, Layers(options.layers.read_text()))
+    problems += table_problems(options.architecture.read_text())
     for problem in problems:
         print(f"src/{problem}" if ":" in problem.split()[0] else problem)
     sys.exit(1 if problems else 0)

@@ -8,7 +8,6 @@
 namespace porthole {
 namespace {
 
-constexpr std::size_t FileLimit = 10 << 20;
 constexpr std::size_t OldFiles = 3;
 
 void append_value(std::string& line, std::string_view value) {
@@ -66,12 +65,8 @@ std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest) {
     return std::make_shared<SpdlogSink>(std::make_shared<spdlog::sinks::stderr_sink_mt>(), lowest);
 }
 
-std::shared_ptr<LogSink> make_limited_file_sink(const std::string& path, LogLevel lowest, std::size_t limit) {
+std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest, std::size_t limit) {
     return std::make_shared<SpdlogSink>(make_rotating_sink(path, limit, OldFiles), lowest);
-}
-
-std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest) {
-    return make_limited_file_sink(path, lowest, FileLimit);
 }
 
 std::shared_ptr<LogSink> make_null_sink() { return std::make_shared<NullSink>(); }

@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -31,8 +32,8 @@ public:
 
 /// Lines on standard error.
 std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest);
-/// Lines in `path`, kept below about 10 MB, three old files beside it.
-std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest);
+/// Lines in `path`, kept below `limit` bytes, with up to three old files beside it.
+std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest, std::size_t limit = 10 << 20);
 /// Nothing: for tests.
 std::shared_ptr<LogSink> make_null_sink();
 

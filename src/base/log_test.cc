@@ -1,4 +1,4 @@
-#include "base/log_file.h"
+#include "base/log.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ protected:
         return {std::istreambuf_iterator<char>(file), {}};
     }
     Logger open(std::size_t limit) const {
-        return Logger(make_limited_file_sink((folder / "kubelet.log").string(), LogLevel::Info, limit), "kubelet");
+        return Logger(make_file_sink((folder / "kubelet.log").string(), LogLevel::Info, limit), "kubelet");
     }
 
     fs::path folder;

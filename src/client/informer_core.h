@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "client/client.h"
+#include "client/informer_codec.h"
 #include "runtime/random.h"
 #include "runtime/sync.h"
 
@@ -40,19 +41,8 @@ struct InformerContext {
 /// indexes already changed.
 class InformerCore {
 public:
-    using Object = std::shared_ptr<const void>;
-    /// How the informer reads one object of its kind.
-    struct Codec {
-        const schema::Kind& kind;
-        bool metadata_only = false;
-        struct Decoded {
-            Object object;
-            NamespacedName key;
-            std::string resource_version;
-        };
-        using Decode = Result<Decoded> (*)(std::string_view json);
-        Decode decode;
-    };
+    using Object = InformerCodec::Object;
+    using Codec = InformerCodec;
     /// The empty ones are not called. `old` and `now` of one object may have equal resourceVersions after a relist.
     struct Handlers {
         std::function<void(const Object& now)> added;

@@ -8,8 +8,8 @@
 namespace porthole::client {
 namespace {
 
-using Decoded = InformerCore::Codec::Decoded;
-using Object = InformerCore::Object;
+using Decoded = InformerCodec::Decoded;
+using Object = InformerCodec::Object;
 
 /// What tells versions of objects apart, from the head of their JSON. Names, uids and versions need no escapes.
 struct Identity {
@@ -67,7 +67,7 @@ SharedObjects::~SharedObjects() = default;
 
 std::size_t SharedObjects::size() const { return table_->size(); }
 
-Result<Decoded> SharedObjects::decode(InformerCore::Codec::Decode decode, std::string_view json) {
+Result<Decoded> SharedObjects::decode(InformerCodec::Decode decode, std::string_view json) {
     const auto identity = identity_of(json);
     if (!identity || identity->uid.empty() || identity->version.empty()) return decode(json);
     std::string key(reinterpret_cast<const char*>(&decode), sizeof decode);

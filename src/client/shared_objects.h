@@ -2,7 +2,7 @@
 #include <memory>
 #include <string_view>
 
-#include "client/informer_core.h"
+#include "client/informer_codec.h"
 
 namespace porthole::client {
 
@@ -14,7 +14,7 @@ public:
     ~SharedObjects();
 
     /// As `decode(json)`; the object may be one that another informer has decoded.
-    Result<InformerCore::Codec::Decoded> decode(InformerCore::Codec::Decode decode, std::string_view json);
+    Result<InformerCodec::Decoded> decode(InformerCodec::Decode decode, std::string_view json);
     /// Objects that somebody holds.
     std::size_t size() const;
 

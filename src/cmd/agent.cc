@@ -23,14 +23,14 @@
 #include "kubelet/kubelet.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
-#include "kubelet/volumes/mounter.h"
+#include "kubelet/volumes/framework/mounter.h"
 #include "net/http_server.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
 #include "proxy/health_server.h"
-#include "proxy/metrics.h"
-#include "proxy/proxy.h"
+#include "proxy/nftables/metrics.h"
+#include "proxy/nftables/nftables_proxy.h"
 #include "runtime/process_memory.h"
 
 namespace porthole::cmd {
@@ -113,7 +113,7 @@ private:
     std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<cni::NodeNetwork> network_;
     std::unique_ptr<proxy::HealthServer> health_;
-    std::unique_ptr<proxy::Proxy> proxy_;
+    std::unique_ptr<proxy::nftables::NftablesProxy> proxy_;
     std::unique_ptr<dns::Upstream> upstream_ = dns::make_socket_upstream(world_.loop);
     std::unique_ptr<dns::ClusterDns> dns_;
     std::unique_ptr<dns::DnsServer> dns_server_;
@@ -127,7 +127,7 @@ private:
     std::unique_ptr<kubelet::KubeletServer> kubelet_server_;
     std::unique_ptr<net::HttpServer> http_;
     std::unique_ptr<kubelet::HealthHandler> kubelet_health_;
-    std::unique_ptr<proxy::MetricsHandler> proxy_metrics_;
+    std::unique_ptr<proxy::nftables::MetricsHandler> proxy_metrics_;
     std::unique_ptr<net::HttpServer> kubelet_health_http_, proxy_metrics_http_;
     Scope scope_;
 };
@@ -158,15 +158,16 @@ Result<void> Agent::make_network() {
 }
 
 Result<void> Agent::make_proxy() {
-    proxy::ProxyOptions options{.node_name = options_.node_name};
+    proxy::nftables::NftablesOptions options{.node_name = options_.node_name};
     TRY(options.rules.pod_prefixes, prefixes(options_.cluster_cidr));
     TRY(options.rules.service_prefixes, prefixes(options_.service_cidr));
     TRY(const IpAddress dns, IpAddress::parse(options_.cluster_dns));
     options.rules.served_here = {dns};
     options.rules.masquerade_neighbours = !network_->bridge_netfilter();
     health_ = std::make_unique<proxy::HealthServer>(world_.loop, log_.named("proxy"));
-    proxy_ = std::make_unique<proxy::Proxy>(
-        proxy::ProxyContext{world_.loop, *informers_, *nft_, *conntrack_, health_.get(), log_.named("proxy")}, std::move(options));
+    proxy_ = std::make_unique<proxy::nftables::NftablesProxy>(
+        proxy::nftables::NftablesContext{world_.loop, *informers_, *nft_, *conntrack_, health_.get(), log_.named("proxy")},
+        std::move(options));
     return {};
 }
 
@@ -215,7 +216,7 @@ void Agent::serve_health() {
         return server->listen("127.0.0.1", port);
     };
     kubelet_health_ = std::make_unique<kubelet::HealthHandler>(*kubelet_);
-    proxy_metrics_ = std::make_unique<proxy::MetricsHandler>(*proxy_, world_.loop);
+    proxy_metrics_ = std::make_unique<proxy::nftables::MetricsHandler>(*proxy_, world_.loop);
     told("health of the kubelet", listen_here(*kubelet_health_, kubelet_health_http_, KubeletHealthPort));
     told("metrics of the proxy", listen_here(*proxy_metrics_, proxy_metrics_http_, ProxyMetricsPort));
     told("health of the proxy", health_->serve_proxy(*proxy_, "0.0.0.0", ProxyHealthPort));

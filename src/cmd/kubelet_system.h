@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "kubelet/container/cgroups.h"
-#include "kubelet/volumes/mounter.h"
+#include "kubelet/volumes/framework/mounter.h"
 
 namespace porthole::cmd {
 

@@ -2,8 +2,9 @@
 #include <memory>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process_runner.h"
+#include "runtime/process.h"
 #include "runtime/scope.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::cmd {
 

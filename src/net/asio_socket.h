@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "net/socket.h"
+#include "net/http.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {

@@ -37,6 +37,12 @@ struct Peer {
     std::optional<CertificateIdentity> certificate;  ///< set only if it chains to the server's client CA
 };
 
+/// A connection that came in.
+struct Accepted {
+    std::unique_ptr<ByteStream> stream;
+    Peer peer;
+};
+
 struct HttpRequest {
     std::string method;
     std::string path;   ///< as sent (still percent-encoded), without the query

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "net/child_task.h"
+#include "net/http.h"
 #include "net/http1_parser.h"
-#include "net/http_client.h"
 
 namespace porthole::net {
 

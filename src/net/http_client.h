@@ -1,8 +1,8 @@
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "net/endpoint.h"
 #include "net/http.h"
 #include "net/tls.h"
 
@@ -11,13 +11,6 @@ class AsioLoop;
 }
 
 namespace porthole::net {
-
-/// Where a server is: host and port, or a Unix socket's path. On Windows that path is a named pipe's ("\\\\.\\pipe\\name").
-struct Endpoint {
-    std::string host;
-    std::uint16_t port = 0;
-    std::string unix_path;
-};
 
 /// The head of an answer and its body as it arrives.
 class HttpBody {

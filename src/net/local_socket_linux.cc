@@ -4,6 +4,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 
 #include "net/asio_socket.h"
+#include "net/socket.h"
 
 namespace porthole::net {
 namespace {

@@ -1,5 +1,6 @@
 // clang-format off: winsock2.h, which Asio reads, has to come before windows.h
 #include "net/asio_socket.h"
+#include "net/socket.h"
 
 #include <boost/asio/windows/overlapped_ptr.hpp>
 #include <boost/asio/windows/stream_handle.hpp>

@@ -1,14 +1,16 @@
 #pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "net/endpoint.h"
 #include "net/http.h"
-#include "net/http_client.h"
+
+namespace porthole {
+class AsioLoop;
+}
 
 namespace porthole::net {
-
-/// A connection that came in.
-struct Accepted {
-    std::unique_ptr<ByteStream> stream;
-    Peer peer;
-};
 
 /// A listening TCP socket, Unix socket or named pipe.
 class Listener {
@@ -28,8 +30,5 @@ public:
 
 /// A plain connection. Error: Unavailable ("connection refused: 127.0.0.1:6443"), Cancelled.
 Task<std::unique_ptr<ByteStream>> connect_socket(AsioLoop& loop, Endpoint endpoint);
-
-/// "127.0.0.1:6443", "[::1]:6443".
-std::string host_and_port(const std::string& host, std::uint16_t port);
 
 }  // namespace porthole::net

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,8 @@
 #include "runtime/task.h"
 
 namespace porthole {
+
+class WorkerPool;
 
 /// A program to run to its end. `arguments[0]` is looked up in PATH.
 struct Command {
@@ -29,5 +32,10 @@ public:
     /// Errors: NotFound (no such program), Timeout, Io. A non-zero exit is not an error.
     virtual Task<CommandOutput> run(Command command) = 0;
 };
+
+/// Starts real programs, each waited for by one thread of `pool` until it ends, with all that it started: a process group of
+/// its own on Linux, a job object on Windows. A cancelled task and a passed limit kill the whole group. At most 8 MiB of each
+/// output stream are kept.
+std::unique_ptr<ProcessRunner> make_process_runner(WorkerPool& pool);
 
 }  // namespace porthole

@@ -1,4 +1,5 @@
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
+#include "runtime/worker_pool.h"
 
 #include <fcntl.h>
 #include <poll.h>

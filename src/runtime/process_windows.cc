@@ -7,8 +7,9 @@
 
 #include "base/wide_windows.h"
 #include "runtime/handle_windows.h"
-#include "runtime/process_runner.h"
+#include "runtime/process.h"
 #include "runtime/windows_command_line.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole {
 namespace {

@@ -4,7 +4,8 @@
 #include <windows.h>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process_runner.h"
+#include "runtime/process.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole {
 namespace {

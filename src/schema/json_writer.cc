@@ -1,6 +1,4 @@
-#include <charconv>
 #include <chrono>
-#include <cmath>
 
 #include "base/base64.h"
 #include "base/int_or_string.h"
@@ -14,27 +12,6 @@
 
 namespace porthole::schema {
 namespace {
-
-template <class Number>
-void append_number(Number number, std::string& out) {
-    char text[32];
-    const auto [end, error] = std::to_chars(text, text + sizeof text, number);
-    out.append(text, end);
-}
-
-/// As Go and JavaScript write it: plain digits in the usual range, an exponent beyond. JSON knows no infinity.
-void append_double(double number, std::string& out) {
-    if (!std::isfinite(number)) {
-        out += "null";
-        return;
-    }
-    const double size = std::fabs(number);
-    const bool plain = size == 0 || (size >= 1e-6 && size < 1e21);
-    char text[64];
-    const auto [end, error] =
-        std::to_chars(text, text + sizeof text, number, plain ? std::chars_format::fixed : std::chars_format::scientific);
-    out.append(text, end);
-}
 
 /// The length of the UTF-8 character at the start, 0 where there is none.
 std::size_t utf8_length(std::string_view text) {
@@ -155,9 +132,9 @@ private:
                 return;
             case Form::Int32:
             case Form::Enum:
-                return append_number(load<std::int32_t>(memory), out_);
+                return append_integer(load<std::int32_t>(memory), out_);
             case Form::Int64:
-                return append_number(load<std::int64_t>(memory), out_);
+                return append_integer(load<std::int64_t>(memory), out_);
             case Form::String:
                 return append_json_string(*static_cast<const std::string*>(memory), out_);
             case Form::Raw:
@@ -245,10 +222,8 @@ void append_json(const Value& value, std::string& out) {
         out += "null";
     } else if (value.is_bool()) {
         out += value.as_bool() ? "true" : "false";
-    } else if (value.is_int()) {
-        append_number(value.as_int(), out);
-    } else if (value.is_double()) {
-        append_double(value.as_double(), out);
+    } else if (value.is_number()) {
+        append_number(value, out);
     } else if (value.is_string()) {
         append_json_string(value.as_string(), out);
     } else if (value.is_array()) {

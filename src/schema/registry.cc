@@ -4,18 +4,6 @@
 
 namespace porthole::schema {
 
-GroupVersion split_api_version(std::string_view api_version) {
-    const std::size_t slash = api_version.find('/');
-    if (slash == std::string_view::npos) return {"", api_version};
-    return {api_version.substr(0, slash), api_version.substr(slash + 1)};
-}
-
-std::string join_api_version(std::string_view group, std::string_view version) {
-    std::string result(group);
-    if (!group.empty()) result += '/';
-    return result.append(version);
-}
-
 Registry::Registry(std::span<const Kind* const> kinds) {
     kinds_.reserve(kinds.size());
     for (const Kind* kind : kinds) add(*kind);

@@ -44,11 +44,4 @@ private:
     std::map<std::string, std::vector<std::string>, std::less<>> versions_;
 };
 
-/// "apps/v1" → {"apps", "v1"}; "v1" → {"", "v1"}.
-struct GroupVersion {
-    std::string_view group, version;
-};
-GroupVersion split_api_version(std::string_view api_version);
-std::string join_api_version(std::string_view group, std::string_view version);
-
 }  // namespace porthole::schema

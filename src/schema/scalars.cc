@@ -9,7 +9,6 @@
 #include "base/int_or_string.h"
 #include "base/quantity.h"
 #include "base/time.h"
-#include "schema/json.h"
 #include "schema/scalar.h"
 
 namespace porthole::schema {
@@ -83,7 +82,7 @@ Error type_error(const Value& found, std::string_view owner, std::string_view pa
     std::string what = found.type_name();
     const bool wants_number =
         field.form == Form::Int32 || field.form == Form::Int64 || field.form == Form::Uint32 || field.form == Form::Uint64;
-    if (found.is_number() && wants_number && (element || field.is_single())) what += " " + to_json(found);
+    if (found.is_number() && wants_number && (element || field.is_single())) append_number(found, what += " ");
     const std::string type = go_type(field, element);
     if (owner.empty()) return Error(Reason::BadRequest, fmt::format("json: cannot unmarshal {} into Go value of type {}", what, type));
     return Error(Reason::BadRequest,
@@ -176,8 +175,11 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
         case Form::Quantity: {
             if (!text() && !value.is_number()) return Error(Reason::BadRequest, Quantity::parse("x").error().message);
             std::string_view trimmed = text() ? std::string_view(*text()) : std::string_view();
-            const std::string number = text() ? std::string() : to_json(value);
-            if (!text()) trimmed = number;
+            std::string number;
+            if (!text()) {
+                append_number(value, number);
+                trimmed = number;
+            }
             while (trimmed.starts_with(' ')) trimmed.remove_prefix(1);
             while (trimmed.ends_with(' ')) trimmed.remove_suffix(1);
             TRY(as<Quantity>(memory), Quantity::parse(trimmed));

@@ -2,9 +2,19 @@
 
 #include <algorithm>
 
-#include "schema/registry.h"
-
 namespace porthole::schema {
+
+GroupVersion split_api_version(std::string_view api_version) {
+    const std::size_t slash = api_version.find('/');
+    if (slash == std::string_view::npos) return {"", api_version};
+    return {api_version.substr(0, slash), api_version.substr(slash + 1)};
+}
+
+std::string join_api_version(std::string_view group, std::string_view version) {
+    std::string result(group);
+    if (!group.empty()) result += '/';
+    return result.append(version);
+}
 
 const Field* Type::find_field(std::string_view wanted) const {
     if (by_name.size() < 8) {

@@ -209,6 +209,13 @@ struct Kind {
     bool has_verb(std::string_view verb) const;
 };
 
+/// "apps/v1" → {"apps", "v1"}; "v1" → {"", "v1"}.
+struct GroupVersion {
+    std::string_view group, version;
+};
+GroupVersion split_api_version(std::string_view api_version);
+std::string join_api_version(std::string_view group, std::string_view version);
+
 /// The table of a struct of the API.
 template <class T>
 const Type& type_of() {

@@ -1,6 +1,8 @@
 #include "schema/value.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <functional>
 
 #include "schema/depth.h"
@@ -206,6 +208,37 @@ std::size_t depth_of(const Value& value, std::size_t* visited) {
 const Value& null_value() {
     static const Value null;
     return null;
+}
+
+namespace {
+
+/// As Go and JavaScript write it: plain digits in the usual range, an exponent beyond. JSON has no infinity.
+void append_double(double number, std::string& out) {
+    if (!std::isfinite(number)) {
+        out += "null";
+        return;
+    }
+    const double size = std::fabs(number);
+    const bool plain = size == 0 || (size >= 1e-6 && size < 1e21);
+    char text[64];
+    const auto [end, error] =
+        std::to_chars(text, text + sizeof text, number, plain ? std::chars_format::fixed : std::chars_format::scientific);
+    out.append(text, end);
+}
+
+}  // namespace
+
+void append_integer(std::int64_t number, std::string& out) {
+    char text[32];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, number);
+    out.append(text, end);
+}
+
+void append_number(const Value& number, std::string& out) {
+    if (number.is_int())
+        append_integer(number.as_int(), out);
+    else
+        append_double(number.as_double(), out);
 }
 
 }  // namespace porthole::schema

@@ -137,6 +137,11 @@ struct Member {
     Value value;
 };
 
+/// Decimal digits.
+void append_integer(std::int64_t number, std::string& out);
+/// A number as JSON writes it. Requires: number.is_number().
+void append_number(const Value& number, std::string& out);
+
 /// Shared null, for lookups that want a reference.
 const Value& null_value();
 /// `value.find(key)` or the shared null.

@@ -5,7 +5,7 @@
 
 #include "store/engine.h"
 #include "store/key_order.h"
-#include "store/store.h"
+#include "store/range.h"
 
 namespace porthole::store {
 

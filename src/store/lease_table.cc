@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "base/result.h"
-#include "store/write_group.h"
 
 namespace porthole::store {
 namespace {
@@ -16,6 +15,13 @@ std::uint64_t parse_number(std::string_view text, int base) {
 }
 
 }  // namespace
+
+std::string lease_key(LeaseId lease) {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string key(LeasePrefix);
+    for (int shift = 60; shift >= 0; shift -= 4) key += digits[lease.value >> shift & 15];
+    return key;
+}
 
 void LeaseTable::apply(const Event& event) {
     const std::string& key = event.record->key;

@@ -9,6 +9,10 @@
 
 namespace porthole::store {
 
+/// The reserved key under which a lease is recorded.
+std::string lease_key(LeaseId lease);
+inline constexpr std::string_view LeasePrefix = "/porthole/leases/";
+
 /// Which leases there are, until when, and what goes with them. Fed with every committed event: a lease is itself a
 /// record under LeasePrefix, whose value is its time to live in nanoseconds.
 class LeaseTable {

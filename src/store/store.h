@@ -1,32 +1,15 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "runtime/worker_pool.h"
 #include "store/engine.h"
+#include "store/range.h"
 #include "store/transaction.h"
 #include "store/watch.h"
 
 namespace porthole::store {
-
-struct RangeRequest {
-    std::string prefix;  ///< every key that starts with it
-    /// Where to go on: the first key that may be returned; "" from the beginning. A page's `next_key`.
-    std::string start_key;
-    std::size_t limit = 0;                            ///< records in the answer; 0 for all
-    Revision revision;                                ///< as of then; 0 for now
-    std::function<bool(const Record&)> matches = {};  ///< if set, only these are returned and counted for `limit`
-};
-
-struct Range {
-    std::vector<RecordPtr> records;  ///< by key
-    Revision revision;               ///< what the answer shows
-    std::string next_key;            ///< "" when nothing follows
-    std::size_t remaining = 0;       ///< records after this page; 0 if `matches` was set
-};
 
 /// The cluster's state: keys, revisions, watches, leases, in the manner of etcd.
 ///

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "store/lease_table.h"
+
 namespace porthole::store {
 namespace {
 
@@ -21,13 +23,6 @@ bool keys_are_distinct(const std::vector<Operation>& operations) {
 }
 
 }  // namespace
-
-std::string lease_key(LeaseId lease) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string key(LeasePrefix);
-    for (int shift = 60; shift >= 0; shift -= 4) key += digits[lease.value >> shift & 15];
-    return key;
-}
 
 WriteGroup::State WriteGroup::state_of(const std::string& key) const {
     if (const auto found = changed_.find(key); found != changed_.end()) return found->second;

@@ -6,10 +6,6 @@
 
 namespace porthole::store {
 
-/// The reserved key under which a lease is recorded.
-std::string lease_key(LeaseId lease);
-inline constexpr std::string_view LeasePrefix = "/porthole/leases/";
-
 /// Transactions that go to disk together, each checked against the visible state and what those before it will do.
 class WriteGroup {
 public:

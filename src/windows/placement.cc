@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "windows/placement.h"
 
-#include "windows/rules.h"
+#include <algorithm>
 
 namespace porthole::windows {
 namespace {

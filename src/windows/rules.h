@@ -1,5 +1,9 @@
 #pragma once
-#include "windows/support.h"
+#include <span>
+#include <vector>
+
+#include "windows/placement.h"
+#include "windows/rule.h"
 
 namespace porthole::windows {
 
@@ -34,8 +38,5 @@ struct ServiceRule {
     bool (*applies)(const core::Service&);
 };
 std::span<const ServiceRule> service_rules();
-
-/// Whether the pod can only be placed on nodes of the system that spec.os.name says.
-bool selects_its_system(const core::PodSpec& spec);
 
 }  // namespace porthole::windows

@@ -53,8 +53,59 @@ class CheckLayers(unittest.TestCase):
     def test_knows_that_a_folder_may_hold_two_libraries(self):
         self.assertEqual(self.problems({"kubelet/pod.cc": '#include "runtime/task.h"\n'}), [])
 
-    def test_refuses_circles(self):
+    def test_refuses_libraries_that_link_each_other(self):
         self.assertTrue(self.problems({}, LAYERS + "one base/one two\ntwo base/two one\n"))
+
+    def test_refuses_units_that_include_each_other_and_names_every_include_of_the_cycle(self):
+        self.assertEqual(self.problems({
+            "store/history.h": '#include "store/store.h"\n',
+            "store/store.h": "",
+            "store/store.cc": '#include "store/store.h"\n#include "store/watch_hub.h"\n',
+            "store/watch_hub.h": "",
+            "store/watch_hub.cc": '#include "store/watch_hub.h"\n#include "store/history.h"\n',
+        }), ["units include each other: store/history.h includes store/store.h; store/store.cc includes store/watch_hub.h; "
+             "store/watch_hub.cc includes store/history.h"])
+
+    def test_takes_the_files_of_both_systems_for_one_unit_with_their_header(self):
+        self.assertEqual(self.problems({
+            "runtime/process.h": '#include "runtime/task.h"\n',
+            "runtime/process_linux.cc": '#include "runtime/process.h"\n',
+            "runtime/process_windows.cc": '#include "runtime/process.h"\n',
+            "runtime/task.h": "",
+        }), [])
+        self.assertTrue(self.problems({
+            "runtime/process.h": '#include "runtime/task.h"\n',
+            "runtime/task.h": "",
+            "runtime/task_windows.cc": '#include "runtime/process.h"\n',
+        }))
+
+    def test_refuses_folders_that_include_each_other(self):
+        problems = self.problems({
+            "store/engine.h": "",
+            "store/registry.cc": '#include "store/memory/memory.h"\n',
+            "store/memory/memory.h": '#include "store/engine.h"\n',
+        })
+        self.assertEqual(problems, ["folders include each other: store/registry.cc includes store/memory/memory.h; "
+                                    "store/memory/memory.h includes store/engine.h"])
+
+    def test_lets_tests_include_in_cycles(self):
+        self.assertEqual(self.problems({
+            "store/engine.h": "",
+            "store/engine_test.cc": '#include "store/memory/memory.h"\n',
+            "store/memory/memory.h": '#include "store/engine.h"\n',
+        }), [])
+
+    def test_reports_each_cycle_once(self):
+        self.assertEqual(len(self.problems({
+            "store/a.h": '#include "store/b.h"\n',
+            "store/b.h": '#include "store/c.h"\n#include "store/a.h"\n',
+            "store/c.h": '#include "store/a.h"\n',
+        })), 1)
+
+    def test_compares_the_table_of_folders_with_the_order(self):
+        table = "".join(f"| `{folder}/` | text |\n" for folder in check_layers.ORDER)
+        self.assertEqual(list(check_layers.table_problems("| Folder | Owns |\n|---|---|\n" + table)), [])
+        self.assertTrue(list(check_layers.table_problems(table + "| `gadgets/` | text |\n")))
 
     def test_names_a_folder_without_place_in_the_order(self):
         self.assertIn("no place", check_layers.order_problem("store", "gadgets"))

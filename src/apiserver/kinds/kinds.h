@@ -1,8 +1,11 @@
 #pragma once
-#include "apiserver/kinds/registry.h"
+#include "apiserver/rules/conversion.h"
+#include "apiserver/rules/kind_rules.h"
 
 /// The rules of each kind of kinds.def.
 namespace porthole::apiserver {
+
+class ServiceAllocator;
 
 #define PORTHOLE_KIND(name) KindRules name##_rules();
 #include "apiserver/kinds/kinds.def"

@@ -9,7 +9,7 @@
 #include "cni/plugin/flannel/flannel_plugin.h"
 #include "cni/plugin/hns/wincni.h"
 #include "cni/plugin/host_local/host_local.h"
-#include "runtime/process_runner.h"
+#include "runtime/process.h"
 
 namespace porthole::cmd {
 namespace {

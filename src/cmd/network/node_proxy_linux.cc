@@ -1,12 +1,12 @@
 #include "cmd/network/node_proxy.h"
 #include "net/linux/network_stack.h"
-#include "proxy/proxy.h"
+#include "proxy/nftables/nftables_proxy.h"
 
 namespace porthole::cmd {
 namespace {
 
-Result<proxy::ProxyOptions> nftables_options(const proxy::KubeProxyOptions& options) {
-    proxy::ProxyOptions wanted{.node_name = options.kernelspace.node_name};
+Result<proxy::nftables::NftablesOptions> nftables_options(const proxy::KubeProxyOptions& options) {
+    proxy::nftables::NftablesOptions wanted{.node_name = options.kernelspace.node_name};
     for (const std::string& text : split_list(options.cluster_cidr)) {
         TRY(const IpPrefix prefix, IpPrefix::parse(text));
         if (prefix.base().is_v4()) wanted.rules.pod_prefixes.push_back(prefix);
@@ -19,19 +19,19 @@ Result<proxy::ProxyOptions> nftables_options(const proxy::KubeProxyOptions& opti
 
 class NftablesNodeProxy final : public NodeProxy {
 public:
-    NftablesNodeProxy(const NodeProxySeams& seams, proxy::ProxyOptions options)
+    NftablesNodeProxy(const NodeProxySeams& seams, proxy::nftables::NftablesOptions options)
         : nft_(net::make_nft_executor(*seams.world.processes)),
           conntrack_(net::make_conntrack(*seams.world.pool)),
           proxy_({seams.world.loop, seams.informers, *nft_, *conntrack_, seams.health, seams.log}, std::move(options)) {}
 
     const proxy::ProxyStatus& status() const override { return proxy_; }
     Task<> run() override { return proxy_.run(); }
-    Task<> clean_up() override { return proxy_.remove_rules(); }
+    Task<> clean_up() override { return proxy::nftables::remove_rules(*nft_); }
 
 private:
     std::unique_ptr<net::NftExecutor> nft_;
     std::unique_ptr<net::Conntrack> conntrack_;
-    proxy::Proxy proxy_;
+    proxy::nftables::NftablesProxy proxy_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "client/pods.h"
 #include "client/selectors.h"
+#include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 #include "controllers/deployment/rollout.h"
 #include "controllers/deployment/status.h"

@@ -11,15 +11,7 @@ namespace porthole::controllers::deployment {
 using api::apps::v1::Deployment;
 using api::apps::v1::ReplicaSet;
 
-inline constexpr const char* RevisionAnnotation = "deployment.kubernetes.io/revision";
 inline constexpr const char* HashLabel = "pod-template-hash";
-
-/// The annotation deployment.kubernetes.io/revision; 0 where there is none.
-std::int64_t revision(const ReplicaSet& set);
-std::optional<std::int32_t> desired_replicas_annotation(const ReplicaSet& set);
-std::optional<std::int32_t> max_replicas_annotation(const ReplicaSet& set);
-/// Notes for which size of the deployment the set was scaled. True when something has changed.
-bool set_replicas_annotations(ReplicaSet& set, std::int32_t desired, std::int32_t max);
 
 /// Whether the set makes the pods that the deployment wants now.
 bool has_template_of(const ReplicaSet& set, const Deployment& deployment);
@@ -29,10 +21,6 @@ std::optional<std::size_t> find_new_set(const std::vector<ReplicaSet>& sets_by_a
 
 /// One more than the latest revision among `old_sets`.
 std::int64_t next_revision(const std::vector<ReplicaSet>& old_sets);
-/// Copies the deployment's annotations (but those of kubectl and of this controller) and makes `revision` the set's, noting the one
-/// it had in its history. True when something has changed.
-bool set_revision_annotations(const Deployment& deployment, ReplicaSet& set, std::int64_t revision);
-
 /// The set for the deployment's present template, without a size.
 ReplicaSet make_new_set(const Deployment& deployment, std::int64_t revision);
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
-#include "controllers/deployment/revisions.h"
+#include "controllers/deployment/annotations.h"
 
 namespace porthole::controllers::deployment {
 namespace {

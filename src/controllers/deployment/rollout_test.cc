@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 
 namespace porthole::controllers::deployment {

@@ -1,11 +1,11 @@
 #include "hns/emulator/emulator.h"
 
-#include "hns/emulator/endpoints.h"
-#include "hns/emulator/enumerate.h"
-#include "hns/emulator/load_balancers.h"
-#include "hns/emulator/namespaces.h"
-#include "hns/emulator/networks.h"
-#include "hns/emulator/routes.h"
+#include "hns/emulator/operations/endpoints.h"
+#include "hns/emulator/operations/enumerate.h"
+#include "hns/emulator/operations/load_balancers.h"
+#include "hns/emulator/operations/namespaces.h"
+#include "hns/emulator/operations/networks.h"
+#include "hns/emulator/operations/routes.h"
 #include "hns/guid.h"
 #include "schema/json.h"
 
@@ -137,7 +137,7 @@ Task<std::string> Emulator::enumerate(ObjectKind kind, std::string query) {
 }
 
 Task<std::string> Emulator::create(ObjectKind kind, std::string parent, std::string settings) {
-    Call call{name_of("Create", kind), settings};
+    Call call{name_of("Create", kind), settings, kind == ObjectKind::Network ? Adapters::ReadAgain : Adapters::AsKnown};
     return run_v2(std::move(call),
                   [kind, parent, settings](Transaction& transaction) { return create_object(transaction, kind, parent, settings); });
 }
@@ -166,7 +166,10 @@ Task<> Emulator::remove(ObjectKind kind, std::string id) {
 }
 
 Task<std::string> Emulator::call_v1(std::string method, std::string path, std::string body) {
-    auto output = co_await run_v1({"HNSCall", method + " " + path + " " + body}, v1::parse_request(method, path, body));
+    auto request = v1::parse_request(method, path, body);
+    const bool makes_network = request && request->method == "POST" && request->collection == "networks";
+    Call call{"HNSCall", method + " " + path + " " + body, makes_network ? Adapters::ReadAgain : Adapters::AsKnown};
+    auto output = co_await run_v1(std::move(call), std::move(request));
     if (!output && (is_disconnected(output.error()) || output.error().reason == Reason::Cancelled)) co_return std::move(output).error();
     co_return v1::write_response(output);
 }
@@ -229,7 +232,7 @@ Task<std::string> Emulator::perform(Call call, Step step) {
     if (!call.name.empty()) {
         CO_TRY_VOID(co_await meet_faults(call.name));
     }
-    if (call.name == "HcnCreateNetwork" || call.request.starts_with("POST /networks")) {
+    if (call.adapters == Adapters::ReadAgain) {
         CO_TRY_VOID(co_await refresh_adapters());
     }
     Transaction transaction(model_, host_);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -8,7 +9,7 @@
 #include "base/log.h"
 #include "hns/emulator/faults.h"
 #include "hns/emulator/object_store.h"
-#include "hns/emulator/transaction.h"
+#include "hns/emulator/operations/transaction.h"
 #include "hns/emulator/v1/front_end.h"
 #include "hns/hns.h"
 #include "runtime/scope.h"
@@ -63,9 +64,12 @@ public:
 private:
     /// What a call does to the model; its answer.
     using Step = std::function<Result<std::string>(Transaction&)>;
+    /// What a call must know of the host's network adapters before it is carried out.
+    enum class Adapters : std::uint8_t { AsKnown, ReadAgain };
     struct Call {
         std::string name;     ///< "HcnCreateEndpoint"; "" for the emulator's own, which meet no faults
         std::string request;  ///< for the log
+        Adapters adapters = Adapters::AsKnown;
     };
     struct Subscriber {
         std::function<void(const Notification&)> listener;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 #include "hns/hresult.h"
 #include "runtime/event_loop.h"
 #include "schema/value.h"

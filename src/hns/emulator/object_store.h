@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 #include "runtime/file_system.h"
 
 namespace porthole::hns::emulator {

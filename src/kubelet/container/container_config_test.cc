@@ -5,6 +5,7 @@
 
 #include "kubelet/container/cgroups.h"
 #include "kubelet/container/expansion.h"
+#include "kubelet/container/security_context.h"
 #include "kubelet/container/windows_config.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"

@@ -1,5 +1,5 @@
 #pragma once
-#include "kubelet/container/container_config.h"
+#include "kubelet/container/inputs.h"
 
 namespace porthole::kubelet {
 

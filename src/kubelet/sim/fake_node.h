@@ -5,7 +5,7 @@
 
 #include "kubelet/node/host.h"
 #include "kubelet/probes/network_prober.h"
-#include "kubelet/volumes/mounter.h"
+#include "kubelet/volumes/framework/mounter.h"
 
 namespace porthole::kubelet::sim {
 

@@ -1,8 +1,9 @@
+#include "kubelet/volumes/registry.h"
+
 #include "kubelet/volumes/empty_dir/empty_dir.h"
 #include "kubelet/volumes/host_path/host_path.h"
 #include "kubelet/volumes/object_volumes/object_volumes.h"
 #include "kubelet/volumes/persistent_volume_claim/persistent_volume_claim.h"
-#include "kubelet/volumes/plugin.h"
 
 namespace porthole::kubelet {
 

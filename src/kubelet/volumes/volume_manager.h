@@ -1,6 +1,6 @@
 #pragma once
 #include "base/log.h"
-#include "kubelet/volumes/plugin.h"
+#include "kubelet/volumes/framework/plugin.h"
 
 namespace porthole::kubelet {
 

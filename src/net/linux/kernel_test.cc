@@ -14,8 +14,9 @@
 #include "net/linux/nft.h"
 #include "net/linux/overlay.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
 #include "runtime/scope.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::net {
 namespace {

@@ -19,10 +19,10 @@
 #include "net/linux/nft.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
 #include "runtime/scope.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 namespace {
 
 IpAddress ip(const std::string& text) { return IpAddress::parse(text).value(); }
@@ -344,9 +344,9 @@ TEST_F(Packets, SurviveASecondWholeTable) {
     set_endpoints({"10.244.0.3"});
     sync();
     EXPECT_EQ(client_.ask("192.168.0.1", 30080).substr(0, 1), "b");
-    apply(rules_.remove_table());
+    apply(remove_table());
     EXPECT_EQ(client_.ask("192.168.0.1", 30080), "Connection refused");
 }
 
 }  // namespace
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables

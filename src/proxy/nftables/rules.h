@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "proxy/nftables/chains.h"
+#include "proxy/nftables/elements.h"
 #include "proxy/service_table.h"
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 
 struct RuleOptions {
-    std::string table = "porthole-proxy";
     std::vector<IpPrefix> pod_prefixes;  ///< of the whole cluster
     std::vector<IpPrefix> service_prefixes;
     std::vector<IpAddress> served_here;  ///< service addresses that processes of the node itself answer (cluster DNS)
@@ -49,19 +50,10 @@ public:
     };
     std::vector<Loss> take_losses() { return std::move(losses_); }
 
-    /// What the kernel must have: elements by map or set ("key : data", or "key"), and the number of rules by chain.
+    /// What the kernel must have: elements by map or set ("key : data", or "key") of those that services fill, and the number of rules
+    /// by chain.
     std::map<std::string, std::set<std::string>> expected_elements() const;
     const std::map<std::string, std::size_t>& expected_rules() const { return rule_counts_; }
-    const RuleOptions& options() const { return options_; }
-    /// Removes the table, whether it is there or not.
-    std::string remove_table() const { return "table ip " + options_.table + "\ndelete table ip " + options_.table + "\n"; }
-
-    /// An element of a map or set; `data` is empty for sets.
-    struct Element {
-        const char* set;
-        std::string key, data;
-        bool operator==(const Element&) const = default;
-    };
 
 private:
     struct Programmed {
@@ -70,9 +62,8 @@ private:
     };
     class Batch;
 
-    std::string base_rules() const;
     std::vector<Element> elements(const FrontendKey& key, const Programmed& programmed) const;
-    void require_chain(const std::string& name, Batch& batch);
+    void require_chain(const ChainSpec& chain, Batch& batch);
     void program(const FrontendKey& key, const Frontend* frontend, Batch& batch);
     void program_addresses(const ServiceTable& table, Batch& batch);
     void note_loss(const FrontendKey& key, const Programmed* before, const Frontend* after);
@@ -86,4 +77,9 @@ private:
     std::vector<Loss> losses_;
 };
 
-}  // namespace porthole::proxy
+/// The command that deletes one element.
+std::string delete_element(const Element& element);
+/// The transaction's text that removes the table, whether it is there or not.
+std::string remove_table();
+
+}  // namespace porthole::proxy::nftables

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace porthole::proxy {
+namespace porthole::proxy::nftables {
 namespace {
 
 IpAddress ip(const char* text) { return IpAddress::parse(text).value(); }
@@ -108,7 +108,7 @@ TEST(RuleSet, MovesAFrontendBetweenAnsweredAndUnanswered) {
               "delete element ip porthole-proxy cluster-ips { 10.96.0.20 }\n"
               "delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
               "delete element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 }\n");
-    EXPECT_TRUE(proxied.rules.expected_elements().empty());
+    for (const auto& [set, elements] : proxied.rules.expected_elements()) EXPECT_TRUE(elements.empty()) << set;
 }
 
 TEST(RuleSet, TellsWhichBackendsAFrontendLost) {
@@ -133,4 +133,4 @@ TEST(RuleSet, TellsWhichBackendsAFrontendLost) {
 }
 
 }  // namespace
-}  // namespace porthole::proxy
+}  // namespace porthole::proxy::nftables

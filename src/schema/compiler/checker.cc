@@ -11,23 +11,23 @@ public:
     Checker(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints) : packages_(packages), complaints_(complaints) {}
 
     void run() {
-        for (auto& package : packages_) names(*package);
+        for (auto& package : packages_) check_names(*package);
         for (auto& package : packages_)
             for (auto& type : package->types)
                 for (Field& field : type->fields) resolve(*package, *type, field);
         if (!complaints_.empty()) return;
         for (auto& package : packages_) {
             for (auto& type : package->types) {
-                fields(*type);
-                for (const Field& field : type->fields) recursion(*type, field);
+                check_fields(*type);
+                for (const Field& field : type->fields) check_recursion(*type, field);
             }
-            services(*package);
+            check_services(*package);
         }
         mark_boxed();
     }
 
 private:
-    void names(const Package& package) {
+    void check_names(const Package& package) {
         std::set<std::string> seen;
         for (const Enum& e : package.enums)
             if (!seen.insert(e.name).second) complaints_.add(e.place, e.name + " is declared twice");
@@ -65,7 +65,7 @@ private:
         complaints_.add(field.place, "no such type: " + field.type + " (in " + type.name + ")");
     }
 
-    void fields(const TypeDef& type) {
+    void check_fields(const TypeDef& type) {
         std::set<std::uint32_t> numbers;
         int inlines = 0;  // one base class, so that it starts where the struct starts
         for (const Field& field : type.fields) {
@@ -77,7 +77,7 @@ private:
         for (const FlatField& flat : flatten(type)) {
             const Field& field = *flat.field;
             if (!names.insert(field.name).second) complaints_.add(field.place, "name " + field.name + " is used twice in " + type.name);
-            list_keys(field);
+            check_list_keys(field);
         }
     }
 
@@ -86,7 +86,7 @@ private:
         if (!field.target) complaints_.add(field.place, "only a struct can be inlined");
     }
 
-    void list_keys(const Field& field) {
+    void check_list_keys(const Field& field) {
         const auto list = field.attributes.find("list");
         if (list == field.attributes.end() || !list->second.starts_with("map(")) return;
         if (!field.target) return complaints_.add(field.place, "list=map needs a list of structs");
@@ -108,7 +108,7 @@ private:
                            [&](const Field& field) { return field.target && reaches(field.target, wanted, seen); });
     }
 
-    void recursion(const TypeDef& type, const Field& field) {
+    void check_recursion(const TypeDef& type, const Field& field) {
         if (!field.target || field.shape != Shape::Single || field.is_boxed()) return;
         std::set<const TypeDef*> seen;
         if (reaches(field.target, &type, seen)) complaints_.add(field.place, type.name + " contains itself by value");
@@ -124,7 +124,7 @@ private:
             for (auto& type : package->types) type->boxed = boxed.contains(type.get()) && !type->string_list;
     }
 
-    void services(const Package& package) {
+    void check_services(const Package& package) {
         for (const Service& service : package.services)
             for (const Method& method : service.methods)
                 for (const std::string& message : {method.request, method.response})

@@ -61,37 +61,37 @@ class Parser {
 public:
     Parser(Package& package, Complaints& complaints) : package_(package), complaints_(complaints) {}
 
-    void line(const std::string& raw, int number) {
+    void parse_line(const std::string& raw, int number) {
         place_ = Place{package_.file, number};
         const std::size_t indent = raw.find_first_not_of(' ');
         if (indent == std::string::npos || raw[indent] == '#') return;
         const std::string text = raw.substr(indent);
-        if (text.starts_with("///")) return describe(text.substr(3));
+        if (text.starts_with("///")) return append_description(text.substr(3));
         const Words words = split(text);
-        if (indent == 0) return declaration(words);
-        if (indent >= 4 && continued_) return continued_with(words);
+        if (indent == 0) return parse_declaration(words);
+        if (indent >= 4 && continued_) return (this->*continued_)(words);
         continued_ = nullptr;
-        member(words, text);
+        parse_member(words, text);
     }
 
 private:
     void complain(const std::string& what) { complaints_.add(place_, what); }
 
-    void describe(const std::string& text) {
+    void append_description(const std::string& text) {
         const std::string trimmed = text.substr(std::min(text.find_first_not_of(' '), text.size()));
         description_ += (description_.empty() ? "" : " ") + trimmed;
     }
 
-    void declaration(const Words& words) {
+    void parse_declaration(const Words& words) {
         type_ = nullptr;
         service_ = nullptr;
         continued_ = nullptr;
         const std::string& what = words[0];
-        if (what == "package" && words.size() >= 2) return package(words);
+        if (what == "package" && words.size() >= 2) return parse_package_line(words);
         if (words.size() < 2) return complain("a declaration needs a name");
-        if (what == "enum") return enumeration(words);
-        if (what == "kind" || what == "type") return type(words);
-        if (what == "list") return list(words);
+        if (what == "enum") return parse_enum(words);
+        if (what == "kind" || what == "type") return parse_type(words);
+        if (what == "list") return parse_list(words);
         if (what == "service") {
             service_ = &package_.services.emplace_back(Service{place_, words[1], {}});
             return;
@@ -99,7 +99,7 @@ private:
         complain("unknown declaration " + what);
     }
 
-    void package(const Words& words) {
+    void parse_package_line(const Words& words) {
         package_.directory = words[1];
         package_.version = words[1].substr(words[1].find('/') + 1);
         for (std::size_t i = 2; i < words.size(); ++i) {
@@ -115,7 +115,7 @@ private:
         }
     }
 
-    void enumeration(const Words& words) {
+    void parse_enum(const Words& words) {
         Enum& added = package_.enums.emplace_back();
         added.place = place_;
         added.name = words[1];
@@ -124,11 +124,11 @@ private:
             added.closed = true;
             ++first;
         }
-        enum_values({words.begin() + first, words.end()});
-        continued_ = &Parser::enum_values;
+        add_enum_values({words.begin() + first, words.end()});
+        continued_ = &Parser::add_enum_values;
     }
 
-    void enum_values(const Words& words) {
+    void add_enum_values(const Words& words) {
         Enum& target = package_.enums.back();
         for (const std::string& word : words) {
             if (package_.proto3.empty()) {
@@ -141,7 +141,7 @@ private:
         }
     }
 
-    void type(const Words& words) {
+    void parse_type(const Words& words) {
         auto added = std::make_unique<TypeDef>();
         added->place = place_;
         added->package = &package_;
@@ -150,11 +150,11 @@ private:
         added->description = std::exchange(description_, "");
         type_ = added.get();
         package_.types.push_back(std::move(added));
-        type_attributes({words.begin() + 2, words.end()});
-        continued_ = &Parser::type_attributes;
+        add_type_attributes({words.begin() + 2, words.end()});
+        continued_ = &Parser::add_type_attributes;
     }
 
-    void type_attributes(const Words& words) {
+    void add_type_attributes(const Words& words) {
         for (const std::string& word : words) {
             const auto [name, value] = split_attribute(word);
             if (std::find(TypeAttributes.begin(), TypeAttributes.end(), name) == TypeAttributes.end())
@@ -163,7 +163,7 @@ private:
         }
     }
 
-    void list(const Words& words) {
+    void parse_list(const Words& words) {
         if (words.size() != 4 || words[2] != "of" || words[3] != "string") return complain("expected: list NAME of string");
         auto added = std::make_unique<TypeDef>();
         added->place = place_;
@@ -173,10 +173,8 @@ private:
         package_.types.push_back(std::move(added));
     }
 
-    void continued_with(const Words& words) { (this->*continued_)(words); }
-
-    void member(const Words& words, const std::string& text) {
-        if (service_) return method(words);
+    void parse_member(const Words& words, const std::string& text) {
+        if (service_) return parse_method(words);
         if (!type_) return complain("this line belongs to no kind or type");
         if (words[0] == "verbs") {
             type_->verbs = Words(words.begin() + 1, words.end());
@@ -184,13 +182,13 @@ private:
             if (words.size() != 4) return complain("expected: subresource NAME KIND VERB,VERB");
             type_->subresources.push_back({words[1], words[2], split_list(words[3])});
         } else if (words[0] == "column") {
-            column(words, text);
+            parse_column(words, text);
         } else {
-            field(words);
+            parse_field(words);
         }
     }
 
-    void method(const Words& words) {
+    void parse_method(const Words& words) {
         if (words[0] != "rpc" || words.size() < 4) return complain("expected: rpc NAME REQUEST RESPONSE");
         Method added{words[1], words[2], words[3], false, false};
         for (std::size_t i = 4; i < words.size(); ++i) {
@@ -204,7 +202,7 @@ private:
         service_->methods.push_back(std::move(added));
     }
 
-    void column(const Words& words, const std::string& text) {
+    void parse_column(const Words& words, const std::string& text) {
         const std::size_t equals = text.find(" = ");
         if (words.size() < 5 || equals == std::string::npos) return complain("expected: column NAME TYPE = CELL");
         Column added{words[1], words[2], "", text.substr(equals + 3), false};
@@ -220,7 +218,7 @@ private:
         type_->columns.push_back(std::move(added));
     }
 
-    void field(const Words& words) {
+    void parse_field(const Words& words) {
         if (words.size() < 3) return complain("expected: NUMBER NAME TYPE");
         Field added;
         added.place = place_;
@@ -233,7 +231,7 @@ private:
         }
         added.inlined = words[1] == "inline";
         added.name = added.inlined ? "" : words[1];
-        field_type(words[2], added);
+        parse_field_type(words[2], added);
         for (std::size_t i = 3; i < words.size(); ++i) {
             const auto [name, value] = split_attribute(words[i]);
             if (std::find(FieldAttributes.begin(), FieldAttributes.end(), name) == FieldAttributes.end())
@@ -243,7 +241,7 @@ private:
         type_->fields.push_back(std::move(added));
     }
 
-    static void field_type(std::string text, Field& field) {
+    static void parse_field_type(std::string text, Field& field) {
         if (text.starts_with("map<") && text.ends_with(">")) {
             field.shape = Shape::Map;
             text = text.substr(4, text.size() - 5);
@@ -284,7 +282,7 @@ std::unique_ptr<Package> parse_package(const std::string& file, const std::strin
     Parser parser(*package, complaints);
     std::stringstream stream(text);
     int number = 0;
-    for (std::string line; std::getline(stream, line);) parser.line(line, ++number);
+    for (std::string line; std::getline(stream, line);) parser.parse_line(line, ++number);
     if (package->directory.empty()) complaints.add({file, 1}, "the first line must be: package DIRECTORY/VERSION ...");
     return package;
 }

@@ -38,7 +38,7 @@ public:
         out_ += "#include \"schema/access.h\"\n#include \"schema/compare.h\"\n\n";
         out_ +=
             "#pragma clang diagnostic ignored \"-Winvalid-offsetof\"\n#pragma clang diagnostic ignored \"-Wdeprecated-declarations\"\n\n";
-        foreign_tables();
+        declare_foreign_tables();
         out_ += fmt::format("namespace {} {{\nusing namespace ::porthole::schema;\nnamespace tables {{\n", package_namespace(package_));
         for (const auto& type : package_.types)
             if (!type->string_list) out_ += fmt::format("extern const Type {};\n", type->name);
@@ -46,13 +46,13 @@ public:
         out_ += fmt::format("constinit const Package package{{{}, {}, {}, {}}};\n", literal(package_.group), literal(package_.version),
                             literal(package_.directory), literal(package_.openapi));
         for (const auto& type : package_.types)
-            if (!type->string_list) rows(*type);
+            if (!type->string_list) write_rows(*type);
         out_ += "}  // namespace\n\nnamespace tables {\n";
         for (const auto& type : package_.types)
-            if (!type->string_list) table(*type);
+            if (!type->string_list) write_table(*type);
         out_ += "}  // namespace tables\n\n";
         for (const auto& type : package_.types)
-            if (!type->string_list) functions(*type);
+            if (!type->string_list) write_functions(*type);
         out_ += fmt::format("}}  // namespace {}\n\n", package_namespace(package_));
         for (const auto& type : package_.types)
             if (type->boxed) out_ += fmt::format("template class ::porthole::schema::Box<{}>;\n", qualified(*type));
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    void foreign_tables() {
+    void declare_foreign_tables() {
         std::set<const TypeDef*> foreign;
         for (const auto& type : package_.types)
             for (const FlatField& flat : flatten(*type))
@@ -78,7 +78,7 @@ private:
         out_ += "\n";
     }
 
-    std::string string_array(const std::string& name, const std::vector<std::string>& values) {
+    std::string write_string_array(const std::string& name, const std::vector<std::string>& values) {
         if (values.empty()) return "{}";
         std::string items;
         for (const std::string& value : values) items += literal(value) + ", ";
@@ -86,16 +86,16 @@ private:
         return name;
     }
 
-    std::string enumeration(const Enum& e) {
+    std::string write_enumeration(const Enum& e) {
         const std::string name = "enum_" + e.name;
         if (enums_.insert(&e).second) {
-            const std::string values = string_array(name + "_values", e.values);
+            const std::string values = write_string_array(name + "_values", e.values);
             out_ += fmt::format("constinit const Enumeration {}{{{}, {}, {}}};\n", name, literal(e.name), values, e.closed);
         }
         return "&" + name;
     }
 
-    std::string limits(const Field& field, const std::string& stem) {
+    std::string write_limits(const Field& field, const std::string& stem) {
         std::string parts;
         const auto bound = [&](const char* attribute, const char* member) {
             if (!field.has(attribute)) return;
@@ -125,7 +125,7 @@ private:
         return open == std::string::npos ? "" : found->second.substr(open + 1, found->second.size() - open - 2);
     }
 
-    std::string notes(const Field& field, const std::string& stem) {
+    std::string write_notes(const Field& field, const std::string& stem) {
         std::string parts;
         const auto add = [&](const char* member, const std::string& value) {
             if (!value.empty()) parts += fmt::format(".{} = {}, ", member, value);
@@ -133,10 +133,10 @@ private:
         const auto text = [](const std::string& value) { return value.empty() ? "" : literal(value); };
         add("description", text(field.description));
         if (field.has("default")) add("default_json", literal(field.attributes.at("default")));
-        if (field.enumeration && field.has("enum")) add("enumeration", enumeration(*field.enumeration));
-        add("limits", limits(field, stem));
+        if (field.enumeration && field.has("enum")) add("enumeration", write_enumeration(*field.enumeration));
+        add("limits", write_limits(field, stem));
         const std::string keys = parenthesised(field, "list");
-        if (!keys.empty()) add("list_keys", string_array(stem + "_keys", words(keys)));
+        if (!keys.empty()) add("list_keys", write_string_array(stem + "_keys", words(keys)));
         add("merge_key", text(parenthesised(field, "patch")));
         if (field.has("gate")) add("gate", literal(field.attributes.at("gate")));
         if (field.has("type-name")) add("type_name", literal(field.attributes.at("type-name")));
@@ -171,7 +171,7 @@ private:
         return result;
     }
 
-    void row(const TypeDef& type, const FlatField& flat) {
+    void add_field_row(const TypeDef& type, const FlatField& flat) {
         const Field& field = *flat.field;
         const CppField cpp = cpp_field(field);
         const std::string member = member_name(field.name);
@@ -188,17 +188,18 @@ private:
         const std::string list = field.has("list") ? field.attributes.at("list") : "";
         const std::string list_type = list.starts_with("map") ? "Map" : list == "set" ? "Set" : "Atomic";
         const bool is_struct = cpp.form == "Struct";
-        field_rows_.push_back(fmt::format(
-            "    {{{}, {}, {}, Shape::{}, Form::{}, ListType::{}, offsetof({}, {}), {}, {}, {}, {}}},\n", literal(field.name), field.number,
-            flags(flat, cpp, package_), shape, cpp.form, list_type, type.name, member,
-            is_struct ? "&" + table_of(*field.target) : "nullptr", element,
-            cpp.access.empty() ? "nullptr" : fmt::format("&{}<decltype({}::{})>", cpp.access, type.name, member), notes(field, stem)));
+        field_rows_.push_back(
+            fmt::format("    {{{}, {}, {}, Shape::{}, Form::{}, ListType::{}, offsetof({}, {}), {}, {}, {}, {}}},\n", literal(field.name),
+                        field.number, flags(flat, cpp, package_), shape, cpp.form, list_type, type.name, member,
+                        is_struct ? "&" + table_of(*field.target) : "nullptr", element,
+                        cpp.access.empty() ? "nullptr" : fmt::format("&{}<decltype({}::{})>", cpp.access, type.name, member),
+                        write_notes(field, stem)));
     }
 
-    void rows(const TypeDef& type) {
+    void write_rows(const TypeDef& type) {
         field_rows_.clear();
         const std::vector<FlatField> fields = flatten(type);
-        for (const FlatField& flat : fields) row(type, flat);
+        for (const FlatField& flat : fields) add_field_row(type, flat);
         if (!fields.empty()) {
             out_ += fmt::format("constinit const Field {}_fields[] = {{\n", type.name);
             for (const std::string& line : field_rows_) out_ += line;
@@ -212,10 +213,10 @@ private:
         for (const Field& field : type.fields)
             if (field.inlined) inlined += fmt::format("{{{}, &{}}}, ", field.number, table_of(*field.target));
         if (!inlined.empty()) out_ += fmt::format("constinit const InlinedType {}_inlined[] = {{{}}};\n", type.name, inlined);
-        if (type.is_kind) kind(type);
+        if (type.is_kind) add_kind(type);
     }
 
-    void table(const TypeDef& type) {
+    void write_table(const TypeDef& type) {
         const bool inlines = std::any_of(type.fields.begin(), type.fields.end(), [](const Field& f) { return f.inlined; });
         std::string flags = "0";
         if (type.has("atomic")) flags += " | Type::Atomic";
@@ -233,7 +234,7 @@ private:
         return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
     }
 
-    std::string subresources(const TypeDef& type) {
+    std::string write_subresources(const TypeDef& type) {
         if (type.subresources.empty()) return "{}";
         std::string rows;
         for (const Subresource& sub : type.subresources) {
@@ -242,14 +243,14 @@ private:
             if (parts.size() == 3) group = parts[0];
             version = parts[parts.size() - 2];
             name = parts.back();
-            const std::string verbs = string_array(fmt::format("{}_{}_verbs", type.name, sub.name), sub.verbs);
+            const std::string verbs = write_string_array(fmt::format("{}_{}_verbs", type.name, sub.name), sub.verbs);
             rows += fmt::format("    {{{}, {}, {}, {}, {}}},\n", literal(sub.name), literal(group), literal(version), literal(name), verbs);
         }
         out_ += fmt::format("constinit const Subresource {}_subresources[] = {{\n{}}};\n", type.name, rows);
         return type.name + "_subresources";
     }
 
-    std::string columns(const TypeDef& type) {
+    std::string write_columns(const TypeDef& type) {
         if (type.columns.empty()) return "{}";
         out_ += fmt::format("constinit const Column {}_columns[] = {{\n", type.name);
         for (const Column& column : type.columns) {
@@ -270,7 +271,7 @@ private:
                            literal(type.attribute("replaced-by")));
     }
 
-    void kind(const TypeDef& type) {
+    void add_kind(const TypeDef& type) {
         const bool resource = type.has("resource");
         const std::string group = type.has("group") ? type.attribute("group") : package_.group;
         std::string flags = "0";
@@ -295,19 +296,33 @@ private:
             }
         }
         const std::string singular = type.has("singular") ? type.attribute("singular") : resource ? lower(type.name) : "";
-        const std::string shorts = string_array(type.name + "_short_names", words(type.attribute("short")));
-        const std::string categories = string_array(type.name + "_categories", words(type.attribute("categories")));
-        const std::string verbs = resource ? string_array(type.name + "_verbs", type.verbs.value_or(standard_verbs())) : "{}";
-        const std::string subs = subresources(type), cells = columns(type);
-        kinds_.push_back(
-            fmt::format("constinit const Kind {0}_kind{{{1}, {2}, \"{0}\", {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, "
-                        "{14}, {15}, &{0}}};\n",
-                        type.name, literal(group), literal(package_.version), literal(list_kind), literal(type.attribute("resource")),
-                        literal(singular), shorts, categories, verbs, subs, cells, literal(storage_group), literal(storage_version),
-                        literal(type.attribute("hash")), lifecycle(type), flags));
+        const std::string shorts = write_string_array(type.name + "_short_names", words(type.attribute("short")));
+        const std::string categories = write_string_array(type.name + "_categories", words(type.attribute("categories")));
+        const std::string verbs = resource ? write_string_array(type.name + "_verbs", type.verbs.value_or(standard_verbs())) : "{}";
+        const std::string subs = write_subresources(type), cells = write_columns(type);
+        std::string members;
+        const auto add = [&](const char* member, const std::string& value) { members += fmt::format("    .{} = {},\n", member, value); };
+        add("group", literal(group));
+        add("version", literal(package_.version));
+        add("kind", literal(type.name));
+        add("list_kind", literal(list_kind));
+        add("plural", literal(type.attribute("resource")));
+        add("singular", literal(singular));
+        add("short_names", shorts);
+        add("categories", categories);
+        add("verbs", verbs);
+        add("subresources", subs);
+        add("columns", cells);
+        add("storage_group", literal(storage_group));
+        add("storage_version", literal(storage_version));
+        add("storage_hash", literal(type.attribute("hash")));
+        add("lifecycle", lifecycle(type));
+        add("flags", flags);
+        add("type", "&" + type.name);
+        kinds_.push_back(fmt::format("constinit const Kind {}_kind{{\n{}}};\n", type.name, members));
     }
 
-    void functions(const TypeDef& type) {
+    void write_functions(const TypeDef& type) {
         if (kinds_.size()) {
             out_ += "namespace tables {\n";
             for (const std::string& kind : kinds_) out_ += "extern " + kind;

@@ -9,7 +9,7 @@
 #include "hns/emulator/data_plane/linux/linux_data_plane.h"
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 #include "hns/emulator/emulator.h"
-#include "hns/emulator/profile.h"
+#include "hns/emulator/model/profile.h"
 #include "hns/wire/host_file.h"
 #include "hns/wire/server.h"
 #include "schema/json.h"

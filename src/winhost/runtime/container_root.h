@@ -1,7 +1,7 @@
 #pragma once  // private to this folder
 #include "winhost/bundle/oci_bundle.h"
+#include "winhost/runtime/context.h"
 #include "winhost/runtime/records.h"
-#include "winhost/runtime/runtime.h"
 
 namespace porthole::winhost {
 

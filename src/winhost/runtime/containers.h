@@ -1,4 +1,7 @@
 #pragma once  // private to this folder
+#include "runtime/scope.h"
+#include "winhost/bundle/cgroup.h"
+#include "winhost/bundle/runc.h"
 #include "winhost/runtime/init_connection.h"
 #include "winhost/runtime/pipe_mounts.h"
 #include "winhost/runtime/sandboxes.h"

@@ -1,6 +1,9 @@
 #include "winhost/runtime/runtime.h"
 
+#include "runtime/scope.h"
+#include "winhost/bundle/cgroup.h"
 #include "winhost/bundle/overlay.h"
+#include "winhost/bundle/runc.h"
 #include "winhost/runtime/command_line.h"
 #include "winhost/runtime/statistics.h"
 

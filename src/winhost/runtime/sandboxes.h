@@ -1,4 +1,6 @@
 #pragma once  // private to this folder
+#include "runtime/scope.h"
+#include "winhost/bundle/runc.h"
 #include "winhost/runtime/container_root.h"
 #include "winhost/runtime/records.h"
 

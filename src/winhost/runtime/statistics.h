@@ -1,4 +1,5 @@
 #pragma once  // private to this folder
+#include "winhost/bundle/cgroup.h"
 #include "winhost/runtime/containers.h"
 
 namespace porthole::winhost {

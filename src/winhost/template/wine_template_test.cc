@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
 
 namespace porthole::winhost {
 namespace {

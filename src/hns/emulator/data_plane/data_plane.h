@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 #include "runtime/task.h"
 
 namespace porthole::hns::emulator {

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "hns/emulator/transaction.h"
+#include "hns/emulator/operations/transaction.h"
 #include "schema/value.h"
 
 namespace porthole::hns::emulator::v1 {

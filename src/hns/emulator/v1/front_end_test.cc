@@ -1,5 +1,5 @@
 #include "hns/emulator/emulator_fixture.h"
-#include "hns/emulator/namespaces.h"
+#include "hns/emulator/operations/namespaces.h"
 #include "schema/json.h"
 
 namespace porthole::hns::emulator {

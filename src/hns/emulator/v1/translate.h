@@ -1,6 +1,6 @@
 #pragma once
 #include "api/hcn_v1.h"
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 
 namespace porthole::hns::emulator::v1 {
 

@@ -1,6 +1,6 @@
 #pragma once
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
-#include "kubelet/volumes/plugin.h"
+#include "kubelet/volumes/framework/plugin.h"
 
 namespace porthole::kubelet {
 

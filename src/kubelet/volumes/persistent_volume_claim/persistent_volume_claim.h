@@ -1,5 +1,5 @@
 #pragma once
-#include "kubelet/volumes/plugin.h"
+#include "kubelet/volumes/framework/plugin.h"
 
 namespace porthole::kubelet {
 

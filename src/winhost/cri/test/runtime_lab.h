@@ -6,7 +6,8 @@
 
 #include "kubelet/cri/cri_grpc.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process_linux.h"
+#include "runtime/process.h"
+#include "runtime/worker_pool.h"
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
 #include "winhost/images/image_store.h"

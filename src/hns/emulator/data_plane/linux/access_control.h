@@ -2,7 +2,7 @@
 #include <string>
 
 #include "hns/emulator/data_plane/linux/kernel_state.h"
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 
 namespace porthole::hns::emulator {
 

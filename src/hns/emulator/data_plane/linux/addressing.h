@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/ip.h"
-#include "hns/emulator/model.h"
+#include "hns/emulator/model/model.h"
 
 namespace porthole::hns::emulator {
 

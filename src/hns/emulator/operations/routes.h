@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "hns/emulator/operations/transaction.h"
+
+namespace porthole::hns::emulator {
+
+/// SDN routes: made and removed, never changed. Documents come parsed; ids in any case.
+
+/// Errors: Hresult::EndpointNotFound, NetworkNotFound, InvalidPrefix, InvalidIp, InvalidParameter.
+Result<std::string> create_route(Transaction& transaction, hcn::HostComputeRoute document);
+Result<void> remove_route(Transaction& transaction, const std::string& id);
+
+}  // namespace porthole::hns::emulator

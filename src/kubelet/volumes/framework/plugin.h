@@ -1,0 +1,63 @@
+#pragma once
+#include "client/client.h"
+#include "kubelet/container/environment.h"
+#include "kubelet/volumes/framework/mounter.h"
+#include "runtime/file_system.h"
+#include "runtime/random.h"
+
+namespace porthole::kubelet {
+
+/// A token for the pod's service account, bound to the pod.
+struct ServiceAccountToken {
+    std::string token;
+    SystemTime expires;
+};
+
+/// Where tokens come from.
+class TokenSource {
+public:
+    virtual ~TokenSource() = default;
+    virtual Task<ServiceAccountToken> token(std::shared_ptr<const core::Pod> pod, std::string audience, std::int64_t seconds) = 0;
+    virtual void forget_pod(const std::string& uid) = 0;
+};
+
+/// What plugins work with.
+struct VolumeServices {
+    EventLoop& loop;
+    Random& random;
+    FileSystem& files;
+    Mounter& mounter;
+    ObjectSource& objects;
+    TokenSource& tokens;
+    client::Client& client;
+};
+
+/// One volume of one pod.
+struct VolumeRequest {
+    std::shared_ptr<const core::Pod> pod;
+    core::Volume volume;
+    std::string directory;  ///< the volume's own, not made yet
+    ResourceList node_allocatable;
+
+    std::optional<std::uint32_t> fs_group() const {
+        const auto& security = pod->spec.security_context;
+        if (!security || !security->fs_group) return std::nullopt;
+        return static_cast<std::uint32_t>(*security->fs_group);
+    }
+};
+
+/// One kind of volume.
+class VolumePlugin {
+public:
+    virtual ~VolumePlugin() = default;
+    virtual const char* name() const = 0;  ///< "kubernetes.io/empty-dir"
+    virtual bool supports(const core::Volume& volume) const = 0;
+    /// Makes the volume ready or brings it up to date; safe to repeat. Yields the path that containers get.
+    /// Error: the text of the FailedMount event.
+    virtual Task<std::string> set_up(VolumeRequest request, VolumeServices& services) = 0;
+};
+
+/// Sets group, setgid and group permissions of everything below, as fsGroup asks; `only_if_needed` looks at the top first.
+Result<void> apply_fs_group(FileSystem& files, const std::string& path, std::uint32_t group, bool only_if_needed);
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,68 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "proxy/service_table.h"
+#include "schema/value.h"
+
+// The text of elements in sets and maps, as it is written to the kernel and as a listing of the kernel has it.
+namespace porthole::proxy::nftables {
+
+// The names of the sets and maps; upstream's where it has the same one.
+inline constexpr const char* PodCidrs = "pods";
+inline constexpr const char* ServiceCidrs = "service-addresses";
+inline constexpr const char* HostServedIps = "served-here";
+inline constexpr const char* LocalPodCidrs = "neighbours";
+inline constexpr const char* ClusterIps = "cluster-ips";
+inline constexpr const char* HairpinConnections = "hairpins";
+inline constexpr const char* FirewallIps = "restricted";
+inline constexpr const char* FirewallAllowedSources = "allowed-sources";
+inline constexpr const char* ServiceIps = "frontends";
+inline constexpr const char* InternalServiceIps = "inside-frontends";
+inline constexpr const char* NoEndpointServices = "unanswered";
+inline constexpr const char* AffinityServices = "remember";
+inline constexpr const char* EndpointsTcp = "endpoints-tcp";
+inline constexpr const char* EndpointsUdp = "endpoints-udp";
+inline constexpr const char* EndpointsSctp = "endpoints-sctp";
+inline constexpr const char* Affinity = "affinity";
+
+inline constexpr const char* RejectChain = "refuse";
+
+/// An element of a map or set; `data` is empty for sets.
+struct Element {
+    const char* set;
+    std::string key, data;
+    bool operator==(const Element&) const = default;
+
+    std::string text() const { return data.empty() ? key : key + " : " + data; }
+};
+
+// Elements that one service makes.
+Element service_ip(const FrontendKey& service, const std::string& chain);
+Element internal_service_ip(const FrontendKey& service, const std::string& chain);
+/// Packets are dropped when `drop`, else rejected.
+Element no_endpoint_service(const FrontendKey& service, bool drop);
+Element affinity_service(const FrontendKey& service, const std::string& chain);
+/// The backend that a chain's random number stands for.
+Element endpoint(const FrontendKey& service, std::size_t slot, const Backend& backend);
+Element firewall_ip(const FrontendKey& service);
+Element firewall_allowed_source(const FrontendKey& service, const IpPrefix& source);
+Element cluster_ip(const IpAddress& address);
+Element hairpin_connection(const IpAddress& pod);
+Element local_pod_cidr(const IpPrefix& prefix);
+
+/// What the kernel remembers of a client, read from a listing: "10.244.0.9 . 10.96.0.20 . tcp . 80 : 10.244.0.2 . 8080".
+struct AffinityEntry {
+    std::string key;       ///< by which the element is deleted
+    std::string endpoint;  ///< as affinity_endpoint()
+};
+/// Nothing for a text of another form.
+std::optional<AffinityEntry> read_affinity(std::string_view element);
+/// A service and one of its backends, as AffinityEntry has them.
+std::string affinity_endpoint(const FrontendKey& service, const Backend& backend);
+
+/// An element, or its key or data, in nftables' JSON: "10.96.0.1 . tcp . 443", "10.0.0.0/8", "goto x", "drop", "key : data".
+std::string read_element(const schema::Value& element);
+
+}  // namespace porthole::proxy::nftables

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace porthole::proxy::nftables {
+
+inline constexpr std::string_view TableName = "porthole-proxy";
+
+/// One set, map or chain of the table that is there whatever services there are.
+struct TableObject {
+    enum class Kind : std::uint8_t { Set, Map, Chain };
+    /// Who fills a set or map.
+    enum class Filled : std::uint8_t {
+        AtStart,     ///< by the options of the proxy
+        ByServices,  ///< by RuleSet: the kernel must have these elements and no others
+        ByTraffic,   ///< by rules, as packets pass: kept when the table is written again
+    };
+    std::string_view name;
+    Kind kind;
+    std::string_view type;   ///< of elements; of a base chain its hook; "" for other chains
+    std::string_view flags;  ///< the other lines of its declaration; "" for none
+    Filled filled = Filled::AtStart;
+};
+/// In the order of declaration: what a chain refers to comes before it.
+std::span<const TableObject> table_objects();
+
+/// The transaction's text that makes the objects that are missing, and empties those that traffic does not fill.
+std::string declare_and_flush();
+/// base_rules.nft: the rules of the chains above. `masquerade_mark` is the bit of the packet mark that asks for masquerading.
+std::string base_rules(std::uint32_t masquerade_mark);
+
+/// What the kernel must have once declared, before any service: the empty sets and maps that services fill, and the number of rules by
+/// chain.
+std::map<std::string, std::set<std::string>> declared_elements();
+std::map<std::string, std::size_t> base_rule_counts();
+
+}  // namespace porthole::proxy::nftables

@@ -1,0 +1,167 @@
+#include "proxy/nftables/nftables_proxy.h"
+
+#include <netinet/in.h>
+
+#include "proxy/nftables/elements.h"
+#include "proxy/nftables/layout.h"
+#include "proxy/nftables/listing.h"
+
+namespace porthole::proxy::nftables {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Protocols without connections of their own: the kernel goes on sending to a backend that has gone until told otherwise.
+std::optional<std::uint8_t> tracked_protocol(Protocol protocol) {
+    switch (protocol) {
+        case Protocol::Tcp:
+            return std::nullopt;
+        case Protocol::Udp:
+            return IPPROTO_UDP;
+        case Protocol::Sctp:
+            return IPPROTO_SCTP;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+NftablesProxy::NftablesProxy(NftablesContext context, NftablesOptions options)
+    : context_(std::move(context)),
+      options_(std::move(options)),
+      table_(NodeView{.name = options_.node_name}),
+      feed_(context_.informers, options_.node_name, [this] { changed(); }),
+      rules_(options_.rules) {
+    feed_.fill(table_, Family::V4);
+}
+
+void NftablesProxy::changed() {
+    if (!pending_since_) pending_since_ = context_.loop.now();
+    wake_.set();
+}
+
+Task<> NftablesProxy::run() {
+    CO_TRY_VOID(co_await feed_.wait_for_sync());
+    Duration pause = 100ms;
+    for (;;) {
+        wake_.reset();
+        const auto done = co_await sync();
+        if (!done) {
+            if (done.error().reason == Reason::Cancelled) co_return done.error();
+            ++counts_.failures;
+            synced_ = false;
+            context_.log.warn("service rules not programmed", {{"error", done.error().message}});
+            CO_TRY_VOID(co_await context_.loop.sleep(pause));
+            pause = std::min<Duration>(pause * 2, 30s);
+            continue;
+        }
+        pause = 100ms;
+        const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
+        if (woken) continue;
+        if (woken.error().reason != Reason::Timeout) co_return woken.error();
+        if (const auto checked = co_await check(); !checked && checked.error().reason == Reason::Cancelled) co_return checked.error();
+    }
+}
+
+Task<> NftablesProxy::sync() {
+    const std::set<FrontendKey> changed = table_.update();
+    if (context_.health) context_.health->set_health(table_.health());
+    const auto pending = std::exchange(pending_since_, std::nullopt);
+    std::string text = synced_ ? rules_.change(table_, changed) : rules_.full(table_, from_scratch_);
+    std::vector<RuleSet::Loss> losses = rules_.take_losses();
+    if (!text.empty()) {
+        const bool whole = !synced_;
+        // Whatever happens from here on, the kernel no longer surely has what rules_ believes.
+        synced_ = false;
+        const auto applied = co_await apply(std::move(text));
+        if (!applied) {
+            pending_since_ = pending ? pending : context_.loop.now();
+            if (whole) from_scratch_ = true;
+            co_return applied.error();
+        }
+        ++(whole ? counts_.full_syncs : counts_.partial_syncs);
+        synced_ = true;
+        from_scratch_ = false;
+    }
+    last_synced_ = context_.loop.now();
+    const auto forgotten = co_await forget_lost_connections(std::move(losses));
+    if (!forgotten) {
+        if (forgotten.error().reason == Reason::Cancelled) co_return forgotten.error();
+        context_.log.warn("connections of removed endpoints stay", {{"error", forgotten.error().message}});
+    }
+    co_return {};
+}
+
+Task<> NftablesProxy::apply(std::string text) {
+    const bool others_changed = generation_ && context_.nft.generation() != generation_;
+    CO_TRY_VOID(co_await context_.nft.run(std::move(text)));
+    // If someone else changed rules before us, the old number stays, so that the next check looks.
+    if (!others_changed) generation_ = context_.nft.generation();
+    co_return {};
+}
+
+Task<> NftablesProxy::forget_lost_connections(std::vector<RuleSet::Loss> losses) {
+    std::vector<net::ConntrackFilter> filters;
+    bool sticky = false;
+    for (const RuleSet::Loss& loss : losses) {
+        sticky = sticky || (loss.sticky && !loss.lost.empty());
+        const auto protocol = tracked_protocol(loss.frontend.protocol);
+        if (!protocol) continue;
+        net::ConntrackFilter filter{.protocol = *protocol, .destination = loss.frontend.address, .port = loss.frontend.port};
+        if (loss.first_backends) filters.push_back(filter);
+        for (const Backend& backend : loss.lost) {
+            filter.backend = backend.address;
+            filter.backend_port = backend.port;
+            filters.push_back(filter);
+        }
+    }
+    if (sticky) CO_TRY_VOID(co_await forget_lost_clients(losses));
+    if (!filters.empty()) CO_TRY_VOID(co_await context_.conntrack.forget(std::move(filters)));
+    co_return {};
+}
+
+/// Session affinity must not lead a client to an endpoint that has gone.
+Task<> NftablesProxy::forget_lost_clients(const std::vector<RuleSet::Loss>& losses) {
+    CO_TRY(const std::string json, co_await context_.nft.list_json("list map ip " + std::string(TableName) + " " + Affinity));
+    CO_TRY(const Listing listing, read_listing(json));
+    std::set<std::string> lost;
+    for (const RuleSet::Loss& loss : losses) {
+        for (const Backend& backend : loss.lost) lost.insert(affinity_endpoint(loss.frontend, backend));
+    }
+    std::string commands;
+    const auto map = listing.elements.find(Affinity);
+    if (map == listing.elements.end()) co_return {};
+    for (const std::string& element : map->second) {
+        const auto entry = read_affinity(element);
+        if (!entry || !lost.contains(entry->endpoint)) continue;
+        commands += delete_element({Affinity, entry->key, ""});
+    }
+    if (!commands.empty()) CO_TRY_VOID(co_await apply(std::move(commands)));
+    co_return {};
+}
+
+Task<> NftablesProxy::check() {
+    if (generation_ && context_.nft.generation() == generation_) co_return {};
+    const auto before = context_.nft.generation();
+    const auto json = co_await context_.nft.list_json("list table ip " + std::string(TableName));
+    if (!json && json.error().reason == Reason::Cancelled) co_return json.error();
+    const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
+    bool intact = listing.has_value();
+    if (intact) {
+        for (const auto& [set, elements] : rules_.expected_elements())
+            intact = intact && listing->elements.contains(set) && listing->elements.at(set) == elements;
+        for (const auto& [chain, count] : rules_.expected_rules())
+            intact = intact && listing->rules.contains(chain) && listing->rules.at(chain) == count;
+    }
+    generation_ = before;
+    if (intact) co_return {};
+    context_.log.warn("service rules were changed by someone else, writing them again");
+    ++counts_.repairs;
+    synced_ = false;
+    from_scratch_ = !listing.has_value();
+    co_return {};
+}
+
+Task<> remove_rules(net::NftExecutor& nft) { return nft.run(remove_table()); }
+
+}  // namespace porthole::proxy::nftables

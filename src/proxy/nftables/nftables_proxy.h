@@ -1,0 +1,80 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "client/informer.h"
+#include "net/linux/conntrack.h"
+#include "net/linux/nft.h"
+#include "proxy/health.h"
+#include "proxy/nftables/rules.h"
+#include "proxy/service_feed.h"
+
+namespace porthole::proxy::nftables {
+
+/// What the proxy runs on. All outlive it and live on `loop`; `health` may be null.
+struct NftablesContext {
+    EventLoop& loop;
+    client::Informers& informers;  ///< of all Services, EndpointSlices and Nodes
+    net::NftExecutor& nft;
+    net::Conntrack& conntrack;
+    HealthListener* health = nullptr;
+    Logger log;
+};
+
+struct NftablesOptions {
+    std::string node_name;
+    RuleOptions rules;
+    Duration check_interval = std::chrono::seconds(30);  ///< between looks at what the kernel really has
+};
+
+struct SyncCounts {
+    std::uint64_t full_syncs = 0, partial_syncs = 0, failures = 0, repairs = 0;
+};
+
+/// The service proxy of a node as a component.
+///
+/// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
+/// or when someone else has tampered with the table, it is written whole again. The rules stay when it ends, so that traffic
+/// flows on while the agent restarts; remove_rules() is for when the node is removed.
+class NftablesProxy final : public ProxyStatus {
+public:
+    NftablesProxy(NftablesContext context, NftablesOptions options);
+    NftablesProxy(const NftablesProxy&) = delete;
+
+    /// Waits for the first lists, then works until cancelled.
+    Task<> run();
+
+    const SyncCounts& counts() const { return counts_; }
+    /// Everything known has been programmed.
+    bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
+    /// When the kernel last was in step, and since when a change waits: for health answers.
+    MonotonicTime last_synced() const override { return last_synced_; }
+    std::optional<MonotonicTime> pending_since() const override { return pending_since_; }
+
+private:
+    void changed();
+    Task<> sync();
+    Task<> apply(std::string text);
+    Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
+    Task<> forget_lost_clients(const std::vector<RuleSet::Loss>& losses);
+    Task<> check();
+
+    NftablesContext context_;
+    NftablesOptions options_;
+    ServiceTable table_;
+    ServiceFeed feed_;
+    RuleSet rules_;
+    Event wake_;
+    bool synced_ = false;                      // the kernel has what rules_ believes
+    bool from_scratch_ = false;                // the table's layout is not ours
+    std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
+    MonotonicTime last_synced_{};
+    std::optional<MonotonicTime> pending_since_;
+    SyncCounts counts_;
+};
+
+/// Removes everything that a NftablesProxy has programmed, whether there is something or not. Error: Io, with nftables' own words.
+Task<> remove_rules(net::NftExecutor& nft);
+
+}  // namespace porthole::proxy::nftables

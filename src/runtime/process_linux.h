@@ -1,2 +1,0 @@
-#pragma once
-#include "runtime/process_runner.h"

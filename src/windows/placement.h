@@ -1,0 +1,21 @@
+#pragma once
+#include <string_view>
+
+#include "api/core_v1.h"
+
+namespace porthole::windows {
+
+namespace core = api::core::v1;
+
+/// Which systems the nodes of a cluster run.
+struct Systems {
+    bool linux = false, windows = false;
+};
+
+/// The system that a pod asks for by spec.os.name, its selector or its required affinity; "" when it asks for none.
+std::string_view system_asked_for(const core::PodSpec& spec);
+
+/// Whether the pod can only be placed on nodes of the system that spec.os.name says.
+bool selects_its_system(const core::PodSpec& spec);
+
+}  // namespace porthole::windows
