@@ -26,7 +26,7 @@ namespace {
 
 std::string own_path() { return fs::read_symlink("/proc/self/exe").string(); }
 
-/// The first line of what failed at the end of a log, for people.
+/// Ends a message about a failure with where to read more.
 std::string see(const fs::path& log) { return "; see " + log.string(); }
 
 bool is_ready(const schema::Value& node) {
