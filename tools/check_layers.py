@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 # Low to high. A folder may use those before it.
 ORDER = ["base", "runtime", "schema", "store", "net", "client", "windows", "hns", "cni", "apiserver", "controllers",
-         "scheduler", "kubelet", "proxy", "dns", "winhost", "cmd"]
+         "scheduler", "kubelet", "proxy", "dns", "winhost", "winservice",
+         "node_join", "teardown", "local_cluster", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SOURCE_SUFFIXES = {".h", ".cc"}

@@ -3,17 +3,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "client/informer.h"
-#include "cmd/agent_lock.h"
-#include "cmd/agent_options.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/containerd.h"
-#include "cmd/flags.h"
-#include "cmd/node_certificate.h"
-#include "cmd/node_connection.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "cmd/program/command.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "cni/node_network/node_network.h"
 #include "controllers/dns_endpoints/dns_endpoints.h"
 #include "dns/cluster_dns.h"
@@ -24,16 +18,25 @@
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/mounter.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/containerd.h"
 #include "net/http_server.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
+#include "node_join/agent_lock.h"
+#include "node_join/agent_options.h"
+#include "node_join/certificate.h"
+#include "node_join/connection.h"
 #include "proxy/health_server.h"
 #include "proxy/metrics.h"
 #include "proxy/proxy.h"
 #include "runtime/process_memory.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,7 +81,7 @@ public:
         : world_(world),
           options_(std::move(options)),
           log_(std::move(log)),
-          connection_({world.loop, *files_, random_, connect_by_http(world.loop, std::string("porthole-agent/") + Version),
+          connection_({world.loop, *files_, random_, connect_by_http(world.loop, std::string("porthole-agent/") + PortholeVersion),
                        log_.named("certificates")}),
           scope_(world.loop, [this](const Error& error) { log_.error("a part of the agent ended", {{"error", error.message}}); }) {}
 

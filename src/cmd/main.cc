@@ -1,12 +1,13 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cmd/command.h"
+#include "base/version.h"
 #include "cmd/name_service.h"
-#include "cmd/version.h"
+#include "cmd/program/command.h"
 
 namespace {
 
+using namespace porthole;
 using namespace porthole::cmd;
 
 constexpr SubCommand Commands[] = {
@@ -52,7 +53,7 @@ int main(int count, char** words) {
         return first.empty() ? 2 : 0;
     }
     if (first == "--version" || first == "version") {
-        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
         return 0;
     }
     for (const SubCommand& command : Commands) {

@@ -4,25 +4,30 @@
 
 #include "apiserver/api_server.h"
 #include "apiserver/subresources/connector.h"
+#include "base/version.h"
 #include "client/events.h"
 #include "client/informer.h"
 #include "client/shared_objects.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/component_thread.h"
-#include "cmd/flags.h"
-#include "cmd/pki.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "cmd/program/command.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "controllers/registry.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/start.h"
 #include "net/http_server.h"
 #include "net/tls.h"
+#include "node_join/pki.h"
+#include "runtime/component_thread.h"
+#include "runtime/durable_file.h"
 #include "runtime/process_memory.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "store/embedded/embedded_engine.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,7 +145,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     options.service_cidrs = {flags_.service_cidr};
     options.service_account_key_pem = pki.service_account_key_pem;
     options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
-    options.git_version = std::string(KubernetesVersion) + "+porthole-" + Version;
+    options.git_version = std::string(KubernetesVersion) + "+porthole-" + PortholeVersion;
     return options;
 }
 
@@ -286,23 +291,6 @@ Task<> ControlPlane::close() {
     co_return {};
 }
 
-/// Starts another supervisor whenever the one named in cluster.json has died without ending the cluster.
-Task<> revive_supervisors(RealWorld& world, DataDir data, Logger log) {
-    for (;;) {
-        CO_TRY(const Cluster cluster, Cluster::load(data));
-        if (is_running(cluster.supervisor)) {
-            CO_TRY_VOID(co_await wait_for_exit(world.loop, cluster.supervisor));
-            continue;
-        }
-        log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
-        CO_TRY_VOID(start_child({{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string()},
-                                 data.logs() / "supervisor.log",
-                                 "",
-                                 -1}));
-        CO_TRY_VOID(co_await world.loop.sleep(2s));  // it writes its name down first
-    }
-}
-
 }  // namespace
 
 int run_server(std::vector<std::string> arguments) {
@@ -338,7 +326,7 @@ int run_server(std::vector<std::string> arguments) {
     if (started) {
         scope.spawn(control_plane.renew_certificates());
         scope.spawn(give_back_memory_at_rest(world.loop, *memory));
-        if (revive) scope.spawn(revive_supervisors(world, data, log.named("server")));
+        if (revive) scope.spawn(revive_supervisors(world.loop, data, log.named("server")));
         (void)world.run(stop.wait());
         log.info("ending");
     }

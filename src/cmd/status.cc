@@ -1,18 +1,22 @@
 #include <cstdio>
 
+#include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/pki.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "cmd/program/command.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/cluster.h"
 #include "net/http_client.h"
+#include "runtime/durable_file.h"
+#include "node_join/pki.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,7 +45,7 @@ Task<Value> list_own_nodes(RealWorld& world, const DataDir& data, const Cluster&
         CO_TRY(std::string ca, read_file(folder / "ca.crt"));
         const client::ClientConfig config{
             .server = cluster.server_url(), .ca_pem = std::move(ca), .certificate_pem = identity, .key_pem = identity};
-        CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + Version));
+        CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + PortholeVersion));
         CO_TRY(const client::ApiResponse answer, co_await transport->call({.method = "GET", .path = "/api/v1/nodes/" + node.name}));
         if (answer.code == 200) {
             CO_TRY(Value found, schema::parse_json(*answer.body));

@@ -2,15 +2,18 @@
 
 #include "api/core_v1.h"
 #include "base/time.h"
-#include "cmd/admin_client.h"
-#include "cmd/bootstrap_token.h"
-#include "cmd/command.h"
-#include "cmd/data_dir.h"
-#include "cmd/flags.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/command.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/data_dir.h"
 #include "net/x509.h"
+#include "node_join/bootstrap_token.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 using api::core::v1::Secret;

@@ -1,20 +1,19 @@
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "client/kubeconfig.h"
-#include "cmd/command.h"
-#include "cmd/emulated_host.h"
-#include "cmd/flags.h"
-#include "cmd/kubeconfig_entry.h"
-#include "cmd/progress.h"
-#include "cmd/start.h"
-#include "cmd/system_unit.h"
+#include "cmd/foreground.h"
+#include "cmd/program/command.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/start.h"
+#include "local_cluster/system_unit.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 struct UpFlags {
@@ -25,18 +24,6 @@ struct UpFlags {
     ClusterOptions options;
 };
 
-bool port_is_free(std::uint16_t port) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int yes = 1;
-    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    ::close(fd);
-    return free;
-}
-
 Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
     for (int round = 0; round < 30 && !port_is_free(port); ++round) CO_TRY_VOID(co_await loop.sleep(100ms));
     co_return {};
@@ -45,19 +32,7 @@ Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
 /// What must hold before anything is changed. Error: one line with the remedy.
 Result<void> preflight(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
-    std::string missing;
-    for (const auto& [program, package] :
-         {std::pair("containerd", "containerd"), std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
-        if (!in_path(program)) missing += std::string(" ") + package;
-    }
-    if (!fs::exists("/usr/lib/cni/bridge")) missing += " containernetworking-plugins";
-    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
-    if (!options.windows_nodes.empty()) TRY_VOID(EmulatedHost::preflight());
-    TRY_VOID(check_networks(options));
-    if (!port_is_free(options.port)) {
-        return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
-    }
-    return {};
+    return check_machine(options);
 }
 
 /// Where kubectl looks first.

@@ -1,13 +1,13 @@
-#include "cmd/admin_client.h"
+#include "local_cluster/admin_client.h"
 
 #include <cstdlib>
 
+#include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/data_dir.h"
-#include "cmd/version.h"
+#include "local_cluster/data_dir.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data) {
     const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
@@ -18,11 +18,11 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     if (!kubeconfig.empty()) paths = {kubeconfig};
     TRY(const auto document, client::load_kubeconfig(*files, paths));
     TRY(const auto config, document.resolve(*files));
-    TRY(auto transport, client::make_http_transport(loop, config, std::string("porthole/") + Version));
+    TRY(auto transport, client::make_http_transport(loop, config, std::string("porthole/") + PortholeVersion));
     auto admin = std::make_unique<AdminClient>(std::move(transport));
     admin->server = config.server;
     admin->ca_pem = config.ca_pem;
     return admin;
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

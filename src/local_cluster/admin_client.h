@@ -6,7 +6,7 @@
 #include "client/transport.h"
 #include "runtime/asio_loop.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// A client with the rights of whoever may read the kubeconfig.
 struct AdminClient {
@@ -19,4 +19,4 @@ struct AdminClient {
 /// Errors: NotFound, BadRequest, Io.
 Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

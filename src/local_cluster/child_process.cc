@@ -1,4 +1,4 @@
-#include "cmd/child_process.h"
+#include "local_cluster/child_process.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 /// What the new process does between fork and exec: only async-signal-safe calls. Returns the step that failed.
@@ -57,6 +57,8 @@ private:
 };
 
 }  // namespace
+
+std::filesystem::path own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 Result<ProcessId> start_child(const ChildCommand& command) {
     std::vector<char*> arguments;
@@ -131,4 +133,4 @@ Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace) {
     co_return co_await wait_for_exit(loop, process);
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -6,7 +6,7 @@
 #include "runtime/asio_loop.h"
 #include "runtime/task.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// A process, told apart from a later one with the same number by its start time (clock ticks since boot).
 struct ProcessId {
@@ -22,6 +22,9 @@ struct ChildCommand {
     int inherited_fd = -1;                    ///< kept open in the child as descriptor 3; -1 for none
 };
 
+/// The file of the running program.
+std::filesystem::path own_program();
+
 /// Starts a program in a session of its own, so that it outlives us. Error: Io with what could not be done.
 Result<ProcessId> start_child(const ChildCommand& command);
 /// The running process `pid`, or start_time 0 when there is none (a zombie does not run).
@@ -34,4 +37,4 @@ Task<> wait_for_exit(AsioLoop& loop, ProcessId process);
 /// SIGTERM, then SIGKILL after `grace`; returns when it has gone.
 Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,18 +1,17 @@
-#include "cmd/cluster.h"
+#include "local_cluster/cluster.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "base/ip.h"
-#include "cmd/durable_file.h"
+#include "runtime/durable_file.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 constexpr int NodeRangeLength = 24;  ///< of the pod range that each node gets
@@ -159,14 +158,6 @@ Result<void> Cluster::save(const DataDir& data) const {
     return write_durably(data.state_file(), schema::to_json(value) + "\n");
 }
 
-Result<std::string> read_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Error(Reason::Io, "cannot read " + path.string() + ": " + std::strerror(errno));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return std::move(text).str();
-}
-
 Result<void> check_networks(const ClusterOptions& options) {
     struct Network {
         const char* flag;
@@ -213,4 +204,4 @@ Result<std::string> address_in(const std::string& cidr, unsigned index) {
 
 int prefix_length(const std::string& cidr) { return std::atoi(cidr.c_str() + cidr.find('/') + 1); }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

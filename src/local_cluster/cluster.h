@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "cmd/child_process.h"
-#include "cmd/cluster_network.h"
-#include "cmd/data_dir.h"
+#include "local_cluster/child_process.h"
+#include "local_cluster/data_dir.h"
+#include "node_join/cluster_network.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// A cluster elsewhere that this machine's hosts join, and what a join needs to believe and to be believed.
 struct ForeignCluster {
     std::string server, token, ca_hash;
-    NetworkWishes wishes;  ///< of its network, where it does not say it itself
+    node_join::NetworkWishes wishes;  ///< of its network, where it does not say it itself
     bool operator==(const ForeignCluster&) const = default;
 };
 
@@ -66,8 +66,6 @@ struct Cluster {
     Result<void> save(const DataDir& data) const;
 };
 
-Result<std::string> read_file(const std::filesystem::path& path);
-
 /// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
 Result<void> check_networks(const ClusterOptions& options);
 
@@ -76,4 +74,4 @@ Result<std::string> address_in(const std::string& cidr, unsigned index);
 /// "10.89.0.0/24" -> 24. Requires a network that address_in accepts.
 int prefix_length(const std::string& cidr);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

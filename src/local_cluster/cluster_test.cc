@@ -1,4 +1,4 @@
-#include "cmd/cluster.h"
+#include "local_cluster/cluster.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cmd/kubeconfig_entry.h"
+#include "local_cluster/kubeconfig_entry.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +131,4 @@ TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

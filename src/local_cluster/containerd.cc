@@ -1,11 +1,11 @@
-#include "cmd/containerd.h"
+#include "local_cluster/containerd.h"
 
 #include <sstream>
 
-#include "cmd/durable_file.h"
-#include "cmd/pause_image.h"
+#include "local_cluster/pause_image.h"
+#include "runtime/durable_file.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
@@ -120,4 +120,4 @@ Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {
     co_return names;
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,9 +1,9 @@
 #pragma once
-#include "cmd/child_process.h"
-#include "cmd/cluster.h"
+#include "local_cluster/child_process.h"
+#include "local_cluster/cluster.h"
 #include "runtime/process.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// The image of every Linux sandbox; the program carries it, so that no registry is needed.
 inline constexpr const char* SandboxImage = "registry.porthole.internal/pause:1";
@@ -35,4 +35,4 @@ private:
     NodeHost node_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,10 +1,10 @@
-#include "cmd/data_dir.h"
+#include "local_cluster/data_dir.h"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 std::uint64_t fnv1a(const std::string& text) {
@@ -37,4 +37,4 @@ std::filesystem::path default_data_dir() {
     return chosen && *chosen ? chosen : "/var/lib/porthole";
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <string>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// Where a cluster on this machine keeps its things. Everything is found from the data directory alone.
 class DataDir {
@@ -34,4 +34,4 @@ private:
 /// /var/lib/porthole, or PORTHOLE_DATA.
 std::filesystem::path default_data_dir();
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,15 +1,15 @@
-#include "cmd/emulated_host.h"
-#include "cmd/durable_file.h"
+#include "local_cluster/emulated_host.h"
+#include "runtime/durable_file.h"
 
 #include <sstream>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
+
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-
-std::string own_path() { return fs::read_symlink("/proc/self/exe").string(); }
 
 std::string trimmed(std::string text) {
     text.erase(text.find_last_not_of(" \r\n") + 1);
@@ -30,14 +30,14 @@ Result<void> EmulatedHost::preflight() {
 }
 
 ChildCommand EmulatedHost::command() const {
-    return {
-        .arguments = {own_path(), "winhost", "run", "--name", node_.name, "--profile", node_.windows_profile, "--data", folder().string()},
-        .log_file = log_file(),
-        .network_namespace = "/run/netns/" + node_.network_namespace};
+    return {.arguments = {own_program().string(), "winhost", "run", "--name", node_.name, "--profile", node_.windows_profile, "--data",
+                          folder().string()},
+            .log_file = log_file(),
+            .network_namespace = "/run/netns/" + node_.network_namespace};
 }
 
 Command EmulatedHost::winhost(const std::string& verb, std::vector<std::string> more) const {
-    Command command{.arguments = {own_path(), "winhost", verb, "--data", folder().string()}};
+    Command command{.arguments = {own_program().string(), "winhost", verb, "--data", folder().string()}};
     command.arguments.insert(command.arguments.end(), more.begin(), more.end());
     return command;
 }
@@ -101,4 +101,4 @@ Task<> EmulatedHost::clean_up() {
     co_return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,9 +1,9 @@
 #pragma once
-#include "cmd/child_process.h"
-#include "cmd/cluster.h"
+#include "local_cluster/child_process.h"
+#include "local_cluster/cluster.h"
 #include "runtime/process.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// An emulated Windows host of this machine's cluster: `porthole winhost` in the host's network namespace. What is done to the host is
 /// done the way its administrator would: by programs run on it.
@@ -40,4 +40,4 @@ private:
     NodeHost node_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

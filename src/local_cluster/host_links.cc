@@ -1,9 +1,9 @@
-#include "cmd/host_links.h"
+#include "local_cluster/host_links.h"
 
 #include <filesystem>
 #include <sstream>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 constexpr const char* MachinePort = "machine";
@@ -122,4 +122,4 @@ Task<> HostLinks::remove() {
     co_return co_await ip_batch("", std::move(lines), true);
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

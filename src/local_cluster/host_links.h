@@ -2,10 +2,10 @@
 #include <set>
 #include <string>
 
-#include "cmd/cluster.h"
+#include "local_cluster/cluster.h"
 #include "runtime/process.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// The network between the hosts of a cluster on one machine: a switch in a network namespace of its own, with a port for this machine
 /// and one for every further node, which is a network namespace too.
@@ -44,4 +44,4 @@ private:
     std::string bridge_ = "switch", switch_namespace_;  ///< where the nodes' ports are; "" for the machine's namespace
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

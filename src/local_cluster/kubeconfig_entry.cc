@@ -1,16 +1,18 @@
-#include "cmd/kubeconfig_entry.h"
+#include "local_cluster/kubeconfig_entry.h"
 
 #include <unistd.h>
 
 #include "client/kubeconfig.h"
-#include "cmd/cluster.h"
-#include "cmd/durable_file.h"
-#include "cmd/pki.h"
+#include "local_cluster/cluster.h"
+#include "node_join/pki.h"
+#include "runtime/durable_file.h"
 #include "runtime/file_system.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
+
+using namespace node_join;
 namespace {
 
 using schema::Value;
@@ -69,4 +71,4 @@ Result<void> leave_kubeconfig(const DataDir& data) {
     return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -2,9 +2,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "cmd/data_dir.h"
+#include "local_cluster/data_dir.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 struct Cluster;
 
@@ -16,4 +16,4 @@ Result<void> check_kubeconfig(const std::string& path);
 /// Takes it out of that file again and makes current what was before. What somebody else has put in its place stays.
 Result<void> leave_kubeconfig(const DataDir& data);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,4 +1,4 @@
-#include "cmd/network_namespace.h"
+#include "local_cluster/network_namespace.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,4 +48,4 @@ Result<void> enter_network_namespace(std::uint64_t number) {
     return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

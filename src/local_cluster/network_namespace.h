@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// The number by which the kernel knows this process's network namespace; 0 where that cannot be said.
 std::uint64_t own_network_namespace();
@@ -13,4 +13,4 @@ std::uint64_t own_network_namespace();
 /// Error: Io.
 Result<void> enter_network_namespace(std::uint64_t number);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

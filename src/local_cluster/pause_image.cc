@@ -1,6 +1,6 @@
-#include "cmd/pause_image.h"
+#include "local_cluster/pause_image.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
@@ -12,4 +12,4 @@ constexpr char Archive[] = {
 
 std::string_view pause_image() { return {Archive, sizeof Archive}; }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

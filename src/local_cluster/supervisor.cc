@@ -1,30 +1,31 @@
-#include "cmd/supervisor.h"
+#include "local_cluster/supervisor.h"
 
 #include <signal.h>
 
+#include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/agent_options.h"
-#include "cmd/bootstrap_token.h"
-#include "cmd/containerd.h"
-#include "cmd/durable_file.h"
-#include "cmd/emulated_host.h"
-#include "cmd/host_links.h"
-#include "cmd/network_namespace.h"
-#include "cmd/node_identity.h"
-#include "cmd/version.h"
+#include "local_cluster/containerd.h"
+#include "local_cluster/emulated_host.h"
+#include "local_cluster/host_links.h"
+#include "local_cluster/network_namespace.h"
+#include "local_cluster/teardown.h"
 #include "net/http_client.h"
+#include "node_join/agent_options.h"
+#include "node_join/bootstrap_token.h"
+#include "node_join/identity.h"
+#include "runtime/durable_file.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
+
+using namespace node_join;
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::string own_path() { return fs::read_symlink("/proc/self/exe").string(); }
 
 /// Ends a message about a failure with where to read more.
 std::string see(const fs::path& log) { return "; see " + log.string(); }
@@ -40,7 +41,7 @@ bool is_ready(const schema::Value& node) {
 
 }  // namespace
 
-Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report, Logger log)
+Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, ProgressReport& report, Logger log)
     : loop_(loop),
       processes_(processes),
       data_(data),
@@ -70,12 +71,13 @@ Result<void> Supervisor::prepare() {
 
 ChildCommand Supervisor::server_command() const {
     const ClusterOptions& options = cluster_.options;
-    return {{own_path(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
-             cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
-             options.cluster_dns, "--cluster-domain", options.cluster_domain, "--backend", options.backend, "--revive-supervisor"},
-            data_.logs() / "server.log",
-            "",
-            -1};
+    return {
+        {own_program().string(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
+         cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
+         options.cluster_dns, "--cluster-domain", options.cluster_domain, "--backend", options.backend, "--revive-supervisor"},
+        data_.logs() / "server.log",
+        "",
+        -1};
 }
 
 ChildCommand Supervisor::agent_command(const NodeHost& node) const {
@@ -173,7 +175,7 @@ Task<ForeignCluster> Supervisor::make_invitation(std::string node_name) {
     client::ClientConfig config{.server = "https://127.0.0.1:" + std::to_string(cluster_.options.port), .ca_pem = pki_.ca_pem};
     config.certificate_pem = pki_.admin.certificate_pem;
     config.key_pem = pki_.admin.key_pem;
-    CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + Version));
+    CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + PortholeVersion));
     client::Client client(*transport);
     CO_TRY(std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + 15min, "join of " + node_name));
     co_return ForeignCluster{.server = cluster_.server_url(), .token = std::move(token), .ca_hash = ca_hash};
@@ -268,4 +270,4 @@ Task<> Supervisor::shut_down() {
     co_return cluster_.save(data_);
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,29 +1,20 @@
 #pragma once
-#include <functional>
 
 #include "base/log.h"
-#include "cmd/cluster.h"
-#include "cmd/pki.h"
+#include "base/progress_report.h"
+#include "local_cluster/cluster.h"
+#include "node_join/pki.h"
 #include "runtime/process.h"
 #include "runtime/scope.h"
 
-namespace porthole::cmd {
-
-/// What the person who typed `porthole up` is told while the cluster starts.
-class StartReport {
-public:
-    virtual ~StartReport() = default;
-    virtual void begin(const std::string& step) = 0;
-    virtual void done(const std::string& step) = 0;
-    virtual void failed(const std::string& step, const std::string& why) = 0;
-};
+namespace porthole::local_cluster {
 
 /// Runs a cluster on this machine: starts its processes in order, starts again what dies, and ends them in order.
 ///
 /// It may itself die at any time: cluster.json names every process, and the next supervisor adopts those still running.
 class Supervisor {
 public:
-    Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, StartReport& report, Logger log);
+    Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, ProgressReport& report, Logger log);
 
     /// Brings everything up. On failure all is taken down again and the error says what failed.
     Task<> start();
@@ -56,15 +47,11 @@ private:
     ProcessRunner& processes_;
     const DataDir& data_;
     Cluster cluster_;
-    Pki pki_;
-    StartReport& report_;
+    node_join::Pki pki_;
+    ProgressReport& report_;
     Logger log_;
     Scope children_;
     Event stop_;
 };
 
-/// Removes what a cluster's processes left on the machine: shims and pods, mounts, cgroups, links, rules. Safe at any time;
-/// the processes named in cluster.json must have ended.
-Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
-
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -1,9 +1,9 @@
-#include "cmd/system_unit.h"
+#include "local_cluster/system_unit.h"
 
-#include "cmd/cluster.h"
-#include "cmd/durable_file.h"
+#include "local_cluster/cluster.h"
+#include "runtime/durable_file.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ Task<> SystemUnit::remove(ProcessRunner& processes, bool stop) const {
     co_return co_await systemctl(processes, {"daemon-reload"});
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -5,7 +5,7 @@
 
 #include "runtime/process.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 
 /// A service that systemd starts when the machine does, from the files of packaging/systemd.
 class SystemUnit {
@@ -34,4 +34,4 @@ private:
 /// One word of an ExecStart line: quoted where systemd would otherwise take it apart or expand it.
 std::string quote_for_unit(const std::string& word);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

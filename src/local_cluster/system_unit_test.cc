@@ -1,14 +1,14 @@
-#include "cmd/system_unit.h"
+#include "local_cluster/system_unit.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
 
-#include "cmd/cluster.h"
-#include "cmd/durable_file.h"
+#include "local_cluster/cluster.h"
+#include "runtime/durable_file.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 TEST(SystemUnit, QuotesWhatSystemdWouldTakeApart) {
@@ -55,4 +55,4 @@ TEST(SystemUnit, SystemdUnderstandsTheUnits) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

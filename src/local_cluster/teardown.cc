@@ -1,15 +1,16 @@
+#include "local_cluster/teardown.h"
+
 #include <signal.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "cmd/emulated_host.h"
-#include "cmd/node_traces.h"
-#include "cmd/pods.h"
-#include "cmd/supervisor.h"
+#include "local_cluster/emulated_host.h"
+#include "local_cluster/supervisor.h"
+#include "teardown/teardown.h"
 
-namespace porthole::cmd {
+namespace porthole::local_cluster {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +37,26 @@ Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {
     co_return {};
 }
 
+class NoReport final : public ProgressReport {
+    void begin(const std::string&) override {}
+    void done(const std::string&) override {}
+    void failed(const std::string&, const std::string&) override {}
+};
+
 }  // namespace
+
+Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Cluster cluster) {
+    if (is_running(cluster.supervisor)) {
+        send_signal(cluster.supervisor, SIGTERM);
+        const auto ended = co_await with_timeout(wait_for_exit(loop, cluster.supervisor), 2min, "the supervisor's end");
+        if (!ended) co_return ended;
+        CO_TRY(cluster, Cluster::load(data));
+        if (cluster.processes.empty()) co_return {};
+    }
+    NoReport report;
+    Supervisor supervisor(loop, processes, data, std::move(cluster), report, Logger(make_stderr_sink(LogLevel::Error), "down"));
+    co_return co_await supervisor.shut_down();
+}
 
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster) {
     for (const NodeHost& node : cluster.nodes(data)) {
@@ -46,15 +66,15 @@ Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, c
             continue;
         }
         // In good order where containerd answers: it also takes back addresses and port mappings.
-        (void)co_await with_timeout(remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
+        (void)co_await with_timeout(teardown::remove_pods(loop, data.containerd_socket(node.name).string()), 20s, "removing pods");
     }
-    CO_TRY_VOID(co_await remove_node_rules(processes, cluster));
+    CO_TRY_VOID(co_await teardown::remove_node_rules(processes));
     CO_TRY_VOID(co_await end_all(loop, processes_with(data.runtime().string() + "/")));
-    unmount_below({data.runtime().string(), (data.root() / "nodes").string(), data.root().string()});
-    remove_cgroups("porthole-" + data.id());
+    teardown::unmount_below({data.runtime().string(), (data.root() / "nodes").string(), data.root().string()});
+    teardown::remove_cgroups("porthole-" + data.id());
     std::error_code error;
     fs::remove_all(data.runtime(), error);
     co_return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::local_cluster

@@ -3,7 +3,7 @@
 
 #include "base/result.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// Held by the one agent that works in a data directory, until it ends, however it ends.
 class AgentLock {
@@ -19,4 +19,4 @@ private:
     int fd_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

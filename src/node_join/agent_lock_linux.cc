@@ -1,4 +1,4 @@
-#include "cmd/agent_lock.h"
+#include "node_join/agent_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 Result<AgentLock> AgentLock::take(const std::string& data) {
     std::error_code ignored;
@@ -31,4 +31,4 @@ AgentLock::~AgentLock() {
     if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -3,11 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// What a node's agent is told; `porthole agent`, `porthole join` and the supervisor share it.
 struct AgentOptions {
@@ -28,9 +24,7 @@ struct AgentOptions {
     std::vector<std::string> labels, taints;
 };
 
-/// The flags by which a person shapes a node.
-void add_node_flags(CLI::App& app, AgentOptions& options);
 /// The command line of an agent with these options, from the program's path on.
 std::vector<std::string> agent_arguments(const AgentOptions& options);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

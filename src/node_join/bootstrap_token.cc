@@ -1,10 +1,10 @@
-#include "cmd/bootstrap_token.h"
+#include "node_join/bootstrap_token.h"
 
 #include "api/core_v1.h"
 #include "base/time.h"
 #include "runtime/random.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 Task<std::string> create_bootstrap_token(client::Client& client, std::optional<SystemTime> expires, std::string description) {
     constexpr const char* Alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -25,4 +25,4 @@ Task<std::string> create_bootstrap_token(client::Client& client, std::optional<S
     co_return id + "." + key;
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,4 +1,4 @@
-#include "cmd/node_certificate.h"
+#include "node_join/certificate.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "client/backoff.h"
 #include "net/x509.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 using namespace std::chrono_literals;
 using api::certificates::v1::CertificateSigningRequest;
@@ -14,7 +14,7 @@ using api::certificates::v1::CertificateSigningRequest;
 namespace {
 
 constexpr Duration LongestNap = 1h;  ///< the wall clock may be set while we sleep
-constexpr Duration ServingLife = 24h * 365, ClockSkew = 5min;
+constexpr Duration ServingLife = 24h * 365, ServingSkew = 5min;
 constexpr Duration FirstRetry = 10s, LongestRetry = 1h;
 
 }  // namespace
@@ -50,11 +50,11 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
 }
 
 Result<KeyPair> make_serving_certificate(const std::string& node_name, const std::string& address, SystemTime now) {
-    const auto authority = net::CertificateAuthority::create(node_name + "-ca", now - ClockSkew, now + ServingLife);
+    const auto authority = net::CertificateAuthority::create(node_name + "-ca", now - ServingSkew, now + ServingLife);
     const net::PrivateKey key = net::PrivateKey::generate();
     const net::CertificateSubject subject{.common_name = node_name, .dns_names = {node_name}, .ip_addresses = {address}};
     TRY(std::string certificate,
-        authority.issue(key, subject, {.not_before = now - ClockSkew, .not_after = now + ServingLife, .for_server = true}));
+        authority.issue(key, subject, {.not_before = now - ServingSkew, .not_after = now + ServingLife, .for_server = true}));
     return KeyPair{std::move(certificate), key.pem()};
 }
 
@@ -101,4 +101,4 @@ Task<> CertificateRenewal::run(std::string certificate_pem) {
     }
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

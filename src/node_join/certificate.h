@@ -4,10 +4,10 @@
 
 #include "base/log.h"
 #include "client/client.h"
-#include "cmd/key_pair.h"
+#include "node_join/key_pair.h"
 #include "runtime/random.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// Asks the cluster for a client certificate as this node and waits until it is approved and issued. The client may be a bootstrap
 /// token or the node itself. Errors: Unauthorized for a token that the server does not know; Forbidden when the request is denied;
@@ -47,4 +47,4 @@ private:
     std::function<Result<void>(const KeyPair&)> use_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

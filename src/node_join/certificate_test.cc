@@ -1,4 +1,4 @@
-#include "cmd/node_certificate.h"
+#include "node_join/certificate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 using namespace std::chrono_literals;
@@ -116,4 +116,4 @@ TEST_F(NodeCertificate, SaysWhoRefusedIt) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,4 +1,4 @@
-#include "cmd/cluster_network.h"
+#include "node_join/cluster_network.h"
 
 #include "api/core_v1.h"
 #include "base/ip.h"
@@ -6,7 +6,7 @@
 #include "schema/value.h"
 #include "schema/yaml.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 constexpr std::uint64_t DnsServiceNumber = 10;  // of kubeadm, and ours
@@ -102,4 +102,4 @@ Result<std::string> range_for_windows(const std::string& ranges) {
                                          "): single-stack IPv6 clusters are not supported with Windows nodes, they need IPv4 or both");
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -8,7 +8,7 @@ namespace porthole::client {
 class Client;
 }
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// What a cluster's network is like, as it tells those who join (the ConfigMap kube-public/cluster-info). A cluster that is not ours
 /// says nothing of it there; then the usual values stay until kubeadm's configuration or the user says more.
@@ -46,4 +46,4 @@ Result<std::string> choose_backend(const std::string& asked, const ClusterNetwor
 /// cannot join, and for what is no range.
 Result<std::string> range_for_windows(const std::string& ranges);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,9 +1,9 @@
-#include "cmd/cluster_network.h"
+#include "node_join/cluster_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 using testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(ClusterNetwork, AWindowsNodeIsRefusedByAClusterOfIpv6Alone) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,11 +1,11 @@
-#include "cmd/node_connection.h"
+#include "node_join/connection.h"
 
 #include "client/http_transport.h"
 #include "client/older_versions.h"
-#include "cmd/node_certificate.h"
-#include "cmd/node_identity.h"
+#include "node_join/certificate.h"
+#include "node_join/identity.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 using namespace std::chrono_literals;
 
@@ -68,4 +68,4 @@ NodeConnection::Connect connect_by_http(AsioLoop& loop, std::string user_agent) 
     };
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

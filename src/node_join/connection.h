@@ -8,15 +8,15 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "client/kubeconfig.h"
-#include "cmd/key_pair.h"
-#include "cmd/renewable_transport.h"
+#include "node_join/key_pair.h"
+#include "node_join/renewable_transport.h"
 #include "runtime/random.h"
 
 namespace porthole {
 class AsioLoop;
 }
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// A node program's way to the cluster: what its kubeconfig says, while the certificate that the kubeconfig names is replaced by newer
 /// ones. What has begun ends on the old way.
@@ -60,4 +60,4 @@ private:
 
 NodeConnection::Connect connect_by_http(AsioLoop& loop, std::string user_agent);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,4 +1,4 @@
-#include "cmd/node_connection.h"
+#include "node_join/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,12 +7,12 @@
 #include "api/certificates_v1.h"
 #include "api/core_v1.h"
 #include "client/fake/fake_api.h"
-#include "cmd/node_identity.h"
 #include "net/x509.h"
+#include "node_join/identity.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST_F(NodeConnectionTest, AnIdentityThatSomebodyElseKeepsIsNotRenewed) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

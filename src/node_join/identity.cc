@@ -1,23 +1,23 @@
-#include "cmd/node_identity.h"
+#include "node_join/identity.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "api/core_v1.h"
 #include "base/base64.h"
+#include "base/version.h"
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/durable_file.h"
-#include "cmd/node_certificate.h"
-#include "cmd/version.h"
 #include "net/detached_jws.h"
 #include "net/x509.h"
+#include "node_join/certificate.h"
 #include "runtime/asio_loop.h"
+#include "runtime/durable_file.h"
 #include "schema/value.h"
 #include "schema/yaml.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ constexpr std::size_t TokenIdLength = 6, TokenLength = 23;
 constexpr std::string_view HashPrefix = "sha256:";
 constexpr std::size_t HashDigits = 64;
 
-std::string user_agent() { return std::string("porthole-join/") + Version; }
+std::string user_agent() { return std::string("porthole-join/") + PortholeVersion; }
 
 bool is_token(const std::string& text) {
     return text.size() == TokenLength && text[TokenIdLength] == '.' && std::ranges::count(text, '.') == 1 &&
@@ -155,4 +155,4 @@ Result<void> write_node_folder(const fs::path& folder, const JoinTarget& target,
     return write_durably(folder / "kubeconfig", node_kubeconfig(target.server, folder / "ca.crt", folder));
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/key_pair.h"
+#include "node_join/key_pair.h"
 #include "runtime/task.h"
 
 namespace porthole {
@@ -15,7 +15,7 @@ namespace porthole::client {
 class Kubeconfig;
 }
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// The cluster that a machine is to join, and why it may be believed to be that one: the command line of `join`.
 struct JoinTarget {
@@ -50,4 +50,4 @@ std::optional<std::filesystem::path> identity_folder(const client::Kubeconfig& k
 Result<void> write_node_folder(const std::filesystem::path& folder, const JoinTarget& target, const ClusterInfo& info,
                                const KeyPair& identity);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,4 +1,4 @@
-#include "cmd/node_identity.h"
+#include "node_join/identity.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST_F(NodeFolder, TakesANewIdentityInPlaceOfTheOld) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,10 +1,9 @@
-#include "cmd/pki.h"
+#include "node_join/pki.h"
 
-#include "cmd/cluster.h"
-#include "cmd/durable_file.h"
 #include "net/x509.h"
+#include "runtime/durable_file.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +102,4 @@ Result<std::string> Pki::ca_hash() const {
     return "sha256:" + net::to_hex(net::sha256(info.public_der));
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/key_pair.h"
+#include "node_join/key_pair.h"
 #include "runtime/event_loop.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// The cluster's own certificate authority and what it issued, as files of mode 0600 in one folder. Made at first start;
 /// certificates in their last third are issued anew by ensure().
@@ -38,4 +38,4 @@ private:
     std::string ca_key_pem_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

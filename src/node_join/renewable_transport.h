@@ -4,7 +4,7 @@
 
 #include "client/transport.h"
 
-namespace porthole::cmd {
+namespace porthole::node_join {
 
 /// A way to the API that is replaced while it is in use: what has begun ends on the old way, what begins takes the new one.
 class RenewableTransport final : public client::Transport {
@@ -24,4 +24,4 @@ private:
     std::vector<std::unique_ptr<client::Transport>> retired_;  ///< open streams may still read from them; one in eight months
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole::node_join

@@ -1,8 +1,8 @@
-#include "cmd/component_thread.h"
+#include "runtime/component_thread.h"
 
 #include <thread>
 
-namespace porthole::cmd {
+namespace porthole {
 
 struct ComponentThread::Impl {
     AsioLoop loop;
@@ -49,4 +49,4 @@ Task<> ComponentThread::run(std::function<Task<>()> task) {
     co_return co_await run;
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole

@@ -6,7 +6,7 @@
 #include "runtime/asio_loop.h"
 #include "runtime/task.h"
 
-namespace porthole::cmd {
+namespace porthole {
 
 /// A loop on a thread of its own, for a component that should not hold up the API.
 class ComponentThread {
@@ -24,4 +24,4 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace porthole::cmd
+}  // namespace porthole

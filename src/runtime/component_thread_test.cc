@@ -1,4 +1,4 @@
-#include "cmd/component_thread.h"
+#include "runtime/component_thread.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "runtime/scope.h"
 
-namespace porthole::cmd {
+namespace porthole {
 namespace {
 
 TEST(ComponentThread, EndsEvenIfItsThreadHasNotBegunToRun) {
@@ -41,4 +41,4 @@ TEST(ComponentThread, RunsATaskOnItsThreadAndComesBack) {
 }
 
 }  // namespace
-}  // namespace porthole::cmd
+}  // namespace porthole

@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "cmd/durable_file.h"
+#include "runtime/durable_file.h"
 
-namespace porthole::cmd {
+namespace porthole {
 namespace {
 
-Error io_error(const char* what, const std::filesystem::path& path) {
+Error write_error(const char* what, const std::filesystem::path& path) {
     return Error(Reason::Io, std::string(what) + " " + path.string() + ": " + std::strerror(errno));
 }
 
@@ -17,10 +17,10 @@ Result<void> write_through(int fd, std::string_view text, const std::filesystem:
     while (!text.empty()) {
         const ssize_t count = ::write(fd, text.data(), text.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return io_error("cannot write", path);
+        if (count < 0) return write_error("cannot write", path);
         text.remove_prefix(static_cast<std::size_t>(count));
     }
-    if (::fsync(fd) != 0) return io_error("cannot write", path);
+    if (::fsync(fd) != 0) return write_error("cannot write", path);
     return {};
 }
 
@@ -29,12 +29,12 @@ Result<void> write_through(int fd, std::string_view text, const std::filesystem:
 Result<void> write_durably(const std::filesystem::path& path, const std::string& text, unsigned mode) {
     const std::filesystem::path fresh = path.string() + ".new";
     const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-    if (fd < 0) return io_error("cannot write", path);
+    if (fd < 0) return write_error("cannot write", path);
     const Result<void> written = write_through(fd, text, path);
     ::close(fd);
     if (!written) return written;
-    if (::rename(fresh.c_str(), path.c_str()) != 0) return io_error("cannot replace", path);
+    if (::rename(fresh.c_str(), path.c_str()) != 0) return write_error("cannot replace", path);
     return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 
 /// A program that Windows starts at boot and again after failures.
 struct ServiceDefinition {
@@ -43,4 +43,4 @@ public:
 /// The machine's own; Windows only.
 std::unique_ptr<ServiceManager> make_service_manager();
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/wide_windows.h"
-#include "cmd/service_manager.h"
 #include "runtime/windows_command_line.h"
+#include "winservice/service_manager.h"
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 namespace {
 
 constexpr DWORD PollInterval = 100;  // milliseconds between looks at a service that is starting or stopping
@@ -276,4 +276,4 @@ private:
 
 std::unique_ptr<ServiceManager> make_service_manager() { return std::make_unique<WindowsServiceManager>(); }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

@@ -1,8 +1,8 @@
-#include "cmd/windows/service_order.h"
+#include "winservice/service_order.h"
 
 #include <ranges>
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 namespace {
 
 constexpr std::chrono::seconds StopLimit{60}, StartLimit{60};
@@ -39,4 +39,4 @@ Result<void> remove_services(ServiceManager& manager, std::span<const std::strin
     return {};
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

@@ -3,9 +3,9 @@
 #include <span>
 #include <string>
 
-#include "cmd/service_manager.h"
+#include "winservice/service_manager.h"
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 
 /// Called with each thing that is done: "service kubelet runs".
 using Report = std::function<void(const std::string& text)>;
@@ -17,4 +17,4 @@ Result<void> install_services(ServiceManager& manager, std::span<const ServiceDe
 /// Stops and deletes the services, last first. Fine where there are none.
 Result<void> remove_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

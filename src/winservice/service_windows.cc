@@ -1,4 +1,4 @@
-#include "cmd/service_windows.h"
+#include "winservice/service_windows.h"
 
 #include <windows.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/wide_windows.h"
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 namespace {
 
 constexpr DWORD PendingLimit = 60'000;  // milliseconds that starting or stopping may take before it counts as hung
@@ -142,4 +142,4 @@ int run_as_service(const std::string& name, std::function<int(ServiceReport&)> b
     return (new Service(name, std::move(body)))->run();
 }
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-namespace porthole::cmd {
+namespace porthole::winservice {
 
 /// How a program that runs as a Windows service talks with the service manager.
 class ServiceReport {
@@ -19,4 +19,4 @@ public:
 /// Outside the service manager `body` runs as on a console, and a line on standard error says so.
 int run_as_service(const std::string& name, std::function<int(ServiceReport&)> body);
 
-}  // namespace porthole::cmd
+}  // namespace porthole::winservice

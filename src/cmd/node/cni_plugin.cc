@@ -1,14 +1,14 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cmd/command.h"
-#include "cmd/network/own_hns.h"
-#include "cmd/network/system.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/node/system.h"
+#include "cmd/program/command.h"
+#include "cmd/program/runtime_setup.h"
 #include "cni/plugin/delegate.h"
 #include "cni/plugin/flannel/flannel_plugin.h"
 #include "cni/plugin/hns/wincni.h"
 #include "cni/plugin/host_local/host_local.h"
+#include "hns/dll/own_hns.h"
 #include "runtime/process_runner.h"
 
 namespace porthole::cmd {
@@ -32,7 +32,7 @@ std::string read_standard_input() {
 /// All plugins of this program: one is served, the others are there for it to call.
 class Plugins {
 public:
-    explicit Plugins(RealWorld& world) : world_(world), hns_(own_hns(world.loop, *world.pool)) {
+    explicit Plugins(RealWorld& world) : world_(world), hns_(hns::own_hns(world.loop, *world.pool)) {
         delegates_.add("host-local", host_local_);
     }
 

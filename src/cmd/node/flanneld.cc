@@ -2,18 +2,20 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cmd/command.h"
-#include "cmd/network/own_hns.h"
-#include "cmd/node_connection.h"
-#include "cmd/node_program.h"
-#include "cmd/program_log.h"
-#include "cmd/version.h"
+#include "base/version.h"
+#include "cmd/program/command.h"
+#include "cmd/program/node_program.h"
+#include "cmd/program/program_log.h"
 #include "cni/flannel/options.h"
+#include "hns/dll/own_hns.h"
 #include "kubelet/node/host.h"
 #include "net/interface_address.h"
 #include "net/source_address.h"
+#include "node_join/connection.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
 namespace {
 
 namespace flannel = cni::flannel;
@@ -26,8 +28,8 @@ public:
           files_(files),
           options_(std::move(options)),
           log_(std::move(log)),
-          connection_(
-              {world.loop, files, random_, connect_by_http(world.loop, std::string("flanneld/") + Version), log_.named("certificates")}),
+          connection_({world.loop, files, random_, connect_by_http(world.loop, std::string("flanneld/") + PortholeVersion),
+                       log_.named("certificates")}),
           scope_(world.loop, [this](const Error& error) { log_.error("the network manager ended", {{"error", error.message}}); }) {}
 
     Task<> start() override {
@@ -97,7 +99,7 @@ private:
             std::ranges::transform(options_.daemon.node_name, options_.daemon.node_name.begin(),
                                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         }
-        hns_ = own_hns(world_.loop, *world_.pool);
+        hns_ = hns::own_hns(world_.loop, *world_.pool);
         routes_ = flannel::make_system_host_routes(options_.daemon.address);
         if (!routes_) routes_ = flannel::make_hns_host_routes(*hns_);
         daemon_ = std::make_unique<flannel::Daemon>(

@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "base/flag_set.h"
-#include "cmd/command.h"
-#include "cmd/network/own_hns.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/command.h"
+#include "cmd/program/runtime_setup.h"
 #include "hns/client.h"
+#include "hns/dll/own_hns.h"
 #include "hns/guid.h"
 #include "schema/json.h"
 
@@ -190,7 +190,7 @@ int run_hns(std::vector<std::string> arguments) {
     if (const auto parsed = flags.parse(arguments); !parsed) return fail(parsed.error().message);
     if (!output.empty() && output != "json" && output != "text") return fail("--output takes json or text");
     RealWorld world;
-    const auto own = own_hns(world.loop, *world.pool);
+    const auto own = hns::own_hns(world.loop, *world.pool);
     const auto all = world.run(take_inventory(*own, name));
     if (!all) return fail(all.error().message);
     if (output == "json") {

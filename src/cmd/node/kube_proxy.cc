@@ -3,17 +3,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cmd/command.h"
-#include "cmd/network/node_proxy.h"
-#include "cmd/network/system.h"
-#include "cmd/node_connection.h"
-#include "cmd/node_program.h"
-#include "cmd/program_log.h"
-#include "cmd/version.h"
+#include "base/version.h"
+#include "cmd/node/node_proxy.h"
+#include "cmd/node/system.h"
+#include "cmd/program/command.h"
+#include "cmd/program/node_program.h"
+#include "cmd/program/program_log.h"
 #include "kubelet/node/host.h"
+#include "node_join/connection.h"
 #include "proxy/health_server.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
 namespace {
 
 /// Where nothing is asked of a server.

@@ -4,20 +4,22 @@
 #include <cctype>
 #include <cstdio>
 
-#include "cmd/command.h"
-#include "cmd/kubelet_system.h"
-#include "cmd/node_connection.h"
-#include "cmd/node_program.h"
-#include "cmd/program_log.h"
-#include "cmd/version.h"
+#include "base/version.h"
+#include "cmd/node/kubelet_system.h"
+#include "cmd/program/command.h"
+#include "cmd/program/node_program.h"
+#include "cmd/program/program_log.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/options/options.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "net/http_server.h"
 #include "net/source_address.h"
+#include "node_join/connection.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
 namespace {
 
 /// The kubelet alone, with upstream's flags: what Windows nodes run, and whoever replaces one part of a Linux node.

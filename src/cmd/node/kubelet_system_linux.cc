@@ -1,4 +1,4 @@
-#include "cmd/kubelet_system.h"
+#include "cmd/node/kubelet_system.h"
 
 namespace porthole::cmd {
 

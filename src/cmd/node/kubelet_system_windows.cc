@@ -1,6 +1,6 @@
 #include <windows.h>
 
-#include "cmd/kubelet_system.h"
+#include "cmd/node/kubelet_system.h"
 
 namespace porthole::cmd {
 

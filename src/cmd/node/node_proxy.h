@@ -3,7 +3,7 @@
 
 #include "client/events.h"
 #include "client/informer.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/runtime_setup.h"
 #include "proxy/health.h"
 #include "proxy/options/options.h"
 

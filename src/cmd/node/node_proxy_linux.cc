@@ -1,4 +1,4 @@
-#include "cmd/network/node_proxy.h"
+#include "cmd/node/node_proxy.h"
 #include "net/linux/network_stack.h"
 #include "proxy/proxy.h"
 

@@ -1,6 +1,6 @@
-#include "cmd/network/node_proxy.h"
-#include "cmd/network/own_hns.h"
+#include "cmd/node/node_proxy.h"
 #include "cni/plugin/host_local/host_local.h"
+#include "hns/dll/own_hns.h"
 #include "net/interface_address.h"
 #include "proxy/hns/kernelspace_proxy.h"
 
@@ -10,7 +10,7 @@ namespace {
 class KernelspaceNodeProxy final : public NodeProxy {
 public:
     KernelspaceNodeProxy(NodeProxySeams seams, proxy::hns::KernelspaceOptions options)
-        : hns_(own_hns(seams.world.loop, *seams.world.pool)),
+        : hns_(hns::own_hns(seams.world.loop, *seams.world.pool)),
           addresses_(seams.files, *locks_, cni::default_host_local_options()),
           scope_(seams.world.loop),
           proxy_({seams.world.loop, seams.informers, *hns_, seams.events, seams.health, net::mac_of_interface_with, seams.log,

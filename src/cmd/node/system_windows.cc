@@ -1,4 +1,4 @@
-#include "cmd/network/system.h"
+#include "cmd/node/system.h"
 
 namespace porthole::cmd {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "cmd/runtime_setup.h"
+#include "cmd/program/runtime_setup.h"
 
 namespace porthole::cmd {
 

@@ -1,6 +1,6 @@
 #include <signal.h>
 
-#include "cmd/node_program.h"
+#include "cmd/program/node_program.h"
 
 namespace porthole::cmd {
 

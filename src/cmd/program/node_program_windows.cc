@@ -1,7 +1,9 @@
-#include "cmd/node_program.h"
-#include "cmd/service_windows.h"
+#include "cmd/program/node_program.h"
+#include "winservice/service_windows.h"
 
 namespace porthole::cmd {
+
+using namespace winservice;
 namespace {
 
 int run_until_stopped(RealWorld& world, NodeProgram& program, ServiceReport* service) {

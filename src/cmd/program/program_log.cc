@@ -1,4 +1,4 @@
-#include "cmd/program_log.h"
+#include "cmd/program/program_log.h"
 
 namespace porthole::cmd {
 

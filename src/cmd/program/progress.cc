@@ -1,4 +1,4 @@
-#include "cmd/progress.h"
+#include "cmd/program/progress.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "base/progress_report.h"
 #include "runtime/event_loop.h"
 
 namespace porthole::cmd {
@@ -9,15 +10,15 @@ namespace porthole::cmd {
 ///
 ///     ✓ control plane ready                       0.3 s
 ///     ✓ node linux-1 Ready                        1.9 s
-class Progress {
+class Progress final : public ProgressReport {
 public:
     /// `quiet` prints failures only.
     Progress(const Clock& clock, bool quiet);
 
     /// Says that `step` has begun (shown on a terminal until it ends).
-    void begin(const std::string& step);
-    void done(const std::string& step);
-    void failed(const std::string& step, const std::string& why);
+    void begin(const std::string& step) override;
+    void done(const std::string& step) override;
+    void failed(const std::string& step, const std::string& why) override;
     void note(const std::string& text);
 
 private:

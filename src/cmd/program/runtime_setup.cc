@@ -1,4 +1,4 @@
-#include "cmd/runtime_setup.h"
+#include "cmd/program/runtime_setup.h"
 
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "cmd/version.h"
+#include "base/version.h"
 #include "cmd/windows/roles.h"
 
 namespace porthole::cmd {

@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
+#include "base/version.h"
 #include "base/wide_windows.h"
-#include "cmd/version.h"
 #include "cmd/windows/roles.h"
 #include "runtime/windows_command_line.h"
 
@@ -43,7 +43,7 @@ int run(const std::vector<std::string>& words) {
         return first.empty() ? 2 : 0;
     }
     if (first == "--version" || first == "version") {
-        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
         return 0;
     }
     if (const SubCommand* role = find_role(windows_roles(), first)) return run_role(*role, {words.begin() + 2, words.end()});

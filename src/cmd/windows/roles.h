@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/command.h"
+#include "cmd/program/command.h"
 
 namespace porthole::cmd {
 
