@@ -7,6 +7,7 @@
 #include "local_cluster/system_unit.h"
 #include "node_join/agent_lock.h"
 #include "node_join/agent_options.h"
+#include "runtime/mounts.h"
 #include "teardown/teardown.h"
 
 namespace porthole::cmd {
@@ -29,7 +30,7 @@ Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
     else
         progress.failed("removing pods", removed.error().message + "; what runs in containerd at " + agent.runtime_endpoint + " stays");
     CO_TRY_VOID(co_await teardown::remove_node_rules(*world.processes));
-    teardown::unmount_below({agent.data});
+    CO_TRY_VOID(unmount_below(agent.data));
     for (const char* group : {"kubepods", "kubepods.slice"}) {
         const std::string root = agent.cgroup_root == "/" ? "" : agent.cgroup_root.substr(1) + "/";
         teardown::remove_cgroups(root + group);

@@ -8,6 +8,7 @@
 
 #include "local_cluster/emulated_host.h"
 #include "local_cluster/supervisor.h"
+#include "runtime/mounts.h"
 #include "teardown/teardown.h"
 
 namespace porthole::local_cluster {
@@ -70,11 +71,12 @@ Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, c
     }
     CO_TRY_VOID(co_await teardown::remove_node_rules(processes));
     CO_TRY_VOID(co_await end_all(loop, processes_with(data.runtime().string() + "/")));
-    teardown::unmount_below({data.runtime().string(), (data.root() / "nodes").string(), data.root().string()});
+    const auto unmounted = unmount_below(data.runtime().string());
+    const auto data_unmounted = unmount_below(data.root().string());
     teardown::remove_cgroups("porthole-" + data.id());
     std::error_code error;
-    fs::remove_all(data.runtime(), error);
-    co_return {};
+    if (unmounted) fs::remove_all(data.runtime(), error);  // never through a mount
+    co_return unmounted ? data_unmounted : unmounted;
 }
 
 }  // namespace porthole::local_cluster

@@ -27,8 +27,6 @@ Task<> remove_pod_network(hns::Hns& hns, std::string name, std::function<void(co
 
 /// Removes the bridge, routes and rules that a node's agent keeps in the network namespace of the caller.
 Task<> remove_node_rules(ProcessRunner& processes);
-/// Unmounts whatever is mounted in or below the folders, the newest first. What cannot be unmounted stays.
-void unmount_below(const std::vector<std::string>& folders);
 /// Removes the empty cgroups of that name and below it, in the one tree of version 2 or in every tree of version 1.
 void remove_cgroups(const std::string& name);
 

@@ -1,22 +1,14 @@
 #include "teardown/teardown.h"
 
-#include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ranges>
-#include <sstream>
 
 namespace porthole::teardown {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_below(const std::string& path, const std::string& folder) {
-    return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
-}
 
 void remove_cgroup(const fs::path& group) {
     std::error_code error;
@@ -54,21 +46,6 @@ Task<> remove_node_rules(ProcessRunner& processes) {
         if (!done) break;  // no iptables, no such rules
     }
     co_return {};
-}
-
-/// Deepest first, so that nothing is busy because of what lies above it.
-void unmount_below(const std::vector<std::string>& folders) {
-    std::ifstream mounts("/proc/self/mountinfo");
-    std::vector<std::string> points;
-    for (std::string line; std::getline(mounts, line);) {
-        std::istringstream fields(line);
-        std::string skipped, point;
-        fields >> skipped >> skipped >> skipped >> skipped >> point;
-        if (std::ranges::any_of(folders, [&](const std::string& folder) { return is_below(point, folder); })) {
-            points.push_back(point);
-        }
-    }
-    for (const std::string& point : std::views::reverse(points)) ::umount2(point.c_str(), MNT_DETACH);
 }
 
 /// A cgroup v2 tree is the root itself; in v1 every controller has a tree.
