@@ -1,4 +1,3 @@
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
-#include "cmd/program/command.h"
-#include "cmd/program/flags.h"
+#include "cmd/agent_flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/system_unit.h"

@@ -8,7 +8,6 @@
 #include "client/events.h"
 #include "client/informer.h"
 #include "client/shared_objects.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "controllers/registry.h"

@@ -3,7 +3,6 @@
 #include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/cluster.h"

@@ -1,7 +1,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/progress_pipe.h"

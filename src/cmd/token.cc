@@ -2,7 +2,6 @@
 
 #include "api/core_v1.h"
 #include "base/time.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"

@@ -2,7 +2,6 @@
 
 #include "client/kubeconfig.h"
 #include "cmd/foreground.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "local_cluster/kubeconfig_entry.h"

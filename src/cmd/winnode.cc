@@ -1,7 +1,7 @@
 #include <unistd.h>
 
+#include "cmd/commands.h"
 #include "cmd/foreground.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "local_cluster/start.h"

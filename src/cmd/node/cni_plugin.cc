@@ -2,7 +2,6 @@
 #include <cstdlib>
 
 #include "cmd/node/system.h"
-#include "cmd/program/command.h"
 #include "cmd/program/runtime_setup.h"
 #include "cni/plugin/delegate.h"
 #include "cni/plugin/flannel/flannel_plugin.h"

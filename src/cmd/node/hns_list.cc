@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include "base/flag_set.h"
-#include "cmd/program/command.h"
 #include "cmd/program/runtime_setup.h"
 #include "hns/client.h"
 #include "hns/dll/own_hns.h"

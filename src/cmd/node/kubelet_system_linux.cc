@@ -2,11 +2,12 @@
 
 namespace porthole::cmd {
 
-KubeletSystem make_kubelet_system() {
+const bool KubeletOnWindows = false;
+
+KubeletSystem make_kubelet_system(FileSystem& files) {
     KubeletSystem system;
-    system.files = make_file_system();
     system.mounter = kubelet::make_mounter();
-    system.cgroups = std::make_unique<kubelet::CgroupFiles>(*system.files);
+    system.cgroups = std::make_unique<kubelet::CgroupFiles>(files);
     return system;
 }
 

@@ -4,11 +4,11 @@
 
 namespace porthole::cmd {
 
-KubeletSystem make_kubelet_system() {
+const bool KubeletOnWindows = true;
+
+KubeletSystem make_kubelet_system(FileSystem& files) {
     KubeletSystem system;
-    system.windows = true;
-    system.files = make_file_system();
-    system.mounter = kubelet::make_plain_mounter(*system.files);
+    system.mounter = kubelet::make_plain_mounter(files);
     system.cgroups = std::make_unique<kubelet::NoCgroups>();
     return system;
 }

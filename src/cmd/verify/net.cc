@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/ip.h"
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"

@@ -1,9 +1,9 @@
 #include <filesystem>
 
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
+#include "cmd/windows/roles.h"
 #include "hns/dll/own_hns.h"
 #include "node_join/windows_node/firewall.h"
 #include "node_join/windows_node/node_plan.h"

@@ -1,10 +1,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
+#include "cmd/windows/roles.h"
 #include "node_join/windows_node/environment.h"
 #include "node_join/windows_node/host_windows.h"
 #include "winservice/service_order.h"

@@ -8,7 +8,6 @@
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "client/nodes.h"
-#include "cmd/program/command.h"
 #include "cmd/program/progress.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "cmd/program/command.h"
 #include "cmd/program/runtime_setup.h"
 #include "kubelet/cri/cri_grpc.h"
 

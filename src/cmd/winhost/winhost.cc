@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cmd/program/command.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/winhost/host_exec.h"
