@@ -7,7 +7,6 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/cluster.h"
 #include "net/http_client.h"
-#include "runtime/durable_file.h"
 #include "node_join/pki.h"
 #include "schema/json.h"
 #include "schema/value.h"
