@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <cstdio>
 #include <fstream>
 
 #include "apiserver/api_server.h"
@@ -12,6 +13,8 @@
 #include "cmd/program/runtime_setup.h"
 #include "controllers/registry.h"
 #include "local_cluster/cluster.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/next_steps.h"
 #include "local_cluster/start.h"
 #include "net/http_server.h"
 #include "net/tls.h"
@@ -99,6 +102,8 @@ public:
     /// Issues certificates anew in their last third and uses them without a restart. Until cancelled.
     Task<> renew_certificates();
     Task<> close();
+    /// Writes the administrator's kubeconfig. Yields what to tell the person who has started the server. Requires: start().
+    Result<std::string> introduce() const;
 
 private:
     /// The way to kubelets, pods and endpoints.
@@ -208,6 +213,15 @@ Task<> ControlPlane::start() {
     co_return co_await start_components(pki);
 }
 
+Result<std::string> ControlPlane::introduce() const {
+    const DataDir data(flags_.data);
+    const std::string server = "https://" + flags_.advertise_address + ":" + std::to_string(flags_.port);
+    TRY_VOID(write_admin_kubeconfig(data, server));
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const std::string ca_hash, pki.ca_hash());
+    return server_notes(data, server, ca_hash);
+}
+
 Result<void> ControlPlane::make_connector(const Pki& pki) {
     TRY(auto kubelet_tls, kubelet_identity(pki));
     TRY(auto any_tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
@@ -309,6 +323,13 @@ int run_server(std::vector<std::string> arguments) {
     app.add_option("--audit-log", flags.audit_log, "file for a line about every request");
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
     app.add_flag("--verbose,-v", flags.verbose, "log decisions too");
+    app.footer(
+        "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
+        "Examples:\n"
+        "  porthole server --advertise-address 10.0.0.5       for nodes that reach this machine at 10.0.0.5\n"
+        "  porthole server --backend vxlan --advertise-address 10.0.0.5\n"
+        "                                                     where the nodes are not on one link\n"
+        "  porthole token create --print-join-command         what to type on a node, in another terminal");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     ::signal(SIGPIPE, SIG_IGN);
@@ -323,6 +344,12 @@ int run_server(std::vector<std::string> arguments) {
     Scope scope(world.loop, [&](const Error& error) { log.error("supervision ended", {{"error", error.message}}); });
     const auto memory = make_process_memory();
     if (started) {
+        const auto notes = control_plane.introduce();
+        if (!notes) log.warn("the administrator's kubeconfig cannot be written", {{"error", notes.error().message}});
+        if (notes && !revive) {  // `porthole up` says it otherwise
+            std::puts(notes->c_str());
+            std::fflush(stdout);
+        }
         scope.spawn(control_plane.renew_certificates());
         scope.spawn(give_back_memory_at_rest(world.loop, *memory));
         if (revive) scope.spawn(revive_supervisors(world.loop, data, log.named("server")));

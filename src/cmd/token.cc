@@ -89,6 +89,11 @@ int run_token(std::vector<std::string> arguments) {
     create_command->add_option("--ttl", flags.ttl, "how long it holds, for example 2h; 0 for ever")->capture_default_str();
     create_command->add_option("--description", flags.description, "for people");
     create_command->add_flag("--print-join-command", flags.print_join_command, "print the command that joins a node with it");
+    create_command->footer(
+        "Examples:\n"
+        "  porthole token create --print-join-command         for one day\n"
+        "  porthole token create --ttl 1h --description rack-7\n"
+        "On Windows the printed line begins with porthole.exe; its words are the same.");
     CLI::App* list_command = app.add_subcommand("list", "show all tokens");
     CLI::App* delete_command = app.add_subcommand("delete", "delete tokens");
     delete_command->add_option("tokens", flags.tokens, "tokens or their ids")->required();

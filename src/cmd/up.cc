@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "client/kubeconfig.h"
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
@@ -34,13 +33,6 @@ Result<void> preflight(const ClusterOptions& options) {
     return check_machine(options);
 }
 
-/// Where kubectl looks first.
-std::string kubeconfig_file(const std::string& chosen) {
-    if (!chosen.empty()) return chosen;
-    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-    return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
-}
-
 /// After a reboot the cluster comes back by itself where systemd can see to it. Yields what to tell the person.
 Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
     if (!SystemUnit::possible())
@@ -58,7 +50,7 @@ int run_up(std::vector<std::string> arguments) {
     ClusterOptions& options = flags.options;
     CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
     app.add_option("--nodes", flags.nodes,
-                   "how many nodes, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
+                   "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
         ->capture_default_str();
     app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
@@ -78,6 +70,8 @@ int run_up(std::vector<std::string> arguments) {
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
+        "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
+        "                                                  Windows Server 2019 and 2025 beside each other\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -95,13 +89,14 @@ int run_up(std::vector<std::string> arguments) {
         cluster = planned_cluster(data, options, running);
     }
     if (!cluster) return fail(cluster.error().message);
-    const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
+    const std::string kubeconfig = flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig;
     if (!running) {
         if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
         if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
-    if (const auto entered = enter_kubeconfig(data, *cluster, kubeconfig); !entered) return fail(entered.error().message);
+    if (const auto written = write_admin_kubeconfig(data, cluster->server_url()); !written) return fail(written.error().message);
+    if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));

@@ -14,6 +14,8 @@
 namespace porthole::local_cluster {
 namespace {
 
+constexpr int MaxLinuxNodes = 50;
+constexpr std::size_t MaxWindowsNodes = 20;
 constexpr int NodeRangeLength = 24;  ///< of the pod range that each node gets
 
 using schema::Value;
@@ -30,28 +32,35 @@ ProcessId decode_process(const Value* value) {
 }  // namespace
 
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
-    const Error unknown(Reason::BadRequest, "--nodes " + text +
-                                                " is not understood; write it like linux=2 or linux=1,windows=2:2022 "
-                                                "(1 to 50 Linux nodes, up to 20 Windows nodes of 2019, 2022 or 2025)");
+    const auto wrong = [&](const std::string& why) {
+        return Error(Reason::BadRequest,
+                     "--nodes " + text + ": " + why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
+    };
     int linux_nodes = 0;
     std::vector<std::string> windows_nodes;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
         const auto equals = part.find('='), colon = part.find(':');
         const std::string system = part.substr(0, equals);
+        if (equals == part.npos) return wrong("\"" + part + "\" is not SYSTEM=COUNT");
+        if (system != "linux" && system != "windows") return wrong("\"" + system + "\" is neither linux nor windows");
         char* end = nullptr;
-        const long count = equals == part.npos ? 0 : std::strtol(part.c_str() + equals + 1, &end, 10);
-        if (count < 1 || count > 50 || *end != (colon == part.npos ? '\0' : ':')) return unknown;
+        const long count = std::strtol(part.c_str() + equals + 1, &end, 10);
+        if (count < 1 || count > MaxLinuxNodes || *end != (colon == part.npos ? '\0' : ':'))
+            return wrong("the count of \"" + part + "\" is not a number from 1 to " + std::to_string(MaxLinuxNodes));
         const std::string profile = colon == part.npos ? "2022" : part.substr(colon + 1);
-        if (system == "windows" && (profile == "2019" || profile == "2022" || profile == "2025")) {
-            windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
-        } else if (system == "linux" && colon == part.npos) {
+        if (system == "linux") {
+            if (colon != part.npos) return wrong("only Windows nodes have a release, \"" + part + "\" is Linux");
             linux_nodes += static_cast<int>(count);
-        } else {
-            return unknown;
+            continue;
         }
+        if (profile != "2019" && profile != "2022" && profile != "2025")
+            return wrong("\"" + profile + "\" is no Windows Server that is emulated (2019, 2022, 2025)");
+        windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
     }
-    if (linux_nodes < 1 || linux_nodes > 50 || windows_nodes.size() > 20) return unknown;
+    if (linux_nodes < 1) return wrong("a cluster needs at least one Linux node");
+    if (linux_nodes > MaxLinuxNodes || windows_nodes.size() > MaxWindowsNodes)
+        return wrong(fmt::format("one machine has up to {} Linux and {} Windows nodes", MaxLinuxNodes, MaxWindowsNodes));
     options.linux_nodes = linux_nodes;
     options.windows_nodes = std::move(windows_nodes);
     return {};

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "local_cluster/kubeconfig_entry.h"
+#include "node_join/pki.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -30,6 +33,26 @@ TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
         ASSERT_FALSE(parsed) << text;
         EXPECT_THAT(parsed.error().message, HasSubstr("write it like")) << text;
         EXPECT_EQ(options.linux_nodes, 7);
+    }
+}
+
+TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
+    const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"2", "\"2\" is not SYSTEM=COUNT"},
+        {"linux=0", "the count of \"linux=0\" is not a number from 1 to 50"},
+        {"linux=1,mac=1", "\"mac\" is neither linux nor windows"},
+        {"linux=1,windows=1:2016", "\"2016\" is no Windows Server that is emulated (2019, 2022, 2025)"},
+        {"windows=1", "a cluster needs at least one Linux node"},
+        {"linux=1,windows=21", "one machine has up to 50 Linux and 20 Windows nodes"},
+    };
+    for (const auto& row : rows) {
+        ClusterOptions options;
+        const auto parsed = parse_nodes(row.text, options);
+        ASSERT_FALSE(parsed) << row.text;
+        EXPECT_EQ(parsed.error().message,
+                  std::string("--nodes ") + row.text + ": " + row.why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
     }
 }
 
@@ -91,6 +114,24 @@ TEST(CheckKubeconfig, RefusesAFileThatCannotBeRead) {
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr(path));
     EXPECT_FALSE(check_kubeconfig("/proc/none/kubeconfig"));
+}
+
+TEST(AdminKubeconfig, IsWrittenBesideTheDataAndMergedWhereKubectlLooks) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-admin-" + std::to_string(::getpid()));
+    const DataDir data(folder);
+    EXPECT_EQ(admin_kubeconfig(data).error().reason, Reason::NotFound);
+    ASSERT_TRUE(node_join::Pki::ensure(data.pki(), {}, std::chrono::system_clock::now()));
+    ASSERT_TRUE(write_admin_kubeconfig(data, "https://10.0.0.5:6443"));
+    const auto text = admin_kubeconfig(data);
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr("https://10.0.0.5:6443"));
+    const std::string elsewhere = folder / "config";
+    ASSERT_TRUE(enter_kubeconfig(data, elsewhere));
+    std::ostringstream merged;
+    merged << std::ifstream(elsewhere).rdbuf();
+    EXPECT_THAT(merged.str(), HasSubstr("https://10.0.0.5:6443"));
+    EXPECT_THAT(merged.str(), HasSubstr("current-context: porthole"));
+    std::filesystem::remove_all(folder);
 }
 
 TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {

@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "client/kubeconfig.h"
-#include "local_cluster/cluster.h"
 #include "node_join/pki.h"
 #include "runtime/durable_file.h"
 #include "runtime/file_system.h"
@@ -30,15 +31,31 @@ Value read_note(const DataDir& data) {
 
 }  // namespace
 
-Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const std::string& path) {
+Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server) {
     TRY(const Pki pki, Pki::load(data.pki()));
-    const client::KubeconfigEntry entry{.name = Name,
-                                        .server = cluster.server_url(),
-                                        .ca_pem = pki.ca_pem,
-                                        .certificate_pem = pki.admin.certificate_pem,
-                                        .key_pem = pki.admin.key_pem};
+    return client::add_to_kubeconfig(
+        *make_file_system(), data.admin_kubeconfig(),
+        {.name = Name, .server = server, .ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem});
+}
+
+Result<std::string> admin_kubeconfig(const DataDir& data) {
+    std::error_code code;
+    if (!std::filesystem::exists(data.admin_kubeconfig(), code)) {
+        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
+    }
+    return read_file(data.admin_kubeconfig());
+}
+
+Result<void> enter_kubeconfig(const DataDir& data, const std::string& path) {
     const auto files = make_file_system();
-    TRY_VOID(client::add_to_kubeconfig(*files, data.admin_kubeconfig(), entry));
+    TRY(const auto own, client::load_kubeconfig(*files, {data.admin_kubeconfig().string()}));
+    TRY(const auto config, own.resolve(*files, Name));
+    const client::KubeconfigEntry entry{.name = Name,
+                                        .server = config.server,
+                                        .ca_pem = config.ca_pem,
+                                        .certificate_pem = config.certificate_pem,
+                                        .key_pem = config.key_pem};
     const auto before = client::load_kubeconfig(*files, {path});
     std::string previous = before ? before->current_context() : "";
     // Entered twice, the second time finds our own context: what counts is what was there before the first.
@@ -47,6 +64,11 @@ Result<void> enter_kubeconfig(const DataDir& data, const Cluster& cluster, const
     TRY_VOID(client::add_to_kubeconfig(*files, path, entry));
     const Value fresh = Value::object({{"path", std::filesystem::absolute(path).string()}, {"previousContext", previous}});
     return write_durably(note_file(data), schema::to_json(fresh) + "\n");
+}
+
+std::string kubectl_file() {
+    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+    return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
 }
 
 Result<void> check_kubeconfig(const std::string& path) {
