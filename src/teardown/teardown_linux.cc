@@ -5,6 +5,10 @@
 #include <filesystem>
 #include <ranges>
 
+#include "cni/node_network/plan.h"
+#include "net/linux/network_stack.h"
+#include "proxy/nftables/rules.h"
+
 namespace porthole::teardown {
 namespace {
 
@@ -23,12 +27,12 @@ void remove_cgroup(const fs::path& group) {
 }  // namespace
 
 Task<> remove_node_rules(ProcessRunner& processes) {
-    for (const char* table : {"porthole-proxy", "porthole-network"}) {
+    const cni::NodeNetworkOptions network;
+    for (const std::string& table : {proxy::RuleOptions().table, network.nft_table}) {
         (void)co_await processes.run({.arguments = {"nft", "delete", "table", "ip", table}});
     }
-    (void)co_await processes.run({.arguments = {"ip", "link", "del", "cni0"}});
-    // The node network marks its routes with this protocol number.
-    (void)co_await processes.run({.arguments = {"ip", "route", "flush", "table", "all", "proto", "80"}});
+    (void)co_await processes.run({.arguments = {"ip", "link", "del", network.bridge}});
+    (void)co_await processes.run({.arguments = {"ip", "route", "flush", "table", "all", "proto", std::to_string(net::OwnRouteProtocol)}});
     // The port-mapping plugin leaves its hooks and chains behind when the last pod goes.
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{"-D", "PREROUTING", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "CNI-HOSTPORT-DNAT"},
