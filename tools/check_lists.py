@@ -35,7 +35,7 @@ LISTS = [
     List("controller", "controllers/**/*.h", r"^class (\w+) final : public client::Controller\b", ("controllers/registry.cc",)),
     List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(\)", ("scheduler/plugins/plugins.def",)),
     List("volume plugin", "kubelet/volumes/*/*.h", r"^std::unique_ptr<VolumePlugin> (\w+)\(\);", ("kubelet/volumes/registry.cc",)),
-    List("command", "cmd/command.h", r"^int (run_\w+)\(", ("cmd/main.cc", "cmd/windows/roles_windows.cc")),
+    List("command", "cmd/**/*.cc", r"^int (run_\w+)\(std::vector<std::string>", ("cmd/commands.def", "cmd/windows/roles.def")),
 ]
 
 

@@ -19,18 +19,15 @@ InformerCore::InformerCore(InformerContext context, Codec codec, InformerOptions
 Task<> InformerCore::run() {
     Backoff backoff(context_.random, std::chrono::milliseconds(200), std::chrono::seconds(30));
     for (;;) {
-        Result<void> listed;
-        if (resource_version_.empty()) listed = co_await relist();
-        if (listed) {
-            Result<bool> progressed = co_await watch_once();
-            if (progressed) {
-                if (*progressed) backoff.reset();
-                continue;
-            }
-            listed = std::move(progressed).error();
+        Result<void> followed;
+        if (resource_version_.empty()) followed = co_await relist();
+        if (followed) followed = co_await watch_once();
+        if (followed) {
+            backoff.reset();
+            continue;
         }
-        const Error& error = listed.error();
-        if (error.reason == Reason::Cancelled) co_return listed.error();
+        const Error& error = followed.error();
+        if (error.reason == Reason::Cancelled) co_return error;
         if (has_expired(error)) {
             resource_version_.clear();
             context_.log.debug("watch expired, listing again", {{"resource", codec_.kind.plural}});
@@ -74,8 +71,8 @@ Task<> InformerCore::relist() {
     co_return {};
 }
 
-/// True when the watch has brought anything new before the server ended it in good order.
-Task<bool> InformerCore::watch_once() {
+/// One watch until the server ends it. Error: Unavailable when it ended at once without anything new, so that the caller waits.
+Task<> InformerCore::watch_once() {
     ListOptions from{options_.namespace_, options_.label_selector, options_.field_selector, resource_version_, 0, ""};
     WatchOptions options;
     options.timeout = ShortestWatch + std::chrono::seconds(context_.random.below(300));
@@ -93,7 +90,7 @@ Task<bool> InformerCore::watch_once() {
     // A server that ends every watch at once, with events that say nothing new, would be asked without a pause for ever.
     if (resource_version_ == known && context_.loop.now() - started < std::chrono::seconds(1))
         co_return Error(Reason::Unavailable, "very short watch: the server ended it before anything new");
-    co_return true;
+    co_return {};
 }
 
 Result<void> InformerCore::apply_event(std::string_view event) {

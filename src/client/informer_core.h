@@ -82,7 +82,7 @@ private:
     };
 
     Task<> relist();
-    Task<bool> watch_once();
+    Task<> watch_once();
     Result<void> apply_event(std::string_view event);
     Result<Codec::Decoded> decode(std::string_view json) const;
     /// One bad object must not keep all others from being followed.

@@ -1,19 +1,6 @@
-#include <arpa/inet.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "client/informer.h"
-#include "cmd/agent_lock.h"
-#include "cmd/agent_options.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/containerd.h"
-#include "cmd/flags.h"
-#include "cmd/node_certificate.h"
-#include "cmd/node_connection.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "base/version.h"
+#include "cmd/agent_flags.h"
+#include "cmd/node/node_program.h"
 #include "cni/node_network/node_network.h"
 #include "controllers/dns_endpoints/dns_endpoints.h"
 #include "dns/cluster_dns.h"
@@ -24,16 +11,24 @@
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/framework/mounter.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/containerd.h"
 #include "net/http_server.h"
 #include "net/linux/conntrack.h"
 #include "net/linux/network_stack.h"
 #include "net/linux/nft.h"
+#include "node_join/agent_lock.h"
+#include "node_join/agent_options.h"
+#include "node_join/certificate.h"
 #include "proxy/health_server.h"
 #include "proxy/nftables/metrics.h"
 #include "proxy/nftables/nftables_proxy.h"
 #include "runtime/process_memory.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,41 +48,17 @@ Result<std::vector<IpPrefix>> prefixes(const std::string& list) {
     return parsed;
 }
 
-/// The machine's own address on the way to `server` ("https://host:port"); nothing is sent. Error: Io, naming the remedy.
-Result<std::string> address_towards(const std::string& server) {
-    std::string host = server.substr(std::min(server.find("://") + 3, server.size()));
-    host = host.substr(0, host.find_first_of(":/"));
-    const Error unknown(Reason::Io, "this machine's address towards " + server + " cannot be found out; give it with --node-ip");
-    in_addr target{};
-    if (::inet_pton(AF_INET, host.c_str(), &target) != 1) return unknown;
-    sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = target};
-    socklen_t size = sizeof address;
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool found = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                       ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(fd);
-    char text[INET_ADDRSTRLEN];
-    if (!found || !::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text)) return unknown;
-    return std::string(text);
-}
-
 /// Everything that runs on a node, in one process and on one loop: network, proxy, kubelet.
-class Agent {
+class Agent final : public NodeProgram {
 public:
     Agent(RealWorld& world, AgentOptions options, Logger log)
-        : world_(world),
-          options_(std::move(options)),
-          log_(std::move(log)),
-          connection_({world.loop, *files_, random_, connect_by_http(world.loop, std::string("porthole-agent/") + Version),
-                       log_.named("certificates")}),
-          scope_(world.loop, [this](const Error& error) { log_.error("a part of the agent ended", {{"error", error.message}}); }) {}
+        : NodeProgram(world, std::move(log), std::string("porthole-agent/") + PortholeVersion), options_(std::move(options)) {}
 
     /// Errors: BadRequest for options, Io when the machine refuses.
-    Task<> start();
-    Task<> close();
+    Task<> start() override;
+    Task<> close() override;
 
 private:
-    Result<void> connect();
     Result<void> make_network();
     Result<void> make_proxy();
     Result<void> make_dns();
@@ -97,20 +68,13 @@ private:
     void serve_health();
     Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
 
-    RealWorld& world_;
     AgentOptions options_;
-    Logger log_;
-    SystemRandom random_;
-    std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<ProcessMemory> memory_ = make_process_memory();
     std::unique_ptr<net::NftExecutor> nft_ = net::make_nft_executor(*world_.processes);
     std::unique_ptr<net::Conntrack> conntrack_ = net::make_conntrack(*world_.pool);
     std::unique_ptr<net::NetworkStack> stack_ = net::make_network_stack();
     std::unique_ptr<net::Overlay> overlay_ = net::make_overlay();
 
-    NodeConnection connection_;
-    std::unique_ptr<client::Client> client_;
-    std::unique_ptr<client::Informers> informers_;
     std::unique_ptr<cni::NodeNetwork> network_;
     std::unique_ptr<proxy::HealthServer> health_;
     std::unique_ptr<proxy::nftables::NftablesProxy> proxy_;
@@ -129,18 +93,7 @@ private:
     std::unique_ptr<kubelet::HealthHandler> kubelet_health_;
     std::unique_ptr<proxy::nftables::MetricsHandler> proxy_metrics_;
     std::unique_ptr<net::HttpServer> kubelet_health_http_, proxy_metrics_http_;
-    Scope scope_;
 };
-
-Result<void> Agent::connect() {
-    TRY_VOID(connection_.open(options_.kubeconfig));
-    if (options_.node_ip.empty()) {
-        TRY(options_.node_ip, address_towards(connection_.config().server));
-    }
-    client_ = std::make_unique<client::Client>(connection_.transport());
-    informers_ = std::make_unique<client::Informers>(client::InformerContext{world_.loop, *client_, random_, log_.named("informers")});
-    return {};
-}
 
 Result<void> Agent::make_network() {
     cni::NodeNetworkOptions options;
@@ -273,7 +226,10 @@ Result<void> Agent::make_kubelet() {
 }
 
 Task<> Agent::start() {
-    CO_TRY_VOID(connect());
+    CO_TRY_VOID(connect(options_.kubeconfig));
+    if (options_.node_ip.empty()) {
+        CO_TRY(options_.node_ip, own_address());
+    }
     CO_TRY_VOID(make_network());
     CO_TRY_VOID(make_proxy());
     CO_TRY_VOID(make_dns());
@@ -295,9 +251,8 @@ Task<> Agent::close() {
     for (net::HttpServer* server : {http_.get(), kubelet_health_http_.get(), proxy_metrics_http_.get()})
         if (server) CO_TRY_VOID(co_await server->close());
     if (dns_server_) CO_TRY_VOID(co_await dns_server_->close());
-    CO_TRY_VOID(co_await scope_.close());
+    CO_TRY_VOID(co_await close_parts());
     if (health_) CO_TRY_VOID(co_await health_->close());
-    if (informers_) CO_TRY_VOID(co_await informers_->close());
     if (runtime_) CO_TRY_VOID(co_await runtime_->close());
     co_return {};
 }
@@ -319,17 +274,9 @@ int run_agent(std::vector<std::string> arguments) {
 
     const auto lock = AgentLock::take(options.data);
     if (!lock) return fail(lock.error().message);
-    ::signal(SIGPIPE, SIG_IGN);
     RealWorld world;
-    Logger log(make_stderr_sink(LogLevel::Info), "agent");
-    Agent agent(world, std::move(options), log);
-    Event stop;
-    world.loop.on_signal([&](int) { stop.set(); });
-    const auto started = world.run(agent.start());
-    if (started) (void)world.run(stop.wait());
-    const auto closed = world.run(agent.close());
-    if (!started) return fail(started.error().message);
-    return closed ? 0 : fail(closed.error().message);
+    Agent agent(world, std::move(options), Logger(make_stderr_sink(LogLevel::Info), "agent"));
+    return agent.run();
 }
 
 }  // namespace porthole::cmd

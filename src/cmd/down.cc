@@ -1,43 +1,16 @@
-#include <signal.h>
 #include <unistd.h>
 
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/kubeconfig_entry.h"
-#include "cmd/network_namespace.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/supervisor.h"
-#include "cmd/system_unit.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/network_namespace.h"
+#include "local_cluster/system_unit.h"
+#include "local_cluster/teardown.h"
 
 namespace porthole::cmd {
-namespace {
 
-using namespace std::chrono_literals;
-
-class NoReport final : public StartReport {
-    void begin(const std::string&) override {}
-    void done(const std::string&) override {}
-    void failed(const std::string&, const std::string&) override {}
-};
-
-/// The supervisor ends the cluster; where it has died, we do what it would have done.
-Task<> end_cluster(RealWorld& world, const DataDir& data, Cluster cluster) {
-    if (is_running(cluster.supervisor)) {
-        send_signal(cluster.supervisor, SIGTERM);
-        const auto ended = co_await with_timeout(wait_for_exit(world.loop, cluster.supervisor), 2min, "the supervisor's end");
-        if (!ended) co_return ended;
-        CO_TRY(cluster, Cluster::load(data));
-        if (cluster.processes.empty()) co_return {};
-    }
-    NoReport report;
-    Supervisor supervisor(world.loop, *world.processes, data, std::move(cluster), report,
-                          Logger(make_stderr_sink(LogLevel::Error), "down"));
-    co_return co_await supervisor.shut_down();
-}
-
-}  // namespace
-
+using namespace local_cluster;
 int run_down(std::vector<std::string> arguments) {
     std::string path = default_data_dir();
     bool purge = false;
@@ -57,7 +30,7 @@ int run_down(std::vector<std::string> arguments) {
     RealWorld world;
     Progress progress(world.loop, false);
     progress.begin("ending the cluster");
-    const auto ended = world.run(end_cluster(world, data, std::move(*cluster)));
+    const auto ended = world.run(end_cluster(world.loop, *world.processes, data, std::move(*cluster)));
     if (!ended) return fail(ended.error().message);
     progress.done("cluster ended");
     const auto forgotten = world.run(SystemUnit::cluster(data.root(), data.id()).remove(*world.processes, false));

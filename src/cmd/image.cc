@@ -1,11 +1,12 @@
-#include "cmd/command.h"
-#include "cmd/containerd.h"
-#include "cmd/emulated_host.h"
-#include "cmd/flags.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/containerd.h"
+#include "local_cluster/emulated_host.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
 namespace {
 
 namespace fs = std::filesystem;

@@ -1,15 +1,17 @@
 #include <unistd.h>
 
-#include "cmd/agent_options.h"
-#include "cmd/cluster_network.h"
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/node_identity.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/system_unit.h"
+#include "cmd/agent_flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/system_unit.h"
+#include "node_join/agent_options.h"
+#include "node_join/cluster_network.h"
+#include "node_join/identity.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;

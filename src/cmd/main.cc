@@ -1,32 +1,22 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cmd/command.h"
+#include "base/version.h"
+#include "cmd/commands.h"
 #include "cmd/name_service.h"
-#include "cmd/version.h"
+#include "cmd/program/command.h"
 
 namespace {
 
+using namespace porthole;
 using namespace porthole::cmd;
 
 constexpr SubCommand Commands[] = {
-    {"up", "bring up a whole cluster on this machine and point kubectl at it", run_up},
-    {"down", "end it and leave nothing behind", run_down},
-    {"status", "show its processes, nodes and addresses", run_status},
-    {"image", "load images from archives into its nodes", run_image},
-    {"token", "make, list and delete the tokens that nodes join with", run_token},
-    {"join", "make this machine a node of a cluster elsewhere", run_join},
-    {"reset", "undo join: take this machine out of its cluster", run_reset},
-    {"server", "run the control plane alone", run_server},
-    {"agent", "run a node's agent alone", run_agent},
-    {"kubelet", "run a node's kubelet alone, with upstream's flags", run_kubelet},
-    {"kube-proxy", "run a node's service proxy alone, with upstream's flags", run_kube_proxy},
-    {"net", "check a cluster's network; print routes for a router", run_net},
-    {"winnode", "add emulated Windows nodes of this machine to a cluster elsewhere", run_winnode},
-    {"winhost", "run an emulated Windows host, or talk to one", run_winhost},
-    {"supervise", nullptr, run_supervise},
-    {"flannel", nullptr, run_flannel},
+#define COMMAND(name, function, summary) {name, function, summary},
+#include "cmd/commands.def"
+#undef COMMAND
 };
+static_assert(are_distinct(Commands), "a command is listed twice");
 
 void print_help() {
     std::puts("Porthole: a Kubernetes-API-compatible cluster in one program.\n\nUsage: porthole COMMAND [OPTIONS]\n\nCommands:");
@@ -52,12 +42,10 @@ int main(int count, char** words) {
         return first.empty() ? 2 : 0;
     }
     if (first == "--version" || first == "version") {
-        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
         return 0;
     }
-    for (const SubCommand& command : Commands) {
-        if (first == command.name) return command.run({words + 2, words + count});
-    }
+    if (const SubCommand* command = find_command(Commands, first)) return command->run({words + 2, words + count});
     std::fprintf(stderr, "porthole: there is no command \"%s\"; `porthole --help` lists them\n", words[1]);
     return 2;
 }

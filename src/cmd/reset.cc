@@ -1,16 +1,18 @@
 #include <unistd.h>
 
-#include "cmd/agent_lock.h"
-#include "cmd/agent_options.h"
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/node_traces.h"
-#include "cmd/pods.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/system_unit.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/system_unit.h"
+#include "node_join/agent_lock.h"
+#include "node_join/agent_options.h"
+#include "runtime/mounts.h"
+#include "teardown/teardown.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,16 +23,16 @@ Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
     const auto lock = AgentLock::take(agent.data);
     if (!lock) co_return lock.error();
     progress.begin("removing pods");
-    const auto removed = co_await with_timeout(remove_pods(world.loop, agent.runtime_endpoint), 1min, "removing pods");
+    const auto removed = co_await with_timeout(teardown::remove_pods(world.loop, agent.runtime_endpoint), 1min, "removing pods");
     if (removed)
         progress.done("pods removed");
     else
         progress.failed("removing pods", removed.error().message + "; what runs in containerd at " + agent.runtime_endpoint + " stays");
-    CO_TRY_VOID(co_await remove_node_rules(*world.processes, {}));
-    unmount_below({agent.data});
+    CO_TRY_VOID(co_await teardown::remove_node_rules(*world.processes));
+    CO_TRY_VOID(unmount_below(agent.data));
     for (const char* group : {"kubepods", "kubepods.slice"}) {
         const std::string root = agent.cgroup_root == "/" ? "" : agent.cgroup_root.substr(1) + "/";
-        remove_cgroups(root + group);
+        teardown::remove_cgroups(root + group);
     }
     std::error_code error;
     fs::remove(fs::path(agent.cni_config_folder) / "10-porthole.conflist", error);

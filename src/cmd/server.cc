@@ -1,28 +1,35 @@
 #include <signal.h>
 
+#include <cstdio>
 #include <fstream>
 
 #include "apiserver/api_server.h"
 #include "apiserver/subresources/connector.h"
+#include "base/version.h"
 #include "client/events.h"
 #include "client/informer.h"
 #include "client/shared_objects.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/component_thread.h"
-#include "cmd/flags.h"
-#include "cmd/pki.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "controllers/registry.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/next_steps.h"
+#include "local_cluster/start.h"
 #include "net/http_server.h"
 #include "net/tls.h"
+#include "node_join/pki.h"
+#include "runtime/component_thread.h"
+#include "runtime/durable_file.h"
 #include "runtime/process_memory.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "store/embedded/embedded_engine.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 namespace fs = std::filesystem;
@@ -95,6 +102,8 @@ public:
     /// Issues certificates anew in their last third and uses them without a restart. Until cancelled.
     Task<> renew_certificates();
     Task<> close();
+    /// Writes the administrator's kubeconfig. Yields what to tell the person who has started the server. Requires: start().
+    Result<std::string> introduce() const;
 
 private:
     /// The way to kubelets, pods and endpoints.
@@ -140,7 +149,7 @@ apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::str
     options.service_cidrs = {flags_.service_cidr};
     options.service_account_key_pem = pki.service_account_key_pem;
     options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
-    options.git_version = std::string(KubernetesVersion) + "+porthole-" + Version;
+    options.git_version = std::string(KubernetesVersion) + "+porthole-" + PortholeVersion;
     return options;
 }
 
@@ -202,6 +211,15 @@ Task<> ControlPlane::start() {
     CO_TRY_VOID(co_await api_->start());
     log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
     co_return co_await start_components(pki);
+}
+
+Result<std::string> ControlPlane::introduce() const {
+    const DataDir data(flags_.data);
+    const std::string server = "https://" + flags_.advertise_address + ":" + std::to_string(flags_.port);
+    TRY_VOID(write_admin_kubeconfig(data, server));
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const std::string ca_hash, pki.ca_hash());
+    return server_notes(data, server, ca_hash);
 }
 
 Result<void> ControlPlane::make_connector(const Pki& pki) {
@@ -286,23 +304,6 @@ Task<> ControlPlane::close() {
     co_return {};
 }
 
-/// Starts another supervisor whenever the one named in cluster.json has died without ending the cluster.
-Task<> revive_supervisors(RealWorld& world, DataDir data, Logger log) {
-    for (;;) {
-        CO_TRY(const Cluster cluster, Cluster::load(data));
-        if (is_running(cluster.supervisor)) {
-            CO_TRY_VOID(co_await wait_for_exit(world.loop, cluster.supervisor));
-            continue;
-        }
-        log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
-        CO_TRY_VOID(start_child({{fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.root().string()},
-                                 data.logs() / "supervisor.log",
-                                 "",
-                                 -1}));
-        CO_TRY_VOID(co_await world.loop.sleep(2s));  // it writes its name down first
-    }
-}
-
 }  // namespace
 
 int run_server(std::vector<std::string> arguments) {
@@ -322,6 +323,13 @@ int run_server(std::vector<std::string> arguments) {
     app.add_option("--audit-log", flags.audit_log, "file for a line about every request");
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
     app.add_flag("--verbose,-v", flags.verbose, "log decisions too");
+    app.footer(
+        "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
+        "Examples:\n"
+        "  porthole server --advertise-address 10.0.0.5       for nodes that reach this machine at 10.0.0.5\n"
+        "  porthole server --backend vxlan --advertise-address 10.0.0.5\n"
+        "                                                     where the nodes are not on one link\n"
+        "  porthole token create --print-join-command         what to type on a node, in another terminal");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     ::signal(SIGPIPE, SIG_IGN);
@@ -336,9 +344,15 @@ int run_server(std::vector<std::string> arguments) {
     Scope scope(world.loop, [&](const Error& error) { log.error("supervision ended", {{"error", error.message}}); });
     const auto memory = make_process_memory();
     if (started) {
+        const auto notes = control_plane.introduce();
+        if (!notes) log.warn("the administrator's kubeconfig cannot be written", {{"error", notes.error().message}});
+        if (notes && !revive) {  // `porthole up` says it otherwise
+            std::puts(notes->c_str());
+            std::fflush(stdout);
+        }
         scope.spawn(control_plane.renew_certificates());
         scope.spawn(give_back_memory_at_rest(world.loop, *memory));
-        if (revive) scope.spawn(revive_supervisors(world, data, log.named("server")));
+        if (revive) scope.spawn(revive_supervisors(world.loop, data, log.named("server")));
         (void)world.run(stop.wait());
         log.info("ending");
     }

@@ -1,18 +1,22 @@
 #include <cstdio>
 
+#include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/cluster.h"
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/pki.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/next_steps.h"
 #include "net/http_client.h"
+#include "node_join/pki.h"
+#include "runtime/durable_file.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,7 +45,7 @@ Task<Value> list_own_nodes(RealWorld& world, const DataDir& data, const Cluster&
         CO_TRY(std::string ca, read_file(folder / "ca.crt"));
         const client::ClientConfig config{
             .server = cluster.server_url(), .ca_pem = std::move(ca), .certificate_pem = identity, .key_pem = identity};
-        CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + Version));
+        CO_TRY(const auto transport, client::make_http_transport(world.loop, config, std::string("porthole/") + PortholeVersion));
         CO_TRY(const client::ApiResponse answer, co_await transport->call({.method = "GET", .path = "/api/v1/nodes/" + node.name}));
         if (answer.code == 200) {
             CO_TRY(Value found, schema::parse_json(*answer.body));
@@ -101,6 +105,18 @@ void print_text(const Value& status) {
     }
 }
 
+ClusterHealth health_of(const Value& status, bool foreign) {
+    ClusterHealth health{.running = status.find("running")->as_bool(), .foreign = foreign};
+    for (const Value& node : status.find("nodes")->as_array()) {
+        if (node.string_at({"status"}) != "Ready" && health.first_not_ready.empty()) health.first_not_ready = node.string_at({"name"});
+    }
+    for (const Value& process : status.find("processes")->as_array()) {
+        if (!process.find("running")->as_bool() && health.process_not_running.empty())
+            health.process_not_running = process.string_at({"name"});
+    }
+    return health;
+}
+
 }  // namespace
 
 int run_status(std::vector<std::string> arguments) {
@@ -108,6 +124,11 @@ int run_status(std::vector<std::string> arguments) {
     CLI::App app("Show the cluster on this machine. Exit code 0 if it runs, 1 if not.", "status");
     app.add_option("--data", path, "the cluster's data directory")->capture_default_str();
     app.add_option("-o,--output", output, "json for programs")->check(CLI::IsMember({"json"}));
+    app.footer(
+        "Examples:\n"
+        "  porthole status                      what runs, and what to do next\n"
+        "  porthole status -o json              the same for programs\n"
+        "  until porthole status >/dev/null; do sleep 1; done");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     RealWorld world;
@@ -121,6 +142,7 @@ int run_status(std::vector<std::string> arguments) {
         std::puts(schema::to_json(status).c_str());
     } else {
         print_text(status);
+        std::printf("\n%s", next_steps(data, health_of(status, cluster->options.foreign.has_value())).c_str());
     }
     return is_running(cluster->supervisor) ? 0 : 1;
 }

@@ -1,37 +1,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/supervisor.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/progress_pipe.h"
+#include "local_cluster/supervisor.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
 namespace {
-
-/// The supervisor's side of the progress pipe: a line a step, "begin|done|failed TAB step [TAB why]".
-class PipeReport final : public StartReport {
-public:
-    explicit PipeReport(int fd) : fd_(fd) {}
-    void begin(const std::string& step) override { send("begin\t" + step); }
-    void done(const std::string& step) override { send("done\t" + step); }
-    void failed(const std::string& step, const std::string& why) override { send("failed\t" + step + "\t" + why); }
-    void ready() {
-        send("ready");
-        ::close(fd_);
-        fd_ = -1;
-    }
-
-private:
-    void send(std::string line) {
-        for (char& c : line) {
-            if (c == '\n') c = ' ';
-        }
-        line += '\n';
-        if (fd_ >= 0 && ::write(fd_, line.data(), line.size()) < 0) fd_ = -1;  // whoever asked has gone; the cluster stays
-    }
-    int fd_;
-};
 
 /// How bringing the cluster up ended. A signal ends it early: nobody should wait for a host that does not start.
 struct Start {
@@ -62,7 +40,7 @@ int run_supervise(std::vector<std::string> arguments) {
     // The server starts another supervisor when ours dies, and so does systemd: one is enough.
     if (is_running(cluster->supervisor) && cluster->supervisor.pid != ::getpid()) return 0;
     RealWorld world;
-    PipeReport pipe(report ? 3 : -1);
+    ProgressPipe pipe(report ? 3 : -1);
     Logger log(make_stderr_sink(LogLevel::Info), "supervisor");
     Supervisor supervisor(world.loop, *world.processes, data, std::move(*cluster), pipe, log);
     Scope starting(world.loop);

@@ -2,15 +2,17 @@
 
 #include "api/core_v1.h"
 #include "base/time.h"
-#include "cmd/admin_client.h"
-#include "cmd/bootstrap_token.h"
-#include "cmd/command.h"
-#include "cmd/data_dir.h"
-#include "cmd/flags.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/data_dir.h"
 #include "net/x509.h"
+#include "node_join/bootstrap_token.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 using api::core::v1::Secret;
@@ -87,6 +89,11 @@ int run_token(std::vector<std::string> arguments) {
     create_command->add_option("--ttl", flags.ttl, "how long it holds, for example 2h; 0 for ever")->capture_default_str();
     create_command->add_option("--description", flags.description, "for people");
     create_command->add_flag("--print-join-command", flags.print_join_command, "print the command that joins a node with it");
+    create_command->footer(
+        "Examples:\n"
+        "  porthole token create --print-join-command         for one day\n"
+        "  porthole token create --ttl 1h --description rack-7\n"
+        "On Windows the printed line begins with porthole.exe; its words are the same.");
     CLI::App* list_command = app.add_subcommand("list", "show all tokens");
     CLI::App* delete_command = app.add_subcommand("delete", "delete tokens");
     delete_command->add_option("tokens", flags.tokens, "tokens or their ids")->required();

@@ -1,20 +1,17 @@
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "client/kubeconfig.h"
-#include "cmd/command.h"
-#include "cmd/emulated_host.h"
-#include "cmd/flags.h"
-#include "cmd/kubeconfig_entry.h"
-#include "cmd/progress.h"
-#include "cmd/start.h"
-#include "cmd/system_unit.h"
+#include "cmd/foreground.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/start.h"
+#include "local_cluster/system_unit.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
 namespace {
 
-namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 struct UpFlags {
@@ -25,18 +22,6 @@ struct UpFlags {
     ClusterOptions options;
 };
 
-bool port_is_free(std::uint16_t port) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int yes = 1;
-    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-    ::close(fd);
-    return free;
-}
-
 Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
     for (int round = 0; round < 30 && !port_is_free(port); ++round) CO_TRY_VOID(co_await loop.sleep(100ms));
     co_return {};
@@ -45,26 +30,7 @@ Task<> wait_for_port(EventLoop& loop, std::uint16_t port) {
 /// What must hold before anything is changed. Error: one line with the remedy.
 Result<void> preflight(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`up` makes namespaces and links: run it as root, for example with sudo");
-    std::string missing;
-    for (const auto& [program, package] :
-         {std::pair("containerd", "containerd"), std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
-        if (!in_path(program)) missing += std::string(" ") + package;
-    }
-    if (!fs::exists("/usr/lib/cni/bridge")) missing += " containernetworking-plugins";
-    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
-    if (!options.windows_nodes.empty()) TRY_VOID(EmulatedHost::preflight());
-    TRY_VOID(check_networks(options));
-    if (!port_is_free(options.port)) {
-        return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
-    }
-    return {};
-}
-
-/// Where kubectl looks first.
-std::string kubeconfig_file(const std::string& chosen) {
-    if (!chosen.empty()) return chosen;
-    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-    return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
+    return check_machine(options);
 }
 
 /// After a reboot the cluster comes back by itself where systemd can see to it. Yields what to tell the person.
@@ -84,7 +50,7 @@ int run_up(std::vector<std::string> arguments) {
     ClusterOptions& options = flags.options;
     CLI::App app("Bring up a whole cluster on this machine and point kubectl at it.", "up");
     app.add_option("--nodes", flags.nodes,
-                   "how many nodes, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
+                   "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
         ->capture_default_str();
     app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
@@ -104,6 +70,8 @@ int run_up(std::vector<std::string> arguments) {
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
+        "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
+        "                                                  Windows Server 2019 and 2025 beside each other\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -121,13 +89,14 @@ int run_up(std::vector<std::string> arguments) {
         cluster = planned_cluster(data, options, running);
     }
     if (!cluster) return fail(cluster.error().message);
-    const std::string kubeconfig = kubeconfig_file(flags.kubeconfig);
+    const std::string kubeconfig = flags.kubeconfig.empty() ? kubectl_file() : flags.kubeconfig;
     if (!running) {
         if (const auto checked = preflight(options); !checked) return fail(checked.error().message);
         if (const auto usable = check_kubeconfig(kubeconfig); !usable) return fail(usable.error().message);
         if (const auto started = start_cluster(data, *cluster, progress); !started) return fail(started.error().message);
     }
-    if (const auto entered = enter_kubeconfig(data, *cluster, kubeconfig); !entered) return fail(entered.error().message);
+    if (const auto written = write_admin_kubeconfig(data, cluster->server_url()); !written) return fail(written.error().message);
+    if (const auto entered = enter_kubeconfig(data, kubeconfig); !entered) return fail(entered.error().message);
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));

@@ -1,13 +1,17 @@
 #include <unistd.h>
 
-#include "cmd/cluster_network.h"
-#include "cmd/command.h"
-#include "cmd/emulated_host.h"
-#include "cmd/flags.h"
-#include "cmd/node_identity.h"
-#include "cmd/start.h"
+#include "cmd/commands.h"
+#include "cmd/foreground.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "local_cluster/start.h"
+#include "node_join/cluster_network.h"
+#include "node_join/identity.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
 namespace {
 
 struct WinnodeFlags {
@@ -28,15 +32,7 @@ std::string machine_name() {
 
 Result<void> preflight_hosts(const ClusterOptions& options) {
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`winnode` makes namespaces and links: run it as root, for example with sudo");
-    std::string missing;
-    for (const auto& [program, package] : {std::pair("runc", "runc"), std::pair("ip", "iproute2"), std::pair("nft", "nftables")}) {
-        if (!in_path(program)) missing += std::string(" ") + package;
-    }
-    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
-    TRY_VOID(EmulatedHost::preflight());
-    TRY_VOID(
-        address_in(options.node_cidr, static_cast<unsigned>(options.first_host) + static_cast<unsigned>(options.windows_nodes.size())));
-    return {};
+    return check_machine(options);
 }
 
 int join(WinnodeFlags flags) {

@@ -19,8 +19,8 @@ public:
     /// Conflict, each because of what readers can already see.
     Result<Admission> admit(Transaction& transaction);
 
-    /// Of the last transaction admitted: how many rows it has, and for each operation its row or NoRow.
-    static constexpr std::size_t NoRow = SIZE_MAX;
+    static constexpr std::size_t NoRow = SIZE_MAX;  ///< in place of an index where there is nothing to point at
+    /// Where the changes of one admitted transaction are; members() holds one per transaction, in the order of admission.
     struct Member {
         std::size_t commit = NoRow;                                 ///< index into commits(); NoRow when nothing changes
         std::vector<std::size_t> rows;                              ///< per operation: index into that commit's rows, or NoRow

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cmd/runtime_setup.h"
+#include "cmd/program/runtime_setup.h"
 #include "hns/emulator/data_plane/remembering_data_plane.h"
 #include "hns/emulator/emulator.h"
 #include "hns/wire/host_file.h"

@@ -5,8 +5,8 @@ import unittest
 
 from wine import ROOT
 
-AGENTS = ["src/kubelet", "src/proxy", "src/cni", "src/cmd/network", "src/cmd/windows", "src/client/events.cc", "src/cmd/node_certificate.cc",
-          "src/cmd/node_identity.cc", "src/cmd/node_connection.cc"]
+AGENTS = ["src/kubelet", "src/proxy", "src/cni", "src/cmd/node", "src/cmd/windows", "src/client/events.cc", "src/node_join/certificate.cc",
+          "src/node_join/identity.cc", "src/node_join/connection.cc", "src/node_join/windows_node"]
 USES = re.compile(r"(?:\b(?:get|list|create|update|update_status|patch|remove|Informer|index)|informers_?\.get)<(?:[a-z_0-9]+::)*([A-Z]\w+)>")
 ALIAS = re.compile(r"using (\w+) = (?:[a-z_0-9]+::)*([A-Z]\w+);")
 # client/older_versions.h asks servers that lack it for the version before.
@@ -55,7 +55,7 @@ class ApiVersions(unittest.TestCase):
     def test_what_is_newer_has_its_older_version(self):
         text = (ROOT / "src/client/older_versions.cc").read_text()
         self.assertIn("/apis/discovery.k8s.io/v1beta1/", text)
-        self.assertIn("OlderVersions", (ROOT / "src/cmd/node_connection.cc").read_text())
+        self.assertIn("OlderVersions", (ROOT / "src/node_join/connection.cc").read_text())
 
 
 if __name__ == "__main__":

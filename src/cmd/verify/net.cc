@@ -1,16 +1,17 @@
 #include <algorithm>
 
 #include "base/ip.h"
-#include "cmd/admin_client.h"
-#include "cmd/command.h"
-#include "cmd/data_dir.h"
-#include "cmd/flags.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
 #include "cmd/verify/router_routes.h"
 #include "cmd/verify/verification.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/data_dir.h"
 
 namespace porthole::cmd {
+
+using namespace local_cluster;
 namespace {
 
 struct NetFlags {

@@ -1,28 +1,32 @@
 #include <filesystem>
 
 #include "api/core_v1.h"
+#include "base/version.h"
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "cmd/cluster_network.h"
-#include "cmd/command.h"
-#include "cmd/durable_file.h"
-#include "cmd/flags.h"
-#include "cmd/node_identity.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/version.h"
-#include "cmd/windows/firewall.h"
-#include "cmd/windows/host_windows.h"
-#include "cmd/windows/node_object.h"
-#include "cmd/windows/pod_network_wait.h"
-#include "cmd/windows/preflight.h"
-#include "cmd/windows/service_order.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "cmd/windows/roles.h"
+#include "hns/dll/own_hns.h"
 #include "net/source_address.h"
 #include "net/x509.h"
+#include "node_join/cluster_network.h"
+#include "node_join/identity.h"
+#include "node_join/windows_node/firewall.h"
+#include "node_join/windows_node/host_windows.h"
+#include "node_join/windows_node/node_object.h"
+#include "node_join/windows_node/pod_network_wait.h"
+#include "node_join/windows_node/preflight.h"
+#include "runtime/durable_file.h"
 #include "runtime/file_system.h"
+#include "winservice/service_order.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
+using namespace winservice;
 namespace {
 
 namespace core = api::core::v1;
@@ -184,7 +188,7 @@ private:
                                           .ca_pem = info_.ca_pem,
                                           .certificate_pem = identity_.certificate_pem,
                                           .key_pem = identity_.key_pem};
-        return client::make_http_transport(world_.loop, config, std::string("porthole-join/") + Version);
+        return client::make_http_transport(world_.loop, config, std::string("porthole-join/") + PortholeVersion);
     }
 
     Result<void> write_files() {
@@ -234,7 +238,8 @@ private:
 
     Result<void> wait_for_network() {
         progress_.begin("waiting for the pod network");
-        TRY_VOID(world_.run(wait_for_pod_network(world_, node())));
+        const auto service = hns::own_hns(world_.loop, *world_.pool);
+        TRY_VOID(world_.run(wait_for_pod_network(world_.loop, *service, node())));
         progress_.done("HNS network " + node().network_name() + " and its configuration " + node().cni_config());
         return {};
     }

@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "cmd/version.h"
+#include "base/version.h"
 #include "cmd/windows/roles.h"
 
 namespace porthole::cmd {
@@ -12,16 +12,16 @@ int print_version(std::vector<std::string>) {
 }
 
 constexpr SubCommand Commands[] = {
-    {"join", "make this machine a node of a cluster", run_join},
-    {"reset", "undo join", run_reset},
-    {"version", "print the version", print_version},
+    {"join", run_join, "make this machine a node of a cluster"},
+    {"reset", run_reset, "undo join"},
+    {"version", print_version, "print the version"},
 };
 
 }  // namespace
 
 int run_kubeadm(std::vector<std::string> arguments) {
     const std::string first = arguments.empty() ? "" : arguments[0];
-    if (const SubCommand* command = find_role(Commands, first)) return command->run({arguments.begin() + 1, arguments.end()});
+    if (const SubCommand* command = find_command(Commands, first)) return command->run({arguments.begin() + 1, arguments.end()});
     std::puts("What kubeadm does for a Windows node.\n\nUsage: kubeadm COMMAND [OPTIONS]\n\nCommands:");
     for (const SubCommand& command : Commands) std::printf("  %-8s %s\n", command.name, command.summary);
     if (first.empty() || first == "--help" || first == "-h") return first.empty() ? 2 : 0;

@@ -1,17 +1,19 @@
 #include <filesystem>
 
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/network/own_hns.h"
-#include "cmd/pod_removal.h"
-#include "cmd/progress.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/windows/firewall.h"
-#include "cmd/windows/network_removal.h"
-#include "cmd/windows/node_plan.h"
-#include "cmd/windows/service_order.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "cmd/windows/roles.h"
+#include "hns/dll/own_hns.h"
+#include "node_join/windows_node/firewall.h"
+#include "node_join/windows_node/node_plan.h"
+#include "teardown/teardown.h"
+#include "winservice/service_order.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
+using namespace winservice;
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,10 +30,10 @@ public:
     bool run() {
         // The proxy and the daemon must not repair what is taken away; pods are ended by the runtime itself.
         step("stopping services", stop_services(*services_, names_, report()));
-        step("removing pods", world_.run(with_timeout(remove_pods(world_.loop, node_.runtime_endpoint), 2min, "removing pods")));
+        step("removing pods", world_.run(with_timeout(teardown::remove_pods(world_.loop, node_.runtime_endpoint), 2min, "removing pods")));
         step("deleting services", remove_services(*services_, names_, report()));
-        const auto hns = own_hns(world_.loop, *world_.pool);
-        for (const char* network : PodNetworks) step(network, world_.run(remove_pod_network(*hns, network, report())));
+        const auto service = hns::own_hns(world_.loop, *world_.pool);
+        for (const char* network : PodNetworks) step(network, world_.run(teardown::remove_pod_network(*service, network, report())));
         for (const std::string& rule : firewall_rule_names()) step(rule, world_.run(remove_firewall_rule(*world_.processes, rule)));
         for (const std::string& path : {node_.kubeconfig(), node_.credentials(), node_.cni_config(), node_.folder + "\\sourceVip.json",
                                         std::string("C:\\run\\flannel"), std::string("C:\\var\\lib\\cni"),

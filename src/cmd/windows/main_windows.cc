@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
+#include "base/version.h"
 #include "base/wide_windows.h"
-#include "cmd/version.h"
 #include "cmd/windows/roles.h"
 #include "runtime/windows_command_line.h"
 
@@ -34,7 +34,7 @@ int run_role(const SubCommand& role, std::vector<std::string> arguments) {
 }
 
 int run(const std::vector<std::string>& words) {
-    if (const SubCommand* role = find_role(windows_roles(), program_name(words.empty() ? "" : words[0]))) {
+    if (const SubCommand* role = find_command(windows_roles(), program_name(words.empty() ? "" : words[0]))) {
         return run_role(*role, {words.begin() + 1, words.end()});
     }
     const std::string first = words.size() > 1 ? words[1] : "";
@@ -43,10 +43,10 @@ int run(const std::vector<std::string>& words) {
         return first.empty() ? 2 : 0;
     }
     if (first == "--version" || first == "version") {
-        std::printf("porthole %s (Kubernetes API %s)\n", Version, KubernetesVersion);
+        std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
         return 0;
     }
-    if (const SubCommand* role = find_role(windows_roles(), first)) return run_role(*role, {words.begin() + 2, words.end()});
+    if (const SubCommand* role = find_command(windows_roles(), first)) return run_role(*role, {words.begin() + 2, words.end()});
     std::fprintf(stderr, "porthole: there is no role \"%s\"; `porthole.exe --help` lists them\n", first.c_str());
     return 2;
 }

@@ -1,11 +1,13 @@
 #include "cmd/windows/node_flags.h"
 
 #include "client/kubeconfig.h"
-#include "cmd/windows/host_windows.h"
 #include "net/source_address.h"
+#include "node_join/windows_node/host_windows.h"
 #include "runtime/file_system.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
 
 void add_node_flags(CLI::App& app, WindowsNode& node) {
     app.add_option("--folder", node.folder, "programs, configuration and credentials")->capture_default_str();

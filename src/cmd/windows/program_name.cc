@@ -13,9 +13,4 @@ std::string program_name(std::string_view path) {
     return name;
 }
 
-const SubCommand* find_role(std::span<const SubCommand> roles, std::string_view name) {
-    const auto found = std::ranges::find(roles, name, [](const SubCommand& role) { return std::string_view(role.name); });
-    return found == roles.end() ? nullptr : &*found;
-}
-
 }  // namespace porthole::cmd

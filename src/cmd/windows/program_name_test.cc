@@ -20,11 +20,5 @@ TEST(ProgramName, IsTheLastPartOfAPathWithoutItsSuffix) {
     for (const auto& row : rows) EXPECT_EQ(program_name(row.path), row.name);
 }
 
-TEST(ProgramName, ChoosesTheRole) {
-    constexpr SubCommand Roles[] = {{"kubelet", "", nullptr}, {"kube-proxy", "", nullptr}};
-    EXPECT_EQ(find_role(Roles, "kube-proxy"), &Roles[1]);
-    EXPECT_EQ(find_role(Roles, "kube"), nullptr);
-}
-
 }  // namespace
 }  // namespace porthole::cmd

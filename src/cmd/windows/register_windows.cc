@@ -1,15 +1,18 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/runtime_setup.h"
-#include "cmd/windows/environment.h"
-#include "cmd/windows/host_windows.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
-#include "cmd/windows/service_order.h"
+#include "cmd/windows/roles.h"
+#include "node_join/windows_node/environment.h"
+#include "node_join/windows_node/host_windows.h"
+#include "winservice/service_order.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
+using namespace winservice;
 namespace {
 
 struct RegisterFlags {

@@ -3,21 +3,24 @@
 #include <map>
 
 #include "api/core_v1.h"
+#include "base/version.h"
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "client/nodes.h"
-#include "cmd/command.h"
-#include "cmd/progress.h"
-#include "cmd/version.h"
+#include "cmd/program/progress.h"
 #include "cmd/windows/node_flags.h"
-#include "cmd/windows/node_object.h"
-#include "cmd/windows/node_processes.h"
-#include "cmd/windows/pod_network_wait.h"
 #include "cmd/windows/roles.h"
+#include "hns/dll/own_hns.h"
+#include "node_join/windows_node/node_object.h"
+#include "node_join/windows_node/node_processes.h"
+#include "node_join/windows_node/pod_network_wait.h"
 #include "runtime/file_system.h"
 
 namespace porthole::cmd {
+
+using namespace node_join;
+using namespace winservice;
 namespace {
 
 namespace core = api::core::v1;
@@ -40,7 +43,8 @@ public:
         for (const ServiceDefinition& service : node_services(node_, "")) {
             TRY_VOID(start(service));
             if (service.name != "flanneld") continue;
-            TRY_VOID(world_.run(wait_for_pod_network(world_, node_)));
+            const auto service = hns::own_hns(world_.loop, *world_.pool);
+            TRY_VOID(world_.run(wait_for_pod_network(world_.loop, *service, node_)));
             progress_.done("HNS network " + node_.network_name() + " and its configuration " + node_.cni_config());
         }
         return world_.run(wait_for_success());
@@ -63,7 +67,7 @@ private:
     Result<void> connect() {
         TRY(const auto document, client::read_kubeconfig(*files_, node_.kubeconfig()));
         TRY(const auto config, document.resolve(*files_));
-        TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-start/") + Version));
+        TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole-start/") + PortholeVersion));
         return {};
     }
 

@@ -2,8 +2,7 @@
 
 #include <cstdio>
 
-#include "cmd/command.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/runtime_setup.h"
 #include "kubelet/cri/cri_grpc.h"
 
 namespace porthole::cmd {

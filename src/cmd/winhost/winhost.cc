@@ -4,9 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cmd/command.h"
-#include "cmd/flags.h"
-#include "cmd/runtime_setup.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
 #include "cmd/winhost/host_exec.h"
 #include "cmd/winhost/host_pods.h"
 #include "cmd/winhost/windows_pause_image.h"

@@ -51,7 +51,10 @@ public:
     virtual Result<void> set_setting(const std::string& name, const std::string& value) = 0;
 };
 
-/// Of the network namespace that this process lives in. Own routes carry routing protocol 80.
+/// The routing protocol that marks our own routes among those of the machine.
+inline constexpr std::uint8_t OwnRouteProtocol = 80;
+
+/// Of the network namespace that this process lives in. Own routes carry OwnRouteProtocol.
 std::unique_ptr<NetworkStack> make_network_stack();
 
 }  // namespace porthole::net

@@ -19,7 +19,6 @@ namespace porthole::net {
 
 namespace {
 
-constexpr std::uint8_t OwnProtocol = 80;
 
 Error stack_error(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
 
@@ -39,7 +38,7 @@ std::uint8_t type_of(Route::Kind kind) {
 
 std::optional<Route> read_own_route(const NetlinkMessage<rtmsg>& message) {
     const rtmsg& header = message.header();
-    if (header.rtm_family != AF_INET || header.rtm_protocol != OwnProtocol) return std::nullopt;
+    if (header.rtm_family != AF_INET || header.rtm_protocol != OwnRouteProtocol) return std::nullopt;
     Route route;
     IpAddress destination;
     for_each_attribute(message.attributes(), [&](const NetlinkAttribute& attribute) {
@@ -176,7 +175,7 @@ private:
         header.rtm_family = AF_INET;
         header.rtm_dst_len = static_cast<std::uint8_t>(route.destination.length());
         header.rtm_table = route.kind == Route::Kind::Local ? RT_TABLE_LOCAL : RT_TABLE_MAIN;
-        header.rtm_protocol = OwnProtocol;
+        header.rtm_protocol = OwnRouteProtocol;
         header.rtm_type = type_of(route.kind);
         if (route.onlink) header.rtm_flags |= RTNH_F_ONLINK;
         header.rtm_scope = route.kind == Route::Kind::Local ? RT_SCOPE_HOST : direct ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;

@@ -10,39 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+
+#include "runtime/mounts.h"
 
 namespace porthole::winhost {
-namespace {
-
-/// /proc/self/mountinfo writes blanks and the like as \ooo.
-std::string unescape(const std::string& text) {
-    std::string plain;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\\' && i + 3 < text.size()) {
-            plain.push_back(static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0')));
-            i += 3;
-        } else {
-            plain.push_back(text[i]);
-        }
-    }
-    return plain;
-}
-
-std::vector<std::string> mount_points() {
-    std::vector<std::string> points;
-    std::ifstream file("/proc/self/mountinfo");
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream words(line);
-        std::string word;
-        for (int i = 0; i < 5; ++i) words >> word;
-        points.push_back(unescape(word));
-    }
-    return points;
-}
-
-}  // namespace
 
 Result<void> mount_overlay(const std::vector<std::string>& lowers, const std::string& upper, const std::string& work,
                            const std::string& target) {
@@ -93,20 +64,9 @@ Result<void> HeldSource::bind_to(const std::string& target) const {
     return Error(Reason::Io, "binding a mount's source to " + target + ": " + std::strerror(errno));
 }
 
-Result<void> unmount_below(const std::string& folder) {
-    std::vector<std::string> points = mount_points();
-    std::reverse(points.begin(), points.end());  // later mounts lie over earlier ones
-    for (const std::string& point : points) {
-        if (point != folder && !point.starts_with(folder + "/")) continue;
-        if (::umount2(point.c_str(), MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
-            return Error(Reason::Io, "unmounting " + point + ": " + std::strerror(errno));
-    }
-    return {};
-}
-
 bool is_mounted(const std::string& target) {
     const auto points = mount_points();
-    return std::find(points.begin(), points.end(), target) != points.end();
+    return points && std::ranges::find(*points, target) != points->end();
 }
 
 }  // namespace porthole::winhost

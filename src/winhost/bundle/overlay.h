@@ -33,8 +33,6 @@ private:
     bool is_directory_;
 };
 
-/// Takes away every mount at or below `folder`, the deepest first; busy ones go as soon as nobody uses them. Fine if there is none.
-Result<void> unmount_below(const std::string& folder);
 bool is_mounted(const std::string& target);
 
 }  // namespace porthole::winhost

@@ -1,4 +1,5 @@
 #include "winhost/host/host_container.h"
+#include "runtime/mounts.h"
 
 #include <unistd.h>
 

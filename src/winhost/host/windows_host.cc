@@ -1,4 +1,5 @@
 #include "winhost/host/windows_host.h"
+#include "runtime/mounts.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,7 +14,6 @@
 #include "hns/wire/host_file.h"
 #include "hns/wire/server.h"
 #include "schema/json.h"
-#include "winhost/bundle/overlay.h"
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
 #include "winhost/host/cni_network.h"

@@ -1,11 +1,11 @@
 #include "winhost/runtime/containers.h"
+#include "runtime/mounts.h"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
 
-#include "winhost/bundle/overlay.h"
 #include "winhost/runtime/pipe_relay.h"
 
 namespace porthole::winhost {

@@ -1,6 +1,6 @@
 #include "winhost/runtime/sandboxes.h"
+#include "runtime/mounts.h"
 
-#include "winhost/bundle/overlay.h"
 #include "winhost/runtime/init_connection.h"
 
 namespace porthole::winhost {

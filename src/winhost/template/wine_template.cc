@@ -1,4 +1,5 @@
 #include "winhost/template/wine_template.h"
+#include "runtime/mounts.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +10,6 @@
 #include <cstring>
 
 #include "winhost/bundle/cgroup.h"
-#include "winhost/bundle/overlay.h"
 #include "winhost/bundle/runc.h"
 #include "winhost/template/root_builder.h"
 #include "winhost/template/unused_templates.h"

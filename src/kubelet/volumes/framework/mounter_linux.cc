@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "kubelet/volumes/framework/mounter.h"
+#include "runtime/mounts.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -36,20 +35,6 @@ public:
 private:
     int fd_;
 };
-
-/// mountinfo writes blanks and the like as octal numbers: "\040".
-std::string unescape(const std::string& text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '\\' && i + 3 < text.size()) {
-            out += static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8));
-            i += 3;
-        } else {
-            out += text[i];
-        }
-    }
-    return out;
-}
 
 class LinuxMounter final : public Mounter {
 public:
@@ -101,16 +86,8 @@ public:
     }
 
     Result<std::vector<std::string>> mounts_below(const std::string& directory) override {
-        std::ifstream table("/proc/self/mountinfo");
-        if (!table) return Error(Reason::Io, "reading /proc/self/mountinfo failed");
-        std::vector<std::string> found;
-        for (std::string line; std::getline(table, line);) {
-            std::istringstream fields(line);
-            std::string skipped, point;
-            fields >> skipped >> skipped >> skipped >> skipped >> point;
-            point = unescape(point);
-            if (point == directory || point.starts_with(directory + "/")) found.push_back(std::move(point));
-        }
+        TRY(const auto points, mount_points());
+        std::vector<std::string> found = mounts_in(points, directory);
         std::sort(found.begin(), found.end(), std::greater<>());
         return found;
     }

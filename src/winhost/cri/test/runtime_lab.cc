@@ -1,4 +1,5 @@
 #include "winhost/cri/test/runtime_lab.h"
+#include "runtime/mounts.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "winhost/bundle/overlay.h"
 #include "winhost/template/wine_template.h"
 
 namespace porthole::winhost {

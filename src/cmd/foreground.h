@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/child_process.h"
+#include "local_cluster/data_dir.h"
+
+namespace porthole::cmd {
+
+/// Blocks until Ctrl-C or the supervisor's end, then takes everything down. Yields the exit code. `what` is for people.
+int stay(RealWorld& world, local_cluster::ProcessId supervisor, const local_cluster::DataDir& data, const std::string& what);
+
+}  // namespace porthole::cmd

@@ -1,7 +1,0 @@
-#include "cmd/network/system.h"
-
-namespace porthole::cmd {
-
-const NetworkSystem OwnNetworkSystem{proxy::System::Windows, ';', ".exe"};
-
-}  // namespace porthole::cmd

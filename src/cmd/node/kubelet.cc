@@ -1,0 +1,107 @@
+#include "kubelet/kubelet.h"
+
+#include "base/version.h"
+#include "cmd/node/kubelet_system.h"
+#include "cmd/node/node_program.h"
+#include "kubelet/cri/cri_grpc.h"
+#include "kubelet/options/options.h"
+#include "kubelet/probes/network_prober.h"
+#include "kubelet/server/kubelet_server.h"
+#include "net/http_server.h"
+
+namespace porthole::cmd {
+namespace {
+
+/// The kubelet alone, with upstream's flags: what Windows nodes run, and whoever replaces one part of a Linux node.
+class KubeletProgram final : public NodeProgram {
+public:
+    KubeletProgram(RealWorld& world, kubelet::KubeletOptions options, Logger log)
+        : NodeProgram(world, std::move(log), std::string("kubelet/") + KubernetesVersion), options_(std::move(options)) {}
+
+    Task<> start() override {
+        CO_TRY(const std::uint32_t priority, kubelet::priority_class(options_.windows_priority_class));
+        CO_TRY_VOID(set_priority_class(priority));
+        CO_TRY_VOID(connect(options_.kubeconfig));
+        if (options_.node_ip.empty()) {
+            CO_TRY(options_.node_ip, own_address());
+        }
+        CO_TRY_VOID(make_kubelet());
+        CO_TRY_VOID(listen());
+        scope_.spawn(kubelet_->run());
+        scope_.spawn(options_.rotate_certificates ? connection_.renew(options_.hostname_override) : connection_.follow());
+        log_.info("kubelet started", {{"node", options_.hostname_override}, {"runtime", options_.runtime_endpoint}});
+        co_return {};
+    }
+
+    Task<> close() override {
+        if (http_) CO_TRY_VOID(co_await http_->close());
+        CO_TRY_VOID(co_await close_parts());
+        if (runtime_) CO_TRY_VOID(co_await runtime_->close());
+        co_return {};
+    }
+
+private:
+    Result<void> make_kubelet() {
+        host_ = kubelet::make_host(*files_);
+        if (options_.hostname_override.empty()) options_.hostname_override = own_node_name();
+        TRY(auto config, kubelet::make_kubelet_config(options_, KubeletOnWindows));
+        config.node.version = KubernetesVersion;
+        runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
+        prober_ = kubelet::make_network_prober(world_.loop);
+        kubelet_ = std::make_unique<kubelet::Kubelet>(
+            std::move(config),
+            kubelet::KubeletDependencies{world_.loop, random_, log_.named("kubelet"), *client_, runtime_->runtime(), runtime_->images(),
+                                         *files_, *system_.mounter, *system_.cgroups, *prober_, *host_});
+        return {};
+    }
+
+    /// Without a serving certificate of its own the kubelet serves with the one it is known by.
+    Result<void> listen() {
+        const client::ClientConfig& known = connection_.config();
+        net::TlsServerOptions tls{.certificate_pem = known.certificate_pem, .key_pem = known.key_pem, .client_ca_pem = known.ca_pem};
+        const auto read = [&](const std::string& path, std::string& into) -> Result<void> {
+            if (path.empty()) return {};
+            TRY(into, files_->read(path));
+            return {};
+        };
+        TRY_VOID(read(options_.tls_cert_file, tls.certificate_pem));
+        TRY_VOID(read(options_.tls_private_key_file, tls.key_pem));
+        TRY_VOID(read(options_.client_ca_file, tls.client_ca_pem));
+        TRY(const auto context, net::TlsServerContext::create(std::move(tls)));
+        if (options_.tls_cert_file.empty()) connection_.on_change([this, context] { serve_as_known(*context); });
+        kubelet::NodeLogPolicy node_logs{.query = options_.system_log_query};
+        if (!options_.log_directory.empty()) node_logs.folders = {options_.log_directory};
+        server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("server"),
+                                                           std::move(node_logs));
+        http_ = std::make_unique<net::HttpServer>(world_.loop, *server_, net::HttpServerOptions{.tls = context}, log_.named("server"));
+        TRY_VOID(http_->listen(options_.address, static_cast<std::uint16_t>(options_.port)));
+        return {};
+    }
+
+    void serve_as_known(net::TlsServerContext& tls) {
+        const auto loaded = tls.reload(connection_.config().certificate_pem, connection_.config().key_pem);
+        if (!loaded) log_.warn("the kubelet serves with the certificate before", {{"error", loaded.error().message}});
+    }
+
+    kubelet::KubeletOptions options_;
+    KubeletSystem system_ = make_kubelet_system(*files_);
+    std::unique_ptr<kubelet::GrpcRuntime> runtime_;
+    std::unique_ptr<kubelet::NetworkProber> prober_;
+    std::unique_ptr<kubelet::Host> host_;
+    std::unique_ptr<kubelet::Kubelet> kubelet_;
+    std::unique_ptr<kubelet::KubeletServer> server_;
+    std::unique_ptr<net::HttpServer> http_;
+};
+
+}  // namespace
+
+int run_kubelet(std::vector<std::string> arguments) {
+    return run_node_program<KubeletProgram, kubelet::KubeletOptions>(
+        {.name = "kubelet",
+         .summary = "Run a node's kubelet alone.",
+         .help = kubelet::kubelet_flags_help(KubeletOnWindows),
+         .parse = [](const auto& words, FileSystem& files) { return kubelet::parse_kubelet_options(words, KubeletOnWindows, files); }},
+        arguments);
+}
+
+}  // namespace porthole::cmd

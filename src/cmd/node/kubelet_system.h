@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "kubelet/container/cgroups.h"
+#include "kubelet/volumes/framework/mounter.h"
+
+namespace porthole::cmd {
+
+/// What a kubelet asks of the operating system it runs on.
+struct KubeletSystem {
+    std::unique_ptr<kubelet::Mounter> mounter;
+    std::unique_ptr<kubelet::Cgroups> cgroups;
+};
+/// `files` must outlive it.
+KubeletSystem make_kubelet_system(FileSystem& files);
+/// Whether this program is built for Windows.
+extern const bool KubeletOnWindows;
+
+/// Windows: this process's priority from now on. Linux leaves it to the nice value. Error: Io.
+Result<void> set_priority_class(std::uint32_t priority_class);
+
+}  // namespace porthole::cmd

@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+
+#include "client/events.h"
+#include "client/informer.h"
+#include "cmd/program/runtime_setup.h"
+#include "proxy/health.h"
+#include "proxy/options/options.h"
+
+namespace porthole::cmd {
+
+/// What a node's proxy runs on; all outlive it.
+struct NodeProxySeams {
+    RealWorld& world;
+    FileSystem& files;
+    client::Informers& informers;
+    client::EventRecorder& events;
+    proxy::HealthListener* health;  ///< may be null
+    Logger log;
+};
+
+/// The service proxy of this operating system: nftables on Linux, load balancers of the host network service on Windows.
+class NodeProxy {
+public:
+    virtual ~NodeProxy() = default;
+    virtual const proxy::ProxyStatus& status() const = 0;
+    /// Works until cancelled.
+    virtual Task<> run() = 0;
+    /// Removes everything that it has made.
+    virtual Task<> clean_up() = 0;
+};
+
+/// Error: BadRequest for options that this system cannot follow.
+Result<std::unique_ptr<NodeProxy>> make_node_proxy(NodeProxySeams seams, proxy::KubeProxyOptions options);
+
+}  // namespace porthole::cmd

@@ -1,0 +1,28 @@
+#include "local_cluster/admin_client.h"
+
+#include <cstdlib>
+
+#include "base/version.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "local_cluster/data_dir.h"
+
+namespace porthole::local_cluster {
+
+Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data) {
+    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+    const auto files = make_file_system();
+    std::vector<std::string> paths = client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME"));
+    const auto local = DataDir(data).admin_kubeconfig();
+    if (std::error_code code; std::filesystem::exists(local, code)) paths = {local.string()};
+    if (!kubeconfig.empty()) paths = {kubeconfig};
+    TRY(const auto document, client::load_kubeconfig(*files, paths));
+    TRY(const auto config, document.resolve(*files));
+    TRY(auto transport, client::make_http_transport(loop, config, std::string("porthole/") + PortholeVersion));
+    auto admin = std::make_unique<AdminClient>(std::move(transport));
+    admin->server = config.server;
+    admin->ca_pem = config.ca_pem;
+    return admin;
+}
+
+}  // namespace porthole::local_cluster

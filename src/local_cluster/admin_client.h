@@ -1,0 +1,22 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "client/client.h"
+#include "client/transport.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::local_cluster {
+
+/// A client with the rights of whoever may read the kubeconfig.
+struct AdminClient {
+    std::unique_ptr<client::Transport> transport;
+    client::Client client{*transport};
+    std::string server, ca_pem;
+};
+
+/// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use.
+/// Errors: NotFound, BadRequest, Io.
+Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std::string& kubeconfig, const std::string& data);
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,40 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/asio_loop.h"
+#include "runtime/task.h"
+
+namespace porthole::local_cluster {
+
+/// A process, told apart from a later one with the same number by its start time (clock ticks since boot).
+struct ProcessId {
+    int pid = 0;
+    std::uint64_t start_time = 0;
+    bool operator==(const ProcessId&) const = default;
+};
+
+struct ChildCommand {
+    std::vector<std::string> arguments;       ///< arguments[0] is a path or found in PATH
+    std::filesystem::path log_file;           ///< standard output and error are appended here
+    std::filesystem::path network_namespace;  ///< entered before the program starts; "" for our own
+    int inherited_fd = -1;                    ///< kept open in the child as descriptor 3; -1 for none
+};
+
+/// The file of the running program.
+std::filesystem::path own_program();
+
+/// Starts a program in a session of its own, so that it outlives us. Error: Io with what could not be done.
+Result<ProcessId> start_child(const ChildCommand& command);
+/// The running process `pid`, or start_time 0 when there is none (a zombie does not run).
+ProcessId identify(int pid);
+bool is_running(const ProcessId& process);
+/// Sends `signal` unless the process has gone.
+void send_signal(const ProcessId& process, int signal);
+/// Waits until `process` has ended, whoever started it; reaps it if it is ours.
+Task<> wait_for_exit(AsioLoop& loop, ProcessId process);
+/// SIGTERM, then SIGKILL after `grace`; returns when it has gone.
+Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace);
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,216 @@
+#include "local_cluster/cluster.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <sstream>
+
+#include "base/ip.h"
+#include "runtime/durable_file.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+constexpr int MaxLinuxNodes = 50;
+constexpr std::size_t MaxWindowsNodes = 20;
+constexpr int NodeRangeLength = 24;  ///< of the pod range that each node gets
+
+using schema::Value;
+
+Value encode(const ProcessId& process) { return Value::object({{"pid", process.pid}, {"startTime", process.start_time}}); }
+
+ProcessId decode_process(const Value* value) {
+    if (!value) return {};
+    const Value* pid = value->find("pid");
+    const Value* start = value->find("startTime");
+    return {pid ? static_cast<int>(pid->int_or(0)) : 0, start ? static_cast<std::uint64_t>(start->int_or(0)) : 0};
+}
+
+}  // namespace
+
+Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
+    const auto wrong = [&](const std::string& why) {
+        return Error(Reason::BadRequest,
+                     "--nodes " + text + ": " + why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
+    };
+    int linux_nodes = 0;
+    std::vector<std::string> windows_nodes;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto equals = part.find('='), colon = part.find(':');
+        const std::string system = part.substr(0, equals);
+        if (equals == part.npos) return wrong("\"" + part + "\" is not SYSTEM=COUNT");
+        if (system != "linux" && system != "windows") return wrong("\"" + system + "\" is neither linux nor windows");
+        char* end = nullptr;
+        const long count = std::strtol(part.c_str() + equals + 1, &end, 10);
+        if (count < 1 || count > MaxLinuxNodes || *end != (colon == part.npos ? '\0' : ':'))
+            return wrong("the count of \"" + part + "\" is not a number from 1 to " + std::to_string(MaxLinuxNodes));
+        const std::string profile = colon == part.npos ? "2022" : part.substr(colon + 1);
+        if (system == "linux") {
+            if (colon != part.npos) return wrong("only Windows nodes have a release, \"" + part + "\" is Linux");
+            linux_nodes += static_cast<int>(count);
+            continue;
+        }
+        if (profile != "2019" && profile != "2022" && profile != "2025")
+            return wrong("\"" + profile + "\" is no Windows Server that is emulated (2019, 2022, 2025)");
+        windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
+    }
+    if (linux_nodes < 1) return wrong("a cluster needs at least one Linux node");
+    if (linux_nodes > MaxLinuxNodes || windows_nodes.size() > MaxWindowsNodes)
+        return wrong(fmt::format("one machine has up to {} Linux and {} Windows nodes", MaxLinuxNodes, MaxWindowsNodes));
+    options.linux_nodes = linux_nodes;
+    options.windows_nodes = std::move(windows_nodes);
+    return {};
+}
+
+std::vector<NodeHost> Cluster::nodes(const DataDir& data) const {
+    std::vector<NodeHost> hosts;
+    const auto add = [&](const std::string& name, const std::string& windows_profile) {
+        const bool machine = hosts.empty() && windows_profile.empty();
+        const auto others = static_cast<int>(hosts.size()) - (options.linux_nodes > 0 ? 1 : 0);
+        const int number = machine ? 1 : options.first_host + others;
+        hosts.push_back({options.host_prefix + name, address_in(options.node_cidr, static_cast<unsigned>(number)).value_or(""),
+                         machine ? "" : "porthole-" + data.id() + "-" + name, windows_profile});
+    };
+    for (int i = 1; i <= options.linux_nodes; ++i) add("linux-" + std::to_string(i), "");
+    int windows = 0;
+    for (const std::string& profile : options.windows_nodes) add("windows-" + std::to_string(++windows), profile);
+    return hosts;
+}
+
+std::string Cluster::server_address() const { return address_in(options.node_cidr, 1).value_or(""); }
+
+std::string Cluster::server_url() const {
+    if (options.foreign) return options.foreign->server;
+    return "https://" + server_address() + ":" + std::to_string(options.port);
+}
+
+Result<Cluster> Cluster::load(const DataDir& data) {
+    std::error_code code;
+    if (!std::filesystem::exists(data.state_file(), code)) {
+        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
+    }
+    TRY(const std::string text, read_file(data.state_file()));
+    TRY(const Value value, schema::parse_json(text));
+    Cluster cluster;
+    ClusterOptions& options = cluster.options;
+    const auto string = [&](const char* key, std::string& into) {
+        if (const Value* found = value.find(key)) into = found->string_or(into);
+    };
+    if (const Value* nodes = value.find("linuxNodes")) options.linux_nodes = static_cast<int>(nodes->int_or(1));
+    if (const Value* nodes = value.find("windowsNodes"); nodes && nodes->is_array()) {
+        for (const Value& profile : nodes->as_array()) options.windows_nodes.push_back(std::string(profile.string_or("")));
+    }
+    if (const Value* port = value.find("port")) options.port = static_cast<std::uint16_t>(port->int_or(options.port));
+    string("clusterCidr", options.cluster_cidr);
+    string("serviceCidr", options.service_cidr);
+    string("backend", options.backend);
+    string("clusterDns", options.cluster_dns);
+    string("clusterDomain", options.cluster_domain);
+    string("nodeCidr", options.node_cidr);
+    string("hostPrefix", options.host_prefix);
+    string("bridge", options.bridge);
+    if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
+    if (value.find("foreign")) {
+        const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
+        options.foreign = ForeignCluster{.server = part("server"),
+                                         .token = part("token"),
+                                         .ca_hash = part("caHash"),
+                                         .wishes = {.cluster_cidr = part("clusterCidr"),
+                                                    .service_cidr = part("serviceCidr"),
+                                                    .cluster_dns = part("clusterDns"),
+                                                    .cluster_domain = part("clusterDomain")}};
+    }
+    if (const Value* number = value.find("networkNamespace")) cluster.network_namespace = static_cast<std::uint64_t>(number->int_or(0));
+    cluster.supervisor = decode_process(value.find("supervisor"));
+    if (const Value* processes = value.find("processes"); processes && processes->is_object()) {
+        for (const auto& member : processes->as_object()) cluster.processes[member.key] = decode_process(&member.value);
+    }
+    return cluster;
+}
+
+Result<void> Cluster::save(const DataDir& data) const {
+    Value processes_value = Value::object();
+    for (const auto& [name, process] : processes) processes_value[name] = encode(process);
+    Value windows_nodes = Value::array();
+    for (const std::string& profile : options.windows_nodes) windows_nodes.as_array().push_back(profile);
+    Value value = Value::object({
+        {"linuxNodes", options.linux_nodes},
+        {"windowsNodes", std::move(windows_nodes)},
+        {"clusterCidr", options.cluster_cidr},
+        {"serviceCidr", options.service_cidr},
+        {"backend", options.backend},
+        {"clusterDns", options.cluster_dns},
+        {"clusterDomain", options.cluster_domain},
+        {"nodeCidr", options.node_cidr},
+        {"hostPrefix", options.host_prefix},
+        {"bridge", options.bridge},
+        {"firstHost", options.first_host},
+        {"port", static_cast<int>(options.port)},
+        {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
+        {"supervisor", encode(supervisor)},
+        {"processes", std::move(processes_value)},
+    });
+    if (const auto& foreign = options.foreign) {
+        value["foreign"] = Value::object({{"server", foreign->server},
+                                          {"token", foreign->token},
+                                          {"caHash", foreign->ca_hash},
+                                          {"clusterCidr", foreign->wishes.cluster_cidr},
+                                          {"serviceCidr", foreign->wishes.service_cidr},
+                                          {"clusterDns", foreign->wishes.cluster_dns},
+                                          {"clusterDomain", foreign->wishes.cluster_domain}});
+    }
+    return write_durably(data.state_file(), schema::to_json(value) + "\n");
+}
+
+Result<void> check_networks(const ClusterOptions& options) {
+    struct Network {
+        const char* flag;
+        IpPrefix range;
+    };
+    std::vector<Network> networks;
+    for (const auto& [flag, text] : {std::pair("--node-cidr", &options.node_cidr), std::pair("--service-cidr", &options.service_cidr),
+                                     std::pair("--cluster-cidr", &options.cluster_cidr)}) {
+        TRY_VOID(address_in(*text, 1));
+        TRY(const IpPrefix range, IpPrefix::parse(*text));
+        for (const Network& other : networks)
+            if (other.range.overlaps(range))
+                return Error(Reason::BadRequest, fmt::format("{} {} and {} {} overlap; choose ranges of their own", other.flag,
+                                                             other.range.to_string(), flag, range.to_string()));
+        networks.push_back({flag, range});
+    }
+    const auto nodes = static_cast<unsigned>(options.linux_nodes) + static_cast<unsigned>(options.windows_nodes.size());
+    TRY_VOID(address_in(options.node_cidr, nodes));
+    const int length = networks.back().range.length();
+    if (length > NodeRangeLength || 1u << (NodeRangeLength - length) < nodes)
+        return Error(Reason::BadRequest, fmt::format("--cluster-cidr {} is too small: each of {} nodes needs a /{} of it",
+                                                     options.cluster_cidr, nodes, NodeRangeLength));
+    const auto dns = IpAddress::parse(options.cluster_dns);
+    if (!dns || !networks[1].range.contains(*dns))
+        return Error(Reason::BadRequest,
+                     fmt::format("--cluster-dns {} is no address of --service-cidr {}", options.cluster_dns, options.service_cidr));
+    return {};
+}
+
+Result<std::string> address_in(const std::string& cidr, unsigned index) {
+    const auto slash = cidr.find('/');
+    in_addr network{};
+    const int bits = slash == cidr.npos ? -1 : std::atoi(cidr.c_str() + slash + 1);
+    if (bits < 8 || bits > 30 || ::inet_pton(AF_INET, cidr.substr(0, slash).c_str(), &network) != 1) {
+        return Error(Reason::BadRequest, "\"" + cidr + "\" is not an IPv4 network; write it like 10.89.0.0/24");
+    }
+    if (index >= (1u << (32 - bits)) - 1) {
+        return Error(Reason::BadRequest, cidr + " has no room for " + std::to_string(index) + " hosts; choose a larger network");
+    }
+    const in_addr address{htonl((ntohl(network.s_addr) & ~0u << (32 - bits)) + index)};
+    char text[INET_ADDRSTRLEN];
+    return std::string(::inet_ntop(AF_INET, &address, text, sizeof text));
+}
+
+int prefix_length(const std::string& cidr) { return std::atoi(cidr.c_str() + cidr.find('/') + 1); }
+
+}  // namespace porthole::local_cluster

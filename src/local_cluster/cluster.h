@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "local_cluster/child_process.h"
+#include "local_cluster/data_dir.h"
+#include "node_join/cluster_network.h"
+
+namespace porthole::local_cluster {
+
+/// A cluster elsewhere that this machine's hosts join, and what a join needs to believe and to be believed.
+struct ForeignCluster {
+    std::string server, token, ca_hash;
+    node_join::NetworkWishes wishes;  ///< of its network, where it does not say it itself
+    bool operator==(const ForeignCluster&) const = default;
+};
+
+/// What the user asked for; kept over restarts.
+struct ClusterOptions {
+    int linux_nodes = 1;
+    std::vector<std::string> windows_nodes;  ///< the host profile of each emulated Windows node: "2019", "2022" or "2025"
+    std::string cluster_cidr = "10.244.0.0/16";
+    std::string service_cidr = "10.96.0.0/12";
+    std::string backend = "host-gw";  ///< of the pod network between nodes; or "vxlan"; "" for what a foreign cluster says
+    std::string cluster_dns = "10.96.0.10";
+    std::string cluster_domain = "cluster.local";
+    std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
+    std::uint16_t port = 6443;
+    std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
+    std::string host_prefix;                ///< before the hosts' names, which must be nobody else's in a foreign cluster
+    std::string bridge;                     ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
+    int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
+    bool operator==(const ClusterOptions&) const = default;
+};
+
+/// What --nodes says, such as "linux=1,windows=2:2019,windows=1", into `options`. A Windows node emulates Server 2022 unless told
+/// otherwise. Error: BadRequest, with what to write.
+Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
+
+struct NodeHost {
+    std::string name;  ///< for example "linux-2" or "windows-1"
+    std::string address;
+    std::string network_namespace;  ///< name below /run/netns; "" for the first node, which is the machine itself
+    std::string windows_profile;    ///< of an emulated Windows host; "" for Linux
+
+    bool is_windows() const { return !windows_profile.empty(); }
+};
+
+/// A cluster on this machine as it is written down in cluster.json, so that any later process can find, adopt or end it.
+struct Cluster {
+    ClusterOptions options;
+    std::uint64_t network_namespace = 0;  ///< the number of the one that this machine's part is in; 0 where it is not known
+    ProcessId supervisor;
+    std::map<std::string, ProcessId> processes;  ///< "server", "linux-1/containerd", "linux-1/agent", …
+
+    std::vector<NodeHost> nodes(const DataDir& data) const;
+    /// The address at which every node reaches the server: the first of the hosts' network.
+    std::string server_address() const;
+    std::string server_url() const;
+
+    /// Error: NotFound when there is no cluster in `data`.
+    static Result<Cluster> load(const DataDir& data);
+    Result<void> save(const DataDir& data) const;
+};
+
+/// Whether nodes, services and pods have ranges of their own with room for all. Error: BadRequest, naming the flags.
+Result<void> check_networks(const ClusterOptions& options);
+
+/// The `index`th address of an IPv4 network ("10.89.0.0/24", 2 -> "10.89.0.2"). Error: BadRequest, naming the remedy.
+Result<std::string> address_in(const std::string& cidr, unsigned index);
+/// "10.89.0.0/24" -> 24. Requires a network that address_in accepts.
+int prefix_length(const std::string& cidr);
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,175 @@
+#include "local_cluster/cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "local_cluster/kubeconfig_entry.h"
+#include "node_join/pki.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseNodes, CountsSystemsAndHostProfiles) {
+    ClusterOptions options;
+    ASSERT_TRUE(parse_nodes("linux=2,windows=2:2019,windows=1", options));
+    EXPECT_EQ(options.linux_nodes, 2);
+    EXPECT_THAT(options.windows_nodes, ElementsAre("2019", "2019", "2022"));
+}
+
+TEST(ParseNodes, RefusesWhatItDoesNotUnderstandAndChangesNothing) {
+    for (const char* text : {"", "2", "linux", "linux=", "linux=0", "linux=x", "linux=1x", "linux=51", "windows=1",
+                             "linux=1,windows=1:2016", "linux=1:2022", "linux=1,mac=1", "linux=1,windows=21", "linux=50,linux=1"}) {
+        ClusterOptions options{.linux_nodes = 7};
+        const auto parsed = parse_nodes(text, options);
+        ASSERT_FALSE(parsed) << text;
+        EXPECT_THAT(parsed.error().message, HasSubstr("write it like")) << text;
+        EXPECT_EQ(options.linux_nodes, 7);
+    }
+}
+
+TEST(ParseNodes, SaysWhichPartIsWrongAndShowsAnExample) {
+    const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"2", "\"2\" is not SYSTEM=COUNT"},
+        {"linux=0", "the count of \"linux=0\" is not a number from 1 to 50"},
+        {"linux=1,mac=1", "\"mac\" is neither linux nor windows"},
+        {"linux=1,windows=1:2016", "\"2016\" is no Windows Server that is emulated (2019, 2022, 2025)"},
+        {"windows=1", "a cluster needs at least one Linux node"},
+        {"linux=1,windows=21", "one machine has up to 50 Linux and 20 Windows nodes"},
+    };
+    for (const auto& row : rows) {
+        ClusterOptions options;
+        const auto parsed = parse_nodes(row.text, options);
+        ASSERT_FALSE(parsed) << row.text;
+        EXPECT_EQ(parsed.error().message,
+                  std::string("--nodes ") + row.text + ": " + row.why + "; write it like linux=2 or linux=1,windows=1:2019,windows=1:2025");
+    }
+}
+
+TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-cluster-" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder);
+    std::filesystem::create_symlink("loop", folder / "loop");
+    const auto loaded = Cluster::load(DataDir(folder / "loop"));
+    std::filesystem::remove_all(folder);
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error().message, HasSubstr("cannot look into " + (folder / "loop").string()));
+}
+
+TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
+    EXPECT_EQ(Cluster::load(DataDir("/nowhere")).error().message,
+              "there is no cluster in /nowhere; `porthole up --data /nowhere` makes one");
+    EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
+}
+
+TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
+    EXPECT_TRUE(check_networks({}));
+    const struct {
+        const char* name;
+        ClusterOptions options;
+        const char* message;
+    } rows[] = {
+        {"pods among services",
+         {.cluster_cidr = "10.96.0.0/16"},
+         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose ranges of their own"},
+        {"nodes among pods",
+         {.node_cidr = "10.244.9.0/24"},
+         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose ranges of their own"},
+        {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
+        {"part of a node's range",
+         {.cluster_cidr = "10.244.0.0/25"},
+         "--cluster-cidr 10.244.0.0/25 is too small: each of 1 nodes needs a /24 of it"},
+        {"too many nodes",
+         {.linux_nodes = 3, .cluster_cidr = "10.244.0.0/23"},
+         "--cluster-cidr 10.244.0.0/23 is too small: each of 3 nodes needs a /24 of it"},
+        {"too many hosts",
+         {.linux_nodes = 3, .node_cidr = "10.89.0.0/30"},
+         "10.89.0.0/30 has no room for 3 hosts; choose a larger network"},
+        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is no address of --service-cidr 10.96.0.0/12"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto checked = check_networks(row.options);
+        ASSERT_FALSE(checked);
+        EXPECT_EQ(checked.error().message, row.message);
+    }
+}
+
+TEST(CheckKubeconfig, RefusesAFileThatCannotBeRead) {
+    const std::string path = (std::filesystem::temp_directory_path() / ("porthole-kubeconfig-" + std::to_string(::getpid()))).string();
+    EXPECT_TRUE(check_kubeconfig(path)) << "it will be made";
+    std::ofstream(path) << "{bad";
+    const auto refused = check_kubeconfig(path);
+    std::filesystem::remove(path);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr(path));
+    EXPECT_FALSE(check_kubeconfig("/proc/none/kubeconfig"));
+}
+
+TEST(AdminKubeconfig, IsWrittenBesideTheDataAndMergedWhereKubectlLooks) {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("porthole-admin-" + std::to_string(::getpid()));
+    const DataDir data(folder);
+    EXPECT_EQ(admin_kubeconfig(data).error().reason, Reason::NotFound);
+    ASSERT_TRUE(node_join::Pki::ensure(data.pki(), {}, std::chrono::system_clock::now()));
+    ASSERT_TRUE(write_admin_kubeconfig(data, "https://10.0.0.5:6443"));
+    const auto text = admin_kubeconfig(data);
+    ASSERT_TRUE(text);
+    EXPECT_THAT(*text, HasSubstr("https://10.0.0.5:6443"));
+    const std::string elsewhere = folder / "config";
+    ASSERT_TRUE(enter_kubeconfig(data, elsewhere));
+    std::ostringstream merged;
+    merged << std::ifstream(elsewhere).rdbuf();
+    EXPECT_THAT(merged.str(), HasSubstr("https://10.0.0.5:6443"));
+    EXPECT_THAT(merged.str(), HasSubstr("current-context: porthole"));
+    std::filesystem::remove_all(folder);
+}
+
+TEST(ClusterNodes, GiveTheMachineTheFirstAddressAndEveryOtherHostANamespace) {
+    Cluster cluster;
+    ASSERT_TRUE(parse_nodes("linux=1,windows=1:2025", cluster.options));
+    const auto nodes = cluster.nodes(DataDir("/somewhere"));
+    ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[0].network_namespace, "");
+    EXPECT_EQ(nodes[1].name, "windows-1");
+    EXPECT_EQ(nodes[1].address, "10.89.0.2");
+    EXPECT_EQ(nodes[1].windows_profile, "2025");
+    EXPECT_THAT(nodes[1].network_namespace, HasSubstr("windows-1"));
+}
+
+TEST(ClusterNodes, OfAForeignClusterAreWindowsHostsWithNamesOfTheirOwn) {
+    const DataDir data(testing::TempDir() + "porthole-foreign");
+    std::filesystem::create_directories(data.root());
+    Cluster cluster;
+    cluster.options.linux_nodes = 0;
+    cluster.options.windows_nodes = {"2019", "2019"};
+    cluster.options.host_prefix = "desk-";
+    cluster.options.first_host = 200;
+    cluster.options.foreign = ForeignCluster{.server = "https://10.0.0.5:6443",
+                                             .token = "abcdef.0123456789abcdef",
+                                             .ca_hash = "sha256:00",
+                                             .wishes = {.cluster_cidr = "10.42.0.0/16", .cluster_domain = "k3s.test"}};
+    ASSERT_TRUE(cluster.save(data));
+    const auto loaded = Cluster::load(data);
+    ASSERT_TRUE(loaded);
+    EXPECT_EQ(loaded->options, cluster.options);
+    EXPECT_EQ(loaded->server_url(), "https://10.0.0.5:6443");
+    const auto nodes = loaded->nodes(data);
+    ASSERT_EQ(nodes.size(), 2u);
+    EXPECT_EQ(nodes[1].name, "desk-windows-2");
+    EXPECT_EQ(nodes[0].address, "10.89.0.200");
+    EXPECT_NE(nodes[0].network_namespace, "");
+    std::filesystem::remove_all(data.root());
+}
+
+}  // namespace
+}  // namespace porthole::local_cluster

@@ -1,0 +1,38 @@
+#pragma once
+#include "local_cluster/child_process.h"
+#include "local_cluster/cluster.h"
+#include "runtime/process.h"
+
+namespace porthole::local_cluster {
+
+/// The image of every Linux sandbox; the program carries it, so that no registry is needed.
+inline constexpr const char* SandboxImage = "registry.porthole.internal/pause:1";
+
+/// The distribution's containerd with a root, state and socket of its own for one node of this machine.
+class NodeContainerd {
+public:
+    NodeContainerd(ProcessRunner& processes, const DataDir& data, NodeHost node)
+        : processes_(processes), data_(data), node_(std::move(node)) {}
+
+    /// Writes the configuration and makes the folders.
+    Result<void> prepare() const;
+    ChildCommand command() const;
+    /// Waits until the socket answers, then imports the sandbox image. Error: Timeout, naming the log file.
+    Task<> ensure_ready(EventLoop& loop);
+    /// Imports a docker or OCI archive. Yields the names of its images.
+    Task<std::vector<std::string>> import(std::filesystem::path archive);
+
+    std::filesystem::path log_file() const { return data_.logs() / (node_.name + "-containerd.log"); }
+
+private:
+    std::filesystem::path state() const { return data_.runtime(node_.name); }
+    std::filesystem::path root() const { return data_.node(node_.name) / "containerd"; }
+    std::string configuration() const;
+    Task<CommandOutput> ctr(std::vector<std::string> arguments);
+
+    ProcessRunner& processes_;
+    const DataDir& data_;
+    NodeHost node_;
+};
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,37 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace porthole::local_cluster {
+
+/// Where a cluster on this machine keeps its things. Everything is found from the data directory alone.
+class DataDir {
+public:
+    explicit DataDir(const std::filesystem::path& root);
+
+    const std::filesystem::path& root() const { return root_; }
+    /// What a command needs to find it again: " --data DIR", or nothing where it is the default.
+    std::string flag() const;
+    /// Six hex digits of the path: they keep the links, namespaces and sockets of two clusters apart.
+    const std::string& id() const { return id_; }
+
+    std::filesystem::path pki() const { return root_ / "pki"; }
+    std::filesystem::path store() const { return root_ / "store"; }
+    std::filesystem::path logs() const { return root_ / "logs"; }
+    std::filesystem::path state_file() const { return root_ / "cluster.json"; }
+    std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }
+    std::filesystem::path node(const std::string& name) const { return root_ / "nodes" / name; }
+    /// Sockets and process state, gone with a reboot. Short, since a Unix socket's path ends at 107 bytes.
+    std::filesystem::path runtime() const { return std::filesystem::path("/run/porthole") / id_; }
+    std::filesystem::path runtime(const std::string& node) const { return runtime() / node; }
+    std::filesystem::path containerd_socket(const std::string& node) const { return runtime(node) / "containerd.sock"; }
+
+private:
+    std::filesystem::path root_;
+    std::string id_;
+};
+
+/// /var/lib/porthole, or PORTHOLE_DATA.
+std::filesystem::path default_data_dir();
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,43 @@
+#pragma once
+#include "local_cluster/child_process.h"
+#include "local_cluster/cluster.h"
+#include "runtime/process.h"
+
+namespace porthole::local_cluster {
+
+/// An emulated Windows host of this machine's cluster: `porthole winhost` in the host's network namespace. What is done to the host is
+/// done the way its administrator would: by programs run on it.
+class EmulatedHost {
+public:
+    EmulatedHost(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, NodeHost node)
+        : loop_(loop), processes_(processes), data_(data), node_(std::move(node)) {}
+
+    /// What must be there before one can start. Error: NotFound, naming the packages to install.
+    static Result<void> preflight();
+
+    ChildCommand command() const;
+    /// Waits until programs can be run on the host. The first start on a machine makes a Windows root file system. Error: Timeout,
+    /// naming the log.
+    Task<> ensure_ready();
+    bool has_joined() const;
+    /// Joins a cluster by kubeadm.exe; `backend` is that of the pod network, "" for what the cluster says. Error: what the join said.
+    Task<> join(ForeignCluster target, std::string backend);
+    /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
+    Task<std::vector<std::string>> import(std::filesystem::path archive);
+    /// Removes what the host left when it was not shut down in good order. Safe at any time after its process has ended.
+    Task<> clean_up();
+
+    std::filesystem::path log_file() const { return data_.logs() / (node_.name + "-winhost.log"); }
+
+private:
+    std::filesystem::path folder() const { return data_.node(node_.name); }
+    /// `porthole winhost <verb> --data <folder> <more>`
+    Command winhost(const std::string& verb, std::vector<std::string> more = {}) const;
+
+    AsioLoop& loop_;
+    ProcessRunner& processes_;
+    const DataDir& data_;
+    NodeHost node_;
+};
+
+}  // namespace porthole::local_cluster

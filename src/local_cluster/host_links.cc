@@ -1,0 +1,125 @@
+#include "local_cluster/host_links.h"
+
+#include <filesystem>
+#include <sstream>
+
+namespace porthole::local_cluster {
+namespace {
+
+constexpr const char* MachinePort = "machine";
+
+bool namespace_exists(const std::string& name) { return std::filesystem::exists("/run/netns/" + name); }
+
+std::vector<std::string> ip_in(const std::string& network_namespace) {
+    if (network_namespace.empty()) return {"ip"};
+    return {"ip", "-netns", network_namespace};
+}
+
+}  // namespace
+
+HostLinks::HostLinks(ProcessRunner& processes, const DataDir& data, const Cluster& cluster)
+    : processes_(processes), data_(data), cluster_(cluster), own_switch_(cluster.options.bridge.empty()) {
+    if (own_switch_) {
+        switch_namespace_ = "porthole-" + data_.id() + "-switch";
+        return;
+    }
+    const std::string& given = cluster_.options.bridge;
+    const std::size_t at = given.find('@');
+    bridge_ = given.substr(0, at);
+    if (at != given.npos) switch_namespace_ = given.substr(at + 1);
+}
+
+Task<> HostLinks::ip_batch(std::string network_namespace, std::string lines, bool force) {
+    if (lines.empty()) co_return {};
+    Command command{.arguments = ip_in(network_namespace), .input = std::move(lines)};
+    if (force) command.arguments.push_back("-force");
+    command.arguments.insert(command.arguments.end(), {"-batch", "-"});
+    CO_TRY(const CommandOutput result, co_await processes_.run(std::move(command)));
+    if (result.exit_code != 0 && !force) co_return Error(Reason::Io, "setting up the hosts' network: " + result.errors);
+    co_return {};
+}
+
+Task<std::set<std::string>> HostLinks::links_in(std::string network_namespace) {
+    Command command{.arguments = ip_in(network_namespace)};
+    command.arguments.insert(command.arguments.end(), {"-brief", "link"});
+    CO_TRY(const CommandOutput result, co_await processes_.run(std::move(command)));
+    if (result.exit_code != 0) co_return Error(Reason::Io, "reading the hosts' network: " + result.errors);
+    std::set<std::string> names;
+    std::istringstream lines(result.output);
+    for (std::string line; std::getline(lines, line);) names.insert(line.substr(0, line.find_first_of("@ ")));
+    co_return names;
+}
+
+Task<> HostLinks::ensure() {
+    CO_TRY_VOID(co_await ensure_namespaces());
+    if (own_switch_) CO_TRY_VOID(co_await ensure_switch());
+    CO_TRY_VOID(co_await ensure_ports());
+    co_return co_await ensure_addresses();
+}
+
+Task<> HostLinks::ensure_namespaces() {
+    std::string lines = "link set lo up\n";
+    if (own_switch_ && !namespace_exists(switch_namespace_)) lines += "netns add " + switch_namespace_ + "\n";
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        if (!node.network_namespace.empty() && !namespace_exists(node.network_namespace))
+            lines += "netns add " + node.network_namespace + "\n";
+    }
+    co_return co_await ip_batch("", std::move(lines));
+}
+
+Task<> HostLinks::ensure_switch() {
+    CO_TRY(const auto ours, co_await links_in(""));
+    if (!ours.contains(prefix())) {
+        const std::string address = cluster_.server_address() + "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
+        CO_TRY_VOID(co_await ip_batch("", "link add " + prefix() + " type veth peer name " + MachinePort + " netns " + switch_namespace_ +
+                                              "\naddr add " + address + " dev " + prefix() + "\nlink set " + prefix() + " up\n"));
+    }
+    CO_TRY(const auto there, co_await links_in(switch_namespace_));
+    const std::string make = there.contains(bridge_) ? "" : "link add " + bridge_ + " type bridge\nlink set " + bridge_ + " up\n";
+    co_return co_await ip_batch(switch_namespace_, make + "link set " + MachinePort + " master " + bridge_ + " up\n");
+}
+
+Task<> HostLinks::ensure_ports() {
+    CO_TRY(const auto there, co_await links_in(switch_namespace_));
+    std::string lines;
+    int number = 0;
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        const std::string port = port_of(++number);
+        if (node.network_namespace.empty() || there.contains(port)) continue;
+        lines += "link add " + port + " type veth peer name eth0 netns " + node.network_namespace + "\n";
+        lines += "link set " + port + " master " + bridge_ + " up\n";
+    }
+    co_return co_await ip_batch(switch_namespace_, std::move(lines));
+}
+
+Task<> HostLinks::ensure_addresses() {
+    const std::string length = "/" + std::to_string(prefix_length(cluster_.options.node_cidr));
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        if (node.network_namespace.empty()) continue;
+        CO_TRY_VOID(co_await ip_batch(node.network_namespace, "link set lo up\naddr replace " + node.address + length +
+                                                                  " dev eth0\nlink set eth0 up\nroute replace default via " +
+                                                                  cluster_.server_address() + "\n"));
+    }
+    co_return {};
+}
+
+Task<> HostLinks::remove() {
+    std::string lines, ports;
+    int number = 0;
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        ports += "link del " + port_of(++number) + "\n";
+        if (!node.network_namespace.empty() && namespace_exists(node.network_namespace))
+            lines += "netns del " + node.network_namespace + "\n";
+    }
+    if (own_switch_) {
+        CO_TRY(const auto ours, co_await links_in(""));
+        if (ours.contains(prefix())) lines += "link del " + prefix() + "\n";
+        if (namespace_exists(switch_namespace_)) lines += "netns del " + switch_namespace_ + "\n";
+    } else {
+        // Ports whose other end is gone with its namespace are gone, too.
+        CO_TRY_VOID(co_await ip_batch(switch_namespace_, std::move(ports), true));
+    }
+    co_return co_await ip_batch("", std::move(lines), true);
+}
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,47 @@
+#pragma once
+#include <set>
+#include <string>
+
+#include "local_cluster/cluster.h"
+#include "runtime/process.h"
+
+namespace porthole::local_cluster {
+
+/// The network between the hosts of a cluster on one machine: a switch in a network namespace of its own, with a port for this machine
+/// and one for every further node, which is a network namespace too.
+///
+///     machine: ph1a2b3c 10.89.0.1/24 ──── machine ──┬── switch (namespace porthole-1a2b3c-switch)
+///                                       ph1a2b3cn2 ─┤─ eth0 10.89.0.2  (namespace porthole-1a2b3c-linux-2)
+///                                       ph1a2b3cn3 ─┘─ eth0 10.89.0.3  (namespace porthole-1a2b3c-linux-3)
+///
+/// Were the bridge the machine's own, all that passes it would also pass the machine's rules (br_netfilter): a firewall's, and the service
+/// proxy's, after which the bridge sends nothing back through the port it came from.
+class HostLinks {
+public:
+    HostLinks(ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
+
+    /// Makes what is missing; harmless when all is there.
+    Task<> ensure();
+    /// Removes all of it, whatever state it is in.
+    Task<> remove();
+
+private:
+    /// Of the names of our links.
+    std::string prefix() const { return "ph" + data_.id(); }
+    std::string port_of(int number) const { return prefix() + "n" + std::to_string(number); }
+    Task<> ensure_namespaces();
+    Task<> ensure_switch();
+    Task<> ensure_ports();
+    Task<> ensure_addresses();
+    /// Runs lines of `ip -batch` in the namespace ("" for the machine's); stops at the first that fails unless `force`.
+    Task<> ip_batch(std::string network_namespace, std::string lines, bool force = false);
+    Task<std::set<std::string>> links_in(std::string network_namespace);
+
+    ProcessRunner& processes_;
+    const DataDir& data_;
+    const Cluster& cluster_;
+    bool own_switch_;
+    std::string bridge_ = "switch", switch_namespace_;  ///< where the nodes' ports are; "" for the machine's namespace
+};
+
+}  // namespace porthole::local_cluster

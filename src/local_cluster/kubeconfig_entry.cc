@@ -1,0 +1,96 @@
+#include "local_cluster/kubeconfig_entry.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "client/kubeconfig.h"
+#include "node_join/pki.h"
+#include "runtime/durable_file.h"
+#include "runtime/file_system.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::local_cluster {
+
+using namespace node_join;
+namespace {
+
+using schema::Value;
+
+constexpr const char* Name = "porthole";
+
+std::filesystem::path note_file(const DataDir& data) { return data.root() / "kubeconfig-entry.json"; }
+
+/// {"path": …, "previousContext": …} of the last enter_kubeconfig; empty where there was none.
+Value read_note(const DataDir& data) {
+    const auto text = read_file(note_file(data));
+    const auto note = text ? schema::parse_json(*text) : Result<Value>(text.error());
+    return note ? *note : Value::object();
+}
+
+}  // namespace
+
+Result<void> write_admin_kubeconfig(const DataDir& data, const std::string& server) {
+    TRY(const Pki pki, Pki::load(data.pki()));
+    return client::add_to_kubeconfig(
+        *make_file_system(), data.admin_kubeconfig(),
+        {.name = Name, .server = server, .ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem});
+}
+
+Result<std::string> admin_kubeconfig(const DataDir& data) {
+    std::error_code code;
+    if (!std::filesystem::exists(data.admin_kubeconfig(), code)) {
+        if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
+        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
+    }
+    return read_file(data.admin_kubeconfig());
+}
+
+Result<void> enter_kubeconfig(const DataDir& data, const std::string& path) {
+    const auto files = make_file_system();
+    TRY(const auto own, client::load_kubeconfig(*files, {data.admin_kubeconfig().string()}));
+    TRY(const auto config, own.resolve(*files, Name));
+    const client::KubeconfigEntry entry{.name = Name,
+                                        .server = config.server,
+                                        .ca_pem = config.ca_pem,
+                                        .certificate_pem = config.certificate_pem,
+                                        .key_pem = config.key_pem};
+    const auto before = client::load_kubeconfig(*files, {path});
+    std::string previous = before ? before->current_context() : "";
+    // Entered twice, the second time finds our own context: what counts is what was there before the first.
+    const Value note = read_note(data);
+    if (previous == Name) previous = note.string_at({"path"}) == path ? note.string_at({"previousContext"}) : "";
+    TRY_VOID(client::add_to_kubeconfig(*files, path, entry));
+    const Value fresh = Value::object({{"path", std::filesystem::absolute(path).string()}, {"previousContext", previous}});
+    return write_durably(note_file(data), schema::to_json(fresh) + "\n");
+}
+
+std::string kubectl_file() {
+    const auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+    return client::kubeconfig_paths(variable("KUBECONFIG"), variable("HOME")).front();
+}
+
+Result<void> check_kubeconfig(const std::string& path) {
+    const auto files = make_file_system();
+    TRY_VOID(files->create_directories(parent_path(path), 0700));
+    TRY_VOID(client::load_kubeconfig(*files, {path}));
+    return {};
+}
+
+Result<void> leave_kubeconfig(const DataDir& data) {
+    const Value note = read_note(data);
+    const std::string path(note.string_at({"path"}));
+    if (path.empty()) return {};
+    const auto files = make_file_system();
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const auto config, client::load_kubeconfig(*files, {path}));
+    const auto entry = config.resolve(*files, Name);
+    if (entry && entry->ca_pem == pki.ca_pem)
+        TRY_VOID(client::remove_from_kubeconfig(*files, path, Name, std::string(note.string_at({"previousContext"}))));
+    std::error_code error;
+    std::filesystem::remove(note_file(data), error);
+    return {};
+}
+
+}  // namespace porthole::local_cluster

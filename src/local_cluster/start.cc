@@ -1,0 +1,136 @@
+#include "local_cluster/start.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "local_cluster/child_process.h"
+#include "local_cluster/emulated_host.h"
+#include "local_cluster/progress_pipe.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+/// Whether PATH has `program`.
+bool in_path(const std::string& program) {
+    const std::string path = std::getenv("PATH") ? std::getenv("PATH") : "";
+    for (std::size_t start = 0; start <= path.size();) {
+        const std::size_t end = std::min(path.find(':', start), path.size());
+        if (::access((path.substr(start, end - start) + "/" + program).c_str(), X_OK) == 0) return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+Result<void> check_programs(const ClusterOptions& options) {
+    std::string missing;
+    const auto need = [&](bool there, const char* package) {
+        if (!there) missing += std::string(" ") + package;
+    };
+    if (options.linux_nodes > 0) need(in_path("containerd"), "containerd");
+    need(in_path("runc"), "runc");
+    need(in_path("ip"), "iproute2");
+    need(in_path("nft"), "nftables");
+    if (options.linux_nodes > 0) need(fs::exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
+    if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
+    if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
+    return {};
+}
+
+ChildCommand supervise_command(const DataDir& data) {
+    return {.arguments = {own_program().string(), "supervise", "--data", data.root().string()}, .log_file = data.logs() / "supervisor.log"};
+}
+
+Result<ProcessId> start_supervisor(const DataDir& data, ProgressReport& progress) {
+    int pipe[2];
+    CHECK(::pipe2(pipe, O_CLOEXEC) == 0);
+    ChildCommand command = supervise_command(data);
+    command.arguments.push_back("--report");
+    command.inherited_fd = pipe[1];
+    auto child = start_child(command);
+    ::close(pipe[1]);
+    if (!child) {
+        ::close(pipe[0]);
+        return child;
+    }
+    if (!follow_progress(pipe[0], progress)) {
+        return Error(Reason::Unavailable, "the cluster did not come up; its logs are in " + data.logs().string());
+    }
+    return child;
+}
+
+}  // namespace
+
+bool port_is_free(std::uint16_t port) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int yes = 1;
+    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    return free;
+}
+
+Result<void> check_machine(const ClusterOptions& options) {
+    TRY_VOID(check_programs(options));
+    if (options.foreign) {
+        const std::size_t last = static_cast<std::size_t>(options.first_host) + options.windows_nodes.size();
+        TRY_VOID(address_in(options.node_cidr, static_cast<unsigned>(last)));
+        return {};
+    }
+    TRY_VOID(check_networks(options));
+    if (port_is_free(options.port)) return {};
+    return Error(Reason::AlreadyExists, "port " + std::to_string(options.port) + " is taken; choose another with --port");
+}
+
+Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running) {
+    auto known = Cluster::load(data);
+    running = known && is_running(known->supervisor);
+    if (!known) return Cluster{.options = options};
+    if (running && !(known->options == options)) {
+        return Error(Reason::AlreadyExists, "a cluster with other options is running in " + data.root().string() +
+                                                "; end it first with `porthole down" + data.flag() + "`");
+    }
+    known->options = options;
+    return known;
+}
+
+Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport& progress) {
+    std::error_code error;
+    fs::create_directories(data.logs(), error);
+    if (error) return Error(Reason::Io, "cannot make " + data.logs().string() + ": " + error.message());
+    TRY_VOID(cluster.save(data));
+    const auto supervisor = start_supervisor(data, progress);
+    if (supervisor) {
+        cluster.supervisor = *supervisor;
+        return {};
+    }
+    // A server that had lost its supervisor may have started one in the same moment: then ours leaves the cluster to that.
+    auto others = Cluster::load(data);
+    if (!others || !is_running(others->supervisor)) return supervisor.error();
+    cluster = *std::move(others);
+    return {};
+}
+
+Task<> revive_supervisors(AsioLoop& loop, DataDir data, Logger log) {
+    for (;;) {
+        CO_TRY(const Cluster cluster, Cluster::load(data));
+        if (is_running(cluster.supervisor)) {
+            CO_TRY_VOID(co_await wait_for_exit(loop, cluster.supervisor));
+            continue;
+        }
+        log.warn("the supervisor has died; starting another", {{"pid", cluster.supervisor.pid}});
+        CO_TRY_VOID(start_child(supervise_command(data)));
+        CO_TRY_VOID(co_await loop.sleep(2s));  // it writes its name down first
+    }
+}
+
+}  // namespace porthole::local_cluster

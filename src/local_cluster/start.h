@@ -1,0 +1,28 @@
+#pragma once
+#include <string>
+
+#include "base/log.h"
+#include "base/progress_report.h"
+#include "local_cluster/cluster.h"
+
+namespace porthole::local_cluster {
+
+/// Whether this machine has what a cluster with these options needs: programs, networks of their own, a free port. Nothing is changed.
+/// Error: one line with the remedy.
+Result<void> check_machine(const ClusterOptions& options);
+/// Whether a server could listen on `port` of every address.
+bool port_is_free(std::uint16_t port);
+
+/// What is kept in `data`, or what `options` ask for where nothing is. `running`: a supervisor keeps it up already. Error:
+/// AlreadyExists when that one was started with other options.
+Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& options, bool& running);
+
+/// Writes the cluster down, starts a supervisor for it and blocks until all is up, reporting the supervisor's steps. Error: one line
+/// that names the logs.
+Result<void> start_cluster(const DataDir& data, Cluster& cluster, ProgressReport& progress);
+
+/// Starts another supervisor whenever the one named in cluster.json has died without ending the cluster. Until cancelled. Error: as
+/// Cluster::load.
+Task<> revive_supervisors(AsioLoop& loop, DataDir data, Logger log);
+
+}  // namespace porthole::local_cluster

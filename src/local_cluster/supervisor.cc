@@ -1,0 +1,273 @@
+#include "local_cluster/supervisor.h"
+
+#include <signal.h>
+
+#include "base/version.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "local_cluster/containerd.h"
+#include "local_cluster/emulated_host.h"
+#include "local_cluster/host_links.h"
+#include "local_cluster/network_namespace.h"
+#include "local_cluster/teardown.h"
+#include "net/http_client.h"
+#include "node_join/agent_options.h"
+#include "node_join/bootstrap_token.h"
+#include "node_join/identity.h"
+#include "runtime/durable_file.h"
+#include "schema/json.h"
+#include "schema/value.h"
+
+namespace porthole::local_cluster {
+
+using namespace node_join;
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends a message about a failure with where to read more.
+std::string see(const fs::path& log) { return "; see " + log.string(); }
+
+bool is_ready(const schema::Value& node) {
+    const schema::Value* conditions = node.at_path({"status", "conditions"});
+    if (!conditions || !conditions->is_array()) return false;
+    for (const schema::Value& condition : conditions->as_array()) {
+        if (condition.string_at({"type"}) == "Ready") return condition.string_at({"status"}) == "True";
+    }
+    return false;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, ProgressReport& report, Logger log)
+    : loop_(loop),
+      processes_(processes),
+      data_(data),
+      cluster_(std::move(cluster)),
+      report_(report),
+      log_(std::move(log)),
+      children_(loop, [this](const Error& error) { log_.error("supervision failed", {{"error", error.message}}); }) {}
+
+Result<void> Supervisor::prepare() {
+    std::error_code error;
+    for (const fs::path& folder : {data_.root(), data_.logs(), data_.runtime()}) {
+        fs::create_directories(folder, error);
+        if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
+        fs::permissions(folder, fs::perms::owner_all, error);
+    }
+    cluster_.supervisor = identify(::getpid());
+    cluster_.network_namespace = own_network_namespace();
+    if (cluster_.options.foreign) return cluster_.save(data_);
+    TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
+    TRY(pki_, Pki::ensure(data_.pki(),
+                          {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
+                            "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
+                           {cluster_.server_address(), "127.0.0.1", service}},
+                          loop_.wall_now()));
+    return cluster_.save(data_);
+}
+
+ChildCommand Supervisor::server_command() const {
+    const ClusterOptions& options = cluster_.options;
+    return {
+        {own_program().string(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
+         cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
+         options.cluster_dns, "--cluster-domain", options.cluster_domain, "--backend", options.backend, "--revive-supervisor"},
+        data_.logs() / "server.log",
+        "",
+        -1};
+}
+
+ChildCommand Supervisor::agent_command(const NodeHost& node) const {
+    const ClusterOptions& options = cluster_.options;
+    const fs::path folder = data_.node(node.name);
+    AgentOptions agent;
+    agent.data = folder.string();
+    agent.kubeconfig = (folder / "kubeconfig").string();
+    agent.node_name = node.name;
+    agent.node_ip = node.address;
+    agent.runtime_endpoint = data_.containerd_socket(node.name).string();
+    agent.cni_config_folder = (folder / "cni/net.d").string();
+    agent.cluster_cidr = options.cluster_cidr;
+    agent.backend = options.backend;
+    agent.service_cidr = options.service_cidr;
+    agent.cluster_dns = options.cluster_dns;
+    agent.cluster_domain = options.cluster_domain;
+    agent.shared_disk = true;  // with everything else on a person's machine, which is often nearly full
+    agent.cgroup_root = "/porthole-" + data_.id() + "/" + node.name;
+    ChildCommand command{agent_arguments(agent), data_.logs() / (node.name + "-agent.log"), "", -1};
+    if (!node.network_namespace.empty()) command.network_namespace = "/run/netns/" + node.network_namespace;
+    return command;
+}
+
+Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
+    Duration delay = 100ms;
+    for (;;) {
+        ProcessId process = cluster_.processes[name];
+        const MonotonicTime started = loop_.now();
+        if (!is_running(process)) {
+            const auto begun = start_child(command);
+            if (begun) {
+                process = cluster_.processes[name] = *begun;
+                CO_TRY_VOID(cluster_.save(data_));
+                log_.info("process started", {{"process", name}, {"pid", process.pid}});
+            } else {
+                log_.error("process cannot start", {{"process", name}, {"error", begun.error().message}});
+            }
+        }
+        CO_TRY_VOID(co_await wait_for_exit(loop_, process));
+        log_.warn("process ended", {{"process", name}, {"pid", process.pid}});
+        delay = loop_.now() - started > 30s ? Duration(100ms) : std::min<Duration>(delay * 2, 10s);
+        CO_TRY_VOID(co_await loop_.sleep(delay));
+    }
+}
+
+Task<std::string> Supervisor::api_get(std::string path) {
+    CO_TRY(auto tls, net::TlsClientContext::create(
+                         {.ca_pem = pki_.ca_pem, .certificate_pem = pki_.admin.certificate_pem, .key_pem = pki_.admin.key_pem}));
+    net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
+    net::HttpRequest request;
+    request.method = "GET";
+    request.path = std::move(path);
+    auto response = co_await client.send(std::move(request));
+    CO_TRY_VOID(co_await client.close());
+    if (!response) co_return std::move(response).error();
+    if (response->code != 200) co_return Error(Reason::Unavailable, "the server answers " + std::to_string(response->code));
+    co_return std::move(response->body);
+}
+
+Task<> Supervisor::wait_for_api() {
+    const MonotonicTime deadline = loop_.now() + 30s;
+    for (;;) {
+        const auto answer = co_await with_timeout(api_get("/readyz"), 2s, "asking the server whether it is ready");
+        if (answer) co_return {};
+        if (answer.error().reason == Reason::Cancelled) co_return answer.error();
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, answer.error().message + see(data_.logs() / "server.log"));
+        }
+        CO_TRY_VOID(co_await loop_.sleep(20ms));
+    }
+}
+
+Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log) {
+    const MonotonicTime deadline = loop_.now() + limit;
+    for (;;) {
+        const auto answer = co_await with_timeout(api_get("/api/v1/nodes/" + name), 2s, "reading the node");
+        if (answer) {
+            const auto node = schema::parse_json(*answer);
+            if (node && is_ready(*node)) co_return {};
+        } else if (answer.error().reason == Reason::Cancelled) {
+            co_return answer.error();
+        }
+        if (loop_.now() > deadline) {
+            co_return Error(Reason::Timeout, "the node is not Ready in time" + see(log));
+        }
+        CO_TRY_VOID(co_await loop_.sleep(50ms));
+    }
+}
+
+Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
+
+Task<ForeignCluster> Supervisor::make_invitation(std::string node_name) {
+    CO_TRY(const std::string ca_hash, pki_.ca_hash());
+    client::ClientConfig config{.server = "https://127.0.0.1:" + std::to_string(cluster_.options.port), .ca_pem = pki_.ca_pem};
+    config.certificate_pem = pki_.admin.certificate_pem;
+    config.key_pem = pki_.admin.key_pem;
+    CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + PortholeVersion));
+    client::Client client(*transport);
+    CO_TRY(std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + 15min, "join of " + node_name));
+    co_return ForeignCluster{.server = cluster_.server_url(), .token = std::move(token), .ca_hash = ca_hash};
+}
+
+Task<> Supervisor::bring_up_windows(NodeHost node) {
+    EmulatedHost host(loop_, processes_, data_, node);
+    std::error_code error;
+    fs::create_directories(data_.node(node.name), error);
+    if (error) co_return Error(Reason::Io, "cannot make " + data_.node(node.name).string() + ": " + error.message());
+    children_.spawn(keep_running(node.name + "/winhost", host.command()));
+    CO_TRY_VOID(co_await host.ensure_ready());
+    if (!host.has_joined()) {
+        ForeignCluster target;
+        if (cluster_.options.foreign) {
+            target = *cluster_.options.foreign;
+        } else {
+            CO_TRY(target, co_await make_invitation(node.name));
+        }
+        CO_TRY_VOID(co_await host.join(std::move(target), cluster_.options.backend));
+    }
+    if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
+    co_return co_await wait_for_node(node.name, 2min, host.log_file());
+}
+
+Task<> Supervisor::bring_up_linux(NodeHost node) {
+    CO_TRY(const KeyPair identity, pki_.issue_node(node.name, node.address, loop_.wall_now()));
+    const NodeContainerd containerd(processes_, data_, node);
+    CO_TRY_VOID(containerd.prepare());
+    const fs::path folder = data_.node(node.name);
+    CO_TRY_VOID(write_node_identity(folder, identity));
+    CO_TRY_VOID(write_durably(folder / "kubeconfig", node_kubeconfig(cluster_.server_url(), data_.pki() / "ca.crt", folder)));
+    children_.spawn(keep_running(node.name + "/containerd", containerd.command()));
+    NodeContainerd waiting(processes_, data_, node);
+    CO_TRY_VOID(co_await waiting.ensure_ready(loop_));
+    children_.spawn(keep_running(node.name + "/agent", agent_command(node)));
+    co_return co_await wait_for_node(node.name, 1min, data_.logs() / (node.name + "-agent.log"));
+}
+
+Task<> Supervisor::step(std::string name, Task<> work) {
+    report_.begin(name);
+    auto result = co_await std::move(work);
+    if (result) {
+        report_.done(name);
+    } else if (result.error().reason != Reason::Cancelled) {
+        report_.failed(name, result.error().message);
+    }
+    co_return result;
+}
+
+Task<> Supervisor::start() {
+    CO_TRY_VOID(prepare());
+    HostLinks links(processes_, data_, cluster_);
+    CO_TRY_VOID(co_await step("hosts' network", links.ensure()));
+    const bool foreign = cluster_.options.foreign.has_value();
+    if (!foreign) {
+        children_.spawn(keep_running("server", server_command()));
+        CO_TRY_VOID(co_await step("control plane ready", wait_for_api()));
+    }
+    std::vector<Task<>> nodes;
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        nodes.push_back(step("node " + node.name + (foreign ? " joined" : " Ready"), bring_up(node)));
+    }
+    CO_TRY(auto results, co_await when_all(std::move(nodes)));
+    for (auto& result : results) CO_TRY_VOID(std::move(result));
+    co_return {};
+}
+
+Task<> Supervisor::serve() {
+    CO_TRY_VOID(co_await stop_.wait());
+    co_return co_await shut_down();
+}
+
+Task<> Supervisor::end_process(const std::string& name, Duration grace) {
+    const ProcessId process = cluster_.processes[name];
+    CO_TRY_VOID(co_await stop_process(loop_, process, grace));
+    cluster_.processes.erase(name);
+    co_return {};
+}
+
+Task<> Supervisor::shut_down() {
+    CO_TRY_VOID(co_await children_.close());
+    for (const NodeHost& node : cluster_.nodes(data_)) {
+        CO_TRY_VOID(co_await (node.is_windows() ? end_process(node.name + "/winhost", 45s) : end_process(node.name + "/agent", 5s)));
+    }
+    CO_TRY_VOID(co_await clean_up(loop_, processes_, data_, cluster_));
+    for (const NodeHost& node : cluster_.nodes(data_)) CO_TRY_VOID(co_await end_process(node.name + "/containerd", 5s));
+    CO_TRY_VOID(co_await end_process("server", 10s));
+    HostLinks links(processes_, data_, cluster_);
+    CO_TRY_VOID(co_await links.remove());
+    cluster_.supervisor = {};
+    co_return cluster_.save(data_);
+}
+
+}  // namespace porthole::local_cluster

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "base/log.h"
+#include "base/progress_report.h"
+#include "local_cluster/cluster.h"
+#include "node_join/pki.h"
+#include "runtime/process.h"
+#include "runtime/scope.h"
+
+namespace porthole::local_cluster {
+
+/// Runs a cluster on this machine: starts its processes in order, starts again what dies, and ends them in order.
+///
+/// It may itself die at any time: cluster.json names every process, and the next supervisor adopts those still running.
+class Supervisor {
+public:
+    Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, ProgressReport& report, Logger log);
+
+    /// Brings everything up. On failure all is taken down again and the error says what failed.
+    Task<> start();
+    /// Waits for stop(), then ends all processes and removes what they left.
+    Task<> serve();
+    void stop() { stop_.set(); }
+    /// Ends the processes named in cluster.json, whoever started them, and removes what they left.
+    Task<> shut_down();
+
+private:
+    Result<void> prepare();
+    ChildCommand server_command() const;
+    ChildCommand agent_command(const NodeHost& node) const;
+    /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
+    Task<> keep_running(std::string name, ChildCommand command);
+    Task<> wait_for_api();
+    /// A token with which a host joins our own cluster.
+    Task<ForeignCluster> make_invitation(std::string node_name);
+    Task<> bring_up(NodeHost node);
+    Task<> bring_up_linux(NodeHost node);
+    Task<> bring_up_windows(NodeHost node);
+    /// `log` is named when the node is not Ready within `limit`.
+    Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
+    Task<> step(std::string name, Task<> work);
+    Task<> end_process(const std::string& name, Duration grace);
+    /// GET with the administrator's certificate; the body of a 200.
+    Task<std::string> api_get(std::string path);
+
+    AsioLoop& loop_;
+    ProcessRunner& processes_;
+    const DataDir& data_;
+    Cluster cluster_;
+    node_join::Pki pki_;
+    ProgressReport& report_;
+    Logger log_;
+    Scope children_;
+    Event stop_;
+};
+
+}  // namespace porthole::local_cluster

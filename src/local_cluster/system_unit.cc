@@ -1,0 +1,81 @@
+#include "local_cluster/system_unit.h"
+
+#include "local_cluster/cluster.h"
+#include "runtime/durable_file.h"
+
+namespace porthole::local_cluster {
+namespace {
+
+namespace fs = std::filesystem;
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+constexpr char ClusterUnit[] = {
+#embed "porthole.service"
+};
+constexpr char AgentUnit[] = {
+#embed "porthole-agent.service"
+};
+
+std::string with_command(std::string unit, const std::vector<std::string>& arguments) {
+    std::string line = "ExecStart=";
+    for (std::size_t i = 0; i < arguments.size(); ++i) line += (i > 0 ? " " : "") + quote_for_unit(arguments[i]);
+    const std::size_t start = unit.find("ExecStart=");
+    return unit.replace(start, unit.find('\n', start) - start, line);
+}
+
+Task<> systemctl(ProcessRunner& processes, std::vector<std::string> words) {
+    std::string text = "systemctl";
+    for (const std::string& word : words) text += " " + word;
+    words.insert(words.begin(), "systemctl");
+    CO_TRY(const auto result, co_await processes.run({.arguments = std::move(words)}));
+    if (result.exit_code != 0) co_return Error(Reason::Io, text + ": " + result.errors);
+    co_return {};
+}
+
+}  // namespace
+
+std::string quote_for_unit(const std::string& word) {
+    std::string text;
+    bool plain = !word.empty();
+    for (const char c : word) {
+        if (c == '"' || c == '\\') text += '\\';
+        if (c == '%' || c == '$') text += c;  // doubled: no specifier, no variable
+        text += c;
+        plain = plain && c != '"' && c != '\\' && c != ' ' && c != '\t' && c != '\'' && c != ';';
+    }
+    return plain ? text : '"' + text + '"';
+}
+
+SystemUnit SystemUnit::cluster(const fs::path& data, const std::string& id) {
+    const std::string name = data == "/var/lib/porthole" ? "porthole.service" : "porthole-" + id + ".service";
+    return {name, with_command(std::string(ClusterUnit, sizeof ClusterUnit),
+                               {fs::read_symlink("/proc/self/exe").string(), "supervise", "--data", data.string()})};
+}
+
+SystemUnit SystemUnit::agent(const std::vector<std::string>& arguments) {
+    return {"porthole-agent.service", with_command(std::string(AgentUnit, sizeof AgentUnit), arguments)};
+}
+
+bool SystemUnit::possible() { return fs::exists("/run/systemd/system"); }
+
+fs::path SystemUnit::path() const { return fs::path("/etc/systemd/system") / name_; }
+
+Task<> SystemUnit::install(ProcessRunner& processes, bool now) const {
+    const auto before = read_file(path());
+    CO_TRY_VOID(write_durably(path(), text_, 0644));
+    CO_TRY_VOID(co_await systemctl(processes, {"daemon-reload"}));
+    CO_TRY_VOID(co_await systemctl(processes, {"enable", name_}));
+    if (now) CO_TRY_VOID(co_await systemctl(processes, {before && *before != text_ ? "restart" : "start", name_}));
+    co_return {};
+}
+
+Task<> SystemUnit::remove(ProcessRunner& processes, bool stop) const {
+    if (!possible() || !fs::exists(path())) co_return {};
+    if (stop) CO_TRY_VOID(co_await systemctl(processes, {"stop", name_}));
+    CO_TRY_VOID(co_await systemctl(processes, {"disable", name_}));
+    std::error_code error;
+    fs::remove(path(), error);
+    co_return co_await systemctl(processes, {"daemon-reload"});
+}
+
+}  // namespace porthole::local_cluster

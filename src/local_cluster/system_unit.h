@@ -1,0 +1,37 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/process.h"
+
+namespace porthole::local_cluster {
+
+/// A service that systemd starts when the machine does, from the files of packaging/systemd.
+class SystemUnit {
+public:
+    /// The cluster kept in `data`: porthole.service, or porthole-<id>.service where it is not the usual folder.
+    static SystemUnit cluster(const std::filesystem::path& data, const std::string& id);
+    static SystemUnit agent(const std::vector<std::string>& arguments);
+
+    const std::string& name() const { return name_; }
+    const std::string& text() const { return text_; }
+
+    /// Whether systemd runs this machine; without it there is nobody to install a unit for.
+    static bool possible();
+    /// Writes the unit and has it started with the machine; `now` starts it at once, and anew if it runs with other words.
+    /// Errors: Io.
+    Task<> install(ProcessRunner& processes, bool now) const;
+    /// Harmless where it is not installed. `stop` ends the service, too.
+    Task<> remove(ProcessRunner& processes, bool stop) const;
+
+private:
+    SystemUnit(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+    std::filesystem::path path() const;
+    std::string name_, text_;
+};
+
+/// One word of an ExecStart line: quoted where systemd would otherwise take it apart or expand it.
+std::string quote_for_unit(const std::string& word);
+
+}  // namespace porthole::local_cluster

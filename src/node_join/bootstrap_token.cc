@@ -1,0 +1,28 @@
+#include "node_join/bootstrap_token.h"
+
+#include "api/core_v1.h"
+#include "base/time.h"
+#include "runtime/random.h"
+
+namespace porthole::node_join {
+
+Task<std::string> create_bootstrap_token(client::Client& client, std::optional<SystemTime> expires, std::string description) {
+    constexpr const char* Alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
+    SystemRandom random;
+    const std::string id = random.pick(6, Alphabet), key = random.pick(16, Alphabet);
+    api::core::v1::Secret secret;
+    secret.metadata.name = BootstrapTokenPrefix + id;
+    secret.metadata.namespace_ = BootstrapTokenNamespace;
+    secret.type = "bootstrap.kubernetes.io/token";
+    secret.data = {{"token-id", id},
+                   {"token-secret", key},
+                   {"usage-bootstrap-authentication", "true"},
+                   {"usage-bootstrap-signing", "true"},
+                   {"auth-extra-groups", "system:bootstrappers:porthole:default-node-token"}};
+    if (!description.empty()) secret.data["description"] = std::move(description);
+    if (expires) secret.data["expiration"] = Timestamp(*expires).to_string();
+    CO_TRY_VOID(co_await client.create(std::move(secret)));
+    co_return id + "." + key;
+}
+
+}  // namespace porthole::node_join

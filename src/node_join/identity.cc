@@ -1,0 +1,158 @@
+#include "node_join/identity.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "api/core_v1.h"
+#include "base/base64.h"
+#include "base/version.h"
+#include "client/client.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "net/detached_jws.h"
+#include "net/x509.h"
+#include "node_join/certificate.h"
+#include "runtime/asio_loop.h"
+#include "runtime/durable_file.h"
+#include "schema/value.h"
+#include "schema/yaml.h"
+
+namespace porthole::node_join {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using api::core::v1::ConfigMap;
+
+constexpr std::size_t TokenIdLength = 6, TokenLength = 23;
+constexpr std::string_view HashPrefix = "sha256:";
+constexpr std::size_t HashDigits = 64;
+
+std::string user_agent() { return std::string("porthole-join/") + PortholeVersion; }
+
+bool is_token(const std::string& text) {
+    return text.size() == TokenLength && text[TokenIdLength] == '.' && std::ranges::count(text, '.') == 1 &&
+           text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.") == text.npos;
+}
+
+bool is_hash(const std::string& text) {
+    return text.starts_with(HashPrefix) && text.size() == HashPrefix.size() + HashDigits &&
+           text.find_first_not_of("0123456789abcdef", HashPrefix.size()) == text.npos;
+}
+
+/// The authority that the kubeconfig in cluster-info names. Its entries have no names, so it is no kubeconfig to be resolved.
+Result<std::string> authority_of(const std::string& kubeconfig) {
+    TRY(const schema::Value document, schema::parse_yaml(kubeconfig));
+    const schema::Value* clusters = document.find("clusters");
+    const bool one = clusters && clusters->is_array() && !clusters->as_array().empty();
+    const std::string_view encoded = one ? clusters->as_array()[0].string_at({"cluster", "certificate-authority-data"}) : "";
+    if (encoded.empty()) return Error(Reason::BadRequest, "the cluster's cluster-info names no certificate authority");
+    return decode_base64(encoded);
+}
+
+/// Whether cluster-info is signed with our token: only who knows the token can have signed it. nullopt: not signed with it.
+std::optional<bool> is_signed(const ConfigMap& info, const std::string& token) {
+    const std::string id = token.substr(0, TokenIdLength), secret = token.substr(TokenIdLength + 1);
+    const auto signature = info.data.find("jws-kubeconfig-" + id), signed_text = info.data.find("kubeconfig");
+    if (signature == info.data.end() || signed_text == info.data.end()) return std::nullopt;
+    return net::verify_detached_jws(signature->second, signed_text->second, id, secret);
+}
+
+constexpr const char* IdentityFile = "client.pem";
+
+/// A token that has just been made is signed with a moment later.
+Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, JoinTarget target) {
+    const MonotonicTime deadline = loop.now() + 3s;
+    for (;;) {
+        auto stored =
+            co_await with_timeout(client.get<ConfigMap>({"kube-public", "cluster-info"}), 10s, "asking the server for cluster-info");
+        if (!stored) {
+            Error error = std::move(stored).error().with_context("cannot reach the cluster at " + target.server);
+            error.message += "; check the address, and that no firewall is in between";
+            co_return error;
+        }
+        if (is_signed(*stored, target.token) || loop.now() >= deadline) co_return std::move(*stored);
+        CO_TRY_VOID(co_await loop.sleep(200ms));
+    }
+}
+
+}  // namespace
+
+Result<void> check_target(JoinTarget& target) {
+    if (!target.server.starts_with("https://")) target.server = "https://" + target.server;
+    if (!is_token(target.token)) {
+        return Error(Reason::BadRequest,
+                     "the token must look like abcdef.0123456789abcdef; `porthole token create` on the server makes one");
+    }
+    if (!std::ranges::all_of(target.ca_hashes, is_hash)) {
+        return Error(Reason::BadRequest,
+                     "--ca-cert-hash must look like sha256:<64 hex digits>; `porthole token create --print-join-command` prints it");
+    }
+    return {};
+}
+
+Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
+    CO_TRY(const auto transport, client::make_http_transport(loop, {.server = target.server, .insecure_skip_verify = true}, user_agent()));
+    client::Client client(*transport);
+    CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, target));
+    CO_TRY(std::string ca_pem, authority_of(stored.data["kubeconfig"]));
+    CO_TRY(const auto ca, net::parse_certificate(ca_pem));
+    const std::string hash = std::string(HashPrefix) + net::to_hex(net::sha256(ca.public_der));
+    if (std::ranges::find(target.ca_hashes, hash) == target.ca_hashes.end()) {
+        co_return Error(Reason::Unauthorized, "the server's authority is " + hash +
+                                                  ", which is none of those given by --ca-cert-hash: "
+                                                  "either the hash is of another cluster, or somebody stands in between");
+    }
+    const std::optional<bool> genuine = is_signed(stored, target.token);
+    if (!genuine) {
+        co_return Error(Reason::Unauthorized,
+                        "the server does not know this token, or it has expired; make another with `porthole token create`");
+    }
+    if (!*genuine) {
+        co_return Error(Reason::Unauthorized,
+                        "the token's second half is not the one that the cluster knows; "
+                        "copy the whole token, or make another with `porthole token create`");
+    }
+    co_return ClusterInfo{std::move(ca_pem), std::move(stored.data)};
+}
+
+Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::string ca_pem, std::string node_name) {
+    const client::ClientConfig config{.server = target.server, .ca_pem = ca_pem, .token = target.token};
+    CO_TRY(const auto transport, client::make_http_transport(loop, config, user_agent()));
+    client::Client client(*transport);
+    co_return co_await request_node_certificate(loop, client, std::move(node_name));
+}
+
+Result<void> write_node_identity(const fs::path& folder, const KeyPair& identity) {
+    return write_durably(folder / IdentityFile, identity.certificate_pem + identity.key_pem);
+}
+
+std::string node_kubeconfig(const std::string& server, const fs::path& ca, const fs::path& folder) {
+    const std::string identity = (folder / IdentityFile).string();
+    return "apiVersion: v1\nkind: Config\ncurrent-context: node\n"
+           "clusters:\n- name: porthole\n  cluster:\n    server: " +
+           server + "\n    certificate-authority: " + ca.string() + "\nusers:\n- name: node\n  user:\n    client-certificate: " + identity +
+           "\n    client-key: " + identity + "\ncontexts:\n- name: node\n  context:\n    cluster: porthole\n    user: node\n";
+}
+
+std::optional<fs::path> identity_folder(const client::Kubeconfig& kubeconfig) {
+    const auto document = schema::parse_yaml(kubeconfig.text());
+    const schema::Value* users = document ? document->find("users") : nullptr;
+    if (!users || !users->is_array() || users->as_array().size() != 1) return std::nullopt;
+    const std::string_view certificate = users->as_array()[0].string_at({"user", "client-certificate"});
+    const fs::path path(certificate);
+    if (path.filename() != IdentityFile || users->as_array()[0].string_at({"user", "client-key"}) != certificate) return std::nullopt;
+    return path.parent_path();
+}
+
+Result<void> write_node_folder(const fs::path& folder, const JoinTarget& target, const ClusterInfo& info, const KeyPair& identity) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
+    fs::permissions(folder, fs::perms::owner_all, error);
+    TRY_VOID(write_durably(folder / "ca.crt", info.ca_pem, 0644));
+    TRY_VOID(write_node_identity(folder, identity));
+    return write_durably(folder / "kubeconfig", node_kubeconfig(target.server, folder / "ca.crt", folder));
+}
+
+}  // namespace porthole::node_join

@@ -1,0 +1,10 @@
+#pragma once
+#include <string>
+
+namespace porthole::node_join {
+
+struct KeyPair {
+    std::string certificate_pem, key_pem;
+};
+
+}  // namespace porthole::node_join

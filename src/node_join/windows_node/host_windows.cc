@@ -1,0 +1,200 @@
+#include "node_join/windows_node/host_windows.h"
+
+#include <winsock2.h>
+// winsock2.h comes before windows.h.
+#include <windows.h>
+
+#include <aclapi.h>
+#include <sddl.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/wide_windows.h"
+#include "hns/dll/load_hns.h"
+#include "kubelet/cri/cri_grpc.h"
+#include "net/interface_address.h"
+#include "runtime/handle_windows.h"
+#include "runtime/windows_command_line.h"
+
+namespace porthole::node_join {
+
+using namespace winservice;
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint16_t KubeletPort = 10250, ProxyHealthPort = 10256;
+constexpr const char* HostPrograms[] = {"kubelet", "kube-proxy", "kubeadm", "flanneld"};
+constexpr const char* CniPrograms[] = {"win-bridge", "win-overlay", "wincni", "flannel", "host-local"};
+
+bool is_elevated() {
+    SID_IDENTIFIER_AUTHORITY authority = SECURITY_NT_AUTHORITY;
+    PSID administrators = nullptr;
+    BOOL member = FALSE;
+    if (!AllocateAndInitializeSid(&authority, 2, SECURITY_BUILTIN_DOMAIN_RID, DOMAIN_ALIAS_RID_ADMINS, 0, 0, 0, 0, 0, 0, &administrators)) {
+        return false;
+    }
+    const bool checked = CheckTokenMembership(nullptr, administrators, &member);
+    FreeSid(administrators);
+    return checked && member;
+}
+
+/// The documented functions answer with an old version to programs without a manifest.
+std::uint32_t windows_build() {
+    using GetVersion = LONG(WINAPI*)(OSVERSIONINFOW*);
+    const auto get = reinterpret_cast<GetVersion>(reinterpret_cast<void*>(GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlGetVersion")));
+    OSVERSIONINFOW version{};
+    version.dwOSVersionInfoSize = sizeof version;
+    return get && get(&version) == 0 ? version.dwBuildNumber : 0;
+}
+
+/// A runtime that is just starting, as after a boot, is given some seconds for its pipe.
+bool pipe_answers(const std::string& endpoint) {
+    const std::wstring path = to_wide(kubelet::runtime_path(endpoint));
+    constexpr int Attempts = 25;
+    for (int attempt = 0; attempt < Attempts; ++attempt) {
+        if (WaitNamedPipeW(path.c_str(), 1000) || GetLastError() == ERROR_SEM_TIMEOUT) return true;
+        Sleep(200);
+    }
+    return false;
+}
+
+bool port_is_free(std::uint16_t port) {
+    WSADATA data;
+    if (WSAStartup(MAKEWORD(2, 2), &data) != 0) return true;
+    const SOCKET socket = ::socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+    const BOOL exclusive = TRUE;
+    ::setsockopt(socket, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, reinterpret_cast<const char*>(&exclusive), sizeof exclusive);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = ::htons(port);
+    const bool is_free = socket == INVALID_SOCKET || ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    ::closesocket(socket);
+    WSACleanup();
+    return is_free;
+}
+
+std::uint64_t page_file_bytes() {
+    MEMORYSTATUSEX memory{};
+    memory.dwLength = sizeof memory;
+    if (!GlobalMemoryStatusEx(&memory)) return 1;  // unknown is no reason for a warning
+    return memory.ullTotalPageFile > memory.ullTotalPhys ? memory.ullTotalPageFile - memory.ullTotalPhys : 0;
+}
+
+/// The program that a service starts, or "".
+std::string program_of_service(const std::string& name) {
+    const std::wstring key = L"SYSTEM\\CurrentControlSet\\Services\\" + to_wide(name);
+    wchar_t text[2048] = L"";
+    DWORD size = sizeof text;
+    if (RegGetValueW(HKEY_LOCAL_MACHINE, key.c_str(), L"ImagePath", RRF_RT_REG_SZ | RRF_RT_REG_EXPAND_SZ, nullptr, text, &size) !=
+        ERROR_SUCCESS) {
+        return "";
+    }
+    const auto words = split_windows_command_line(to_utf8(text));
+    return words.empty() ? "" : words.front();
+}
+
+std::string lower(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+bool is_same_file(const fs::path& one, const fs::path& other) {
+    std::error_code code;
+    return fs::exists(other, code) && fs::equivalent(one, other, code) && !code;
+}
+
+Result<void> place(const fs::path& program, const fs::path& target) {
+    if (is_same_file(program, target)) return {};
+    DeleteFileW(target.c_str());
+    if (CreateHardLinkW(target.c_str(), program.c_str(), nullptr)) return {};
+    // Another drive, or a file system without links.
+    if (CopyFileW(program.c_str(), target.c_str(), FALSE)) return {};
+    return windows_error("placing " + to_utf8(target.wstring()), GetLastError());
+}
+
+fs::path own_program() {
+    std::wstring path(32'768, L'\0');
+    path.resize(GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size())));
+    return path;
+}
+
+}  // namespace
+
+std::string computer_name() {
+    wchar_t name[256] = L"";
+    DWORD size = std::size(name);
+    GetComputerNameExW(ComputerNameDnsHostname, name, &size);
+    return lower(to_utf8(name));
+}
+
+std::string machine_variable(const wchar_t* name) {
+    wchar_t text[4096] = L"";
+    const DWORD size = GetEnvironmentVariableW(name, text, std::size(text));
+    return size > 0 && size < std::size(text) ? to_utf8(text) : "";
+}
+
+HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
+    HostFacts facts{.elevated = is_elevated(),
+                    .build = windows_build(),
+                    .runtime_answers = pipe_answers(node.runtime_endpoint),
+                    .proxy = machine_variable(L"HTTPS_PROXY"),
+                    .no_proxy = machine_variable(L"NO_PROXY"),
+                    .page_file = page_file_bytes(),
+                    .processors = ::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS)};
+    if (const HMODULE network = LoadLibraryExW(L"computenetwork.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32)) {
+        FreeLibrary(network);
+    } else {
+        facts.network_service = "Windows' host network service is not there (computenetwork.dll)";
+    }
+    if (const auto address = IpAddress::parse(node.ip)) facts.adapter = net::mac_of_interface_with(*address);
+    bool own_runs = false;
+    for (const char* name : NodeServices) {
+        const std::string program = lower(program_of_service(name));
+        if (!program.empty() && !program.starts_with(lower(node.folder) + "\\")) facts.foreign_service = name;
+        const auto state = manager.find(name);
+        own_runs |= state && *state && **state != ServiceState::Stopped;
+    }
+    if (!own_runs) {
+        for (const std::uint16_t port : {KubeletPort, ProxyHealthPort}) {
+            if (!port_is_free(port)) facts.taken_ports.push_back(port);
+        }
+    }
+    return facts;
+}
+
+Result<void> install_programs(const WindowsNode& node) {
+    const fs::path folder = to_wide(node.folder), cni = to_wide(node.cni_folder()), program = folder / L"porthole.exe";
+    std::error_code code;
+    fs::create_directories(cni / L"config", code);
+    if (!code) fs::create_directories(to_wide(node.log_folder), code);
+    if (code) return Error(Reason::Io, "cannot make the folders of " + node.folder + ": " + code.message());
+    const fs::path own = own_program();
+    if (!fs::exists(program, code) || lower(own.parent_path().string()) != lower(folder.string())) TRY_VOID(place(own, program));
+    for (const char* name : HostPrograms) {
+        if (!is_same_file(own, folder / (std::string(name) + ".exe"))) TRY_VOID(place(program, folder / (std::string(name) + ".exe")));
+    }
+    for (const char* name : CniPrograms) TRY_VOID(place(program, cni / (std::string(name) + ".exe")));
+    return {};
+}
+
+Result<void> make_secret_folder(const std::string& path) {
+    std::error_code code;
+    fs::create_directories(to_wide(path), code);
+    if (code) return Error(Reason::Io, "cannot make " + path + ": " + code.message());
+    // Nothing is inherited from above; what is made below inherits: full access for the system and for administrators.
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", SDDL_REVISION_1, &descriptor,
+                                                              nullptr)) {
+        return windows_error("protecting " + path, GetLastError());
+    }
+    const BOOL done = SetFileSecurityW(to_wide(path).c_str(), DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, descriptor);
+    const DWORD error = GetLastError();
+    LocalFree(descriptor);
+    if (!done) return windows_error("protecting " + path, error);
+    return {};
+}
+
+}  // namespace porthole::node_join

@@ -1,0 +1,23 @@
+#pragma once
+#include "node_join/windows_node/preflight.h"
+#include "runtime/event_loop.h"
+#include "runtime/worker_pool.h"
+
+/// What joining and leaving ask of Windows itself.
+namespace porthole::node_join {
+
+/// The computer's name in lower case.
+std::string computer_name();
+std::string machine_variable(const wchar_t* name);
+
+/// `manager` tells whether what holds a port or a name is this node's own.
+HostFacts look_at_host(const WindowsNode& node, winservice::ServiceManager& manager);
+
+/// Puts this program into `node.folder` under all of its names, CNI plugins into its CNI folder. Error: Io; AlreadyExists while one of them
+/// runs.
+Result<void> install_programs(const WindowsNode& node);
+
+/// Makes the folder, which from then on only the system and administrators can read. Error: Io.
+Result<void> make_secret_folder(const std::string& path);
+
+}  // namespace porthole::node_join

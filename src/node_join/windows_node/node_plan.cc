@@ -1,0 +1,120 @@
+#include "node_join/windows_node/node_plan.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/ip.h"
+
+namespace porthole::node_join {
+
+using namespace winservice;
+namespace {
+
+constexpr std::size_t LongestName = 253;
+const FirewallRule KubeletRule{"Porthole kubelet", "TCP", 10250}, OverlayRule{"Porthole overlay network", "UDP", 4789};
+
+bool is_node_name(const std::string& name) {
+    const auto plain = [](unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'z'); };
+    return !name.empty() && name.size() <= LongestName && plain(name.front()) && plain(name.back()) &&
+           std::ranges::all_of(name, [&](unsigned char c) { return plain(c) || c == '-' || c == '.'; });
+}
+
+std::string join_list(const std::vector<std::string>& parts) {
+    std::string all;
+    for (const std::string& part : parts) all += (all.empty() ? "" : ",") + part;
+    return all;
+}
+
+std::map<std::string, std::string> environment(const WindowsNode& node) {
+    std::map<std::string, std::string> all{{"NODE_NAME", node.name}, {"KUBE_NETWORK", node.network_name()}};
+    if (!node.proxy.empty()) {
+        all["HTTP_PROXY"] = all["HTTPS_PROXY"] = node.proxy;
+        all["NO_PROXY"] = node.no_proxy;
+    }
+    return all;
+}
+
+ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_service) {
+    ServiceDefinition service{
+        .name = "kubelet",
+        .display_name = "Kubernetes kubelet (Porthole)",
+        .description = "Runs this node's pods.",
+        .command = {node.folder + "\\kubelet.exe", "--windows-service", "--kubeconfig=" + node.kubeconfig(),
+                    "--hostname-override=" + node.name, "--node-ip=" + node.ip, "--container-runtime-endpoint=" + node.runtime_endpoint,
+                    "--cluster-dns=" + node.cluster_dns, "--cluster-domain=" + node.cluster_domain,
+                    "--windows-priorityclass=" + node.priority_class, "--log-dir=" + node.log_folder, "--logtostderr=false"},
+        .environment = environment(node)};
+    if (node.shared_disk)
+        service.command.insert(service.command.end(),
+                               {"--image-gc-high-threshold=100", "--eviction-hard=memory.available<500Mi,nodefs.available<0%"});
+    if (!node.system_reserved.empty()) service.command.push_back("--system-reserved=" + node.system_reserved);
+    if (!node.labels.empty()) service.command.push_back("--node-labels=" + join_list(node.labels));
+    if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join_list(node.taints));
+    if (!runtime_service.empty()) service.depends_on.push_back(runtime_service);
+    return service;
+}
+
+ServiceDefinition flanneld(const WindowsNode& node) {
+    return {.name = "flanneld",
+            .display_name = "Kubernetes pod network (Porthole)",
+            .description = "Keeps this node's pod network and the ways to the pods of other nodes.",
+            .command = {node.folder + "\\flanneld.exe", "--windows-service", "--kubeconfig-file=" + node.kubeconfig(),
+                        "--node-name=" + node.name, "--iface=" + node.ip, "--cluster-cidr=" + node.cluster_cidr,
+                        "--service-cidr=" + node.service_cidr, "--cluster-dns=" + node.cluster_dns,
+                        "--cluster-domain=" + node.cluster_domain, std::string("--backend=") + (node.is_overlay() ? "vxlan" : "host-gw"),
+                        "--cni-config-file=" + node.cni_config(), "--log-dir=" + node.log_folder, "--logtostderr=false"},
+            .environment = environment(node)};
+}
+
+ServiceDefinition kube_proxy(const WindowsNode& node) {
+    ServiceDefinition service{
+        .name = "kube-proxy",
+        .display_name = "Kubernetes service proxy (Porthole)",
+        .description = "Makes services reachable from this node.",
+        .command = {node.folder + "\\kube-proxy.exe", "--windows-service", "--kubeconfig=" + node.kubeconfig(), "--proxy-mode=kernelspace",
+                    "--hostname-override=" + node.name, "--cluster-cidr=" + node.cluster_cidr, "--network-name=" + node.network_name(),
+                    "--log-dir=" + node.log_folder, "--logtostderr=false"},
+        .depends_on = {"kubelet"},
+        .environment = environment(node)};
+    if (node.direct_server_return) service.command.push_back("--enable-dsr=true");
+    return service;
+}
+
+}  // namespace
+
+Result<void> check_node(const WindowsNode& node) {
+    if (!is_node_name(node.name)) {
+        return Error(Reason::BadRequest, "\"" + node.name +
+                                             "\" cannot be a node's name: lower-case letters, digits, '-' and '.'; "
+                                             "give another with --node-name");
+    }
+    if (node.network_mode != "l2bridge" && node.network_mode != "overlay") {
+        return Error(Reason::BadRequest, "--network-mode is l2bridge or overlay, not \"" + node.network_mode + "\"");
+    }
+    if (const auto address = IpAddress::parse(node.ip); address && address->is_v6()) {
+        return Error(Reason::BadRequest, "the pod network of Windows nodes needs an IPv4 address of this machine, not " + node.ip +
+                                             "; give one with --node-ip");
+    }
+    for (const std::string& range : {node.cluster_cidr, node.service_cidr}) {
+        if (!IpPrefix::parse(range)) return Error(Reason::BadRequest, "\"" + range + "\" is no range of addresses such as 10.244.0.0/16");
+    }
+    if (node.folder.size() < 4 || node.folder.substr(1, 2) != ":\\" || node.folder.back() == '\\' || node.folder.contains('"')) {
+        return Error(Reason::BadRequest, "--folder must be a full path such as C:\\k");
+    }
+    return {};
+}
+
+std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service) {
+    return {flanneld(node), kubelet(node, runtime_service), kube_proxy(node)};
+}
+
+std::vector<FirewallRule> firewall_rules(const WindowsNode& node) {
+    std::vector<FirewallRule> rules{KubeletRule};
+    if (node.is_overlay()) rules.push_back(OverlayRule);
+    return rules;
+}
+
+std::vector<std::string> firewall_rule_names() { return {KubeletRule.name, OverlayRule.name}; }
+
+}  // namespace porthole::node_join

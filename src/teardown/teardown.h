@@ -1,0 +1,33 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "runtime/process.h"
+#include "runtime/task.h"
+
+namespace porthole {
+class AsioLoop;
+}
+namespace porthole::hns {
+class Hns;
+}
+
+/// Removes what a node has left on its machine. Every function may be called in any state of the node, again after a failure, and
+/// where there is nothing to remove.
+namespace porthole::teardown {
+
+/// Stops and removes every sandbox that the runtime at this endpoint has. Error: Unavailable when it does not answer.
+Task<> remove_pods(AsioLoop& loop, std::string endpoint);
+
+/// Removes the HNS network of this name with all that stands on it: load balancers of its endpoints, then the endpoints. `report` gets
+/// a line for each thing that is removed.
+Task<> remove_pod_network(hns::Hns& hns, std::string name, std::function<void(const std::string& text)> report);
+
+// Linux only.
+
+/// Removes the bridge, routes and rules that a node's agent keeps in the network namespace of the caller.
+Task<> remove_node_rules(ProcessRunner& processes);
+/// Removes the empty cgroups of that name and below it, in the one tree of version 2 or in every tree of version 1.
+void remove_cgroups(const std::string& name);
+
+}  // namespace porthole::teardown

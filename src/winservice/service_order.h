@@ -1,0 +1,20 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+
+#include "winservice/service_manager.h"
+
+namespace porthole::winservice {
+
+/// Called with each thing that is done: "service kubelet runs".
+using Report = std::function<void(const std::string& text)>;
+
+/// Stops what runs of the services, last first, so that their programs may be replaced. Fine where there are none.
+Result<void> stop_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
+/// Makes the services what they shall be and starts them in order. The first one that does not start ends it.
+Result<void> install_services(ServiceManager& manager, std::span<const ServiceDefinition> services, const Report& report);
+/// Stops and deletes the services, last first. Fine where there are none.
+Result<void> remove_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
+
+}  // namespace porthole::winservice
