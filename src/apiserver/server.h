@@ -34,9 +34,9 @@ public:
         Authorizer& authorizer;
     };
     struct Limits {
-        /// Requests under way; more are answered 429. Watches, streams and requests of masters take no place, this process's own
-        /// components among them: a burst of theirs would keep everybody else out. Nodes have as many places again of their own, so
-        /// that no other user's requests can make their leases expire.
+        /// Requests in flight; more are answered with 429. Watches, streams and requests of system:masters, which include those of
+        /// this process's own components, are exempt: a burst of them would lock out everyone else. Nodes have as many places of their
+        /// own, so that no other user's requests can make their leases expire.
         std::size_t mutating = 200, reading = 400;
         Duration request_time = std::chrono::seconds(60);  ///< for a request that is no watch or stream; then it is answered 504
     };

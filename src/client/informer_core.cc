@@ -32,7 +32,7 @@ Task<> InformerCore::run() {
             resource_version_.clear();
             context_.log.debug("watch expired, listing again", {{"resource", codec_.kind.plural}});
         } else {
-            context_.log.warn("cannot follow", {{"resource", codec_.kind.plural}, {"error", error.message}});
+            context_.log.warn("list and watch failed, will retry", {{"resource", codec_.kind.plural}, {"error", error.message}});
         }
         CO_TRY_VOID(co_await context_.loop.sleep(backoff.next()));
     }
@@ -71,7 +71,8 @@ Task<> InformerCore::relist() {
     co_return {};
 }
 
-/// One watch until the server ends it. Error: Unavailable when it ended at once without anything new, so that the caller waits.
+/// Applies the events of one watch until the server ends it. Error: Unavailable when the server ends it at once with nothing new, so that
+/// the caller waits.
 Task<> InformerCore::watch_once() {
     ListOptions from{options_.namespace_, options_.label_selector, options_.field_selector, resource_version_, 0, ""};
     WatchOptions options;

@@ -46,6 +46,6 @@ int main(int count, char** words) {
         return 0;
     }
     if (const SubCommand* command = find_command(Commands, first)) return command->run({words + 2, words + count});
-    std::fprintf(stderr, "porthole: there is no command \"%s\"; `porthole --help` lists them\n", words[1]);
+    std::fprintf(stderr, "porthole: unknown command \"%s\"; `porthole --help` lists the commands\n", words[1]);
     return 2;
 }

@@ -309,20 +309,20 @@ Task<> ControlPlane::close() {
 int run_server(std::vector<std::string> arguments) {
     ServerFlags flags;
     CLI::App app("Run the control plane: API server, controllers and scheduler in one process.", "server");
-    app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
+    app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--bind-address", flags.bind_address, "to listen on")->capture_default_str();
     app.add_option("--port", flags.port, "to listen on")->capture_default_str();
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
-    app.add_option("--backend", flags.backend, "pod network between nodes, told to those who join: host-gw or vxlan")
+    app.add_option("--backend", flags.backend, "pod network between nodes, which joining nodes adopt: host-gw or vxlan")
         ->check(CLI::IsMember({"host-gw", "vxlan"}))
         ->capture_default_str();
     app.add_option("--cluster-dns", flags.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();
     app.add_option("--audit-log", flags.audit_log, "file for a line about every request");
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
-    app.add_flag("--verbose,-v", flags.verbose, "log decisions too");
+    app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
     app.footer(
         "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
         "Examples:\n"

@@ -40,7 +40,7 @@ Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
             data.root().string();
     const SystemUnit unit = SystemUnit::cluster(data.root(), data.id());
     CO_TRY_VOID(co_await unit.install(*world.processes, false));
-    co_return "after a reboot the cluster comes back by " + unit.name();
+    co_return "after a reboot the cluster is started by " + unit.name();
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--nodes", flags.nodes,
                    "SYSTEM=COUNT[:RELEASE] by comma, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
         ->capture_default_str();
-    app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
+    app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
@@ -62,11 +62,11 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--backend", options.backend, "pod network between nodes: host-gw or vxlan")
         ->check(CLI::IsMember({"host-gw", "vxlan"}))
         ->capture_default_str();
-    app.add_option("--node-cidr", options.node_cidr, "addresses of the nodes on this machine")->capture_default_str();
+    app.add_option("--node-cidr", options.node_cidr, "address range of the nodes on this machine")->capture_default_str();
     app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
     app.footer(
-        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: what is missing is started.\n\n"
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: it starts what is missing.\n\n"
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
@@ -100,7 +100,7 @@ int run_up(std::vector<std::string> arguments) {
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));
-        if (!survives) return fail("the cluster runs, but cannot be made to come back after a reboot: " + survives.error().message);
+        if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);
         progress.note(*survives);
         return 0;
     }

@@ -68,7 +68,7 @@ TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {
 
 TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
     EXPECT_EQ(Cluster::load(DataDir("/nowhere")).error().message,
-              "there is no cluster in /nowhere; `porthole up --data /nowhere` makes one");
+              "no cluster found in /nowhere; start one with `porthole up --data /nowhere`");
     EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
 }
 
@@ -81,10 +81,10 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
     } rows[] = {
         {"pods among services",
          {.cluster_cidr = "10.96.0.0/16"},
-         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose ranges of their own"},
+         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose separate ranges"},
         {"nodes among pods",
          {.node_cidr = "10.244.9.0/24"},
-         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose ranges of their own"},
+         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose separate ranges"},
         {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
         {"part of a node's range",
          {.cluster_cidr = "10.244.0.0/25"},
@@ -94,8 +94,8 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
          "--cluster-cidr 10.244.0.0/23 is too small: each of 3 nodes needs a /24 of it"},
         {"too many hosts",
          {.linux_nodes = 3, .node_cidr = "10.89.0.0/30"},
-         "10.89.0.0/30 has no room for 3 hosts; choose a larger network"},
-        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is no address of --service-cidr 10.96.0.0/12"},
+         "10.89.0.0/30 is too small for 3 hosts; choose a larger network"},
+        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is not in --service-cidr 10.96.0.0/12"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);

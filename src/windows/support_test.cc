@@ -141,7 +141,7 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
                 ElementsAre(HasSubstr("spec.containers[0].resources.requests[memory]: differs from the limit")));
     EXPECT_THAT(with(R"({"requests":{"memory":"1024Mi"},"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({"limits":{"memory":"1Gi"}})"), IsEmpty());
-    EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without any request or limit")));
+    EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without requests or limits")));
 }
 
 // POD-22
@@ -221,7 +221,7 @@ TEST(WindowsSupport, TheUserGuideShowsTheTable) {
     if (std::getenv("PORTHOLE_WRITE_GOLDEN")) std::ofstream(path) << support_table();
     std::ifstream file(path);
     const std::string written{std::istreambuf_iterator<char>(file), {}};
-    EXPECT_EQ(written, support_table()) << "print it anew: PORTHOLE_WRITE_GOLDEN=1 build/dev/tests/windows_support_test";
+    EXPECT_EQ(written, support_table()) << "write it again: PORTHOLE_WRITE_GOLDEN=1 build/dev/tests/windows_support_test";
 }
 
 }  // namespace

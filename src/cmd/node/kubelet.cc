@@ -80,7 +80,7 @@ private:
 
     void serve_as_known(net::TlsServerContext& tls) {
         const auto loaded = tls.reload(connection_.config().certificate_pem, connection_.config().key_pem);
-        if (!loaded) log_.warn("the kubelet serves with the certificate before", {{"error", loaded.error().message}});
+        if (!loaded) log_.warn("the kubelet keeps serving with the previous certificate", {{"error", loaded.error().message}});
     }
 
     kubelet::KubeletOptions options_;

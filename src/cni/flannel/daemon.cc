@@ -39,7 +39,7 @@ Task<> Daemon::run() {
         if (!done && done.error().reason == Reason::Cancelled) co_return done.error();
         const std::string trouble = done ? "" : done.error().message;
         // What goes on is told once.
-        if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network not in order", {{"error", trouble}});
+        if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network setup failed", {{"error", trouble}});
         trouble_ = trouble;
         const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
@@ -49,7 +49,7 @@ Task<> Daemon::run() {
 Result<void> Daemon::check_back_ends() const {
     const auto other = find_other_backend(leases_, options_.node_name, options_.network.backend);
     if (!other) return {};
-    return Error(Reason::BadRequest, std::string("this node is to have the back end ") + to_string(options_.network.backend) +
+    return Error(Reason::BadRequest, std::string("this node is configured for the back end ") + to_string(options_.network.backend) +
                                          ", but node " + other->node + " has " + to_string(*other->backend) +
                                          "; all nodes of a cluster need the same");
 }
