@@ -28,7 +28,7 @@ void remove_cgroup(const fs::path& group) {
 
 Task<> remove_node_rules(ProcessRunner& processes) {
     const cni::NodeNetworkOptions network;
-    for (const std::string& table : {proxy::RuleOptions().table, network.nft_table}) {
+    for (const std::string& table : {proxy::nftables::RuleOptions().table, network.nft_table}) {
         (void)co_await processes.run({.arguments = {"nft", "delete", "table", "ip", table}});
     }
     (void)co_await processes.run({.arguments = {"ip", "link", "del", network.bridge}});

@@ -20,6 +20,7 @@
 #include "proxy/nftables/rules.h"
 #include "runtime/asio_loop.h"
 #include "runtime/process.h"
+#include "runtime/worker_pool.h"
 #include "runtime/scope.h"
 
 namespace porthole::proxy::nftables {
