@@ -7,7 +7,7 @@
 
 namespace porthole::cmd {
 
-/// Where a node's program writes its log, as upstream's flags say it. KBL-26
+/// Where a node's program writes its log, as upstream's flags say it.
 struct ProgramLog {
     bool to_stderr = true;
     std::int64_t verbosity = 0;   ///< 4 and above: what is for finding faults, too

@@ -15,7 +15,7 @@ public:
 };
 
 /// Runs `body`, which returns the exit code, as the service `name` on a thread of the service manager's: it is started, stopped,
-/// shut down and interrogated as any native service (KBL-05). A failure is reported as one, so that recovery actions follow.
+/// shut down and interrogated as any native service. A failure is reported as one, so that recovery actions follow.
 /// Outside the service manager `body` runs as on a console, and a line on standard error says so.
 int run_as_service(const std::string& name, std::function<int(ServiceReport&)> body);
 

@@ -38,12 +38,12 @@ constexpr Field<SecurityContext> container_field{is_set<SecurityContext, Member>
 
 /// An ignored field of spec.securityContext or of a container's, of which Windows has no equal.
 template <auto Member>
-constexpr PodRule ignored_in_pod(std::string_view row, std::string_view field, std::string_view words) {
-    return {.rule = {row, field, Ignored, NotThere, words}, .pod_security = pod_security_field<Member>};
+constexpr PodRule ignored_in_pod(std::string_view field, std::string_view words) {
+    return {.rule = {field, Ignored, NotThere, words}, .pod_security = pod_security_field<Member>};
 }
 template <auto Member>
-constexpr PodRule ignored_in_container(std::string_view row, std::string_view field, std::string_view words) {
-    return {.rule = {row, field, Ignored, NotThere, words}, .container_security = container_field<Member>};
+constexpr PodRule ignored_in_container(std::string_view field, std::string_view words) {
+    return {.rule = {field, Ignored, NotThere, words}, .container_security = container_field<Member>};
 }
 
 template <class Context>
@@ -121,82 +121,80 @@ constexpr std::string_view NoGroups = "volumes on Windows have no owning group";
 constexpr std::string_view NoUserNamespaces = "there are no user namespaces on Windows";
 
 constexpr PodRule PodRules[] = {
-    {.rule = {"POD-24", "spec.hostNetwork", Ignored, "HostNetworkUnsupported",
+    {.rule = {"spec.hostNetwork", Ignored, "HostNetworkUnsupported",
               "Windows has no host network for pods; the pod gets an address of the pod network"},
      .pod = {wants_host_network, clear<PodSpec, &PodSpec::host_network>}},
-    {.rule = {"POD-29", "spec.dnsPolicy", Ignored, "UnsupportedDNSPolicy",
-              "ClusterFirstWithHostNet is not supported on Windows and is taken as ClusterFirst"},
+    {.rule = {"spec.dnsPolicy", Ignored, "UnsupportedDNSPolicy",
+              "ClusterFirstWithHostNet is not supported on Windows; ClusterFirst is used instead"},
      .pod = {wants_cluster_dns_on_host_network, [](PodSpec& spec) { spec.dns_policy = "ClusterFirst"; }}},
-    {.rule = {"DNS-09", "spec.dnsConfig.searches", Advised, "DNSConfigForming",
+    {.rule = {"spec.dnsConfig.searches", Advised, "DNSConfigForming",
               "Windows tries the first DNS suffix of a pod only; the others have no effect"},
      .pod = {has_idle_suffixes}},
-    {.rule = {"POD-25", "spec.hostPID", Refused, "HostPIDUnsupported", "processes of a Windows host cannot be shared with pods"},
+    {.rule = {"spec.hostPID", Refused, "HostPIDUnsupported", "processes of a Windows host cannot be shared with pods"},
      .pod = pod_field<&PodSpec::host_pid>},
-    {.rule = {"POD-25", "spec.hostIPC", Refused, "HostIPCUnsupported", "IPC of a Windows host cannot be shared with pods"},
+    {.rule = {"spec.hostIPC", Refused, "HostIPCUnsupported", "IPC of a Windows host cannot be shared with pods"},
      .pod = pod_field<&PodSpec::host_ipc>},
-    {.rule = {"POD-26", "spec.shareProcessNamespace", Refused, "ShareProcessNamespaceUnsupported",
+    {.rule = {"spec.shareProcessNamespace", Refused, "ShareProcessNamespaceUnsupported",
               "containers of a Windows pod share its network, not their processes"},
      .pod = {shares_processes}},
-    {.rule = {"POD-28", "spec.containers[*].securityContext.privileged", Refused, "CreateContainerConfigError",
+    {.rule = {"spec.containers[*].securityContext.privileged", Refused, "CreateContainerConfigError",
               "privileged containers are not supported on Windows"},
      .container_security = {is_privileged}},
-    {.rule = {"POS-25", "spec.hostUsers", Ignored, NotThere, NoUserNamespaces}, .pod = pod_field<&PodSpec::host_users>},
-    ignored_in_pod<&PodSecurityContext::se_linux_options>("POS-06", "spec.securityContext.seLinuxOptions", NoSelinux),
-    ignored_in_pod<&PodSecurityContext::seccomp_profile>("POS-07", "spec.securityContext.seccompProfile", NoSeccomp),
-    ignored_in_pod<&PodSecurityContext::fs_group>("POS-08", "spec.securityContext.fsGroup", NoGroups),
-    ignored_in_pod<&PodSecurityContext::fs_group_change_policy>("POS-09", "spec.securityContext.fsGroupChangePolicy", NoGroups),
-    ignored_in_pod<&PodSecurityContext::sysctls>("POS-10", "spec.securityContext.sysctls", "there are no sysctls on Windows"),
-    ignored_in_pod<&PodSecurityContext::run_as_user>("POS-12", "spec.securityContext.runAsUser", NoUids),
-    ignored_in_pod<&PodSecurityContext::run_as_group>("POS-13", "spec.securityContext.runAsGroup", NoUids),
-    ignored_in_pod<&PodSecurityContext::supplemental_groups>("POS-14", "spec.securityContext.supplementalGroups", NoUids),
-    ignored_in_pod<&PodSecurityContext::supplemental_groups_policy>("POS-25", "spec.securityContext.supplementalGroupsPolicy", NoUids),
-    ignored_in_pod<&PodSecurityContext::app_armor_profile>("POS-25", "spec.securityContext.appArmorProfile", NoApparmor),
-    ignored_in_pod<&PodSecurityContext::se_linux_change_policy>("POS-25", "spec.securityContext.seLinuxChangePolicy", NoSelinux),
-    ignored_in_container<&SecurityContext::se_linux_options>("POS-15", "spec.containers[*].securityContext.seLinuxOptions", NoSelinux),
-    ignored_in_container<&SecurityContext::seccomp_profile>("POS-16", "spec.containers[*].securityContext.seccompProfile", NoSeccomp),
-    ignored_in_container<&SecurityContext::capabilities>("POS-17", "spec.containers[*].securityContext.capabilities",
+    {.rule = {"spec.hostUsers", Ignored, NotThere, NoUserNamespaces}, .pod = pod_field<&PodSpec::host_users>},
+    ignored_in_pod<&PodSecurityContext::se_linux_options>("spec.securityContext.seLinuxOptions", NoSelinux),
+    ignored_in_pod<&PodSecurityContext::seccomp_profile>("spec.securityContext.seccompProfile", NoSeccomp),
+    ignored_in_pod<&PodSecurityContext::fs_group>("spec.securityContext.fsGroup", NoGroups),
+    ignored_in_pod<&PodSecurityContext::fs_group_change_policy>("spec.securityContext.fsGroupChangePolicy", NoGroups),
+    ignored_in_pod<&PodSecurityContext::sysctls>("spec.securityContext.sysctls", "there are no sysctls on Windows"),
+    ignored_in_pod<&PodSecurityContext::run_as_user>("spec.securityContext.runAsUser", NoUids),
+    ignored_in_pod<&PodSecurityContext::run_as_group>("spec.securityContext.runAsGroup", NoUids),
+    ignored_in_pod<&PodSecurityContext::supplemental_groups>("spec.securityContext.supplementalGroups", NoUids),
+    ignored_in_pod<&PodSecurityContext::supplemental_groups_policy>("spec.securityContext.supplementalGroupsPolicy", NoUids),
+    ignored_in_pod<&PodSecurityContext::app_armor_profile>("spec.securityContext.appArmorProfile", NoApparmor),
+    ignored_in_pod<&PodSecurityContext::se_linux_change_policy>("spec.securityContext.seLinuxChangePolicy", NoSelinux),
+    ignored_in_container<&SecurityContext::se_linux_options>("spec.containers[*].securityContext.seLinuxOptions", NoSelinux),
+    ignored_in_container<&SecurityContext::seccomp_profile>("spec.containers[*].securityContext.seccompProfile", NoSeccomp),
+    ignored_in_container<&SecurityContext::capabilities>("spec.containers[*].securityContext.capabilities",
                                                          "Windows has no POSIX capabilities"),
-    ignored_in_container<&SecurityContext::read_only_root_filesystem>("POS-18", "spec.containers[*].securityContext.readOnlyRootFilesystem",
+    ignored_in_container<&SecurityContext::read_only_root_filesystem>("spec.containers[*].securityContext.readOnlyRootFilesystem",
                                                                       "the root file system of a Windows container is writable"),
-    ignored_in_container<&SecurityContext::allow_privilege_escalation>(
-        "POS-20", "spec.containers[*].securityContext.allowPrivilegeEscalation", "Windows has no such bit"),
-    ignored_in_container<&SecurityContext::proc_mount>("POS-21", "spec.containers[*].securityContext.procMount",
-                                                       "there is no /proc on Windows"),
-    ignored_in_container<&SecurityContext::run_as_user>("POS-22", "spec.containers[*].securityContext.runAsUser", NoUids),
-    ignored_in_container<&SecurityContext::run_as_group>("POS-23", "spec.containers[*].securityContext.runAsGroup", NoUids),
-    ignored_in_container<&SecurityContext::app_armor_profile>("POS-25", "spec.containers[*].securityContext.appArmorProfile", NoApparmor),
-    {.rule = {"POD-12", "spec.volumes[*].hostPath", Advised, "",
+    ignored_in_container<&SecurityContext::allow_privilege_escalation>("spec.containers[*].securityContext.allowPrivilegeEscalation",
+                                                                       "Windows has no equivalent"),
+    ignored_in_container<&SecurityContext::proc_mount>("spec.containers[*].securityContext.procMount", "there is no /proc on Windows"),
+    ignored_in_container<&SecurityContext::run_as_user>("spec.containers[*].securityContext.runAsUser", NoUids),
+    ignored_in_container<&SecurityContext::run_as_group>("spec.containers[*].securityContext.runAsGroup", NoUids),
+    ignored_in_container<&SecurityContext::app_armor_profile>("spec.containers[*].securityContext.appArmorProfile", NoApparmor),
+    {.rule = {"spec.volumes[*].hostPath", Advised, "",
               "a named pipe of the host (\\\\.\\pipe\\NAME, without a type) can be mounted at \\\\.\\pipe\\NAME only, and nothing else can "
               "be mounted there: the container will not start"},
      .pod = {misplaces_pipe}},
-    {.rule = {"KBL-16", "spec.containers[*].resources.requests[memory]", Advised, "",
+    {.rule = {"spec.containers[*].resources.requests[memory]", Advised, "",
               "differs from the limit, and Windows cannot guarantee it: set the limit only, or make both equal"},
      .resources = {request_differs_from_limit}},
-    {.rule = {"KBL-35", "spec.containers[*].resources", Advised, "",
-              "without any request or limit nothing keeps a Windows node from being promised more than it has"},
+    {.rule = {"spec.containers[*].resources", Advised, "", "without requests or limits a Windows node can be overcommitted"},
      .resources = {is_unbounded}},
     // Kubernetes refused such names until 1.31, then let them in by default (KEP-4369), so that refusing them would break manifests made
     // for it. What made people ask for them, sections of .NET's configuration, is better served by '__', which every shell can set too.
-    {.rule = {"POD-22", "spec.containers[*].env", Advised, "EnvironmentNameWithColon",
+    {.rule = {"spec.containers[*].env", Advised, "EnvironmentNameWithColon",
               "has a name with ':', which Kubernetes before 1.32 refuses and not every shell or program can set or read; write '__' for "
-              "':', .NET takes it for the same"},
+              "':', which .NET treats as the same"},
      .environment = {has_name_with_colon},
      .on_every_system = true},
 };
 
 constexpr PlacementRule PlacementRules[] = {
-    {.rule = {"SCH-05", "spec.os", Advised, "",
+    {.rule = {"spec.os", Advised, "",
               "the cluster has Linux and Windows nodes and the pod may land on either: set spec.os.name and "
               "nodeSelector[\"kubernetes.io/os\"]"},
      .applies = may_land_on_either},
-    {.rule = {"SCH-07", "spec.os.name", Advised, "",
+    {.rule = {"spec.os.name", Advised, "",
               "does not choose the node, and a node of another system refuses the pod: set nodeSelector[\"kubernetes.io/os\"] too"},
      .applies = is_not_kept_on_its_system},
 };
 
 constexpr ServiceRule ServiceRules[] = {
-    {.rule = {"SVC-14", "spec.sessionAffinityConfig.clientIP.timeoutSeconds", Ignored, "",
-              "has no effect on Windows nodes, which keep affinity for a time of their own"},
+    {.rule = {"spec.sessionAffinityConfig.clientIP.timeoutSeconds", Ignored, "",
+              "has no effect on Windows nodes, which use a timeout of their own"},
      .applies = has_own_affinity_timeout},
 };
 

@@ -20,7 +20,6 @@ enum class Outcome : std::uint8_t {
 
 /// One line of the table.
 struct Rule {
-    std::string_view row;    ///< the requirement: "POD-24"
     std::string_view field;  ///< as in manifests: "spec.containers[*].securityContext.privileged"
     Outcome outcome;
     std::string_view reason;  ///< of the kubelet's event or refusal; "" when only the API speaks of it

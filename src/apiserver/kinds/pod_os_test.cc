@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "apiserver/kinds/rules_fixture.h"
 #include "windows/support.h"
 
@@ -52,7 +54,8 @@ std::string path_of(std::string_view field, std::string_view list = "containers"
 }
 
 bool is_refused_by_the_api(const windows::Rule& rule) {
-    return rule.row.starts_with("POS-") || rule.row == "POD-25" || rule.row == "POD-26" || rule.row == "POD-28";
+    constexpr std::string_view OfThePod[] = {"spec.hostPID", "spec.hostIPC", "spec.shareProcessNamespace", "spec.hostUsers"};
+    return rule.field.contains("ecurityContext.") || std::ranges::find(OfThePod, rule.field) != std::end(OfThePod);
 }
 
 // POS-04 … -23, POS-25: the API refuses what the table says Windows has not, by the same paths.

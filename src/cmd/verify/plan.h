@@ -23,21 +23,21 @@ struct Service {
 
 /// The flows between nodes, pods and services, in the order of a report; each needs those before it.
 enum class Flow : std::uint8_t {
-    NodeToNode,         ///< VER-01: ping
-    PodToNode,          ///< VER-02: ping
-    NodeToPod,          ///< VER-06
-    PodToPod,           ///< NET-24
-    PodPing,            ///< VER-07: ping
-    PodByName,          ///< NET-25
-    ServiceByAddress,   ///< NET-26, VER-08
-    ServiceFromNode,    ///< VER-08
-    ServiceByName,      ///< NET-27
-    ServiceByPartName,  ///< DNS-13: "service.namespace", between the bare and the full name
-    ServiceByFullName,  ///< VER-09
-    NodePort,           ///< SVC-12
-    HostPort,           ///< VER-10
-    OutsideByTcp,       ///< NET-28
-    OutsideByPing,      ///< NET-31
+    NodeToNode,         ///< ping
+    PodToNode,          ///< ping
+    NodeToPod,          ///< HTTP, as all that are not pings
+    PodToPod,           ///< by the pod's address
+    PodPing,            ///< ping
+    PodByName,          ///< by the pod's name
+    ServiceByAddress,   ///< from a pod, by cluster IP
+    ServiceFromNode,    ///< from a node, by cluster IP
+    ServiceByName,      ///< the bare name
+    ServiceByPartName,  ///< "service.namespace", between the bare and the full name
+    ServiceByFullName,  ///< "service.namespace.svc.<domain>"
+    NodePort,           ///< from a pod, at a node's address
+    HostPort,           ///< from a pod, at a node's address
+    OutsideByTcp,       ///< HTTP to a URL outside the cluster
+    OutsideByPing,      ///< ping of that URL's host
 };
 constexpr int FlowCount = 15;
 /// "pod to pod by address"

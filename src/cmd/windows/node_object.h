@@ -7,8 +7,8 @@
 namespace porthole::cmd {
 
 /// The Node object as its kubelet would make it first, with the addresses but nothing else of the status: so that the cluster gives the
-/// node a range of pod addresses, and the pod network, which other nodes reach by the address, can be there before the kubelet starts
-/// (JOI-18). Error: BadRequest for a label or taint that cannot be read.
+/// node a range of pod addresses, and the pod network, which other nodes reach by the address, can be there before the kubelet starts.
+/// Error: BadRequest for a label or taint that cannot be read.
 Result<api::core::v1::Node> first_node(const WindowsNode& node, const kubelet::HostFacts& facts);
 
 /// Makes it unless it is there, in which case it stays as it is: its kubelet corrects the labels. Yields a line that says which.

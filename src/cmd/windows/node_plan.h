@@ -33,17 +33,17 @@ struct WindowsNode {
     std::string cni_config() const { return cni_folder() + "\\config\\10-porthole.conf"; }
 };
 
-/// Error: BadRequest, one line, for a name, mode or range that cannot be one (KBL-04).
+/// Error: BadRequest, one line, for a name, mode or range that cannot be one.
 Result<void> check_node(const WindowsNode& node);
 
-/// The node's services in the order in which they start: the pod network is there before the kubelet (JOI-18). `runtime_service` is the
+/// The node's services in the order in which they start: the pod network is there before the kubelet. `runtime_service` is the
 /// service of the container runtime, "" where it is none. Each waits by itself for what it needs of the others; only the proxy is held
-/// until the kubelet's service runs (JOI-12).
+/// until the kubelet's service runs.
 std::vector<ServiceDefinition> node_services(const WindowsNode& node, const std::string& runtime_service);
 inline constexpr const char* ContainerdService = "containerd";
 inline constexpr const char* NodeServices[] = {"flanneld", "kubelet", "kube-proxy"};
 
-/// The same services as command lines for cmd.exe, for those who register them by other means (JOI-09, JOI-10): with Windows' own sc.exe,
+/// The same services as command lines for cmd.exe, for those who register them by other means: with Windows' own sc.exe,
 /// or with the wrapper nssm, under which the programs run as on a console.
 std::vector<std::string> sc_commands(std::span<const ServiceDefinition> services);
 std::vector<std::string> nssm_commands(const WindowsNode& node, std::span<const ServiceDefinition> services);

@@ -30,13 +30,13 @@ struct Check {
     std::string text, remedy;  ///< the remedy is "" for what passes
 };
 
-/// All checks, in the order in which a person would go through them (JOI-17).
+/// All checks, in the order in which a person would go through them.
 std::vector<Check> preflight(const HostFacts& facts, const WindowsNode& node);
 
 /// How far this machine's clock is behind the start of a certificate that the cluster has just issued; none or a few seconds as a rule.
 Check check_clock(std::int64_t seconds_behind);
 
-/// The ranges and names that must not go through a proxy (JOI-14): what was there and what the cluster needs.
+/// The ranges and names that must not go through a proxy: what was there and what the cluster needs.
 std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& node, const std::string& server);
 
 /// Whether Windows of this build can be a node.

@@ -16,8 +16,8 @@ struct WindowsCniOptions {
     std::string cluster_dns, cluster_domain;
 };
 
-/// A network configuration for win-bridge or win-overlay. What goes to pods, services and the node's network is not translated
-/// (NET-20); services and the node itself are reached through the host (NET-22).
+/// A network configuration for win-bridge or win-overlay. What goes to pods, services and the node's network is not translated;
+/// services and the node itself are reached through the host.
 std::string windows_cni_configuration(const WindowsCniOptions& options);
 
 }  // namespace porthole::cni::flannel

@@ -79,7 +79,7 @@ std::int64_t ticks(const FILETIME& time) {
 
 class WindowsHost final : public Host {
 public:
-    /// Nothing that cannot be found out keeps the kubelet from starting (KBL-31).
+    /// Nothing that cannot be found out keeps the kubelet from starting.
     HostFacts describe() override {
         HostFacts facts;
         facts.processors = std::max<std::int64_t>(::GetActiveProcessorCount(ALL_PROCESSOR_GROUPS), 1);

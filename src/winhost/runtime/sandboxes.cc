@@ -63,7 +63,7 @@ Task<std::string> Sandboxes::run(cri::RunPodSandboxRequest request) {
     // Uncancellable in effect: what is left would be found at the next start.
     if (auto undone = co_await remove(record.id); !undone) {
         sandbox->made = true;  // the kubelet shall take it down
-        context_.log.warn("a sandbox that failed is not wholly gone", {{"error", undone.error().message}});
+        context_.log.warn("a failed sandbox was not removed completely", {{"error", undone.error().message}});
     }
     co_return std::move(up).error();
 }
@@ -157,7 +157,7 @@ Result<void> Sandboxes::write_network_files(const Sandbox& sandbox, const PodAdd
     }
     std::string text;
     for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";
-    // As on Windows one suffix counts, and a name with a dot never gets it: DNS-03 to DNS-05.
+    // As on Windows one suffix counts, and a name with a dot never gets it.
     if (!dns.searches.empty()) text += "search " + dns.searches.front() + "\noptions ndots:1\n";
     return context_.files.write(sandbox.folder.resolv_conf(), text, 0644);
 }
