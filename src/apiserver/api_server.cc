@@ -182,7 +182,7 @@ void ApiServer::Impl::append_store_metrics(std::string& out) const {
     }
     out += "# HELP apiserver_storage_revision The newest resource version.\n# TYPE apiserver_storage_revision counter\n";
     out += "apiserver_storage_revision " + store::to_string(store->revision()) + '\n';
-    out += "# HELP kubernetes_build_info What this server says it is.\n# TYPE kubernetes_build_info gauge\n";
+    out += "# HELP kubernetes_build_info The version of this server.\n# TYPE kubernetes_build_info gauge\n";
     out += "kubernetes_build_info{git_version=\"" + options.git_version + "\"} 1\n";
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t HeaderSize = 44;
 
-Error malformed() { return Error(Reason::BadRequest, "this is no time zone file"); }
+Error malformed() { return Error(Reason::BadRequest, "not a time zone file"); }
 
 }  // namespace
 

@@ -35,7 +35,7 @@ Task<> InformerCore::run() {
             resource_version_.clear();
             context_.log.debug("watch expired, listing again", {{"resource", codec_.kind.plural}});
         } else {
-            context_.log.warn("cannot follow", {{"resource", codec_.kind.plural}, {"error", error.message}});
+            context_.log.warn("list and watch failed, will retry", {{"resource", codec_.kind.plural}, {"error", error.message}});
         }
         CO_TRY_VOID(co_await context_.loop.sleep(backoff.next()));
     }

@@ -239,7 +239,7 @@ Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path) {
     if (path.empty())
         return Error(Reason::BadRequest, "no kubeconfig is given: --kubeconfig names the file that tells how to reach the cluster");
     if (!files.exists(path))
-        return Error(Reason::NotFound, "there is no kubeconfig " + path + ": `join` makes it, or copy it there from the cluster");
+        return Error(Reason::NotFound, "no kubeconfig at " + path + ": run `join`, or copy one there from the cluster");
     return load_kubeconfig(files, {path});
 }
 

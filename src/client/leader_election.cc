@@ -122,7 +122,7 @@ Task<> LeaderElector::run(std::function<Task<>()> lead) {
         const double stretch = 1 + 1.2 * random_.fraction();
         CO_TRY_VOID(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
     }
-    log_.info("leading", {{"lease", key_.text()}});
+    log_.info("became leader", {{"lease", key_.text()}});
     leading_ = true;
     Result<void> ended = co_await first_of(lead(), renew());
     leading_ = false;

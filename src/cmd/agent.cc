@@ -306,7 +306,7 @@ Task<> Agent::close() {
 int run_agent(std::vector<std::string> arguments) {
     AgentOptions options;
     CLI::App app("Run a node's agent: kubelet, service proxy, node network and DNS in one process.", "agent");
-    app.add_option("--data", options.data, "where the node keeps its things")->capture_default_str();
+    app.add_option("--data", options.data, "the node's data directory")->capture_default_str();
     app.add_option("--kubeconfig", options.kubeconfig, "how to reach the API server, and as whom")->required();
     app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str();
     app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str();

@@ -32,7 +32,7 @@ ProcessId decode_process(const Value* value) {
 
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
     const Error unknown(Reason::BadRequest, "--nodes " + text +
-                                                " is not understood; write it like linux=2 or linux=1,windows=2:2022 "
+                                                " is not valid; write it like linux=2 or linux=1,windows=2:2022 "
                                                 "(1 to 50 Linux nodes, up to 20 Windows nodes of 2019, 2022 or 2025)");
     int linux_nodes = 0;
     std::vector<std::string> windows_nodes;
@@ -84,7 +84,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     std::error_code code;
     if (!std::filesystem::exists(data.state_file(), code)) {
         if (code) return Error(Reason::Forbidden, "cannot look into " + data.root().string() + ": " + code.message() + "; run it as root");
-        return Error(Reason::NotFound, "there is no cluster in " + data.root().string() + "; `porthole up" + data.flag() + "` makes one");
+        return Error(Reason::NotFound, "no cluster found in " + data.root().string() + "; start one with `porthole up" + data.flag() + "`");
     }
     TRY(const std::string text, read_file(data.state_file()));
     TRY(const Value value, schema::parse_json(text));
@@ -192,7 +192,7 @@ Result<void> check_networks(const ClusterOptions& options) {
     const auto dns = IpAddress::parse(options.cluster_dns);
     if (!dns || !networks[1].range.contains(*dns))
         return Error(Reason::BadRequest,
-                     fmt::format("--cluster-dns {} is no address of --service-cidr {}", options.cluster_dns, options.service_cidr));
+                     fmt::format("--cluster-dns {} is not in --service-cidr {}", options.cluster_dns, options.service_cidr));
     return {};
 }
 
@@ -204,7 +204,7 @@ Result<std::string> address_in(const std::string& cidr, unsigned index) {
         return Error(Reason::BadRequest, "\"" + cidr + "\" is not an IPv4 network; write it like 10.89.0.0/24");
     }
     if (index >= (1u << (32 - bits)) - 1) {
-        return Error(Reason::BadRequest, cidr + " has no room for " + std::to_string(index) + " hosts; choose a larger network");
+        return Error(Reason::BadRequest, cidr + " is too small for " + std::to_string(index) + " hosts; choose a larger network");
     }
     const in_addr address{htonl((ntohl(network.s_addr) & ~0u << (32 - bits)) + index)};
     char text[INET_ADDRSTRLEN];

@@ -95,7 +95,7 @@ Result<std::string> range_for_windows(const std::string& ranges) {
         const std::string one = ranges.substr(start, comma - start);
         start = comma + 1;
         const auto prefix = IpPrefix::parse(one);
-        if (!prefix) return Error(Reason::BadRequest, "\"" + one + "\" is no range of addresses such as 10.244.0.0/16");
+        if (!prefix) return Error(Reason::BadRequest, "\"" + one + "\" is not a valid address range; write it like 10.244.0.0/16");
         if (prefix->base().is_v4()) return one;
     }
     return Error(Reason::BadRequest, "this cluster has IPv6 addresses alone (" + ranges +

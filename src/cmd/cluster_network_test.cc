@@ -81,7 +81,7 @@ TEST(ClusterNetwork, AWindowsNodeIsRefusedByAClusterOfIpv6Alone) {
         EXPECT_THAT(refused.error().message, HasSubstr("single-stack IPv6 clusters are not supported with Windows nodes"));
         EXPECT_EQ(refused.error().message.find('\n'), std::string::npos) << "one line";
     }
-    EXPECT_THAT(range_for_windows("ten").error().message, HasSubstr("no range"));
+    EXPECT_THAT(range_for_windows("ten").error().message, HasSubstr("not a valid address range"));
 }
 
 }  // namespace

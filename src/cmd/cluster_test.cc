@@ -45,7 +45,7 @@ TEST(ClusterState, ThatCannotBeLookedAtIsAnErrorOfOneLine) {
 
 TEST(ClusterState, ThatIsMissingIsToldWithTheCommandThatMakesIt) {
     EXPECT_EQ(Cluster::load(DataDir("/nowhere")).error().message,
-              "there is no cluster in /nowhere; `porthole up --data /nowhere` makes one");
+              "no cluster found in /nowhere; start one with `porthole up --data /nowhere`");
     EXPECT_EQ(DataDir(default_data_dir()).flag(), "");
 }
 
@@ -71,8 +71,8 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
          "--cluster-cidr 10.244.0.0/23 is too small: each of 3 nodes needs a /24 of it"},
         {"too many hosts",
          {.linux_nodes = 3, .node_cidr = "10.89.0.0/30"},
-         "10.89.0.0/30 has no room for 3 hosts; choose a larger network"},
-        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is no address of --service-cidr 10.96.0.0/12"},
+         "10.89.0.0/30 is too small for 3 hosts; choose a larger network"},
+        {"name service elsewhere", {.cluster_dns = "10.1.1.1"}, "--cluster-dns 10.1.1.1 is not in --service-cidr 10.96.0.0/12"},
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);

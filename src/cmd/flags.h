@@ -14,7 +14,7 @@ namespace porthole::cmd {
 inline std::string unexpected(const CLI::App& app) {
     const std::vector<std::string> left = app.remaining(true);
     const std::string first = left.empty() ? "" : left.front();
-    return first.starts_with('-') ? "there is no option " + first : "\"" + first + "\" is not expected";
+    return first.starts_with('-') ? "unknown option " + first : "\"" + first + "\" is not expected";
 }
 
 /// Parses a sub-command's arguments. Yields the exit code when the command must end here: after --help, or with one line

@@ -15,7 +15,7 @@ Task<std::vector<fs::path>> archives_of(ProcessRunner& processes, fs::path path,
     std::vector<fs::path> archives;
     std::error_code code;
     if (!fs::exists(path, code))
-        co_return Error(Reason::NotFound, code ? path.string() + ": " + code.message() : "there is no " + path.string());
+        co_return Error(Reason::NotFound, code ? path.string() + ": " + code.message() : path.string() + " does not exist");
     if (!fs::is_directory(path, code)) {
         archives.push_back(path);
     } else if (fs::exists(path / "oci-layout", code)) {

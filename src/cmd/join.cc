@@ -32,7 +32,7 @@ Result<void> check_flags(JoinFlags& flags) {
     TRY_VOID(check_target(flags.target));
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`join` sets up a node: run it as root, for example with sudo");
     if (::access(flags.agent.runtime_endpoint.c_str(), F_OK) != 0) {
-        return Error(Reason::NotFound, "containerd is not there at " + flags.agent.runtime_endpoint +
+        return Error(Reason::NotFound, "containerd is not available at " + flags.agent.runtime_endpoint +
                                            "; install and start it: apt-get install containerd containernetworking-plugins");
     }
     return {};
@@ -40,12 +40,12 @@ Result<void> check_flags(JoinFlags& flags) {
 
 /// Every step of joining; safe to run twice.
 Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFlags flags) {
-    progress.begin("asking " + flags.target.server + " who it is");
+    progress.begin("verifying the cluster at " + flags.target.server);
     CO_TRY(const ClusterInfo info, co_await discover_cluster(world.loop, flags.target));
-    progress.done("the cluster is the one meant");
+    progress.done("the cluster's identity is verified");
     const ClusterNetwork network = cluster_network(info.data);
     CO_TRY(const std::string backend, choose_backend(flags.backend, network));
-    progress.begin("asking for a certificate");
+    progress.begin("requesting a certificate");
     CO_TRY(const KeyPair identity, co_await request_node_identity(world.loop, flags.target, info.ca_pem, flags.agent.node_name));
     CO_TRY_VOID(write_node_folder(flags.data, flags.target, info, identity));
     progress.done("certificate for " + flags.agent.node_name);
@@ -66,12 +66,12 @@ Task<std::vector<std::string>> join(RealWorld& world, Progress& progress, JoinFl
 int run_join(std::vector<std::string> arguments) {
     JoinFlags flags;
     flags.agent.node_name = host_name();
-    CLI::App app("Make this machine a node of a cluster elsewhere.", "join");
+    CLI::App app("Join this machine to a cluster as a node.", "join");
     app.add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
     app.add_option("--token", flags.target.token, "from `porthole token create`")->required();
     app.add_option("--ca-cert-hash,--discovery-token-ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
         ->required();
-    app.add_option("--data", flags.data, "where the node keeps its things")->capture_default_str();
+    app.add_option("--data", flags.data, "the node's data directory")->capture_default_str();
     app.add_flag("--foreground", flags.foreground, "run the agent here instead of as a service");
     add_node_flags(app, flags.agent);
     app.get_option("--backend")->default_str("the cluster's");

@@ -11,11 +11,11 @@ using namespace porthole::cmd;
 
 constexpr SubCommand Commands[] = {
     {"up", "bring up a whole cluster on this machine and point kubectl at it", run_up},
-    {"down", "end it and leave nothing behind", run_down},
-    {"status", "show its processes, nodes and addresses", run_status},
-    {"image", "load images from archives into its nodes", run_image},
-    {"token", "make, list and delete the tokens that nodes join with", run_token},
-    {"join", "make this machine a node of a cluster elsewhere", run_join},
+    {"down", "end the cluster and remove what it created", run_down},
+    {"status", "show the cluster's processes, nodes and addresses", run_status},
+    {"image", "load images from archives into the cluster's nodes", run_image},
+    {"token", "create, list and delete the tokens that nodes join with", run_token},
+    {"join", "join this machine to a cluster as a node", run_join},
     {"reset", "undo join: take this machine out of its cluster", run_reset},
     {"server", "run the control plane alone", run_server},
     {"agent", "run a node's agent alone", run_agent},
@@ -58,6 +58,6 @@ int main(int count, char** words) {
     for (const SubCommand& command : Commands) {
         if (first == command.name) return command.run({words + 2, words + count});
     }
-    std::fprintf(stderr, "porthole: there is no command \"%s\"; `porthole --help` lists them\n", words[1]);
+    std::fprintf(stderr, "porthole: unknown command \"%s\"; `porthole --help` lists the commands\n", words[1]);
     return 2;
 }

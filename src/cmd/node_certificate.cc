@@ -31,7 +31,7 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
     auto created = co_await client.create(std::move(request));
     if (!created && created.error().reason == Reason::Unauthorized) {
         co_return Error(Reason::Unauthorized,
-                        "the server does not know this token, or it has expired; make another with `porthole token create`");
+                        "the token is unknown to the server or has expired; create another with `porthole token create`");
     }
     if (!created) co_return std::move(created).error();
     const MonotonicTime deadline = loop.now() + 60s;

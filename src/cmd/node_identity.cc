@@ -100,18 +100,18 @@ Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
     const std::string hash = std::string(HashPrefix) + net::to_hex(net::sha256(ca.public_der));
     if (std::ranges::find(target.ca_hashes, hash) == target.ca_hashes.end()) {
         co_return Error(Reason::Unauthorized, "the server's authority is " + hash +
-                                                  ", which is none of those given by --ca-cert-hash: "
-                                                  "either the hash is of another cluster, or somebody stands in between");
+                                                  ", which does not match --ca-cert-hash: "
+                                                  "either the hash belongs to another cluster, or someone is intercepting the connection");
     }
     const std::optional<bool> genuine = is_signed(stored, target.token);
     if (!genuine) {
         co_return Error(Reason::Unauthorized,
-                        "the server does not know this token, or it has expired; make another with `porthole token create`");
+                        "the token is unknown to the server or has expired; create another with `porthole token create`");
     }
     if (!*genuine) {
         co_return Error(Reason::Unauthorized,
                         "the token's second half is not the one that the cluster knows; "
-                        "copy the whole token, or make another with `porthole token create`");
+                        "copy the whole token, or create another with `porthole token create`");
     }
     co_return ClusterInfo{std::move(ca_pem), std::move(stored.data)};
 }

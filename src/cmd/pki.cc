@@ -74,7 +74,7 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
 }
 
 Result<Pki> Pki::load(const fs::path& folder) {
-    if (!fs::exists(folder / "ca.crt")) return Error(Reason::NotFound, "there are no certificates in " + folder.string());
+    if (!fs::exists(folder / "ca.crt")) return Error(Reason::NotFound, "no certificates found in " + folder.string());
     Pki pki;
     TRY(const KeyPair ca, read_pair(folder, "ca"));
     pki.ca_pem = ca.certificate_pem;

@@ -44,19 +44,19 @@ Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
 int run_reset(std::vector<std::string> arguments) {
     AgentOptions agent;
     CLI::App app("Undo `join`: end the agent and its pods and remove links, rules, credentials and data.", "reset");
-    app.add_option("--data", agent.data, "where the node keeps its things")->capture_default_str();
+    app.add_option("--data", agent.data, "the node's data directory")->capture_default_str();
     app.add_option("--container-runtime-endpoint", agent.runtime_endpoint, "containerd's socket")->capture_default_str();
     app.add_option("--cni-conf-dir", agent.cni_config_folder, "where containerd reads network configurations")->capture_default_str();
     app.add_option("--cgroup-root", agent.cgroup_root, "pods' cgroups are below it")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (::geteuid() != 0) return fail("`reset` removes links, rules and services: run it as root, for example with sudo");
-    if (!fs::exists(agent.data)) return fail("there is no node in " + agent.data + "; --data names the folder that `join` was given");
+    if (!fs::exists(agent.data)) return fail("no node found in " + agent.data + "; --data is the directory given to `join`");
 
     RealWorld world;
     Progress progress(world.loop, false);
     const auto done = world.run(reset(world, progress, agent));
     if (!done) return fail(done.error().message);
-    progress.done("this machine is no node any more; `kubectl delete node` makes its cluster forget it");
+    progress.done("this machine is no longer a node; `kubectl delete node` removes it from its cluster");
     return 0;
 }
 

@@ -314,7 +314,7 @@ int run_server(std::vector<std::string> arguments) {
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
-    app.add_option("--backend", flags.backend, "pod network between nodes, told to those who join: host-gw or vxlan")
+    app.add_option("--backend", flags.backend, "pod network between nodes, which joining nodes adopt: host-gw or vxlan")
         ->check(CLI::IsMember({"host-gw", "vxlan"}))
         ->capture_default_str();
     app.add_option("--cluster-dns", flags.cluster_dns, "address of the cluster's DNS")->capture_default_str();

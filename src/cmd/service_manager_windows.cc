@@ -33,7 +33,7 @@ private:
 };
 
 Error service_error(const std::string& what, const std::string& name, DWORD code = GetLastError()) {
-    if (code == ERROR_SERVICE_DOES_NOT_EXIST) return Error(Reason::NotFound, "there is no service " + name);
+    if (code == ERROR_SERVICE_DOES_NOT_EXIST) return Error(Reason::NotFound, "no such service: " + name);
     return windows_error(what + " service " + name, code);
 }
 

@@ -27,7 +27,7 @@ Result<std::optional<std::chrono::nanoseconds>> parse_ttl(const std::string& tex
     if (text == "0") return std::optional<std::chrono::nanoseconds>();
     auto duration = parse_duration(text);
     if (!duration || *duration <= 0ns)
-        return Error(Reason::BadRequest, "--ttl " + text + " is not understood; write it like 24h, or 0 for ever");
+        return Error(Reason::BadRequest, "--ttl: \"" + text + "\" is not a valid duration; write it like 24h, or 0 for no expiry");
     return std::optional(*duration);
 }
 
@@ -78,13 +78,13 @@ Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
 
 int run_token(std::vector<std::string> arguments) {
     TokenFlags flags;
-    CLI::App app("Make, list and delete the tokens that nodes join with.", "token");
+    CLI::App app("Create, list and delete the tokens that nodes join with.", "token");
     app.require_subcommand(1);
     app.fallthrough();
     app.add_option("--data", flags.data, "data directory of the cluster on this machine")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "of another cluster's administrator");
-    CLI::App* create_command = app.add_subcommand("create", "make a token and print it");
-    create_command->add_option("--ttl", flags.ttl, "how long it holds, for example 2h; 0 for ever")->capture_default_str();
+    CLI::App* create_command = app.add_subcommand("create", "create a token and print it");
+    create_command->add_option("--ttl", flags.ttl, "lifetime of the token, for example 2h; 0 for no expiry")->capture_default_str();
     create_command->add_option("--description", flags.description, "for people");
     create_command->add_flag("--print-join-command", flags.print_join_command, "print the command that joins a node with it");
     CLI::App* list_command = app.add_subcommand("list", "show all tokens");

@@ -74,7 +74,7 @@ Task<std::string> survive_reboot(RealWorld& world, const DataDir& data) {
             data.root().string();
     const SystemUnit unit = SystemUnit::cluster(data.root(), data.id());
     CO_TRY_VOID(co_await unit.install(*world.processes, false));
-    co_return "after a reboot the cluster comes back by " + unit.name();
+    co_return "after a reboot the cluster is started by " + unit.name();
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
     app.footer(
-        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: what is missing is started.\n\n"
+        "Without --detach it stays in the foreground and Ctrl-C ends the cluster. It can be repeated: it starts what is missing.\n\n"
         "Examples:\n"
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
@@ -131,7 +131,7 @@ int run_up(std::vector<std::string> arguments) {
     progress.done(running ? "already running; kubectl context porthole in " + kubeconfig : "kubectl context porthole in " + kubeconfig);
     if (flags.detach) {
         const auto survives = world.run(survive_reboot(world, data));
-        if (!survives) return fail("the cluster runs, but cannot be made to come back after a reboot: " + survives.error().message);
+        if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);
         progress.note(*survives);
         return 0;
     }

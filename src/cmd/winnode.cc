@@ -69,7 +69,7 @@ int join(WinnodeFlags flags) {
 }
 
 void add_data_flag(CLI::App& app, WinnodeFlags& flags) {
-    app.add_option("--data", flags.data, "where the hosts keep their things")->capture_default_str();
+    app.add_option("--data", flags.data, "the data directory of the hosts")->capture_default_str();
 }
 
 }  // namespace

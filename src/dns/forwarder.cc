@@ -91,7 +91,7 @@ Task<Forwarder::Shared> Forwarder::resolve(Query query) {
     if (!under_way) {
         if (under_way_.size() > options_.concurrency) {
             under_way_.erase(key);
-            co_return Error(Reason::Unavailable, "too many questions under way");
+            co_return Error(Reason::Unavailable, "too many queries in progress");
         }
         under_way = std::make_shared<Promise<Shared>>();
         scope_.spawn(resolve_for_all(key, std::move(query)));

@@ -243,12 +243,12 @@ std::string Query::question_wire() const {
 }
 
 Result<Query> read_query(std::string_view message) {
-    if (message.size() < HeaderSize) return Error(Reason::NotFound, "no DNS message");
+    if (message.size() < HeaderSize) return Error(Reason::NotFound, "not a DNS message");
     Reader reader(message);
     Query query;
     TRY(query.id, reader.u16());
     TRY(const std::uint16_t flags, reader.u16());
-    if (flags & 0x8000) return Error(Reason::NotFound, "no DNS query");
+    if (flags & 0x8000) return Error(Reason::NotFound, "not a DNS query");
     query.opcode = flags >> 11 & 0xf;
     query.recursion_desired = flags & 0x0100;
     query.checking_disabled = flags & 0x0010;

@@ -340,7 +340,7 @@ TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {
     ASSERT_TRUE(until([&] { return ready("p"); }));
     EXPECT_NE(pod("p").status.pod_ip, "192.0.2.1") << "an address of its own";
     EXPECT_THAT(events("HostNetworkUnsupported"), ElementsAre(HasSubstr("spec.hostNetwork: ")));
-    EXPECT_THAT(events("UnsupportedDNSPolicy"), ElementsAre(HasSubstr("taken as ClusterFirst")));
+    EXPECT_THAT(events("UnsupportedDNSPolicy"), ElementsAre(HasSubstr("ClusterFirst is used instead")));
     EXPECT_THAT(events("WindowsFieldIgnored"),
                 ElementsAre(AllOf(HasSubstr("spec.securityContext.runAsUser: "), HasSubstr("spec.securityContext.sysctls: "),
                                   HasSubstr("spec.containers[0].securityContext.readOnlyRootFilesystem: "))));

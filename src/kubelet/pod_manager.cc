@@ -161,7 +161,8 @@ Task<> PodManager::run_relist() {
 
 /// Makes as much of a pod as its labels tell, to end it.
 void PodManager::adopt_orphan(const PodSighting& sighting) {
-    services_.log.info("ending a pod that nobody wants", {{"pod", sighting.namespace_ + "/" + sighting.name}, {"uid", sighting.uid}});
+    services_.log.info("killing a pod that the kubelet does not know",
+                       {{"pod", sighting.namespace_ + "/" + sighting.name}, {"uid", sighting.uid}});
     auto pod = std::make_shared<core::Pod>();
     pod->metadata.uid = sighting.uid;
     pod->metadata.name = sighting.name;

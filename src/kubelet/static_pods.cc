@@ -50,7 +50,7 @@ bool is_manifest(const std::string& name) {
 Result<core::Pod> parse_static_pod(const std::string& text, const std::string& path, const std::string& node_name) {
     TRY(schema::Value value, schema::parse_yaml(text));
     if (value.string_at({"kind"}) != "Pod" || value.string_at({"apiVersion"}) != "v1")
-        return Error(Reason::BadRequest, path + " is no v1 Pod");
+        return Error(Reason::BadRequest, path + " is not a v1 Pod");
     schema::apply_table_defaults(value, core::Pod::schema_type());
     TRY(core::Pod pod, schema::from_value<core::Pod>(value));
     if (pod.metadata.name.empty()) return Error(Reason::BadRequest, path + ": metadata.name is missing");

@@ -167,7 +167,7 @@ Task<> StatusManager::patch(std::string uid, std::string body, client::Namespace
     }
     if (patched.error().reason == Reason::Cancelled) co_return std::move(patched).error();
     if (patched.error().reason == Reason::NotFound || patched.error().reason == Reason::Conflict) {
-        log_.debug("pod is not there any more", {{"pod", key.text()}, {"uid", uid}, {"error", patched.error().message}});
+        log_.debug("pod no longer exists", {{"pod", key.text()}, {"uid", uid}, {"error", patched.error().message}});
         found->second.api.reset();
         co_return {};
     }

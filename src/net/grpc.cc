@@ -81,7 +81,7 @@ Result<std::optional<std::string>> GrpcReassembler::take() {
     const std::size_t available = buffer_.size() - taken_;
     if (available < PrefixSize) return std::optional<std::string>();
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(buffer_[taken_ + i]); };
-    if (byte(0) != 0) return Error(Reason::BadRequest, "gRPC: compressed messages are not understood");
+    if (byte(0) != 0) return Error(Reason::BadRequest, "gRPC: compressed messages are not supported");
     const std::size_t size = std::size_t(byte(1)) << 24 | byte(2) << 16 | byte(3) << 8 | byte(4);
     if (size > limit_) return Error(Reason::TooManyRequests, "gRPC: message of " + std::to_string(size) + " bytes is too large");
     if (available < PrefixSize + size) return std::optional<std::string>();

@@ -60,7 +60,7 @@ public:
     }
 
     Task<> write(Bytes chunk) override {
-        if (!started() || finished_) co_return Error(Reason::InternalError, "no answer is under way");
+        if (!started() || finished_) co_return Error(Reason::InternalError, "no response is in progress");
         if (chunk->empty() || head_only_) co_return {};
         if (!chunked_) co_return co_await send_shared(std::move(chunk));
         char size[20];
@@ -69,7 +69,7 @@ public:
     }
 
     Task<> finish(Headers trailers) override {
-        if (!started() || finished_) co_return Error(Reason::InternalError, "no answer is under way");
+        if (!started() || finished_) co_return Error(Reason::InternalError, "no response is in progress");
         finished_ = true;
         if (!chunked_ || head_only_) co_return {};
         std::string end = "0\r\n";

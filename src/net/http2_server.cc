@@ -28,12 +28,12 @@ public:
         co_return {};
     }
     Task<> write(Bytes chunk) override {
-        if (!started_ || finished_) co_return Error(Reason::InternalError, "no answer is under way");
+        if (!started_ || finished_) co_return Error(Reason::InternalError, "no response is in progress");
         if (head_only_) co_return {};
         co_return co_await send(std::move(chunk));
     }
     Task<> finish(Headers trailers) override {
-        if (!started_ || finished_) co_return Error(Reason::InternalError, "no answer is under way");
+        if (!started_ || finished_) co_return Error(Reason::InternalError, "no response is in progress");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
         finished_ = true;
         end_sending(std::move(trailers));

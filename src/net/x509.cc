@@ -82,7 +82,7 @@ Result<AltNamesPointer> alternative_names(const CertificateSubject& subject) {
     }
     for (const std::string& address : subject.ip_addresses) {
         ASN1_OCTET_STRING* bytes = a2i_IPADDRESS(address.c_str());
-        if (!bytes) return openssl_failure("\"" + address + "\" is no IP address");
+        if (!bytes) return openssl_failure("\"" + address + "\" is not a valid IP address");
         GENERAL_NAME* name = GENERAL_NAME_new();
         GENERAL_NAME_set0_value(name, GEN_IPADD, bytes);
         sk_GENERAL_NAME_push(names.get(), name);

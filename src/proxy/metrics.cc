@@ -39,7 +39,7 @@ std::string MetricsHandler::metrics() const {
     append_count(out, "kubeproxy_sync_proxy_rules_nftables_sync_failures_total", "Transactions that the kernel refused.", counts.failures);
     append_count(out, "porthole_proxy_full_syncs_total", "Times that the whole table was written.", counts.full_syncs);
     append_count(out, "porthole_proxy_partial_syncs_total", "Times that only differences were written.", counts.partial_syncs);
-    append_count(out, "porthole_proxy_repairs_total", "Times that somebody else had changed the table.", counts.repairs);
+    append_count(out, "porthole_proxy_repairs_total", "Times that another program had changed the table.", counts.repairs);
     return out;
 }
 

@@ -33,7 +33,7 @@ std::string metrics_text(const Scheduler& scheduler) {
     pending("unschedulable", sizes.unschedulable);
     pending("gated", sizes.gated);
 
-    head(out, "scheduler_preemption_attempts_total", "counter", "Times that pods were asked to make room for a more important one.");
+    head(out, "scheduler_preemption_attempts_total", "counter", "Attempts to preempt pods for a pod of higher priority.");
     out += "scheduler_preemption_attempts_total " + std::to_string(counts.preemptions) + '\n';
     return out;
 }

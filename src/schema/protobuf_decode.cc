@@ -90,7 +90,7 @@ private:
     }
 
     Result<void> wrapped(const Field& field, void* memory, Reader& reader, int depth) {
-        if (!is_message(reader)) return malformed("a list alias that is no message");
+        if (!is_message(reader)) return malformed("a list alias that is not a message");
         Reader items(reader.get_view());
         while (items.next()) {
             if (items.tag() != 1) {
@@ -120,7 +120,7 @@ private:
     }
 
     Result<void> map_entry(const Field& field, void* memory, Reader& reader, int depth) {
-        if (!is_message(reader)) return malformed("a map entry that is no message");
+        if (!is_message(reader)) return malformed("a map entry that is not a message");
         Reader entry(reader.get_view());
         std::string key;
         Reader value_reader;

@@ -129,7 +129,7 @@ Value scalar_to_value(Form form, const void* memory) {
         case Form::Nested:
             break;
     }
-    CHECK(!"a struct is no scalar");
+    CHECK(!"a struct is not a scalar");
     return {};
 }
 
@@ -219,7 +219,7 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
         case Form::Nested:
             break;
     }
-    CHECK(!"a struct is no scalar");
+    CHECK(!"a struct is not a scalar");
     return {};
 }
 

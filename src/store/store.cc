@@ -252,7 +252,7 @@ Task<> Store::Impl::compact_in_time() {
         history_full.reset();
         if (done) continue;
         if (done.error().reason == Reason::Cancelled) co_return done.error();
-        log.warn("compaction is put off", {{"error", done.error().message}});
+        log.warn("compaction postponed", {{"error", done.error().message}});
         CO_TRY_VOID(co_await loop.sleep(RetryDelay));
     }
     co_return {};

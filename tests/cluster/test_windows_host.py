@@ -162,7 +162,7 @@ class Services(HostCase):
     # JOI-07: what success is
     def test_a_start_that_does_not_succeed_says_which_program_ended(self):
         self.assertIn("--node-ip", self.failure("C:\\k\\porthole.exe", "start", "--node-name", NODE, "--management-ip", "fd00::1"))
-        self.assertIn("C:\\none\\flanneld.exe is not there", self.failure("C:\\k\\porthole.exe", "start", "--folder", "C:\\none"))
+        self.assertIn("C:\\none\\flanneld.exe does not exist", self.failure("C:\\k\\porthole.exe", "start", "--folder", "C:\\none"))
 
     def failure(self, *words):
         done = run(self.cluster.network.inside([PORTHOLE, "winhost", "exec", "--data", self.host(), "--", *words]), check=False, seconds=60,

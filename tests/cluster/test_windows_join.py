@@ -49,7 +49,7 @@ class Joining(ClusterCase):
         words = line.replace(re.search(r"--token (\S+)", line).group(1), "abcdef.0123456789abcdef").split()[1:]
         refused = self.on_host("porthole.exe", *words)
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("does not know this token", refused.stderr)
+        self.assertIn("the token is unknown to the server", refused.stderr)
         self.cluster.porthole("token", "delete", token.split(".")[0])
         self.assertNotIn(token, self.cluster.porthole("token", "list").stdout)
 
@@ -59,8 +59,8 @@ class Joining(ClusterCase):
         before = self.config()
         self.assertIn("certificate-authority", before)
         rows = [
-            ("another cluster's key", (server, token, "sha256:" + "a" * 64), "none of those given"),
-            ("unknown token", (server, "abcdef.0123456789abcdef", ca_hash), "does not know this token"),
+            ("another cluster's key", (server, token, "sha256:" + "a" * 64), "does not match --ca-cert-hash"),
+            ("unknown token", (server, "abcdef.0123456789abcdef", ca_hash), "the token is unknown to the server"),
             ("a token's wrong second half", (server, token[:7] + "x" * 16, ca_hash), "second half"),
             ("nobody at the port", (re.sub(r":\d+$", ":6399", server), token, ca_hash), "cannot reach the cluster"),
             ("no token at all", (server, "abc", ca_hash), "must look like"),
@@ -79,7 +79,7 @@ class Joining(ClusterCase):
         self.wait_ready("web", 90)
         done = self.join(*self.target())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assert_order(done.stdout, "was known to the cluster already")
+        self.assert_order(done.stdout, "was already registered")
         self.wait_node()
         self.assertEqual(self.get("pod", "web")["status"]["containerStatuses"][0]["restartCount"], 0)
 
@@ -104,7 +104,7 @@ class Joining(ClusterCase):
         self.kubectl("delete", "node", NODE, namespaced=False)
         done = self.join(*self.target())
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assert_order(done.stdout, "is known to the cluster")
+        self.assert_order(done.stdout, "is registered")
         own = self.node()["spec"]["podCIDR"]
         self.assertRegex(self.on_host("porthole.exe", "hns", "list").stdout, rf"cbr0 +L2Bridge +{re.escape(own)} ")
         self.assertIn(own, self.on_host("cmd", "/c", "type", "C:\\k\\cni\\config\\10-porthole.conf").stdout)

@@ -65,7 +65,7 @@ class NamedPipes(ProbeCase):
     # POD-12
     def test_pipes_and_files_do_not_mix(self):
         rows = (("pipe-at-folder", ON_HOST, "C:\\service", f"the named pipe {ON_HOST} cannot be mounted at C:\\service"),
-                ("folder-at-pipe", "C:\\k", IN_POD, f"C:\\k is no named pipe and cannot be mounted at {IN_POD}"))
+                ("folder-at-pipe", "C:\\k", IN_POD, f"C:\\k is not a named pipe and cannot be mounted at {IN_POD}"))
         for name, host_path, mount_path, reason in rows:
             told = self.kubectl_run("create", "-f", "-", stdin=as_list([self.piped(name, host_path, mount_path)])).stderr
             self.assertIn("Warning: spec.volumes[*].hostPath: a named pipe of the host", told)

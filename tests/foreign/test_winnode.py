@@ -143,9 +143,9 @@ class Story:
     # JOI-02
     def test_1_wrong_words_are_named(self):
         server, _, token, _, ca_hash = self.plane.join_words()
-        rows = [("unknown token", "abcdef.0123456789abcdef", ca_hash, "does not know this token"),
+        rows = [("unknown token", "abcdef.0123456789abcdef", ca_hash, "the token is unknown to the server"),
                 ("a token's wrong second half", token[:7] + "x" * 16, ca_hash, "second half"),
-                ("another cluster's key", token, "sha256:" + "a" * 64, "none of those given")]
+                ("another cluster's key", token, "sha256:" + "a" * 64, "does not match --ca-cert-hash")]
         for name, some_token, some_hash, expected in rows:
             with self.subTest(name):
                 refused = self.on_host("kubeadm.exe", "join", server, "--token", some_token, "--discovery-token-ca-cert-hash", some_hash,

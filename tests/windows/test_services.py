@@ -20,6 +20,6 @@ class Services(WineTest):
             "if errorlevel 1 goto again",
             "type C:\\state.txt", ""]))
         done = self.wine("cmd", "/c", windows_path(script), seconds=60, WINEDEBUG="+seh")
-        self.assertIn("there is no kubeconfig", log.read_text())
+        self.assertIn("no kubeconfig at", log.read_text())
         self.assertRegex(done.stdout, r"SERVICE_EXIT_CODE +: 1 ")
         self.assertNotIn("code=c0000005", done.stderr)

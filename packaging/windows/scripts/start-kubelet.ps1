@@ -15,7 +15,7 @@ param(
 Import-Module "$PSScriptRoot\common.psm1" -Force
 Assert-Administrator
 Assert-Program "$Folder\kubelet.exe"
-if (-not (Test-Path "$Folder\config")) { Stop-WithMessage "$Folder\config is not there: join the cluster, or copy a kubeconfig (install.ps1 -Kubeconfig)." }
+if (-not (Test-Path "$Folder\config")) { Stop-WithMessage "$Folder\config does not exist: join the cluster, or copy a kubeconfig (install.ps1 -Kubeconfig)." }
 if (-not $ManagementIP) { $ManagementIP = Get-AdapterAddress $InterfaceName }
 
 # The kubelet itself takes the pods' range from its Node object; start-kubeproxy.ps1 in this console takes it from here.

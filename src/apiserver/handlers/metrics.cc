@@ -104,10 +104,10 @@ void RequestMetrics::append(std::string& out) const {
         out += "apiserver_request_duration_seconds_sum{" + labels + "} " + number(histogram.sum) + '\n';
         out += "apiserver_request_duration_seconds_count{" + labels + "} " + std::to_string(histogram.count) + '\n';
     }
-    out += "# HELP apiserver_current_inflight_requests Requests under way.\n# TYPE apiserver_current_inflight_requests gauge\n";
+    out += "# HELP apiserver_current_inflight_requests Requests in progress.\n# TYPE apiserver_current_inflight_requests gauge\n";
     out += "apiserver_current_inflight_requests{request_kind=\"mutating\"} " + std::to_string(in_flight_[0]) + '\n';
     out += "apiserver_current_inflight_requests{request_kind=\"readOnly\"} " + std::to_string(in_flight_[1]) + '\n';
-    out += "# HELP apiserver_longrunning_requests Watches and streams under way.\n# TYPE apiserver_longrunning_requests gauge\n";
+    out += "# HELP apiserver_longrunning_requests Watches and streams in progress.\n# TYPE apiserver_longrunning_requests gauge\n";
     for (const auto& [labels, count] : long_running_)
         out += "apiserver_longrunning_requests{" + labels + "} " + std::to_string(count) + '\n';
 }

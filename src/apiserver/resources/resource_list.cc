@@ -18,11 +18,11 @@ Error annotated_too_large(Error error) {
 }
 
 Error expired_token() {
-    return Error(
-        Reason::Expired,
-        "The provided continue parameter is too old to display a consistent list result. "
-        "Start a new list without it, or go on with the token in this answer: "
-        "the rest then shows the present, so objects that came, went or changed since the first page may be missing or show twice.");
+    return Error(Reason::Expired,
+                 "The provided continue parameter is too old to display a consistent list result. "
+                 "Start a new list without it, or continue with the token in this response: "
+                 "the remainder is read at the current revision, so objects created, deleted or changed since the first page may be "
+                 "missing or appear twice.");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ net::Headers answer_headers(const RequestContext& context, const net::Headers& f
     return headers;
 }
 
-Error no_connector() { return Error(Reason::ServiceUnavailable, "this server has no way to nodes and pods"); }
+Error no_connector() { return Error(Reason::ServiceUnavailable, "this server has no connection to nodes and pods"); }
 
 Task<std::string> read_all(net::HttpBody& body) {
     std::string text;

@@ -19,9 +19,9 @@ namespace {
 /// Where nothing is asked of a server.
 class NoServer final : public client::Transport {
 public:
-    Task<client::ApiResponse> call(client::ApiRequest) override { co_return Error(Reason::Unavailable, "there is no server"); }
+    Task<client::ApiResponse> call(client::ApiRequest) override { co_return Error(Reason::Unavailable, "not connected to a server"); }
     Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest) override {
-        co_return Error(Reason::Unavailable, "there is no server");
+        co_return Error(Reason::Unavailable, "not connected to a server");
     }
 };
 

@@ -55,7 +55,7 @@ int run_net(std::vector<std::string> arguments) {
                             "how to reach the API server; usually the cluster on this machine, else kubectl's");
         command->add_option("--data", flags.data, "the data directory of a cluster on this machine")->capture_default_str();
     };
-    CLI::App* check = app.add_subcommand("verify", "try every way between all nodes, pods and services, by pods on each node");
+    CLI::App* check = app.add_subcommand("verify", "test every path between nodes, pods and services, from pods on each node");
     add_common(check);
     check->add_option("-o,--output", flags.output, "json, or text for people")->check(CLI::IsMember({"json", "text"}));
     check->add_option("--linux-image", flags.options.images.linux_image, "an image with a shell, wget, ping and httpd, or agnhost")

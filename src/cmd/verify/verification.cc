@@ -83,7 +83,7 @@ Task<> Verification::find_nodes() {
                                  .overlay = back_end != node.metadata.annotations.end() && back_end->second == "vxlan",
                                  .server = "server-" + std::to_string(report_.nodes.size() + 1)});
     }
-    if (report_.nodes.empty()) co_return Error(Reason::NotFound, "the cluster has no node that is Ready");
+    if (report_.nodes.empty()) co_return Error(Reason::NotFound, "the cluster has no Ready node");
     co_return {};
 }
 
@@ -153,7 +153,7 @@ Task<> Verification::read_service() {
 }
 
 Task<> Verification::probe() {
-    told_("trying " + std::to_string(report_.checks.size()) + " ways between them");
+    told_("trying " + std::to_string(report_.checks.size()) + " paths between them");
     for (int round = 1; round <= Rounds; ++round) {
         std::vector<std::size_t> open;
         for (std::size_t i = 0; i < report_.checks.size(); ++i) {
@@ -216,7 +216,7 @@ Task<> Verification::read_log(std::string name) {
     const auto log = co_await client_.get_raw("/api/v1/namespaces/" + service_.namespace_ + "/pods/" + name + "/log");
     if (!log) {
         if (log.error().reason == Reason::Cancelled) co_return log.error();
-        report_.left_out.push_back("pod " + name + " could not tell what it met: " + log.error().message);
+        report_.left_out.push_back("pod " + name + " could not report its results: " + log.error().message);
         co_return {};
     }
     for (const auto& [number, passed] : read_answers(**log)) {

@@ -145,7 +145,7 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
     if (const HMODULE network = LoadLibraryExW(L"computenetwork.dll", nullptr, LOAD_LIBRARY_SEARCH_SYSTEM32)) {
         FreeLibrary(network);
     } else {
-        facts.network_service = "Windows' host network service is not there (computenetwork.dll)";
+        facts.network_service = "the host network service is not available (computenetwork.dll)";
     }
     if (const auto address = IpAddress::parse(node.ip)) facts.adapter = net::mac_of_interface_with(*address);
     bool own_runs = false;

@@ -58,10 +58,10 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
     app.add_option("--windows-priorityclass", node.priority_class, "of the kubelet")->capture_default_str();
     app.add_option("--system-reserved", node.system_reserved, "kept for Windows itself")->capture_default_str();
-    app.add_flag("--shared-disk", node.shared_disk, "however full the disk is, neither images nor pods go for it");
+    app.add_flag("--shared-disk", node.shared_disk, "do not collect images or evict pods, however full the disk is");
     app.add_option("--label", node.labels, "key=value for the node; may be repeated");
     app.add_option("--taint", node.taints, "key=value:effect for the node; may be repeated");
-    app.add_flag("--ignore-preflight-errors", flags.skip_checks, "go on although a check has failed");
+    app.add_flag("--ignore-preflight-errors", flags.skip_checks, "continue although a check has failed");
     app.add_flag("--no-wait", flags.no_wait, "do not wait until the cluster shows the node");
     return parse_flags(app, std::move(arguments));
 }
@@ -126,12 +126,12 @@ private:
     }
 
     Result<void> become_known() {
-        progress_.begin("asking " + flags_.target.server + " who it is");
+        progress_.begin("verifying the cluster at " + flags_.target.server);
         TRY(info_, world_.run(discover_cluster(world_.loop, flags_.target)));
-        progress_.done("the cluster at " + flags_.target.server + " is the one meant");
+        progress_.done("the cluster at " + flags_.target.server + " is verified");
         ClusterNetwork network = cluster_network(info_.data);
         TRY_VOID(take_over(network));
-        progress_.begin("asking for a certificate");
+        progress_.begin("requesting a certificate");
         TRY(identity_, world_.run(request_node_identity(world_.loop, flags_.target, info_.ca_pem, node().name)));
         TRY(const auto certificate, net::parse_certificate(identity_.certificate_pem));
         const auto behind = std::chrono::duration_cast<std::chrono::seconds>(certificate.not_before - world_.loop.wall_now()).count();

@@ -38,7 +38,7 @@ public:
                                         std::string("C:\\var\\lib\\kubelet"), std::string("C:\\var\\log\\pods")}) {
             remove(path);
         }
-        if (complete_) progress_.done("this machine is no node any more; `kubectl delete node` makes its cluster forget it");
+        if (complete_) progress_.done("this machine is no longer a node; `kubectl delete node` removes it from its cluster");
         return complete_;
     }
 
@@ -76,7 +76,7 @@ int run_reset(std::vector<std::string> arguments) {
     CLI::App app("Undo `join`: services, pods, HNS networks, firewall rules and credentials are removed; the programs stay.", "leave");
     app.add_option("--cri-socket", node.runtime_endpoint, "the container runtime")->capture_default_str();
     app.add_option("--folder", node.folder, "the folder that `join` was given")->capture_default_str();
-    app.add_flag("-f,--force", agreed, "accepted; nothing is asked");
+    app.add_flag("-f,--force", agreed, "accepted; there is no prompt");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     RealWorld world;
     return Leaving(world, std::move(node)).run() ? 0 : fail("some things stay, see above; running it again is safe");

@@ -47,7 +47,7 @@ int run(const std::vector<std::string>& words) {
         return 0;
     }
     if (const SubCommand* role = find_role(windows_roles(), first)) return run_role(*role, {words.begin() + 2, words.end()});
-    std::fprintf(stderr, "porthole: there is no role \"%s\"; `porthole.exe --help` lists them\n", first.c_str());
+    std::fprintf(stderr, "porthole: unknown role \"%s\"; `porthole.exe --help` lists the roles\n", first.c_str());
     return 2;
 }
 

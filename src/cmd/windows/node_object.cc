@@ -24,8 +24,8 @@ Task<std::string> introduce_node(client::Transport& transport, core::Node node) 
     client::Client client(transport);
     const std::string name = node.metadata.name;
     const auto made = co_await with_timeout(client.create(std::move(node)), 30s, "making the node's object");
-    if (made) co_return "node " + name + " is known to the cluster";
-    if (made.error().reason == Reason::AlreadyExists) co_return "node " + name + " was known to the cluster already";
+    if (made) co_return "node " + name + " is registered";
+    if (made.error().reason == Reason::AlreadyExists) co_return "node " + name + " was already registered";
     co_return Error(made.error()).with_context("making the node's object");
 }
 

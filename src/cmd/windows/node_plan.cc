@@ -56,7 +56,7 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
 ServiceDefinition flanneld(const WindowsNode& node) {
     return {.name = "flanneld",
             .display_name = "Kubernetes pod network (Porthole)",
-            .description = "Keeps this node's pod network and the ways to the pods of other nodes.",
+            .description = "Maintains this node's pod network and the routes to the pods of other nodes.",
             .command = {node.folder + "\\flanneld.exe", "--windows-service", "--kubeconfig-file=" + node.kubeconfig(),
                         "--node-name=" + node.name, "--iface=" + node.ip, "--cluster-cidr=" + node.cluster_cidr,
                         "--service-cidr=" + node.service_cidr, "--cluster-dns=" + node.cluster_dns,
@@ -95,7 +95,8 @@ Result<void> check_node(const WindowsNode& node) {
                                              "; give one with --node-ip");
     }
     for (const std::string& range : {node.cluster_cidr, node.service_cidr}) {
-        if (!IpPrefix::parse(range)) return Error(Reason::BadRequest, "\"" + range + "\" is no range of addresses such as 10.244.0.0/16");
+        if (!IpPrefix::parse(range))
+            return Error(Reason::BadRequest, "\"" + range + "\" is not a valid address range; write it like 10.244.0.0/16");
     }
     if (node.folder.size() < 4 || node.folder.substr(1, 2) != ":\\" || node.folder.back() == '\\' || node.folder.contains('"')) {
         return Error(Reason::BadRequest, "--folder must be a full path such as C:\\k");

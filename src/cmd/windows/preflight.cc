@@ -31,12 +31,12 @@ Check check_build(const HostFacts& facts) {
     if (!is_supported_build(facts.build)) return failed("windows-build", build + " is too old", "use Windows Server 2019 (17763) or newer");
     const std::string unknown = windows::unknown_build("10.0." + std::to_string(facts.build));
     return unknown.empty() ? passed("windows-build", build)
-                           : warning("windows-build", "UnsupportedOSBuild: " + unknown, "it may work; nobody has tried");
+                           : warning("windows-build", "UnsupportedOSBuild: " + unknown, "it may work, but has not been tested");
 }
 
 Check check_network_service(const HostFacts& facts) {
     return facts.network_service.empty()
-               ? passed("containers-feature", "the host network service is there")
+               ? passed("containers-feature", "the host network service is available")
                : failed("containers-feature", facts.network_service, "Install-WindowsFeature Containers, then restart Windows");
 }
 
@@ -72,8 +72,8 @@ Check check_proxy(const HostFacts& facts) {
 }
 
 Check check_page_file(const HostFacts& facts) {
-    return facts.page_file > 0 ? passed("page-file", "there is a page file")
-                               : warning("page-file", "there is no page file: programs fail as soon as memory runs out",
+    return facts.page_file > 0 ? passed("page-file", "a page file is configured")
+                               : warning("page-file", "no page file: programs fail as soon as memory runs out",
                                          "let Windows manage one, and reserve memory with --system-reserved");
 }
 

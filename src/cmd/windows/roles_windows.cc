@@ -13,7 +13,7 @@ constexpr SubCommand Roles[] = {
     {"kubeadm", "join and reset as kubeadm spells them", run_kubeadm},
     {"kubelet", "run this node's pods", run_kubelet},
     {"kube-proxy", "make services reachable from this node", run_kube_proxy},
-    {"flanneld", "make this node's pod network and the ways to other nodes' pods", run_flanneld},
+    {"flanneld", "maintain this node's pod network and the routes to other nodes' pods", run_flanneld},
     {"hns", "list the objects of this host's network service", run_hns},
     {"win-bridge", "CNI plugin: pods on an L2 bridge", run_win_bridge},
     {"win-overlay", "CNI plugin: pods on a VXLAN overlay", run_win_overlay},

@@ -51,11 +51,10 @@ private:
         std::error_code code;
         for (const char* name : NodeServices) {
             const std::string path = node_.folder + "\\" + name + ".exe";
-            if (!fs::exists(path, code))
-                return Error(Reason::NotFound, path + " is not there: install.ps1, or porthole.exe install, puts it there");
+            if (!fs::exists(path, code)) return Error(Reason::NotFound, path + " does not exist: run install.ps1 or porthole.exe install");
         }
         if (!fs::exists(node_.kubeconfig(), code))
-            return Error(Reason::NotFound, node_.kubeconfig() + " is not there: join the cluster, or copy a kubeconfig to it");
+            return Error(Reason::NotFound, node_.kubeconfig() + " does not exist: join the cluster, or copy a kubeconfig there");
         fs::create_directories(node_.log_folder, code);
         return {};
     }

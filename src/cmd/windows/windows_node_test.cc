@@ -98,7 +98,7 @@ TEST(WindowsNode, RefusesWhatCannotBe) {
         {"a name that swallowed a flag", [](WindowsNode& node) { node.name = "win--kubeconfig=c:\\k"; }, "cannot be a node's name"},
         {"capitals", [](WindowsNode& node) { node.name = "WIN-1"; }, "cannot be a node's name"},
         {"a mode", [](WindowsNode& node) { node.network_mode = "bridge"; }, "l2bridge or overlay"},
-        {"a range", [](WindowsNode& node) { node.cluster_cidr = "10.244"; }, "no range"},
+        {"a range", [](WindowsNode& node) { node.cluster_cidr = "10.244"; }, "not a valid address range"},
         {"a relative folder", [](WindowsNode& node) { node.folder = "k"; }, "full path"},
     };
     for (const auto& row : rows) {

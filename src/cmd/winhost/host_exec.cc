@@ -87,7 +87,7 @@ bool pass_input(Conversation& conversation) {
 int exec_on_host(const std::string& socket, const std::string& spec) {
     Conversation conversation;
     if (!conversation.open(socket) || !conversation.send(FrameType::Request, winhost::init_request({"exec", "0", "1"}) + spec)) {
-        std::fputs("porthole: no emulated host runs there\n", stderr);
+        std::fputs("porthole: no emulated host is running there\n", stderr);
         return 125;
     }
     pollfd watched[2] = {{conversation.fd(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
@@ -97,7 +97,7 @@ int exec_on_host(const std::string& socket, const std::string& spec) {
         if (!watched[0].revents) continue;
         winhost::Frame frame;
         if (!conversation.next(frame)) {
-            std::fputs("porthole: the emulated host has gone\n", stderr);
+            std::fputs("porthole: the emulated host has stopped\n", stderr);
             return 125;
         }
         if (frame.type == FrameType::Output) write_all(STDOUT_FILENO, frame.payload);

@@ -63,8 +63,8 @@ int run_host(WinhostOptions options) {
     wanted.programs = options.programs.empty() ? find_programs() : absolute(options.programs);
     if (wanted.programs.empty())
         return fail(
-            "the Windows programs (kubelet.exe and so on) are not beside this one nor in /usr/lib/porthole/windows; --programs DIR says "
-            "where they are");
+            "the Windows programs (kubelet.exe and so on) are neither next to this one nor in /usr/lib/porthole/windows; name their "
+            "directory with --programs DIR");
     wanted.cache = absolute(options.cache);
     wanted.pause_archive = join_path(wanted.data, "pause.tar");
     if (!options.pause_image.empty()) wanted.pause_image = options.pause_image;
@@ -155,7 +155,7 @@ int run_winhost(std::vector<std::string> arguments) {
     exec->prefix_command();
     CLI::App* pods = add("ps", "list the containers of pods: infrastructure and workers");
     CLI::App* status = add("status", "print what it is as JSON; exit code 0 when it is ready");
-    CLI::App* reboot = add("reboot", "end everything on it and start it anew");
+    CLI::App* reboot = add("reboot", "end everything on it and start it again");
     CLI::App* shutdown = add("shutdown", "power it off");
     CLI::App* load = add("load", "import images from an archive");
     load->add_option("archive", options.archive, "docker or OCI archive")->required();

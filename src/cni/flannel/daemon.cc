@@ -39,7 +39,7 @@ Task<> Daemon::run() {
         if (!done && done.error().reason == Reason::Cancelled) co_return done.error();
         const std::string trouble = done ? "" : done.error().message;
         // What goes on is told once.
-        if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network not in order", {{"error", trouble}});
+        if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network setup failed", {{"error", trouble}});
         trouble_ = trouble;
         const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();

@@ -18,7 +18,7 @@ Result<NetworkConfig> parse_network_config(std::string_view json) {
     NetworkConfig config;
     const std::string_view network = document.string_at({"Network"});
     auto prefix = IpPrefix::parse(network);
-    if (!prefix) return Error(Reason::BadRequest, "Network \"" + std::string(network) + "\" is no range of addresses");
+    if (!prefix) return Error(Reason::BadRequest, "Network \"" + std::string(network) + "\" is not a valid address range");
     if (prefix->base().is_v6()) return Error(Reason::BadRequest, "Network " + prefix->to_string() + ": Windows nodes need an IPv4 network");
     config.network = *prefix;
 
@@ -36,7 +36,7 @@ Result<NetworkConfig> parse_network_config(std::string_view json) {
         return Error(Reason::BadRequest,
                      "Backend.Port " + std::to_string(port) + ": VXLAN with Windows nodes needs UDP port 4789 on every node");
     if (config.backend == Backend::Vxlan && schema::at(backend, "DirectRouting").bool_or(false))
-        return Error(Reason::BadRequest, "Backend.DirectRouting is not to be had with Windows nodes");
+        return Error(Reason::BadRequest, "Backend.DirectRouting is not supported with Windows nodes");
     config.vni = static_cast<std::uint32_t>(vni);
     config.name = backend.string_at({"Name"});
     if (config.name.empty()) config.name = config.backend == Backend::Vxlan ? "flannel." + std::to_string(config.vni) : "cbr0";

@@ -31,7 +31,7 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("subnet-file", daemon.subnet_file, "where this node's part of the network is written");
     flags.add("cni-config-file", daemon.cni_config_file, "where the CNI configuration is written; empty: nowhere");
     flags.add("ip-masq", raw.ip_masq, "1 or true: pods reach the world by the node's address");
-    flags.add("kube-subnet-mgr", raw.subnet_manager, "leases are kept in the API, always so here");
+    flags.add("kube-subnet-mgr", raw.subnet_manager, "accepted; leases are always kept in the API");
     flags.add("v", options.verbosity, "the level of detail of the log");
     flags.add("log-dir", options.log_directory, "a folder for flanneld.log");
     flags.add("logtostderr", options.log_to_stderr, "log to standard error instead of files");

@@ -24,7 +24,7 @@ std::map<std::string, std::string> read_pairs(std::string_view text) {
 std::string first_address(const IpPrefix& subnet) { return subnet.base().plus(1).to_string() + "/" + std::to_string(subnet.length()); }
 
 Error wrong(const char* key, const std::string& value) {
-    return Error(Reason::BadRequest, "subnet.env: " + std::string(key) + "=\"" + value + "\" makes no sense");
+    return Error(Reason::BadRequest, "subnet.env: " + std::string(key) + "=\"" + value + "\" is not valid");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ Task<> WindowsNetwork::ensure_host_endpoint() {
         leg.gateway_address = "0.0.0.0";
         CO_TRY(const auto made, co_await client_v1_.create_endpoint(leg));
         CO_TRY(found, co_await client_.find<hcn::HostComputeEndpoint>(made.name));
-        if (!found) co_return Error(Reason::NotFound, "the endpoint " + name + " has gone again");
+        if (!found) co_return Error(Reason::NotFound, "the endpoint " + name + " has been removed again");
     }
     CO_TRY_VOID(co_await attach_to_host(found->id));
     const std::vector<IpAddress> forwarders{options_.management_address, options_.subnet.base().plus(2)};

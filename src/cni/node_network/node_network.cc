@@ -63,7 +63,7 @@ Task<> NodeNetwork::run() {
         wake_.reset();
         const auto done = co_await reconcile();
         if (!done && done.error().reason == Reason::Cancelled) co_return done.error();
-        if (!done) context_.log.warn("node network not in order", {{"error", done.error().message}});
+        if (!done) context_.log.warn("node network setup failed", {{"error", done.error().message}});
         const auto woken = co_await with_timeout(wake_.wait(), done ? LookAgain : Duration(5s), "waiting for a change");
         if (!woken && woken.error().reason != Reason::Timeout) co_return woken.error();
     }

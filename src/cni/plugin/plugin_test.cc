@@ -97,8 +97,8 @@ TEST(CniProtocol, RefusesWhatItCannotServe) {
     } rows[] = {
         {"no container", "CNI_CONTAINERID", "", config("0.4.0"), 4, "required env variables [CNI_CONTAINERID] missing"},
         {"no namespace", "CNI_NETNS", "", config("0.4.0"), 4, "required env variables [CNI_NETNS] missing"},
-        {"odd container", "CNI_CONTAINERID", "../x", config("0.4.0"), 4, "characters that no id may have"},
-        {"odd interface", "CNI_IFNAME", "a/b", config("0.4.0"), 4, "no name of an interface"},
+        {"odd container", "CNI_CONTAINERID", "../x", config("0.4.0"), 4, "characters that are not valid in an ID"},
+        {"odd interface", "CNI_IFNAME", "a/b", config("0.4.0"), 4, "not a valid interface name"},
         {"odd command", "CNI_COMMAND", "PATCH", config("0.4.0"), 4, "unknown CNI_COMMAND: PATCH"},
         {"version of tomorrow", "CNI_IFNAME", "eth0", config("2.0.0"), 1, "incompatible CNI versions"},
         {"CHECK before it was there", "CNI_COMMAND", "CHECK", config("0.3.1"), 1, "config version does not allow CHECK"},
@@ -125,7 +125,7 @@ TEST(CniProtocol, NET21_SaysWhereTheConfigurationIsNoJson) {
     const Value document = call.document("{\n  \"cniVersion\": \"0.2.0\",\n  # the type\n  \"name\": \"l2bridge\"\n}\n");
     EXPECT_EQ(document.find("code")->as_int(), 6);
     EXPECT_THAT(std::string(document.string_at({"msg"})), HasSubstr("line 3, column 3"));
-    EXPECT_THAT(std::string(document.string_at({"msg"})), HasSubstr("JSON has no comments"));
+    EXPECT_THAT(std::string(document.string_at({"msg"})), HasSubstr("JSON does not allow comments"));
 }
 
 TEST(CniProtocol, TellsThePluginsOwnErrors) {

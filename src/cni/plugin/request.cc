@@ -62,8 +62,8 @@ Result<schema::Value> parse_config(std::string_view text) {
     auto parsed = schema::parse_json(text);
     if (!parsed) {
         const bool comment = text.find("\n#") != text.npos || text.find("//") != text.npos || text.find(" #") != text.npos;
-        return cni_error(CniCode::Decode, "the network configuration is no JSON: " + position_of_error(text) + ": " +
-                                              parsed.error().message + (comment ? " (JSON has no comments)" : ""));
+        return cni_error(CniCode::Decode, "the network configuration is not valid JSON: " + position_of_error(text) + ": " +
+                                              parsed.error().message + (comment ? " (JSON does not allow comments)" : ""));
     }
     if (!parsed->is_object()) return cni_error(CniCode::Decode, "the network configuration must be a JSON object");
     return *std::move(parsed);
@@ -102,9 +102,9 @@ Result<void> require_variables(const CniRequest& request) {
     if (!missing.empty()) return cni_error(CniCode::InvalidEnvironment, "required env variables [" + missing + "] missing");
     if (!request.container_id.empty() && !is_name(request.container_id))
         return cni_error(CniCode::InvalidEnvironment,
-                         "CNI_CONTAINERID \"" + request.container_id + "\" has characters that no id may have");
+                         "CNI_CONTAINERID \"" + request.container_id + "\" contains characters that are not valid in an ID");
     if (!is_interface(request.interface))
-        return cni_error(CniCode::InvalidEnvironment, "CNI_IFNAME \"" + request.interface + "\" is no name of an interface");
+        return cni_error(CniCode::InvalidEnvironment, "CNI_IFNAME \"" + request.interface + "\" is not a valid interface name");
     return {};
 }
 

@@ -112,7 +112,7 @@ Task<> NodeLifecycleController::inspect_all() {
     for (const auto& node : nodes) {
         const auto done = co_await inspect(*node);
         if (!done && done.error().reason == Reason::Cancelled) co_return done;
-        if (!done) log().warn("node cannot be looked after", {{"node", node->metadata.name}, {"error", done.error().message}});
+        if (!done) log().warn("node cannot be monitored", {{"node", node->metadata.name}, {"error", done.error().message}});
     }
     assess_zones();
     for (const auto& node : nodes) {
@@ -120,7 +120,7 @@ Task<> NodeLifecycleController::inspect_all() {
         if (!current) continue;
         const auto done = co_await plan_eviction(*current);
         if (!done && done.error().reason == Reason::Cancelled) co_return done;
-        if (!done) log().info("taints come with the next look", {{"node", node->metadata.name}, {"error", done.error().message}});
+        if (!done) log().info("node not tainted, will retry", {{"node", node->metadata.name}, {"error", done.error().message}});
     }
     co_return {};
 }
@@ -152,7 +152,7 @@ Task<> NodeLifecycleController::inspect(const Node& node) {
 Task<api::core::v1::Node> NodeLifecycleController::declare_silent(const Node& node) {
     Node silent = node;
     if (!mark_silent(silent, loop().wall_now())) co_return silent;
-    log().warn("node has fallen silent", {{"node", node.metadata.name}});
+    log().warn("node stopped sending heartbeats", {{"node", node.metadata.name}});
     co_return co_await client_.update_status(std::move(silent));
 }
 
@@ -224,7 +224,7 @@ Task<> NodeLifecycleController::evict_due() {
             const auto done = co_await write_taints(*node, no_execute_taints(*node, wanted, loop().wall_now()));
             if (done || done.error().reason == Reason::NotFound) continue;
             if (done.error().reason == Reason::Cancelled) co_return done;
-            log().info("node could not be tainted yet", {{"node", *name}, {"error", done.error().message}});
+            log().info("node not tainted yet, will retry", {{"node", *name}, {"error", done.error().message}});
             queue.put_back(*name, loop().now());
         }
     }

@@ -242,7 +242,7 @@ Task<> VolumeBinder::release(VolumeRef volume) {
     if (policy == "Retain" || !annotation(volume->metadata, ProvisionedBy).empty()) co_return co_await set_phase(volume, "Released");
     if (volume->status.phase == "Failed") co_return {};
     const std::string what = policy == "Delete" ? "deletable" : "recyclable";
-    const std::string message = "no " + what + " volume plugin matched: nobody here has made \"" + volume->metadata.name +
+    const std::string message = "no " + what + " volume plugin matched: no provisioner of this cluster created \"" + volume->metadata.name +
                                 "\"; delete it, or set persistentVolumeReclaimPolicy to Retain";
     CO_TRY_VOID(co_await set_phase(volume, "Failed", policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message));
     events_.warning(*volume, policy == "Delete" ? "VolumeFailedDelete" : "VolumeFailedRecycle", message);

@@ -3,7 +3,7 @@
 namespace porthole::hns {
 
 Result<std::unique_ptr<Hns>> load_hns(EventLoop&, WorkerPool&) {
-    return Error(Reason::NotFound, "this system has no host network service: that is a part of Windows");
+    return Error(Reason::NotFound, "the host network service is part of Windows and not available on this system");
 }
 
 }  // namespace porthole::hns

@@ -42,7 +42,7 @@ Error missing(const std::string& name) {
 
 Result<GUID> guid_of(const std::string& text) {
     const std::string canonical = canonical_guid(text);
-    if (canonical.empty()) return hresult_error(Hresult::InvalidParameter, "\"" + text + "\" is no GUID.");
+    if (canonical.empty()) return hresult_error(Hresult::InvalidParameter, "\"" + text + "\" is not a valid GUID.");
     std::string digits = canonical;
     std::erase(digits, '-');
     const auto number = [&](std::size_t from, std::size_t count) { return std::strtoul(digits.substr(from, count).c_str(), nullptr, 16); };

@@ -54,7 +54,7 @@ Result<schema::Object> filter_of(const std::string& query) {
     if (!document) return hresult_error(Hresult::InvalidJson, "The query is invalid: " + document.error().message + ".");
     if (document->filter.empty()) return schema::Object();
     auto filter = schema::parse_json(document->filter);
-    if (!filter || !filter->is_object()) return hresult_error(Hresult::InvalidJson, "The query's filter is no JSON object.");
+    if (!filter || !filter->is_object()) return hresult_error(Hresult::InvalidJson, "The query's filter is not a JSON object.");
     return std::move(filter->as_object());
 }
 

@@ -75,7 +75,7 @@ Result<void> remove_container(Transaction& transaction, Namespace space, const s
 Result<void> check_type(const Transaction& transaction, hcn::HostComputeNamespace& document) {
     if (document.type.empty()) document.type = Type::Host;
     if (document.type == Type::Guest || document.type == Type::GuestDefault) {
-        return hresult_error(Hresult::RequestUnsupported, "Guest namespaces belong to utility VMs, which an emulated host has not.");
+        return hresult_error(Hresult::RequestUnsupported, "Guest namespaces belong to utility VMs, which an emulated host does not have.");
     }
     if (document.type == Type::Host) return {};
     if (document.type != Type::HostDefault)

@@ -15,11 +15,12 @@ bool is_overlay(const hcn::HostComputeNetwork& network) { return network.type ==
 Result<void> check_remote_subnet(const hcn::HostComputeNetwork& network, hcn::Policy& policy) {
     if (!is_overlay(network)) return invalid_policy(policy, "only overlay networks have remote subnets");
     TRY(auto route, settings_of<hcn::RemoteSubnetRouteSettings>(policy));
-    if (!IpPrefix::parse(route.destination_prefix)) return invalid_policy(policy, "DestinationPrefix is no prefix");
+    if (!IpPrefix::parse(route.destination_prefix)) return invalid_policy(policy, "DestinationPrefix is not a valid prefix");
     if (route.isolation_id < LowestOverlayId) return invalid_policy(policy, "IsolationId must be 4096 or more");
-    if (!IpAddress::parse(route.provider_address)) return invalid_policy(policy, "ProviderAddress is no address");
+    if (!IpAddress::parse(route.provider_address)) return invalid_policy(policy, "ProviderAddress is not a valid address");
     route.distributed_router_mac_address = canonical_mac(route.distributed_router_mac_address);
-    if (route.distributed_router_mac_address.empty()) return invalid_policy(policy, "DistributedRouterMacAddress is no MAC");
+    if (route.distributed_router_mac_address.empty())
+        return invalid_policy(policy, "DistributedRouterMacAddress is not a valid MAC address");
     policy = make_policy(policy.type, route);
     return {};
 }

@@ -34,7 +34,7 @@ bool is_port_range(const std::string& text) {
 
 Result<void> check_protocols(const hcn::Policy& policy, const std::string& list) {
     for (const std::string& item : items_of(list)) {
-        if (!is_number_up_to(item, 255)) return invalid_policy(policy, "\"" + item + "\" is no protocol number");
+        if (!is_number_up_to(item, 255)) return invalid_policy(policy, "\"" + item + "\" is not a valid protocol number");
     }
     return {};
 }
@@ -46,16 +46,16 @@ Result<void> check_port_mapping(const hcn::Policy& policy) {
     if (mapping.internal_port == 0) return hresult_error(Hresult::InvalidInternalPort);
     if (mapping.internal_port > 65535 || mapping.external_port == 0 || mapping.external_port > 65535)
         return invalid_policy(policy, "ports must be 1 to 65535");
-    if (!mapping.vip.empty() && !IpAddress::parse(mapping.vip)) return invalid_policy(policy, "VIP is no address");
+    if (!mapping.vip.empty() && !IpAddress::parse(mapping.vip)) return invalid_policy(policy, "VIP is not a valid address");
     return {};
 }
 
 Result<void> check_outbound_nat(const hcn::Policy& policy) {
     TRY(const auto nat, settings_of<hcn::OutboundNatSettings>(policy));
-    if (!nat.virtual_ip.empty() && !IpAddress::parse(nat.virtual_ip)) return invalid_policy(policy, "VirtualIP is no address");
+    if (!nat.virtual_ip.empty() && !IpAddress::parse(nat.virtual_ip)) return invalid_policy(policy, "VirtualIP is not a valid address");
     for (const auto* list : {&nat.exceptions, &nat.destinations}) {
         for (const std::string& item : *list) {
-            if (!is_address_or_prefix(item)) return invalid_policy(policy, "\"" + item + "\" is no address or prefix");
+            if (!is_address_or_prefix(item)) return invalid_policy(policy, "\"" + item + "\" is not a valid address or prefix");
         }
     }
     return {};
@@ -63,14 +63,14 @@ Result<void> check_outbound_nat(const hcn::Policy& policy) {
 
 Result<void> check_route(const hcn::Policy& policy) {
     TRY(const auto route, settings_of<hcn::SdnRoutePolicySettings>(policy));
-    if (!is_address_or_prefix(route.destination_prefix)) return invalid_policy(policy, "DestinationPrefix is no prefix");
-    if (!route.next_hop.empty() && !IpAddress::parse(route.next_hop)) return invalid_policy(policy, "NextHop is no address");
+    if (!is_address_or_prefix(route.destination_prefix)) return invalid_policy(policy, "DestinationPrefix is not a valid prefix");
+    if (!route.next_hop.empty() && !IpAddress::parse(route.next_hop)) return invalid_policy(policy, "NextHop is not a valid address");
     return {};
 }
 
 Result<void> check_provider(const hcn::Policy& policy) {
     TRY(const auto provider, settings_of<hcn::ProviderAddressSettings>(policy));
-    if (!IpAddress::parse(provider.provider_address)) return invalid_policy(policy, "ProviderAddress is no address");
+    if (!IpAddress::parse(provider.provider_address)) return invalid_policy(policy, "ProviderAddress is not a valid address");
     return {};
 }
 
@@ -113,14 +113,14 @@ Error invalid_policy(const hcn::Policy& policy, const std::string& why) {
 Result<void> check_address_list(const hcn::Policy& policy, const std::string& list, bool sets_too) {
     for (const std::string& item : items_of(list)) {
         if (!is_address_or_prefix(item) && (!sets_too || item.empty()))
-            return invalid_policy(policy, "\"" + item + "\" is no address or prefix");
+            return invalid_policy(policy, "\"" + item + "\" is not a valid address or prefix");
     }
     return {};
 }
 
 Result<void> check_port_list(const hcn::Policy& policy, const std::string& list) {
     for (const std::string& item : items_of(list)) {
-        if (!is_port_range(item)) return invalid_policy(policy, "\"" + item + "\" is no port or range of ports");
+        if (!is_port_range(item)) return invalid_policy(policy, "\"" + item + "\" is not a valid port or port range");
     }
     return {};
 }

@@ -24,7 +24,7 @@ void Transaction::notify(std::uint32_t type, const std::string& id, schema::Valu
 Result<std::string> id_for(const std::string& asked, Random& random) {
     if (asked.empty() || asked == ZeroGuid) return make_guid(random);
     std::string id = canonical_guid(asked);
-    if (id.empty()) return hresult_error(Hresult::InvalidJson, "The ID \"" + asked + "\" is no GUID.");
+    if (id.empty()) return hresult_error(Hresult::InvalidJson, "The ID \"" + asked + "\" is not a valid GUID.");
     return id;
 }
 

@@ -27,7 +27,7 @@ Result<HostAndPort> parse_host_and_port(const std::string& text) {
         const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, result.port);
         if (error == std::errc() && stop == end && result.port != 0) return result;
     }
-    return Error(Reason::BadRequest, "\"" + text + "\" is no address and port");
+    return Error(Reason::BadRequest, "\"" + text + "\" is not a valid address and port");
 }
 
 }  // namespace porthole::hns::wire

@@ -73,7 +73,7 @@ Task<Response> call(SessionContext& context, Request request) {
             co_return hresult_error(Hresult::InvalidParameter, answer.error().message);
         CO_TRY(response.document, std::move(answer));
     } else {
-        co_return hresult_error(Hresult::NotImplemented, "There is no call " + request.call + ".");
+        co_return hresult_error(Hresult::NotImplemented, "Unknown call " + request.call + ".");
     }
     co_return response;
 }

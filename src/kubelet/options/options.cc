@@ -9,7 +9,7 @@ namespace {
 
 Error invalid(std::string message) { return Error(Reason::BadRequest, std::move(message)); }
 
-constexpr const char* Removed = "newer releases have it no more";
+constexpr const char* Removed = "it was removed in newer releases";
 
 void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("address", o.address, "address to serve on");
@@ -47,7 +47,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("provider-id", o.provider_id, "the machine's name at its provider");
     flags.add("register-with-taints", o.taints, "key=value:effect, by comma");
     flags.add("resolv-conf", o.resolv_conf, "what pods with dnsPolicy Default get; \"\" for nothing");
-    flags.add("root-dir", o.root_directory, "where the kubelet keeps its things");
+    flags.add("root-dir", o.root_directory, "the kubelet's data directory");
     flags.add("rotate-certificates", o.rotate_certificates, "renew the client certificate that `join` has written");
     flags.add("serialize-image-pulls", o.serialize_image_pulls, "one pull at a time");
     flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
@@ -63,7 +63,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
         flags.add_ignored_switch(name, Removed);
     for (const char* name : {"alsologtostderr", "rotate-server-certificates", "register-node", "anonymous-auth",
                              "authentication-token-webhook", "protect-kernel-defaults"})
-        flags.add_ignored_switch(name, "it is always as it should be here");
+        flags.add_ignored_switch(name, "this kubelet always works this way");
     for (const char* name : {"api-servers", "cni-bin-dir", "cni-conf-dir", "container-runtime", "docker-endpoint", "hairpin-mode",
                              "image-pull-progress-deadline", "network-plugin", "network-plugin-mtu", "non-masquerade-cidr"})
         flags.add_ignored(name, Removed);
@@ -81,7 +81,7 @@ KubeletOptions defaults(bool windows) {
     o.resolv_conf = windows ? "Host" : "/etc/resolv.conf";
     o.cgroups_per_qos = !windows;
     if (!windows) o.enforce_node_allocatable = {"pods"};
-    // KBL-11: on Windows memory thresholds shrink allocatable, nothing else.
+    // On Windows memory thresholds shrink allocatable, nothing else.
     o.eviction_hard = windows ? std::vector<std::string>{"memory.available<500Mi", "nodefs.available<10%"}
                               : std::vector<std::string>{"memory.available<100Mi", "nodefs.available<10%"};
     return o;
@@ -121,9 +121,9 @@ Result<ResourceList> quantities(const std::map<std::string, std::string>& from, 
     ResourceList list;
     for (const auto& [name, text] : from) {
         if (name != "cpu" && name != "memory" && name != "ephemeral-storage" && name != "pid")
-            return invalid(fmt::format("--{}: there is no resource \"{}\" to reserve; cpu, memory and ephemeral-storage are", flag, name));
+            return invalid(fmt::format("--{}: cannot reserve resource \"{}\"; valid are cpu, memory and ephemeral-storage", flag, name));
         auto amount = Quantity::parse(text);
-        if (!amount || amount->is_negative()) return invalid(fmt::format("--{}: \"{}\" is no amount of {}", flag, text, name));
+        if (!amount || amount->is_negative()) return invalid(fmt::format("--{}: \"{}\" is not a valid amount of {}", flag, text, name));
         list[name] = *amount;
     }
     return list;
@@ -154,7 +154,7 @@ Result<void> take_thresholds(const KubeletOptions& o, bool windows, KubeletConfi
     TRY(const auto memory, threshold(o.eviction_hard, "memory.available"));
     if (memory) {
         const auto amount = Quantity::parse(*memory);
-        if (!amount) return invalid("--eviction-hard: \"" + *memory + "\" is no amount of memory");
+        if (!amount) return invalid("--eviction-hard: \"" + *memory + "\" is not a valid amount of memory");
         config.node.eviction_memory = amount->value();
     }
     config.eviction.memory_available = windows ? 0 : config.node.eviction_memory;
@@ -224,7 +224,7 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.parallel_image_pulls =
         o.serialize_image_pulls ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(o.max_parallel_image_pulls, 1));
     const auto size = Quantity::parse(o.container_log_max_size);
-    if (!size || size->value() <= 0) return invalid("--container-log-max-size: \"" + o.container_log_max_size + "\" is no size");
+    if (!size || size->value() <= 0) return invalid("--container-log-max-size: \"" + o.container_log_max_size + "\" is not a valid size");
     config.log_max_bytes = size->value();
     config.log_max_files = static_cast<int>(std::max<std::int64_t>(o.container_log_max_files, 2));
     return config;
@@ -241,7 +241,7 @@ Result<std::uint32_t> priority_class(const std::string& name) {
         if (name == known) return number;
         names += (names.empty() ? "" : ", ") + std::string(known);
     }
-    return invalid("--windows-priorityclass: there is no \"" + name + "\"; there are " + names);
+    return invalid("--windows-priorityclass: unknown class \"" + name + "\"; valid are " + names);
 }
 
 std::string kubelet_flags_help(bool windows) {

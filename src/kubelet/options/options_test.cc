@@ -85,7 +85,7 @@ TEST_F(KubeletOptionsTest, ANameThatSwallowedTheNextFlagIsRefused) {
 // KBL-06
 TEST_F(KubeletOptionsTest, PriorityClassesAreThoseOfWindows) {
     EXPECT_EQ(*priority_class("ABOVE_NORMAL_PRIORITY_CLASS"), 32768u);
-    EXPECT_THAT(refusal({"--windows-priorityclass=FAST"}), HasSubstr("there are IDLE_PRIORITY_CLASS"));
+    EXPECT_THAT(refusal({"--windows-priorityclass=FAST"}), HasSubstr("valid are IDLE_PRIORITY_CLASS"));
 }
 
 // KBL-07
@@ -135,7 +135,7 @@ TEST_F(KubeletOptionsTest, SoftEvictionIsAcceptedWithAWarning) {
 
 TEST_F(KubeletOptionsTest, AmountsThatCannotBeReadNameTheFlag) {
     EXPECT_THAT(make_kubelet_config(*parse({"--kube-reserved=memory=much"}), true).error().message,
-                HasSubstr("--kube-reserved: \"much\" is no amount of memory"));
+                HasSubstr("--kube-reserved: \"much\" is not a valid amount of memory"));
     EXPECT_THAT(make_kubelet_config(*parse({"--register-with-taints=os"}), true).error().message, HasSubstr("key=value:NoSchedule"));
 }
 

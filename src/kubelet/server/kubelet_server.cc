@@ -61,7 +61,7 @@ Result<std::optional<std::int64_t>> number_of(const Query& query, std::string_vi
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || number < 0)
-        return Error(Reason::BadRequest, "Unable to decode the request as container log options: " + std::string(key) + " is no number");
+        return Error(Reason::BadRequest, "Unable to decode the request as container log options: " + std::string(key) + " is not a number");
     return std::optional(number);
 }
 
@@ -229,7 +229,7 @@ struct KubeletServer::Impl {
         }
         if (const std::string since = value_of(query, "sinceTime"); !since.empty()) {
             options.since = parse_log_time(since);
-            if (!options.since) return Error(Reason::BadRequest, "sinceTime is no RFC 3339 time: " + since);
+            if (!options.since) return Error(Reason::BadRequest, "sinceTime is not a valid RFC 3339 time: " + since);
         }
         const std::string stream = value_of(query, "stream");
         options.stream = stream == "Stdout" ? "stdout" : stream == "Stderr" ? "stderr" : "";

@@ -121,7 +121,7 @@ TEST_F(KubeletServerTest, SaysWhyThereIsNoLog) {
         {"/containerLogs/ns/p/a", "previous=true", 400, "previous terminated container \"a\" in pod \"p\" not found\n"},
         {"/containerLogs/ns/p/none", "", 404, "container \"none\" not found in pod \"p\"\n"},
         {"/containerLogs/ns/none/a", "", 404, "pod \"none\" not found\n"},
-        {"/containerLogs/ns/p/a", "tailLines=x", 400, "Unable to decode the request as container log options: tailLines is no number\n"},
+        {"/containerLogs/ns/p/a", "tailLines=x", 400, "Unable to decode the request as container log options: tailLines is not a number\n"},
     };
     for (const auto& row : rows) {
         const Answer answer = get(row.path, row.query);

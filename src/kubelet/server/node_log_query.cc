@@ -28,7 +28,7 @@ bool is_plain(const std::string& part) {
 
 Result<std::optional<std::int64_t>> time_of(const std::string& key, const std::string& text) {
     const auto time = parse_log_time(text);
-    if (!time) return Error(Reason::BadRequest, key + " is no RFC 3339 time: " + text);
+    if (!time) return Error(Reason::BadRequest, key + " is not a valid RFC 3339 time: " + text);
     return time;
 }
 

@@ -79,7 +79,7 @@ TEST_F(NodeLogQueryTest, RefusesWhatItCannotDoOrMustNotShow) {
         {{{"query", "/etc/shadow"}}, "failed: invalid path"},
         {{{"query", "link"}}, "failed: the file is outside of the log directory"},
         {{{"query", "kubelet"}, {"tailLines", "-1"}}, "refused: tailLines must be a number from 0 to 100000, not -1"},
-        {{{"query", "kubelet"}, {"sinceTime", "today"}}, "refused: sinceTime is no RFC 3339 time: today"},
+        {{{"query", "kubelet"}, {"sinceTime", "today"}}, "refused: sinceTime is not a valid RFC 3339 time: today"},
         {{{"query", "kubelet"}, {"boot", "0"}}, "refused: boot is not supported: the logs of this node are files"},
         {{{"query", "kubelet"}, {"sinceTime", "2026-01-02T00:00:00Z"}, {"untilTime", "2026-01-01T00:00:00Z"}},
          "refused: sinceTime must not be after untilTime"},

@@ -25,7 +25,7 @@ Result<Mac> parse_mac(const std::string& text) {
     Mac mac{};
     unsigned parts[6];
     if (std::sscanf(text.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x", &parts[0], &parts[1], &parts[2], &parts[3], &parts[4], &parts[5]) != 6)
-        return Error(Reason::BadRequest, "\"" + text + "\" is no MAC");
+        return Error(Reason::BadRequest, "\"" + text + "\" is not a valid MAC address");
     for (std::size_t i = 0; i < mac.size(); ++i) mac[i] = static_cast<std::uint8_t>(parts[i]);
     return mac;
 }

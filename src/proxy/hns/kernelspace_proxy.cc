@@ -90,7 +90,7 @@ Task<> KernelspaceProxy::probe_host() {
             break;
         }
         if (!porthole::hns::is_disconnected(features.error())) co_return features.error();
-        context_.log.warn("the host network service is not there yet", {{"error", features.error().message}});
+        context_.log.warn("the host network service is not available yet", {{"error", features.error().message}});
         CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
     const std::string version = "the host network service has version " + features_.version.to_string();
@@ -292,7 +292,7 @@ void KernelspaceProxy::warn(const std::string& service, const Advice& advice) {
     if (!told_[service].insert(advice).second) return;
     const auto object = feed_.service(service);
     if (object) context_.events.warning(*object, advice.reason, advice.message);
-    context_.log.info("told about a service", {{"service", service}, {"reason", advice.reason}, {"message", advice.message}});
+    context_.log.info("service is only partly supported", {{"service", service}, {"reason", advice.reason}, {"message", advice.message}});
 }
 
 std::map<std::uint16_t, ServiceTable::Health> KernelspaceProxy::health() const {

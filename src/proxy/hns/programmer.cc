@@ -277,10 +277,10 @@ Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBa
     const auto* holder = view_.foreign_holder(frontend);
     const std::string who = holder ? "load balancer " + holder->id + (holder->owner.empty() ? "" : " of " + holder->owner)
                                    : std::string(
-                                         "a program that listens there, or by nobody: without --enable-dsr each service takes 64 "
-                                         "ports of the host's dynamic range, and it may be used up");
+                                         "another program, or the host's dynamic port range is used up: without --enable-dsr each "
+                                         "service takes 64 ports of it");
     tell_once(frontend,
-              {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() + " is held on this node by " +
+              {"PortTaken", "port " + std::to_string(frontend.port) + " of " + frontend.address.to_string() + " is taken on this node by " +
                                 who + (holder ? ", which the proxy did not make and leaves alone" : "")});
     co_return std::move(error).with_context("creating load balancer " + write_document(document));
 }
@@ -332,7 +332,7 @@ Task<> Programmer::check(std::size_t documents) {
         if (backends_gone(made)) {
             log_.debug("a load balancer has lost a backend", {where[0], where[1]});
         } else {
-            log_.warn("a load balancer is not as it was made", {where[0], where[1]});
+            log_.warn("a load balancer differs from what was written", {where[0], where[1]});
         }
     }
     dirty_.insert(waiting_.begin(), waiting_.end());

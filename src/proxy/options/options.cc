@@ -108,7 +108,7 @@ const std::vector<Member>& members() {
 Result<std::vector<std::string>> flags_of_file(const std::string& text) {
     TRY(const Value document, schema::parse_yaml(text));
     if (document.string_at({"kind"}) != "KubeProxyConfiguration")
-        return Error(Reason::BadRequest, "--config: the file is no KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1");
+        return Error(Reason::BadRequest, "--config: the file is not a KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1");
     std::vector<std::string> arguments;
     for (const Member& member : members()) {
         const Value* found = &document;
@@ -128,14 +128,14 @@ Result<void> read_linux_mode(const std::string& mode, std::vector<std::string>& 
     if (mode.empty() || mode == "nftables") return {};
     if (mode != "iptables" && mode != "ipvs" && mode != "userspace")
         return Error(Reason::BadRequest, "--proxy-mode " + mode + ": Linux nodes have the mode nftables");
-    warnings.push_back("the proxy mode " + mode + " is not there; nftables is used");
+    warnings.push_back("the proxy mode " + mode + " is not available; nftables is used");
     return {};
 }
 
 Result<void> read_windows_mode(const std::string& mode, std::vector<std::string>& warnings) {
     if (mode.empty() || mode == "kernelspace") return {};
     if (mode == "userspace") {
-        warnings.emplace_back("the proxy mode userspace is gone; kernelspace is used");
+        warnings.emplace_back("the proxy mode userspace was removed; kernelspace is used");
         return {};
     }
     return Error(Reason::BadRequest, "--proxy-mode " + mode + ": Windows nodes have the mode kernelspace only");
@@ -153,7 +153,7 @@ Result<std::uint16_t> read_port(const std::string& flag, const std::string& text
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
     if (error != std::errc() || end != text.data() + text.size())
-        return Error(Reason::BadRequest, "--" + flag + ": \"" + text + "\" is no port");
+        return Error(Reason::BadRequest, "--" + flag + ": \"" + text + "\" is not a valid port");
     return port;
 }
 

@@ -110,7 +110,7 @@ TEST(KubeProxyOptions, SaysWhatIsWrong) {
     Command command;
     EXPECT_THAT(command.error({"--kubeconfig=k", "--network-name=n", "--source-vip=ten"}), HasSubstr("--source-vip"));
     EXPECT_THAT(command.error({"--kubeconfig=k", "--netwrk-name=n"}), HasSubstr("network-name"));
-    EXPECT_THAT(command.error({"--kubeconfig=k", "--network-name=n", "--healthz-port=x"}), HasSubstr("no port"));
+    EXPECT_THAT(command.error({"--kubeconfig=k", "--network-name=n", "--healthz-port=x"}), HasSubstr("not a valid port"));
     EXPECT_THAT(command.error({"--network-name=n"}), HasSubstr("--kubeconfig is missing"));
     EXPECT_THAT(command.parse({"--kubeconfig=k", "--network-name=n", "--masquerade-all"})->warnings, Contains(HasSubstr("masquerade-all")));
 }

@@ -96,7 +96,7 @@ private:
             const std::size_t to = std::min(keys.find(',', from), keys.size());
             const std::string key = keys.substr(from, to - from);
             if (std::none_of(members.begin(), members.end(), [&](const FlatField& m) { return m.field->name == key; }))
-                complaints_.add(field.place, "list key " + key + " is no field of " + field.type);
+                complaints_.add(field.place, "list key " + key + " is not a field of " + field.type);
             from = to + 1;
         }
     }

@@ -67,7 +67,7 @@ TEST(Checker, RefusesWhatCannotBeRight) {
     EXPECT_THAT(complaints_about("type A\n  x b string\n"), ElementsAre("api/test.v1:3: expected a field number, found x"));
     EXPECT_THAT(complaints_about("type A\ntype A\n"), ElementsAre("api/test.v1:3: A is declared twice"));
     EXPECT_THAT(complaints_about("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"),
-                ElementsAre("api/test.v1:3: list key nam is no field of B"));
+                ElementsAre("api/test.v1:3: list key nam is not a field of B"));
     EXPECT_THAT(complaints_about("  1 a string\n"), ElementsAre("api/test.v1:2: this line belongs to no kind or type"));
     EXPECT_THAT(complaints_about("service S\n  rpc M A B\n"),
                 ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));

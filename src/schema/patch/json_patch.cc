@@ -169,7 +169,7 @@ Result<Value> apply_json_patch(const Value& current, const Value& patch) {
     Value result = current;
     JsonPatch document(result);
     for (const Value& operation : patch.as_array()) {
-        if (!operation.is_object()) return Error(Reason::BadRequest, "error decoding patch: an operation is no object");
+        if (!operation.is_object()) return Error(Reason::BadRequest, "error decoding patch: an operation is not an object");
         Result<void> applied = document.apply(operation);
         if (!applied) {
             return std::move(applied).error().with_context("the server rejected our request due to an error in our request");

@@ -56,7 +56,7 @@ Result<CgroupUsage> Cgroups::usage(const std::string& path) const {
         return join_path(join_path(unified_ ? Root : join_path(Root, controller), path), name);
     };
     const auto processes = files_.read(file("memory", "cgroup.procs"));
-    if (!processes) return Error(Reason::NotFound, "there is no cgroup " + path);
+    if (!processes) return Error(Reason::NotFound, "no such cgroup: " + path);
     CgroupUsage usage;
     std::istringstream lines(*processes);
     for (int pid; lines >> pid;) usage.process_ids.push_back(pid);

@@ -57,7 +57,7 @@ Task<> ControlServer::accept() {
 Task<Value> ControlServer::answer(std::string line) {
     CO_TRY(Value request, schema::parse_json(line));
     const auto found = calls_.find(std::string(request.string_at({"call"})));
-    if (found == calls_.end()) co_return Error(Reason::BadRequest, "a host knows no such call");
+    if (found == calls_.end()) co_return Error(Reason::BadRequest, "unknown call");
     co_return co_await found->second(std::move(request));
 }
 

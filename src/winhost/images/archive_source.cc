@@ -232,7 +232,7 @@ Result<std::vector<ImagePlan>> ArchiveSource::plans(const HostPlatform& host) {
     // Docker of today writes both; the OCI side knows digests.
     if (place("index.json")) return plans_of_oci(host);
     if (place("manifest.json")) return plans_of_docker(host);
-    return Error(Reason::Invalid, "this is no archive of images: it has neither index.json nor manifest.json");
+    return Error(Reason::Invalid, "not an image archive: it has neither index.json nor manifest.json");
 }
 
 Task<BlobPlace> ArchiveSource::fetch(LayerPlan layer, std::string) {

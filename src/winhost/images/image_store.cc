@@ -157,7 +157,7 @@ private:
                            .layers = stack.keys};
         CO_TRY_VOID(replace(with(std::move(record), plan.tags, plan.digests)));
         const Image& image = images_.at(plan.id);
-        log_.info("image is here", {{"image", plan.id}, {"name", plan.tags.empty() ? "" : plan.tags.front()}});
+        log_.info("image stored", {{"image", plan.id}, {"name", plan.tags.empty() ? "" : plan.tags.front()}});
         co_return image;
     }
 

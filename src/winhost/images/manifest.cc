@@ -171,7 +171,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
         return manifest;
     }
     if (schema::at(*root, "schemaVersion").int_or(0) != 2) return invalid("manifest: only schema version 2 is understood");
-    if (!root->find("config")) return invalid("manifest: no image (it has no config)");
+    if (!root->find("config")) return invalid("manifest: not an image (it has no config)");
     TRY(manifest.config, parse_descriptor(schema::at(*root, "config")));
     TRY(manifest.layers, parse_descriptors(schema::at(*root, "layers")));
     return manifest;

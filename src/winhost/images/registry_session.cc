@@ -173,7 +173,7 @@ Task<RegistrySession::Body> RegistrySession::follow(std::string from, Body body,
     CO_TRY(Url at, Url::parse(from));
     const std::string home = at.origin();
     for (int count = 0; is_redirect(body->code()); ++count) {
-        if (count == MostRedirects) co_return Error(Reason::Unavailable, "the registry redirects without end");
+        if (count == MostRedirects) co_return Error(Reason::Unavailable, "too many redirects from the registry");
         CO_TRY(at, at.resolve(std::string(body->headers().get("location"))));
         const std::string authorization = at.origin() == home ? std::string(headers.get("authorization")) : "";
         net::Headers others;
@@ -206,7 +206,7 @@ Task<RegistrySession::Body> RegistrySession::get_once(std::string endpoint, std:
 /// Each endpoint in turn; once one has answered, that one.
 Task<RegistrySession::Body> RegistrySession::get(std::string path, net::Headers headers) {
     const auto endpoints = endpoint_.empty() ? client_.endpoints(reference_.registry) : std::vector{endpoint_};
-    Error error(Reason::NotFound, "there is no endpoint for " + reference_.registry);
+    Error error(Reason::NotFound, "no endpoint is configured for " + reference_.registry);
     for (const std::string& endpoint : endpoints) {
         for (int attempt = 0; attempt < Attempts; ++attempt) {
             if (attempt > 0) CO_TRY_VOID(co_await loop_.sleep(500ms * (1 << attempt)));

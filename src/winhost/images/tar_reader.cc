@@ -43,7 +43,7 @@ Result<std::uint64_t> number(std::string_view text) {
     while (text.ends_with(' ')) text.remove_suffix(1);
     if (text.empty()) return value;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-    if (error != std::errc() || end != text.data() + text.size()) return invalid("a number is no number");
+    if (error != std::errc() || end != text.data() + text.size()) return invalid("a header has an invalid number");
     return value;
 }
 

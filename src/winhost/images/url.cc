@@ -7,7 +7,7 @@ namespace {
 
 std::uint16_t default_port(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
 
-Error invalid_url(const std::string& text) { return Error(Reason::BadRequest, "\"" + text + "\" is no http or https address"); }
+Error invalid_url(const std::string& text) { return Error(Reason::BadRequest, "\"" + text + "\" is not a valid http or https URL"); }
 
 std::string bracketed(const std::string& host) { return host.contains(':') ? "[" + host + "]" : host; }
 

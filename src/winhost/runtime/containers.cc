@@ -132,7 +132,8 @@ Task<> Containers::start(std::string id) {
     if (started) co_return {};
     ContainerRecord& record = container->record;
     if (auto down = co_await take_down(container); !down)
-        context_.log.warn("a container that did not start is not wholly taken down", {{"container", id}, {"error", down.error().message}});
+        context_.log.warn("a container that did not start was not removed completely",
+                          {{"container", id}, {"error", down.error().message}});
     record.state = State::ContainerExited;
     record.exit_code = StartFailed;
     record.reason = "StartError";
@@ -234,7 +235,7 @@ Task<> Containers::relay_pipes(std::shared_ptr<Container> container, std::vector
         const auto ended = co_await relay.run(container->has_pipes);
         if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
         if (!ended && container->running())
-            log.warn("the host's named pipes are not to be had", {{"container", container->record.id}, {"error", ended.error().message}});
+            log.warn("the host's named pipes are not available", {{"container", container->record.id}, {"error", ended.error().message}});
         container->has_pipes.set();  // where the host does not answer it has no pipes
         CO_TRY_VOID(co_await context_.loop.sleep(RelayPause));
     }
@@ -276,7 +277,7 @@ Task<> Containers::finish(std::shared_ptr<Container> container) {
     container->record.state = State::ContainerExited;
     auto down = co_await take_down(container);
     if (!down)
-        context_.log.warn("a container that has ended is not wholly taken down",
+        context_.log.warn("an ended container was not removed completely",
                           {{"container", container->record.id}, {"error", down.error().message}});
     auto saved = save(*container);
     container->finished.set();

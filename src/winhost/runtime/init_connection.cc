@@ -44,7 +44,7 @@ Task<Frame> InitConnection::next() {
     CO_TRY_VOID(co_await fill(HeadSize));
     std::uint32_t size = 0;
     std::memcpy(&size, buffer_.data() + 1, sizeof size);
-    if (size > 2 * LargestFrame) co_return Error(Reason::Unavailable, "the container's init sends nonsense");
+    if (size > 2 * LargestFrame) co_return Error(Reason::Unavailable, "the container's init sent an invalid message");
     CO_TRY_VOID(co_await fill(HeadSize + size));
     Frame frame{static_cast<FrameType>(buffer_[0]), buffer_.substr(HeadSize, size)};
     buffer_.erase(0, HeadSize + size);

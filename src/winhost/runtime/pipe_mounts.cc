@@ -25,7 +25,8 @@ Result<std::vector<PipeMount>> plan_pipe_mounts(const std::vector<cri::Mount>& m
         if (of_pipe && !at_pipe)
             return incorrect("the named pipe " + mount.host_path + " cannot be mounted at " + mount.container_path + ", only at " +
                              std::string(Prefix) + "NAME");
-        if (at_pipe && !of_pipe) return incorrect(mount.host_path + " is no named pipe and cannot be mounted at " + mount.container_path);
+        if (at_pipe && !of_pipe)
+            return incorrect(mount.host_path + " is not a named pipe and cannot be mounted at " + mount.container_path);
         if (!of_pipe) continue;
         TRY_VOID(check_name(mount.host_path));
         TRY_VOID(check_name(mount.container_path));

@@ -18,7 +18,7 @@ bool same_name(std::string_view a, std::string_view b) {
 Result<WindowsPath> WindowsPath::parse(std::string_view text) {
     const auto invalid = [&](const char* why) { return Error(Reason::BadRequest, "the path \"" + std::string(text) + "\" " + why); };
     std::string_view rest = text;
-    if (rest.size() >= 2 && is_separator(rest[0]) && is_separator(rest[1])) return invalid("is no path of a drive");
+    if (rest.size() >= 2 && is_separator(rest[0]) && is_separator(rest[1])) return invalid("is not a path on a drive");
     WindowsPath path;
     if (rest.size() >= 2 && is_letter(rest[0]) && rest[1] == ':') {
         path.drive = lower(rest[0]);

@@ -19,7 +19,7 @@ Result<HostProfile> find_host_profile(std::string_view name) {
         if (profile.name == name) return profile;
         known += (known.empty() ? "" : ", ") + profile.name;
     }
-    return Error(Reason::BadRequest, "there is no host profile \"" + std::string(name) + "\"; known are " + known);
+    return Error(Reason::BadRequest, "unknown host profile \"" + std::string(name) + "\"; valid are " + known);
 }
 
 }  // namespace porthole::winhost

@@ -37,7 +37,7 @@ Result<std::string> strip_debug_sections(std::string image) {
     const std::size_t table = optional + get<std::uint16_t>(image, header + 20);
     const auto section_alignment = get<std::uint32_t>(image, optional + 32), file_alignment = get<std::uint32_t>(image, optional + 36);
     const auto headers_size = get<std::uint32_t>(image, optional + 60);
-    const Error broken(Reason::Invalid, "not a sound executable file");
+    const Error broken(Reason::Invalid, "not a valid executable file");
     if (headers_size > image.size() || table + count * SectionHeaderSize > headers_size) return broken;
 
     std::string out = image.substr(0, headers_size), kept;

@@ -83,7 +83,7 @@ TEST(RegistryEdits, LeaveOnlyTheServicesThatNetworkingNeeds) {
 
 TEST(HostProfiles, NameTheKnownOnesWhenAskedForAnother) {
     EXPECT_EQ(find_host_profile("2019")->version(), "10.0.17763.6659");
-    EXPECT_EQ(find_host_profile("2016").error().message, "there is no host profile \"2016\"; known are 2019, 2022, 2025");
+    EXPECT_EQ(find_host_profile("2016").error().message, "unknown host profile \"2016\"; valid are 2019, 2022, 2025");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string endpoint_name(const CniRequest& request) {
 Task<CniResult> HnsPlugin::add(CniRequest request) {
     CO_TRY(const WindowsNetConf conf, configuration(request));
     if (!is_docker(request.netns) && !porthole::hns::is_guid(request.netns)) {
-        co_return cni_error(CniCode::InvalidEnvironment, "CNI_NETNS \"" + request.netns + "\" is no id of an HCN namespace");
+        co_return cni_error(CniCode::InvalidEnvironment, "CNI_NETNS \"" + request.netns + "\" is not a valid HCN namespace ID");
     }
     CO_TRY(const hcn::HostComputeNetwork network, co_await this->network(request));
     CO_TRY_VOID(check_network(style_, network));

@@ -278,7 +278,7 @@ TEST(WinBridge, RefusesWhatItCannotServe) {
     config["policies"] = json(R"([{"name":"EndpointPolicy","value":{"Type":"Wrong"}}])");
     EXPECT_THAT(host.run(host.bridge.add(request("abc", space, config))).error().message, HasSubstr("policy \"Wrong\""));
     EXPECT_THAT(host.run(host.bridge.add(request("abc", "eth", json(BridgeConfig)))).error().message,
-                HasSubstr("no id of an HCN namespace"));
+                HasSubstr("not a valid HCN namespace ID"));
 }
 
 // IPM-04

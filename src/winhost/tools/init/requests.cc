@@ -65,7 +65,7 @@ void answer_done(Connection& connection) {
 
 void listen_to_main(Connection& connection) {
     if (!container.main_program) {
-        connection.send(FrameType::Failed, "0 there is no program");
+        connection.send(FrameType::Failed, "0 no program is running");
         connection.finished = true;
         return;
     }
