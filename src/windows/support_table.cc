@@ -19,11 +19,11 @@ std::string_view text_of(Outcome outcome) {
 
 std::string support_table() {
     std::string text =
-        "# What Windows makes of a manifest\n\n"
-        "Printed from the table in `src/windows`, by which the API server warns and the kubelet on Windows acts. Where `spec.os.name` is\n"
-        "`windows`, the API server refuses, as Kubernetes does, what is refused here, all that is ignored below\n"
-        "`securityContext`, and `hostUsers`; where the system is only selected, it warns. `containers[*]` stands for init and\n"
-        "ephemeral containers too.\n\n"
+        "# Windows support of manifest fields\n\n"
+        "This page is generated from the table in `src/windows`, which the API server uses for warnings and the kubelet on Windows\n"
+        "follows. If `spec.os.name` is `windows`, the API server rejects, as Kubernetes does, the fields that are \"refused\" here,\n"
+        "`hostUsers`, and every ignored field under `securityContext`. If the pod only selects Windows nodes, it warns.\n"
+        "`containers[*]` includes init and ephemeral containers.\n\n"
         "| Field | On Windows | Event | Why |\n|---|---|---|---|\n";
     for (const Rule& rule : rules()) {
         text += "| `" + std::string(rule.field) + "` | " + std::string(text_of(rule.outcome)) + " | ";

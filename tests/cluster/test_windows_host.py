@@ -193,9 +193,9 @@ class Services(HostCase):
         table = guide[guide.index("| Step | On an emulated host |"):].split("\n\n")[0]
         rows = re.findall(r"^\| ([^|`]+) \| (`[^|]+) \|$", table, re.MULTILINE)
         steps = {step: [word for word in re.findall(r"`([^`]+)`", text) if " " in word] for step, text in rows}
-        self.assertEqual(set(steps), {"start the node", "start, stop, look at services", "register services", "networks and endpoints of the HNS",
-                                      "routes", "PATH and KUBECONFIG for good", "environment of services", "leave"})
-        elsewhere = {"start the node", "PATH and KUBECONFIG for good", "leave"}  # tests of their own: they change the node
+        self.assertEqual(set(steps), {"start the node", "start, stop and query services", "register services", "list HNS networks and endpoints",
+                                      "list routes", "set PATH and KUBECONFIG permanently", "set the environment of services", "leave"})
+        elsewhere = {"start the node", "set PATH and KUBECONFIG permanently", "leave"}  # tests of their own: they change the node
         for step in sorted(set(steps) - elsewhere):
             for command in steps[step]:
                 with self.subTest(command):

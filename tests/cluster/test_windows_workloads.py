@@ -316,7 +316,7 @@ class Node(WindowsCase):
         self.assertEqual((done.returncode, done.stdout.split()[:2]), (0, [str(reserved + 256), "MB,"]), done.stdout + done.stderr)
         self.assertEqual(condition(self.get("node", "windows-1", namespaced=False), "Ready"), "True")
         guide = " ".join((ROOT / "docs/guide/windows_hosts.md").read_text().split())
-        self.assertIn("they are bookkeeping and bound neither the kubelet nor anything else on the host", guide)
+        self.assertIn("They are bookkeeping: they limit neither the kubelet nor any other process of the host", guide)
 
     # KBL-23
     def test_linux_pods_are_bounded_by_their_control_group(self):
