@@ -4,7 +4,8 @@
 A new thing is one file and one line in a list. Forgetting the line compiles, so this refuses
   - a .cc file that no CMakeLists.txt of its folder, or of a folder above, names (by itself, by a pattern, or as a test);
   - a function or class that a LIST declares and its list does not name;
-  - a line of a .def list that is there twice.
+  - a line of a .def list that is there twice;
+  - an order of folders in docs/architecture.md that is not the one of check_layers.py.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
+
+import check_layers
 
 NAMED_BY_TARGET = re.compile(r"porthole_(?:test|fuzz)\(\s*(\w+)")
 NOT_BY_PATTERN = re.compile(r"_(test|fuzz|fixture)\.cc$")  # as in porthole_expand of cmake/porthole.cmake
@@ -79,6 +82,13 @@ def repeated_lines(source):
         yield from (f"{file.relative_to(source)}: {line} is there {count} times" for line, count in lines.items() if count > 1)
 
 
+def folder_order(document, order):
+    """The table of folders must list the layers, lowest first, as the layer check has them."""
+    listed = re.findall(r"^\| `(\w+)/` \|", document, re.MULTILINE)
+    if listed != order:
+        yield f"docs/architecture.md: the folders are listed as {' '.join(listed)}, but tools/check_layers.py has {' '.join(order)}"
+
+
 def check(source, lists=LISTS):
     problems = list(unnamed_sources(source))
     for checked in lists:
@@ -90,9 +100,10 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[1]
     arguments = argparse.ArgumentParser(description="checks that the lists of the tree are complete")
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
-    problems = check(arguments.parse_args().source)
+    problems = [f"src/{problem}" for problem in check(arguments.parse_args().source)]
+    problems += folder_order((root / "docs/architecture.md").read_text(), check_layers.ORDER)
     for problem in problems:
-        print(f"src/{problem}")
+        print(problem)
     sys.exit(1 if problems else 0)
 
 

@@ -44,6 +44,11 @@ class CheckLists(unittest.TestCase):
         self.assertEqual(self.problems({"plugins/list.def": "// a\n// a\nPLUGIN(a)\nPLUGIN(b)\nPLUGIN(a)\n"}),
                          ["plugins/list.def: PLUGIN(a) is there 2 times"])
 
+    def test_the_document_lists_the_folders_in_the_order_of_the_layers(self):
+        table = "| Folder | Owns |\n|---|---|\n| `base/` | a |\n| `net/` | b |\n"
+        self.assertEqual(list(check_lists.folder_order(table, ["base", "net"])), [])
+        self.assertTrue(list(check_lists.folder_order(table, ["net", "base"])))
+
 
 if __name__ == "__main__":
     unittest.main()

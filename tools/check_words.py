@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Refuses phrases that readers stumble over: check_words.py [--root .].
+
+Looked at are the documents (*.md) and what the program prints (string literals of src/ outside tests). docs/glossary.md says which
+word to use instead; it is left out, since it shows the words that are not used.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+# (pattern, what to write). Case does not matter. Add what a reader stumbled over.
+PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in [
+    (r"(?<!there )\b(is|are) no (?!longer\b|more than\b|less than\b)", '"is not a (valid) ..."'),
+    (r"\bno \w+ any ?more\b", '"no longer a ..."'),
+    (r"\banew\b", '"again"'),
+    (r"\bbesides?\b", '"next to", "in addition to"'),
+    (r"\bwhoever\b", '"anyone who"'),
+    (r"\b(nobody|somebody)\b", '"no one", "someone", or who it is'),
+    (r"\bstands? (in|at|there|above|below)\b", '"is in", "is listed in"'),
+    (r"\bto be had\b", '"available"'),
+    (r"\bunder way\b", '"in progress"'),
+    (r"\bcannot follow\b", "what failed, and what happens next"),
+    (r"\b(its|their) things\b", '"its data"'),
+    (r"\bhas gone\b", '"was removed", "has ended"'),
+]]
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+TEST = re.compile(r"_test\.cc$|_fuzz\.cc$|_fixture\.(h|cc)$|/sim/|/fake|/test/|test_support\.h$|_lab\.(h|cc)$")
+CODE = re.compile(r"`[^`\n]*`")
+
+
+def texts_of(path, text):
+    """(line number, text that a person reads)."""
+    is_code_block = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if path.endswith(".md"):
+            if line.startswith("```"):
+                is_code_block = not is_code_block
+            elif not is_code_block:
+                yield number, CODE.sub("", line)
+        elif not line.lstrip().startswith(("//", "#include")):
+            for literal in LITERAL.findall(re.sub(r"\s//.*$", "", line)):
+                if " " in literal.strip():  # a single word is a name
+                    yield number, literal
+
+
+def is_checked(path):
+    if path == "docs/glossary.md":
+        return False
+    return path.endswith(".md") or (path.endswith((".cc", ".h")) and path.startswith("src/") and not TEST.search(path))
+
+
+def check_file(path, text):
+    for number, words in texts_of(path, text):
+        for phrase, instead in PHRASES:
+            found = phrase.search(words)
+            if found:
+                yield f'{path}:{number}: "{found.group().strip()}": write {instead}'
+
+
+def check(root):
+    problems = []
+    for top in (".", "api", "docs", "src", "tests", "bench", "packaging", "samples"):
+        folder = root / top
+        for path in sorted(folder.glob("*") if top == "." else folder.rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.is_file() and is_checked(name):
+                problems += check_file(name, path.read_text())
+    return problems
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="refuses phrases that readers stumble over")
+    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
+    problems = check(arguments.parse_args().root)
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import check_words  # noqa: E402
+
+
+class CheckWords(unittest.TestCase):
+    def problems(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check_words.check(pathlib.Path(folder))
+
+    def test_refuses_phrases_in_documents_and_names_the_line(self):
+        self.assertEqual(self.problems({"docs/a.md": "Text.\nStart it anew.\n"}), ['docs/a.md:2: "anew": write "again"'])
+
+    def test_refuses_phrases_in_literals(self):
+        self.assertIn("is not a (valid)", self.problems({"src/a.cc": 'return error("\\"" + text + "\\" is no address");'})[0])
+
+    def test_leaves_code_comments_and_single_words_alone(self):
+        self.assertEqual(self.problems({
+            "README.md": "Run as `nobody there`:\n```\nstart anew\n```\n",
+            "src/a.cc": '// beside it\n#include "a is no b"\nfind("nobody");  // is no user\n',
+        }), [])
+
+    def test_leaves_tests_and_the_glossary_alone(self):
+        self.assertEqual(self.problems({"src/a_test.cc": 'EXPECT_EQ(a, b) << "is no b";', "docs/glossary.md": "not: anew"}), [])
+
+    def test_accepts_what_only_looks_like_a_phrase(self):
+        self.assertEqual(self.problems({"docs/a.md": "It is no longer a node. There is no SELinux. It is no more than 4."}), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
