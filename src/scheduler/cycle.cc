@@ -184,7 +184,7 @@ const NodeInfo* Cycle::best() {
         if (weight == 0 || !plugin->pre_score(*pod_, cluster_, feasible_)) continue;
         scores_.resize(feasible_.size());
         for (std::size_t i = 0; i < feasible_.size(); ++i) scores_[i] = plugin->score(*feasible_[i]);
-        plugin->normalise(scores_);
+        plugin->normalize(scores_);
         for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] += weight * scores_[i];
     }
     std::size_t chosen = 0, ties = 1;

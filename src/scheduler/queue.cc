@@ -155,7 +155,7 @@ void SchedulingQueue::on_event(const ClusterEvent& event) {
         Entry& entry = entries_.at(uid);
         bool helps = entry.rejected_by == 0;
         for (std::size_t position = 0; position < plugins_.size() && !helps; ++position) {
-            helps = (entry.rejected_by >> position & 1) && plugins_[position]->may_help(event, *entry.pod);
+            helps = (entry.rejected_by >> position & 1) && plugins_[position]->queueing_hint(event, *entry.pod);
         }
         if (helps) helped.push_back(&entry);
     }

@@ -219,7 +219,7 @@ store::Put ServiceAllocator::address_record(const std::string& address, const Se
     return {.key = address_key(address), .value = std::move(json.text), .revision_at = json.gap};
 }
 
-Result<void> ServiceAllocator::amend(Service* service, const Service* old, TransactionDraft& draft, FieldErrors& errors) const {
+Result<void> ServiceAllocator::begin_write(Service* service, const Service* old, TransactionDraft& draft, FieldErrors& errors) const {
     CHECK(store_);
     const Taken before = old ? taken_by(*old) : Taken();
     Taken after;

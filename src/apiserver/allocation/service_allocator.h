@@ -26,9 +26,9 @@ public:
     /// Before the first use.
     void attach(const store::Store& store) { store_ = &store; }
 
-    /// For KindRules::amend.
-    Result<void> amend(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft,
-                       FieldErrors& errors) const;
+    /// For KindRules::begin_write.
+    Result<void> begin_write(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft,
+                             FieldErrors& errors) const;
     /// Reservations that services lack, and those whose service has gone: what brings the records back in line with the services.
     Result<std::vector<store::Operation>> repairs() const;
 

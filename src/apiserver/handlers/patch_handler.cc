@@ -38,7 +38,7 @@ Task<> ResourceHandler::patch(RequestContext& context, const Resource& resource)
         TRY(Value patched, schema::apply_patch(*type, *resource.kind, current.tree(), patch));
         drop_unchanged_version(patched, current.tree());
         TRY(ApiObject object, conform(*resource.kind, std::move(patched), options.field_validation, context.warnings));
-        TRY_VOID(settle_names(context.info, *resource.kind, object));
+        TRY_VOID(ensure_names_match_request(context.info, *resource.kind, object));
         return to_stored(resource, std::move(object));
     };
     CO_TRY(const Written written, co_await objects_.mutate(write_request(context, resource, options), mutation));
@@ -49,7 +49,7 @@ Task<> ResourceHandler::apply(RequestContext& context, const Resource& resource,
     CO_TRY(Value applied, schema::parse_yaml(context.request.body));
     // What is applied must be an object of the kind, but stays as sparse as it was sent.
     CO_TRY(ApiObject checked, conform(*resource.kind, applied, options.field_validation, context.warnings));
-    CO_TRY_VOID(settle_names(context.info, *resource.kind, checked));
+    CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, checked));
     schema::prune(applied, *resource.kind->type, true);
     applied["apiVersion"] = resource.kind->api_version();
     applied["kind"] = resource.kind->kind;

@@ -32,7 +32,7 @@ Result<void> check_served(const schema::Kind& kind, const RequestInfo& info) {
 
 }  // namespace
 
-Result<void> settle_names(const RequestInfo& info, const schema::Kind& kind, ApiObject& object) {
+Result<void> ensure_names_match_request(const RequestInfo& info, const schema::Kind& kind, ApiObject& object) {
     const ObjectMeta& metadata = object.metadata();
     if (kind.namespaced() && !metadata.namespace_.empty() && metadata.namespace_ != info.namespace_)
         return bad_request("the namespace of the provided object does not match the namespace sent on the request");
@@ -119,12 +119,12 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true));
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, parse_list_options(context.info));
-    WatchOrder order{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
+    WatchRequest watched{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));
     context.code = 200;
     Presenter presenter(resource, std::move(form), include, now());
-    co_return co_await serve_watch(objects_, std::move(order), std::move(presenter), std::move(headers), random_, context.responder);
+    co_return co_await serve_watch(objects_, std::move(watched), std::move(presenter), std::move(headers), random_, context.responder);
 }
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {
@@ -132,7 +132,7 @@ Task<> ResourceHandler::create(RequestContext& context, const Resource& resource
     // Generated names clash so seldom that the body is rather decoded again than every object copied beforehand.
     for (int attempt = 1;; ++attempt) {
         CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
-        CO_TRY_VOID(settle_names(context.info, *resource.kind, object));
+        CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, object));
         const bool named = !object.name().empty();
         const auto written = co_await objects_.create(write_request(context, resource, options), to_stored(resource, std::move(object)));
         if (written) co_return co_await reply_object(context, resource, 201, written->bytes, now());
@@ -146,7 +146,7 @@ Task<> ResourceHandler::update(RequestContext& context, const Resource& resource
     CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
     if (object.name().empty())
         co_return bad_request("the name of the object (" + context.info.name + " based on URL) was undeterminable: name must be provided");
-    CO_TRY_VOID(settle_names(context.info, *resource.kind, object));
+    CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, object));
     CO_TRY(const Written written,
            co_await objects_.replace(write_request(context, resource, options), to_stored(resource, std::move(object))));
     co_return co_await reply_object(context, resource, written.created ? 201 : 200, written.bytes, now());

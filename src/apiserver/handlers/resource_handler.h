@@ -41,6 +41,6 @@ private:
 };
 
 /// Fits the body's name and namespace to the request's path. Error: BadRequest where they differ.
-Result<void> settle_names(const RequestInfo& info, const schema::Kind& kind, ApiObject& object);
+Result<void> ensure_names_match_request(const RequestInfo& info, const schema::Kind& kind, ApiObject& object);
 
 }  // namespace porthole::apiserver

@@ -341,8 +341,8 @@ KindRules service_rules(ServiceAllocator& allocator) {
     rules.name_rule = names::NameRule::Dns1035Label;
     rules.create_on_update = true;
     rules.selectable_fields = {{"spec.clusterIP"}, {"spec.type"}};
-    rules.amend = [&allocator](ApiObject* object, const ApiObject* old, TransactionDraft& draft, FieldErrors& errors) {
-        return allocator.amend(object ? &object->edit<Service>() : nullptr, old ? &old->view<Service>() : nullptr, draft, errors);
+    rules.begin_write = [&allocator](ApiObject* object, const ApiObject* old, TransactionDraft& draft, FieldErrors& errors) {
+        return allocator.begin_write(object ? &object->edit<Service>() : nullptr, old ? &old->view<Service>() : nullptr, draft, errors);
     };
     return rules;
 }

@@ -91,11 +91,11 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     while (true) {
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         TransactionDraft draft;
-        if (rules.amend) {
-            ApiObject amended(object);  // NOLINT(bugprone-use-after-move): what is amended is never moved
-            CO_TRY_VOID(rules.amend(&amended, nullptr, draft, errors));
+        if (rules.begin_write) {
+            ApiObject prepared(object);  // NOLINT(bugprone-use-after-move): what is prepared is never moved
+            CO_TRY_VOID(rules.begin_write(&prepared, nullptr, draft, errors));
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
-            object = std::move(amended);
+            object = std::move(prepared);
         }
         if (request.manager) schema::track_update(*resource.stored, schema::null_value(), object.edit_tree(), *request.manager);
         if (request.dry_run) co_return Written{bytes_of(object.to_json()), true};
@@ -103,7 +103,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
         transaction.guards.push_back(store::Guard::absent(key));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        store::Put put = put_of(resource, key, rules.amend ? object : std::move(object));
+        store::Put put = put_of(resource, key, rules.begin_write ? object : std::move(object));
         if (rules.time_to_live > Duration::zero()) {
             CO_TRY(put.lease, co_await seams_.store.shared_lease(rules.time_to_live));
         }
@@ -114,7 +114,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         if (committed.error().reason == Reason::NotFound && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
         const bool lost_race = committed.error().reason == Reason::AlreadyExists || committed.error().reason == Reason::Conflict;
-        if (!lost_race || !rules.amend) co_return std::move(committed).error();
+        if (!lost_race || !rules.begin_write) co_return std::move(committed).error();
     }
 }
 

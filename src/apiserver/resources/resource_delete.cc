@@ -133,9 +133,9 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
 Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object) {
     Removed removed{.gone = true, .name = object.name(), .uid = object.metadata().uid};
     TransactionDraft draft;
-    if (request.resource.rules->amend) {
+    if (request.resource.rules->begin_write) {
         FieldErrors errors;
-        CO_TRY_VOID(request.resource.rules->amend(nullptr, &object, draft, errors));
+        CO_TRY_VOID(request.resource.rules->begin_write(nullptr, &object, draft, errors));
     }
     store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));

@@ -162,8 +162,8 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
         co_return Written{removed.bytes};
     }
     TransactionDraft draft;
-    if (rules.amend && request.subresource.empty()) {
-        CO_TRY_VOID(rules.amend(&object, &old, draft, errors));
+    if (rules.begin_write && request.subresource.empty()) {
+        CO_TRY_VOID(rules.begin_write(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
     if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);

@@ -22,11 +22,11 @@ std::string stamped(const store::Record& record, store::Revision revision) {
 
 class WatchStream {
 public:
-    WatchStream(ResourceStore& objects, WatchOrder order, Presenter presenter, Random& random, net::HttpResponder& responder)
-        : objects_(objects), order_(std::move(order)), presenter_(std::move(presenter)), random_(random), responder_(responder) {}
+    WatchStream(ResourceStore& objects, WatchRequest request, Presenter presenter, Random& random, net::HttpResponder& responder)
+        : objects_(objects), request_(std::move(request)), presenter_(std::move(presenter)), random_(random), responder_(responder) {}
 
     Task<> run(net::Headers headers) {
-        CO_TRY(filter_, ObjectFilter::create(*order_.resource.rules, order_.options.label_selector, order_.options.field_selector));
+        CO_TRY(filter_, ObjectFilter::create(*request_.resource.rules, request_.options.label_selector, request_.options.field_selector));
         CO_TRY(store::Revision after, co_await starting_point());
         const Clock& clock = objects_.clock();
         const MonotonicTime end = clock.now() + time_limit();
@@ -59,19 +59,19 @@ public:
 
 private:
     std::string watched_prefix() const {
-        const bool one = !filter_.name().empty() && (!order_.resource.kind->namespaced() || !order_.namespace_.empty());
-        return one ? order_.resource.key(order_.namespace_, filter_.name()) : order_.resource.prefix_of(order_.namespace_);
+        const bool one = !filter_.name().empty() && (!request_.resource.kind->namespaced() || !request_.namespace_.empty());
+        return one ? request_.resource.key(request_.namespace_, filter_.name()) : request_.resource.prefix_of(request_.namespace_);
     }
     std::string topic() const {
-        const std::string_view field = order_.resource.rules->topic_field;
+        const std::string_view field = request_.resource.rules->topic_field;
         return field.empty() ? "" : std::string(filter_.equal_to(field));
     }
-    bool from_beginning() const { return order_.options.resource_version.empty() || order_.options.resource_version == "0"; }
-    bool wants_initial_events() const { return order_.options.send_initial_events.value_or(from_beginning()); }
+    bool from_beginning() const { return request_.options.resource_version.empty() || request_.options.resource_version == "0"; }
+    bool wants_initial_events() const { return request_.options.send_initial_events.value_or(from_beginning()); }
 
     Task<store::Revision> starting_point() {
         if (from_beginning()) co_return objects_.store().revision();
-        CO_TRY(const std::uint64_t wanted, parse_resource_version(order_.options.resource_version));
+        CO_TRY(const std::uint64_t wanted, parse_resource_version(request_.options.resource_version));
         if (!wants_initial_events()) co_return store::Revision(wanted);
         CO_TRY_VOID(co_await objects_.store().wait_for_revision(store::Revision(wanted), std::chrono::seconds(3)));
         co_return objects_.store().revision();
@@ -81,7 +81,7 @@ private:
     static bool is_reported(const Error& error) { return error.reason != Reason::Cancelled && error.reason != Reason::Unavailable; }
 
     Duration time_limit() {
-        if (const auto seconds = order_.options.timeout_seconds; seconds && *seconds > 0) return std::chrono::seconds(*seconds);
+        if (const auto seconds = request_.options.timeout_seconds; seconds && *seconds > 0) return std::chrono::seconds(*seconds);
         // Spread, so that the watches of a restarted server do not all end together.
         return ShortestWatch + std::chrono::seconds(random_.below(30 * 60));
     }
@@ -98,7 +98,7 @@ private:
             if (chunk.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(chunk));
         }
         if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
-        if (order_.options.send_initial_events.value_or(false)) CO_TRY_VOID(co_await send_bookmark(revision, true));
+        if (request_.options.send_initial_events.value_or(false)) CO_TRY_VOID(co_await send_bookmark(revision, true));
         co_return {};
     }
 
@@ -126,7 +126,7 @@ private:
     Task<> flush(std::string& chunk) { return responder_.write(bytes_of(std::exchange(chunk, {}))); }
 
     Task<> send_bookmark(store::Revision revision, bool initial_events_end) {
-        if (!order_.options.allow_watch_bookmarks) co_return {};
+        if (!request_.options.allow_watch_bookmarks) co_return {};
         std::string chunk;
         presenter_.append_bookmark(revision, initial_events_end, chunk);
         co_return co_await flush(chunk);
@@ -140,7 +140,7 @@ private:
     }
 
     ResourceStore& objects_;
-    WatchOrder order_;
+    WatchRequest request_;
     Presenter presenter_;
     Random& random_;
     net::HttpResponder& responder_;
@@ -149,9 +149,9 @@ private:
 
 }  // namespace
 
-Task<> serve_watch(ResourceStore& objects, WatchOrder order, Presenter presenter, net::Headers headers, Random& random,
+Task<> serve_watch(ResourceStore& objects, WatchRequest request, Presenter presenter, net::Headers headers, Random& random,
                    net::HttpResponder& responder) {
-    WatchStream stream(objects, std::move(order), std::move(presenter), random, responder);
+    WatchStream stream(objects, std::move(request), std::move(presenter), random, responder);
     co_return co_await stream.run(std::move(headers));
 }
 

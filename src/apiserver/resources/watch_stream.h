@@ -7,7 +7,7 @@
 
 namespace porthole::apiserver {
 
-struct WatchOrder {
+struct WatchRequest {
     const Resource& resource;
     std::string namespace_;
     ListOptions options;
@@ -15,7 +15,7 @@ struct WatchOrder {
 
 /// Answers a watch: the objects that there are (where asked for), then every change, with bookmarks; until the peer goes, the time
 /// is up or history has been compacted. References outlive the task.
-Task<> serve_watch(ResourceStore& objects, WatchOrder order, Presenter presenter, net::Headers headers, Random& random,
+Task<> serve_watch(ResourceStore& objects, WatchRequest request, Presenter presenter, net::Headers headers, Random& random,
                    net::HttpResponder& responder);
 
 }  // namespace porthole::apiserver

@@ -92,7 +92,7 @@ struct KindRules {
     std::function<void(ApiObject&)> begin_deletion;
     /// Reserves and releases what belongs to the object; `object` is null for a deletion, `old` for a creation. May change the
     /// object. Called again when the commit loses a race.
-    std::function<Result<void>(ApiObject* object, const ApiObject* old, TransactionDraft&, FieldErrors&)> amend;
+    std::function<Result<void>(ApiObject* object, const ApiObject* old, TransactionDraft&, FieldErrors&)> begin_write;
 };
 
 /// The functions of a kind's rules written on its struct; see KindRules for what each is for.

@@ -62,7 +62,7 @@ Task<> handle_binding(ResourceHandler& handler, RequestContext& context) {
     if (context.info.verb != "create") co_return method_not_allowed();
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
     CO_TRY(ApiObject body, decode_body(context, handler.registry(), Binding::kind(), options.field_validation));
-    CO_TRY_VOID(settle_names(context.info, Binding::kind(), body));
+    CO_TRY_VOID(ensure_names_match_request(context.info, Binding::kind(), body));
     const Binding binding = body.view<Binding>();
     CO_TRY_VOID(validate(binding));
     WriteRequest request = handler.write_request(context, handler.resources().of<Pod>(), options);

@@ -91,7 +91,7 @@ Task<> apply(ResourceHandler& handler, RequestContext& context, const Resource& 
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", true));
     CO_TRY(const Value body, schema::parse_yaml(context.request.body));
     CO_TRY(ApiObject checked, conform(Scale::kind(), body, options.field_validation, context.warnings));
-    CO_TRY_VOID(settle_names(context.info, *resource.kind, checked));
+    CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, checked));
     const Scale scale = checked.view<Scale>();
     CO_TRY_VOID(check(scale));
 
@@ -125,7 +125,7 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     if (verb == "update") {
         CO_TRY(const WriteOptions options, parse_write_options(context.info, "UpdateOptions", false));
         CO_TRY(ApiObject body, decode_body(context, handler.registry(), Scale::kind(), options.field_validation));
-        CO_TRY_VOID(settle_names(context.info, *resource.kind, body));
+        CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, body));
         const Scale scale = body.view<Scale>();
         co_return co_await change(handler, context, resource, options,
                                   [scale](const ApiObject& current) { return scaled(current, scale); });

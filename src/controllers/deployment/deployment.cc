@@ -239,7 +239,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
     ReplicaSet wanted = make_new_set(deployment, next_revision(rollout.old_sets));
     const std::int32_t size = new_set_size(deployment, rollout.all(), 0);
     wanted.spec.replicas = size;
-    set_replicas_annotations(wanted, replicas(deployment), replicas(deployment) + leeway(deployment).surge);
+    set_replicas_annotations(wanted, replicas(deployment), replicas(deployment) + rolling_update_limits(deployment).max_surge);
     Result<ReplicaSet> created = co_await context_.client.create(wanted);
     if (created) {
         rollout.new_set = std::move(*created);
@@ -305,7 +305,8 @@ Task<bool> DeploymentController::scale(Rollout& rollout, ReplicaSet& set, std::i
     ReplicaSet changed = set;
     const std::int32_t before = replicas(set);
     changed.spec.replicas = size;
-    const bool noted = set_replicas_annotations(changed, replicas(deployment), replicas(deployment) + leeway(deployment).surge);
+    const bool noted =
+        set_replicas_annotations(changed, replicas(deployment), replicas(deployment) + rolling_update_limits(deployment).max_surge);
     if (before == size && !noted) co_return false;
     CO_TRY(set, co_await context_.client.update(std::move(changed)));
     if (before == size) co_return false;

@@ -18,7 +18,7 @@ std::int32_t share(const ReplicaSet& set, const Deployment& deployment) {
     std::int32_t before = max_replicas_annotation(set).value_or(0);
     if (before == 0) before = deployment.status.replicas;
     if (before == 0) return 0;
-    const double size = static_cast<double>(replicas(set)) * (replicas(deployment) + leeway(deployment).surge) / before;
+    const double size = static_cast<double>(replicas(set)) * (replicas(deployment) + rolling_update_limits(deployment).max_surge) / before;
     return static_cast<std::int32_t>(std::lround(size)) - replicas(set);
 }
 
@@ -26,7 +26,7 @@ std::int32_t share(const ReplicaSet& set, const Deployment& deployment) {
 std::int32_t lasting_available(const ReplicaSet& set) { return std::min(set.status.available_replicas, replicas(set)); }
 
 std::int32_t to_add(const Deployment& deployment, const std::vector<ReplicaSet>& active) {
-    const std::int32_t allowed = replicas(deployment) > 0 ? replicas(deployment) + leeway(deployment).surge : 0;
+    const std::int32_t allowed = replicas(deployment) > 0 ? replicas(deployment) + rolling_update_limits(deployment).max_surge : 0;
     return allowed - total_replicas(active);
 }
 
@@ -36,14 +36,14 @@ std::int32_t replicas(const Deployment& deployment) { return deployment.spec.rep
 std::int32_t replicas(const ReplicaSet& set) { return set.spec.replicas.value_or(1); }
 bool is_rolling(const Deployment& deployment) { return deployment.spec.strategy.type != "Recreate"; }
 
-Leeway leeway(const Deployment& deployment) {
+RollingUpdateLimits rolling_update_limits(const Deployment& deployment) {
     if (!is_rolling(deployment)) return {};
     const auto update = deployment.spec.strategy.rolling_update.value_or(api::apps::v1::RollingUpdateDeployment());
     const std::int32_t wanted = replicas(deployment);
-    Leeway leeway{scaled(update.max_surge, wanted, true), scaled(update.max_unavailable, wanted, false)};
-    if (leeway.surge == 0 && leeway.unavailable == 0) leeway.unavailable = 1;
-    leeway.unavailable = std::min(leeway.unavailable, wanted);
-    return leeway;
+    RollingUpdateLimits limits{scaled(update.max_surge, wanted, true), scaled(update.max_unavailable, wanted, false)};
+    if (limits.max_surge == 0 && limits.max_unavailable == 0) limits.max_unavailable = 1;
+    limits.max_unavailable = std::min(limits.max_unavailable, wanted);
+    return limits;
 }
 
 std::int32_t total_replicas(const std::vector<ReplicaSet>& sets) {
@@ -60,7 +60,7 @@ std::int32_t total_available(const std::vector<ReplicaSet>& sets) {
 
 std::int32_t new_set_size(const Deployment& deployment, const std::vector<ReplicaSet>& all, std::int32_t current) {
     if (!is_rolling(deployment) || current > replicas(deployment)) return replicas(deployment);
-    const std::int32_t room = replicas(deployment) + leeway(deployment).surge - total_replicas(all);
+    const std::int32_t room = replicas(deployment) + rolling_update_limits(deployment).max_surge - total_replicas(all);
     if (room <= 0) return current;
     return current + std::min(room, replicas(deployment) - current);
 }
@@ -68,7 +68,7 @@ std::int32_t new_set_size(const Deployment& deployment, const std::vector<Replic
 std::vector<std::int32_t> shrunk_sizes(const Deployment& deployment, const std::vector<ReplicaSet>& old_sets, const ReplicaSet& new_set) {
     std::vector<std::int32_t> sizes;
     for (const ReplicaSet& set : old_sets) sizes.push_back(replicas(set));
-    const std::int32_t least_available = replicas(deployment) - leeway(deployment).unavailable;
+    const std::int32_t least_available = replicas(deployment) - rolling_update_limits(deployment).max_unavailable;
     const std::int32_t new_unavailable = replicas(new_set) - new_set.status.available_replicas;
     std::int32_t removable = total_replicas(old_sets) + replicas(new_set) - least_available - new_unavailable;
     if (removable <= 0) return sizes;

@@ -17,10 +17,10 @@ bool is_rolling(const Deployment& deployment);
 
 /// How many pods a rollout may have too many or lack. Percentages are of spec.replicas; surge rounds up, unavailability down;
 /// where both come to nothing one pod may lack, or nothing could move.
-struct Leeway {
-    std::int32_t surge = 0, unavailable = 0;
+struct RollingUpdateLimits {
+    std::int32_t max_surge = 0, max_unavailable = 0;
 };
-Leeway leeway(const Deployment& deployment);
+RollingUpdateLimits rolling_update_limits(const Deployment& deployment);
 
 std::int32_t total_replicas(const std::vector<ReplicaSet>& sets);
 std::int32_t total_available(const std::vector<ReplicaSet>& sets);

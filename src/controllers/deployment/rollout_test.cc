@@ -24,7 +24,7 @@ ReplicaSet set(std::int32_t replicas, std::int32_t available, std::int32_t annot
     return result;
 }
 
-TEST(Leeway, RoundsSurgeUpAndUnavailableDownAndNeverStandsStill) {
+TEST(RollingUpdateLimits, RoundsSurgeUpAndUnavailableDownAndNeverStandsStill) {
     const struct {
         const char* name;
         std::int32_t replicas;
@@ -36,9 +36,9 @@ TEST(Leeway, RoundsSurgeUpAndUnavailableDownAndNeverStandsStill) {
         {"more than there are", 3, 0, 10, 0, 3}, {"no replicas", 0, "25%", "25%", 0, 0},
     };
     for (const auto& row : rows) {
-        const Leeway result = leeway(deployment(row.replicas, row.surge, row.unavailable));
-        EXPECT_EQ(result.surge, row.surge_is) << row.name;
-        EXPECT_EQ(result.unavailable, row.unavailable_is) << row.name;
+        const RollingUpdateLimits result = rolling_update_limits(deployment(row.replicas, row.surge, row.unavailable));
+        EXPECT_EQ(result.max_surge, row.surge_is) << row.name;
+        EXPECT_EQ(result.max_unavailable, row.unavailable_is) << row.name;
     }
 }
 

@@ -110,7 +110,7 @@ DeploymentStatus count_status(const Deployment& deployment, const std::vector<Re
     status.available_replicas = total_available(all);
     status.updated_replicas = new_set ? new_set->status.replicas : 0;
     status.unavailable_replicas = std::max(0, total_replicas(all) - status.available_replicas);
-    const bool enough = status.available_replicas >= replicas(deployment) - leeway(deployment).unavailable;
+    const bool enough = status.available_replicas >= replicas(deployment) - rolling_update_limits(deployment).max_unavailable;
     set_condition(
         status,
         enough ? make_condition("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now)

@@ -56,8 +56,8 @@ struct SdnRoute {
     std::uint32_t number = 0;
 };
 
-/// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows lie in shelves by the first two
-/// digits of their GUID, and a change copies one shelf. So a transaction among thousands of objects costs what it touches. All copies live
+/// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows lie in shards by the first two
+/// digits of their GUID, and a change copies one shard. So a transaction among thousands of objects costs what it touches. All copies live
 /// on one thread.
 template <class T>
 class Table {
@@ -70,7 +70,7 @@ public:
         using value_type = typename Rows::value_type;
         using difference_type = std::ptrdiff_t;
         Iterator() = default;
-        Iterator(const Table* table, std::size_t shelf, typename Rows::const_iterator at) : table_(table), shelf_(shelf), at_(at) {
+        Iterator(const Table* table, std::size_t shard, typename Rows::const_iterator at) : table_(table), shard_(shard), at_(at) {
             settle();
         }
         const value_type& operator*() const { return *at_; }
@@ -85,64 +85,64 @@ public:
             ++*this;
             return before;
         }
-        bool operator==(const Iterator& other) const { return shelf_ == other.shelf_ && at_ == other.at_; }
+        bool operator==(const Iterator& other) const { return shard_ == other.shard_ && at_ == other.at_; }
 
     private:
-        /// Past the last row of a shelf is the first of the next one that has any.
+        /// Past the last row of a shard is the first of the next one that has any.
         void settle() {
-            while (shelf_ + 1 < Shelves && at_ == table_->rows_of(shelf_).end()) at_ = table_->rows_of(++shelf_).begin();
+            while (shard_ + 1 < Shards && at_ == table_->rows_of(shard_).end()) at_ = table_->rows_of(++shard_).begin();
         }
         const Table* table_ = nullptr;
-        std::size_t shelf_ = 0;
+        std::size_t shard_ = 0;
         typename Rows::const_iterator at_;
     };
 
     Iterator begin() const { return {this, 0, rows_of(0).begin()}; }
-    Iterator end() const { return {this, Shelves - 1, rows_of(Shelves - 1).end()}; }
+    Iterator end() const { return {this, Shards - 1, rows_of(Shards - 1).end()}; }
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     Iterator find(const std::string& id) const {
-        const std::size_t shelf = shelf_of(id);
-        const auto found = rows_of(shelf).find(id);
-        return found == rows_of(shelf).end() ? end() : Iterator(this, shelf, found);
+        const std::size_t shard = shard_of(id);
+        const auto found = rows_of(shard).find(id);
+        return found == rows_of(shard).end() ? end() : Iterator(this, shard, found);
     }
-    bool contains(const std::string& id) const { return rows_of(shelf_of(id)).contains(id); }
-    const std::shared_ptr<const T>& at(const std::string& id) const { return rows_of(shelf_of(id)).at(id); }
+    bool contains(const std::string& id) const { return rows_of(shard_of(id)).contains(id); }
+    const std::shared_ptr<const T>& at(const std::string& id) const { return rows_of(shard_of(id)).at(id); }
     /// Whether nothing has been changed since one was copied of the other.
-    bool is_same(const Table& other) const { return shelves_ == other.shelves_; }
+    bool is_same(const Table& other) const { return shards_ == other.shards_; }
     bool operator==(const Table& other) const { return is_same(other) || std::ranges::equal(*this, other); }
 
     std::shared_ptr<const T>& operator[](const std::string& id) {
-        const auto [row, fresh] = edit(shelf_of(id)).try_emplace(id);
+        const auto [row, fresh] = edit(shard_of(id)).try_emplace(id);
         size_ += fresh;
         return row->second;
     }
     void erase(const std::string& id) {
-        if (contains(id)) size_ -= edit(shelf_of(id)).erase(id);
+        if (contains(id)) size_ -= edit(shard_of(id)).erase(id);
     }
     void clear() { *this = {}; }
 
 private:
-    static constexpr std::size_t Shelves = 256;
-    using Shelf = std::array<std::shared_ptr<Rows>, Shelves>;  // null for an empty one
+    static constexpr std::size_t Shards = 256;
+    using ShardArray = std::array<std::shared_ptr<Rows>, Shards>;  // null for an empty one
 
-    static std::size_t shelf_of(const std::string& id) {
+    static std::size_t shard_of(const std::string& id) {
         const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; };
         return id.size() < 2 ? 0 : static_cast<std::size_t>(digit(id[0]) * 16 + digit(id[1]));
     }
-    const Rows& rows_of(std::size_t shelf) const {
+    const Rows& rows_of(std::size_t shard) const {
         static const Rows none;
-        return (*shelves_)[shelf] ? *(*shelves_)[shelf] : none;
+        return (*shards_)[shard] ? *(*shards_)[shard] : none;
     }
-    /// The rows of a shelf, for this copy alone.
-    Rows& edit(std::size_t shelf) {
-        if (shelves_.use_count() > 1) shelves_ = std::make_shared<Shelf>(*shelves_);
-        std::shared_ptr<Rows>& rows = (*shelves_)[shelf];
+    /// The rows of a shard, for this copy alone.
+    Rows& edit(std::size_t shard) {
+        if (shards_.use_count() > 1) shards_ = std::make_shared<ShardArray>(*shards_);
+        std::shared_ptr<Rows>& rows = (*shards_)[shard];
         if (!rows || rows.use_count() > 1) rows = rows ? std::make_shared<Rows>(*rows) : std::make_shared<Rows>();
         return *rows;
     }
 
-    std::shared_ptr<Shelf> shelves_ = std::make_shared<Shelf>();  // never null but in what has been moved from
+    std::shared_ptr<ShardArray> shards_ = std::make_shared<ShardArray>();  // never null but in what has been moved from
     std::size_t size_ = 0;
 };
 

@@ -76,10 +76,10 @@ public:
     virtual bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) { return weight() > 0; }
     virtual std::int64_t score(const NodeInfo& node) { return 0; }
     /// Brings all scores into 0 … MaxScore.
-    virtual void normalise(std::span<std::int64_t> scores) {}
+    virtual void normalize(std::span<std::int64_t> scores) {}
 
     /// Whether `event` may undo this plugin's earlier rejection of `waiting`.
-    virtual bool may_help(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
+    virtual bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
 };
 
 using PluginList = std::vector<std::unique_ptr<Plugin>>;

@@ -104,14 +104,14 @@ public:
         for (const DomainCounts& key : preference_) sum += key.at(node);
         return sum;
     }
-    void normalise(std::span<std::int64_t> scores) override {
+    void normalize(std::span<std::int64_t> scores) override {
         const auto [lowest, highest] = std::ranges::minmax(scores);
         const std::int64_t range = highest - lowest;
         const std::int64_t base = lowest;
         for (std::int64_t& score : scores) score = range == 0 ? 0 : MaxScore * (score - base) / range;
     }
 
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         switch (event.kind) {
             case ClusterEvent::Kind::NodeAdded:
                 return true;

@@ -36,9 +36,9 @@ public:
         }
         return sum;
     }
-    void normalise(std::span<std::int64_t> scores) override { normalise_to_largest(scores, false); }
+    void normalize(std::span<std::int64_t> scores) override { normalise_to_largest(scores, false); }
 
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.about_node() && waiting.accepts_node(event.node->labels, event.node->name) &&
                (!event.old_node || !waiting.accepts_node(event.old_node->labels, event.old_node->name));
     }

@@ -18,7 +18,7 @@ public:
         rejection.because("node(s) didn't match the requested node name", false);
         return false;
     }
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.kind == ClusterEvent::Kind::NodeAdded && event.node->name == waiting.node_name;
     }
 

@@ -60,7 +60,7 @@ public:
         return resources == 0 ? 0 : sum / resources;
     }
 
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (event.kind == ClusterEvent::Kind::PodRemoved) return true;
         if (event.kind == ClusterEvent::Kind::PodChanged) return true;
         if (!event.about_node()) return false;

@@ -17,7 +17,7 @@ public:
         rejection.because("node(s) were unschedulable", false);
         return false;
     }
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         if (!event.about_node()) return false;
         return !event.node->unschedulable && (!event.old_node || event.old_node->unschedulable);
     }

@@ -117,7 +117,7 @@ public:
         }
         return ignored_[index] ? 0 : static_cast<std::int64_t>(std::round(sum));
     }
-    void normalise(std::span<std::int64_t> scores) override {
+    void normalize(std::span<std::int64_t> scores) override {
         std::int64_t lowest = std::numeric_limits<std::int64_t>::max(), highest = 0;
         for (std::size_t i = 0; i < scores.size(); ++i) {
             if (ignored_[i]) continue;
@@ -133,7 +133,7 @@ public:
         }
     }
 
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         switch (event.kind) {
             case ClusterEvent::Kind::NodeAdded:
                 return true;

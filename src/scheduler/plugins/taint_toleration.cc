@@ -32,9 +32,9 @@ public:
             return taint.effect == TaintEffect::PreferNoSchedule && !tolerated(taint, pod_->tolerations);
         });
     }
-    void normalise(std::span<std::int64_t> scores) override { normalise_to_largest(scores, true); }
+    void normalize(std::span<std::int64_t> scores) override { normalise_to_largest(scores, true); }
 
-    bool may_help(const ClusterEvent& event, const PodInfo& waiting) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.about_node() && tolerates_all(waiting, *event.node) && (!event.old_node || !tolerates_all(waiting, *event.old_node));
     }
 

@@ -53,7 +53,7 @@ public:
         return true;
     }
 
-    bool may_help(const ClusterEvent& event, const PodInfo&) const override {
+    bool queueing_hint(const ClusterEvent& event, const PodInfo&) const override {
         return event.kind == ClusterEvent::Kind::VolumesChanged || event.kind == ClusterEvent::Kind::NodeAdded ||
                (event.kind == ClusterEvent::Kind::NodeChanged && event.old_node->labels != event.node->labels);
     }

@@ -8,14 +8,14 @@ namespace {
 
 class Checker {
 public:
-    Checker(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints) : packages_(packages), complaints_(complaints) {}
+    Checker(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics) : packages_(packages), diagnostics_(diagnostics) {}
 
     void run() {
         for (auto& package : packages_) names(*package);
         for (auto& package : packages_)
             for (auto& type : package->types)
                 for (Field& field : type->fields) resolve(*package, *type, field);
-        if (!complaints_.empty()) return;
+        if (!diagnostics_.empty()) return;
         for (auto& package : packages_) {
             for (auto& type : package->types) {
                 fields(*type);
@@ -30,9 +30,9 @@ private:
     void names(const Package& package) {
         std::set<std::string> seen;
         for (const Enum& e : package.enums)
-            if (!seen.insert(e.name).second) complaints_.add(e.place, e.name + " is declared twice");
+            if (!seen.insert(e.name).second) diagnostics_.add(e.place, e.name + " is declared twice");
         for (const auto& type : package.types)
-            if (!seen.insert(type->name).second) complaints_.add(type->place, type->name + " is declared twice");
+            if (!seen.insert(type->name).second) diagnostics_.add(type->place, type->name + " is declared twice");
     }
 
     const Package* find_package(const std::string& directory) const {
@@ -52,7 +52,7 @@ private:
         if (const auto enumeration = field.attributes.find("enum"); enumeration != field.attributes.end()) {
             const auto [where, name] = locate(package, enumeration->second);
             field.enumeration = where ? where->find_enum(name) : nullptr;
-            if (!field.enumeration) complaints_.add(field.place, "no such enum: " + enumeration->second);
+            if (!field.enumeration) diagnostics_.add(field.place, "no such enum: " + enumeration->second);
         }
         if (is_scalar(field.type)) return;
         const auto [where, name] = locate(package, field.type);
@@ -62,7 +62,7 @@ private:
             field.enumeration = where->find_enum(name);
             if (field.enumeration) return;
         }
-        complaints_.add(field.place, "no such type: " + field.type + " (in " + type.name + ")");
+        diagnostics_.add(field.place, "no such type: " + field.type + " (in " + type.name + ")");
     }
 
     void fields(const TypeDef& type) {
@@ -70,33 +70,33 @@ private:
         int inlines = 0;  // one base class, so that it starts where the struct starts
         for (const Field& field : type.fields) {
             if (field.number && !numbers.insert(field.number).second)
-                complaints_.add(field.place, "number " + std::to_string(field.number) + " is used twice in " + type.name);
+                diagnostics_.add(field.place, "number " + std::to_string(field.number) + " is used twice in " + type.name);
             if (field.inlined) check_inlined(type, field, ++inlines);
         }
         std::set<std::string> names;
         for (const FlatField& flat : flatten(type)) {
             const Field& field = *flat.field;
-            if (!names.insert(field.name).second) complaints_.add(field.place, "name " + field.name + " is used twice in " + type.name);
+            if (!names.insert(field.name).second) diagnostics_.add(field.place, "name " + field.name + " is used twice in " + type.name);
             list_keys(field);
         }
     }
 
     void check_inlined(const TypeDef& type, const Field& field, int inlines) {
-        if (inlines > 1) complaints_.add(field.place, "a struct can inline only one other: " + type.name);
-        if (!field.target) complaints_.add(field.place, "only a struct can be inlined");
+        if (inlines > 1) diagnostics_.add(field.place, "a struct can inline only one other: " + type.name);
+        if (!field.target) diagnostics_.add(field.place, "only a struct can be inlined");
     }
 
     void list_keys(const Field& field) {
         const auto list = field.attributes.find("list");
         if (list == field.attributes.end() || !list->second.starts_with("map(")) return;
-        if (!field.target) return complaints_.add(field.place, "list=map needs a list of structs");
+        if (!field.target) return diagnostics_.add(field.place, "list=map needs a list of structs");
         const std::string keys = list->second.substr(4, list->second.size() - 5);
         const auto members = flatten(*field.target);
         for (std::size_t from = 0; from < keys.size();) {
             const std::size_t to = std::min(keys.find(',', from), keys.size());
             const std::string key = keys.substr(from, to - from);
             if (std::none_of(members.begin(), members.end(), [&](const FlatField& m) { return m.field->name == key; }))
-                complaints_.add(field.place, "list key " + key + " is not a field of " + field.type);
+                diagnostics_.add(field.place, "list key " + key + " is not a field of " + field.type);
             from = to + 1;
         }
     }
@@ -111,7 +111,7 @@ private:
     void recursion(const TypeDef& type, const Field& field) {
         if (!field.target || field.shape != Shape::Single || field.is_boxed()) return;
         std::set<const TypeDef*> seen;
-        if (reaches(field.target, &type, seen)) complaints_.add(field.place, type.name + " contains itself by value");
+        if (reaches(field.target, &type, seen)) diagnostics_.add(field.place, type.name + " contains itself by value");
     }
 
     void mark_boxed() {
@@ -128,11 +128,11 @@ private:
         for (const Service& service : package.services)
             for (const Method& method : service.methods)
                 for (const std::string& message : {method.request, method.response})
-                    if (!package.find_type(message)) complaints_.add(service.place, "no such type: " + message);
+                    if (!package.find_type(message)) diagnostics_.add(service.place, "no such type: " + message);
     }
 
     std::vector<std::unique_ptr<Package>>& packages_;
-    Complaints& complaints_;
+    Diagnostics& diagnostics_;
 };
 
 void flatten_into(const TypeDef& type, bool inlined, std::vector<FlatField>& result) {
@@ -147,7 +147,7 @@ void flatten_into(const TypeDef& type, bool inlined, std::vector<FlatField>& res
 
 }  // namespace
 
-void check(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints) { Checker(packages, complaints).run(); }
+void check(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics) { Checker(packages, diagnostics).run(); }
 
 std::vector<FlatField> flatten(const TypeDef& type) {
     std::vector<FlatField> result;

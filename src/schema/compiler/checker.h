@@ -6,9 +6,9 @@
 
 namespace porthole::schemac {
 
-/// Resolves references between packages, finds which structs are boxed, and complains about what cannot be right:
+/// Resolves references between packages, finds which structs are boxed, and reports what cannot be right:
 /// dangling references, numbers and names used twice, types that contain themselves by value.
-void check(std::vector<std::unique_ptr<Package>>& packages, Complaints& complaints);
+void check(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics);
 
 /// The fields as JSON sees them, with inlined structs flattened, in writing order.
 struct FlatField {

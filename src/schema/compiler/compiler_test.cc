@@ -14,12 +14,12 @@ using testing::HasSubstr;
 
 std::vector<std::unique_ptr<Package>> packages;
 
-std::vector<std::string> complaints_about(const std::string& text) {
-    Complaints complaints;
+std::vector<std::string> diagnostics_of(const std::string& text) {
+    Diagnostics diagnostics;
     packages.clear();
-    packages.push_back(parse_package("api/test.v1", "package test/v1 group=test openapi=io.test\n" + text, complaints));
-    check(packages, complaints);
-    return complaints.lines();
+    packages.push_back(parse_package("api/test.v1", "package test/v1 group=test openapi=io.test\n" + text, diagnostics));
+    check(packages, diagnostics);
+    return diagnostics.lines();
 }
 
 TEST(Names, FollowWireNames) {
@@ -55,38 +55,38 @@ TEST(Names, FollowWireNames) {
 }
 
 TEST(Checker, RefusesWhatCannotBeRight) {
-    EXPECT_THAT(complaints_about("type A\n  1 b B\n"), ElementsAre("api/test.v1:3: no such type: B (in A)"));
-    EXPECT_THAT(complaints_about("type A\n  1 b other/v1.B\n"), ElementsAre("api/test.v1:3: no such type: other/v1.B (in A)"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string\n  1 c string\n"), ElementsAre("api/test.v1:4: number 1 is used twice in A"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string\n  2 b string\n"), ElementsAre("api/test.v1:4: name b is used twice in A"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string\ntype B\n  1 inline A\n  2 b string\n"),
+    EXPECT_THAT(diagnostics_of("type A\n  1 b B\n"), ElementsAre("api/test.v1:3: no such type: B (in A)"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b other/v1.B\n"), ElementsAre("api/test.v1:3: no such type: other/v1.B (in A)"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b string\n  1 c string\n"), ElementsAre("api/test.v1:4: number 1 is used twice in A"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b string\n  2 b string\n"), ElementsAre("api/test.v1:4: name b is used twice in A"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b string\ntype B\n  1 inline A\n  2 b string\n"),
                 ElementsAre("api/test.v1:6: name b is used twice in B"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string enum=E\n"), ElementsAre("api/test.v1:3: no such enum: E"));
-    EXPECT_THAT(complaints_about("type A\n  1 b A\n"), ElementsAre("api/test.v1:3: A contains itself by value"));
-    EXPECT_THAT(complaints_about("type A\n  1 b string requird\n"), ElementsAre("api/test.v1:3: unknown attribute requird"));
-    EXPECT_THAT(complaints_about("type A\n  x b string\n"), ElementsAre("api/test.v1:3: expected a field number, found x"));
-    EXPECT_THAT(complaints_about("type A\ntype A\n"), ElementsAre("api/test.v1:3: A is declared twice"));
-    EXPECT_THAT(complaints_about("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"),
+    EXPECT_THAT(diagnostics_of("type A\n  1 b string enum=E\n"), ElementsAre("api/test.v1:3: no such enum: E"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b A\n"), ElementsAre("api/test.v1:3: A contains itself by value"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 b string requird\n"), ElementsAre("api/test.v1:3: unknown attribute requird"));
+    EXPECT_THAT(diagnostics_of("type A\n  x b string\n"), ElementsAre("api/test.v1:3: expected a field number, found x"));
+    EXPECT_THAT(diagnostics_of("type A\ntype A\n"), ElementsAre("api/test.v1:3: A is declared twice"));
+    EXPECT_THAT(diagnostics_of("type A\n  1 l B[] list=map(nam)\ntype B\n  1 name string\n"),
                 ElementsAre("api/test.v1:3: list key nam is not a field of B"));
-    EXPECT_THAT(complaints_about("  1 a string\n"), ElementsAre("api/test.v1:2: this line belongs to no kind or type"));
-    EXPECT_THAT(complaints_about("service S\n  rpc M A B\n"),
+    EXPECT_THAT(diagnostics_of("  1 a string\n"), ElementsAre("api/test.v1:2: this line belongs to no kind or type"));
+    EXPECT_THAT(diagnostics_of("service S\n  rpc M A B\n"),
                 ElementsAre("api/test.v1:2: no such type: A", "api/test.v1:2: no such type: B"));
 }
 
 TEST(Writer, MakesAStructAndItsTable) {
-    ASSERT_THAT(complaints_about("enum Mode closed Fast Slow\n"
-                                 "/// A thing.\n"
-                                 "kind Thing resource=things short=th namespaced\n"
-                                 "  column Mode string = .spec.mode\n"
-                                 "  1 spec ThingSpec\n"
-                                 "type ThingSpec\n"
-                                 "  1 inline Base\n"
-                                 "  2 mode string default=\"Fast\" enum=Mode\n"
-                                 "  3 replicas int32? min=0\n"
-                                 "  4 parts Base[] list=map(name) patch=merge(name)\n"
-                                 "  5 self ThingSpec?\n"
-                                 "type Base\n"
-                                 "  1 name string required\n"),
+    ASSERT_THAT(diagnostics_of("enum Mode closed Fast Slow\n"
+                               "/// A thing.\n"
+                               "kind Thing resource=things short=th namespaced\n"
+                               "  column Mode string = .spec.mode\n"
+                               "  1 spec ThingSpec\n"
+                               "type ThingSpec\n"
+                               "  1 inline Base\n"
+                               "  2 mode string default=\"Fast\" enum=Mode\n"
+                               "  3 replicas int32? min=0\n"
+                               "  4 parts Base[] list=map(name) patch=merge(name)\n"
+                               "  5 self ThingSpec?\n"
+                               "type Base\n"
+                               "  1 name string required\n"),
                 testing::IsEmpty());
     const std::string structs = write_structs(*packages[0]);
     EXPECT_THAT(structs, HasSubstr("struct ThingSpec : ::porthole::api::test::v1::Base {\n"

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
         std::cerr << "usage: schemac OUT_DIR FILE...\n";
         return 2;
     }
-    Complaints complaints;
+    Diagnostics diagnostics;
     std::vector<std::unique_ptr<Package>> packages;
     for (int i = 2; i < argc; ++i) {
         std::string text;
@@ -51,11 +51,11 @@ int main(int argc, char** argv) {
             return 1;
         }
         const std::filesystem::path path(argv[i]);
-        packages.push_back(parse_package("api/" + path.filename().string(), text, complaints));
+        packages.push_back(parse_package("api/" + path.filename().string(), text, diagnostics));
     }
-    check(packages, complaints);
-    for (const std::string& line : complaints.lines()) std::cerr << line << "\n";
-    if (!complaints.empty()) return 1;
+    check(packages, diagnostics);
+    for (const std::string& line : diagnostics.lines()) std::cerr << line << "\n";
+    if (!diagnostics.empty()) return 1;
 
     const std::filesystem::path folder = std::filesystem::path(argv[1]) / "api";
     std::filesystem::create_directories(folder);

@@ -59,7 +59,7 @@ constexpr std::array TypeAttributes = {
 
 class Parser {
 public:
-    Parser(Package& package, Complaints& complaints) : package_(package), complaints_(complaints) {}
+    Parser(Package& package, Diagnostics& diagnostics) : package_(package), diagnostics_(diagnostics) {}
 
     void line(const std::string& raw, int number) {
         place_ = Place{package_.file, number};
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    void complain(const std::string& what) { complaints_.add(place_, what); }
+    void report(const std::string& what) { diagnostics_.add(place_, what); }
 
     void describe(const std::string& text) {
         const std::string trimmed = text.substr(std::min(text.find_first_not_of(' '), text.size()));
@@ -88,7 +88,7 @@ private:
         continued_ = nullptr;
         const std::string& what = words[0];
         if (what == "package" && words.size() >= 2) return package(words);
-        if (words.size() < 2) return complain("a declaration needs a name");
+        if (words.size() < 2) return report("a declaration needs a name");
         if (what == "enum") return enumeration(words);
         if (what == "kind" || what == "type") return type(words);
         if (what == "list") return list(words);
@@ -96,7 +96,7 @@ private:
             service_ = &package_.services.emplace_back(Service{place_, words[1], {}});
             return;
         }
-        complain("unknown declaration " + what);
+        report("unknown declaration " + what);
     }
 
     void package(const Words& words) {
@@ -111,7 +111,7 @@ private:
             else if (name == "proto3")
                 package_.proto3 = value;
             else
-                complain("unknown attribute " + name);
+                report("unknown attribute " + name);
         }
     }
 
@@ -157,14 +157,13 @@ private:
     void type_attributes(const Words& words) {
         for (const std::string& word : words) {
             const auto [name, value] = split_attribute(word);
-            if (std::find(TypeAttributes.begin(), TypeAttributes.end(), name) == TypeAttributes.end())
-                complain("unknown attribute " + name);
+            if (std::find(TypeAttributes.begin(), TypeAttributes.end(), name) == TypeAttributes.end()) report("unknown attribute " + name);
             type_->attributes[name] = value;
         }
     }
 
     void list(const Words& words) {
-        if (words.size() != 4 || words[2] != "of" || words[3] != "string") return complain("expected: list NAME of string");
+        if (words.size() != 4 || words[2] != "of" || words[3] != "string") return report("expected: list NAME of string");
         auto added = std::make_unique<TypeDef>();
         added->place = place_;
         added->package = &package_;
@@ -177,11 +176,11 @@ private:
 
     void member(const Words& words, const std::string& text) {
         if (service_) return method(words);
-        if (!type_) return complain("this line belongs to no kind or type");
+        if (!type_) return report("this line belongs to no kind or type");
         if (words[0] == "verbs") {
             type_->verbs = Words(words.begin() + 1, words.end());
         } else if (words[0] == "subresource") {
-            if (words.size() != 4) return complain("expected: subresource NAME KIND VERB,VERB");
+            if (words.size() != 4) return report("expected: subresource NAME KIND VERB,VERB");
             type_->subresources.push_back({words[1], words[2], split_list(words[3])});
         } else if (words[0] == "column") {
             column(words, text);
@@ -191,7 +190,7 @@ private:
     }
 
     void method(const Words& words) {
-        if (words[0] != "rpc" || words.size() < 4) return complain("expected: rpc NAME REQUEST RESPONSE");
+        if (words[0] != "rpc" || words.size() < 4) return report("expected: rpc NAME REQUEST RESPONSE");
         Method added{words[1], words[2], words[3], false, false};
         for (std::size_t i = 4; i < words.size(); ++i) {
             if (words[i] == "stream")
@@ -199,14 +198,14 @@ private:
             else if (words[i] == "client-stream")
                 added.client_stream = true;
             else
-                complain("unknown word " + words[i]);
+                report("unknown word " + words[i]);
         }
         service_->methods.push_back(std::move(added));
     }
 
     void column(const Words& words, const std::string& text) {
         const std::size_t equals = text.find(" = ");
-        if (words.size() < 5 || equals == std::string::npos) return complain("expected: column NAME TYPE = CELL");
+        if (words.size() < 5 || equals == std::string::npos) return report("expected: column NAME TYPE = CELL");
         Column added{words[1], words[2], "", text.substr(equals + 3), false};
         for (std::size_t i = 3; words[i] != "="; ++i) {
             const auto [name, value] = split_attribute(words[i]);
@@ -215,13 +214,13 @@ private:
             else if (name == "format")
                 added.format = value;
             else
-                complain("unknown attribute " + name);
+                report("unknown attribute " + name);
         }
         type_->columns.push_back(std::move(added));
     }
 
     void field(const Words& words) {
-        if (words.size() < 3) return complain("expected: NUMBER NAME TYPE");
+        if (words.size() < 3) return report("expected: NUMBER NAME TYPE");
         Field added;
         added.place = place_;
         added.description = std::exchange(description_, "");
@@ -229,7 +228,7 @@ private:
         if (number != "-") {
             const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), added.number);
             if (error != std::errc() || end != number.data() + number.size() || added.number == 0)
-                return complain("expected a field number, found " + number);
+                return report("expected a field number, found " + number);
         }
         added.inlined = words[1] == "inline";
         added.name = added.inlined ? "" : words[1];
@@ -237,7 +236,7 @@ private:
         for (std::size_t i = 3; i < words.size(); ++i) {
             const auto [name, value] = split_attribute(words[i]);
             if (std::find(FieldAttributes.begin(), FieldAttributes.end(), name) == FieldAttributes.end())
-                complain("unknown attribute " + name);
+                report("unknown attribute " + name);
             added.attributes[name] = value;
         }
         type_->fields.push_back(std::move(added));
@@ -258,7 +257,7 @@ private:
     }
 
     Package& package_;
-    Complaints& complaints_;
+    Diagnostics& diagnostics_;
     Place place_;
     std::string description_;
     TypeDef* type_ = nullptr;
@@ -274,18 +273,18 @@ bool is_scalar(const std::string& type) {
     return std::find(scalars.begin(), scalars.end(), type) != scalars.end();
 }
 
-void Complaints::add(const Place& place, const std::string& what) {
+void Diagnostics::add(const Place& place, const std::string& what) {
     lines_.push_back(fmt::format("{}:{}: {}", place.file, place.line, what));
 }
 
-std::unique_ptr<Package> parse_package(const std::string& file, const std::string& text, Complaints& complaints) {
+std::unique_ptr<Package> parse_package(const std::string& file, const std::string& text, Diagnostics& diagnostics) {
     auto package = std::make_unique<Package>();
     package->file = file;
-    Parser parser(*package, complaints);
+    Parser parser(*package, diagnostics);
     std::stringstream stream(text);
     int number = 0;
     for (std::string line; std::getline(stream, line);) parser.line(line, ++number);
-    if (package->directory.empty()) complaints.add({file, 1}, "the first line must be: package DIRECTORY/VERSION ...");
+    if (package->directory.empty()) diagnostics.add({file, 1}, "the first line must be: package DIRECTORY/VERSION ...");
     return package;
 }
 

@@ -7,7 +7,7 @@
 namespace porthole::schemac {
 
 /// "file:line: what is wrong", in the order found.
-class Complaints {
+class Diagnostics {
 public:
     void add(const Place& place, const std::string& what);
     const std::vector<std::string>& lines() const { return lines_; }
@@ -17,7 +17,7 @@ private:
     std::vector<std::string> lines_;
 };
 
-/// Reads one file of `api/`; the language is described in api/README.md. Complains and goes on where a line is wrong.
-std::unique_ptr<Package> parse_package(const std::string& file, const std::string& text, Complaints& complaints);
+/// Reads one file of `api/`; the language is described in api/README.md. Reports wrong lines and continues after them.
+std::unique_ptr<Package> parse_package(const std::string& file, const std::string& text, Diagnostics& diagnostics);
 
 }  // namespace porthole::schemac
