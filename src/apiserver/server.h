@@ -34,8 +34,8 @@ public:
         Authorizer& authorizer;
     };
     struct Limits {
-        /// Requests under way; more are answered 429. Watches, streams and requests of masters take no place, this process's own
-        /// components among them: a burst of theirs would keep everybody else out.
+        /// Requests in flight; more are answered with 429. Watches, streams and requests of system:masters, which include those of
+        /// this process's own components, are exempt: a burst of them would lock out everyone else.
         std::size_t mutating = 200, reading = 400;
     };
     Server(Seams seams, Limits limits);

@@ -22,12 +22,11 @@ Task<> InformerCore::run() {
         Result<void> listed;
         if (resource_version_.empty()) listed = co_await relist();
         if (listed) {
-            Result<bool> progressed = co_await watch_once();
-            if (progressed) {
-                if (*progressed) backoff.reset();
+            listed = co_await watch_once();
+            if (listed) {
+                backoff.reset();
                 continue;
             }
-            listed = std::move(progressed).error();
         }
         const Error& error = listed.error();
         if (error.reason == Reason::Cancelled) co_return listed.error();
@@ -70,8 +69,8 @@ Task<> InformerCore::relist() {
     co_return {};
 }
 
-/// True when the watch has brought anything new before the server ended it in good order.
-Task<bool> InformerCore::watch_once() {
+/// Applies the events of one watch until the server ends it in good order. Error: Unavailable when the server ends it at once.
+Task<> InformerCore::watch_once() {
     ListOptions from{options_.namespace_, options_.label_selector, options_.field_selector, resource_version_, 0, ""};
     WatchOptions options;
     options.timeout = ShortestWatch + std::chrono::seconds(context_.random.below(300));
@@ -89,7 +88,7 @@ Task<bool> InformerCore::watch_once() {
     // A server that ends every watch at once, with events that say nothing new, would be asked without a pause for ever.
     if (resource_version_ == known && context_.loop.now() - started < std::chrono::seconds(1))
         co_return Error(Reason::Unavailable, "very short watch: the server ended it before anything new");
-    co_return true;
+    co_return {};
 }
 
 Result<void> InformerCore::apply_event(std::string_view event) {

@@ -91,7 +91,7 @@ private:
     };
 
     Task<> relist();
-    Task<bool> watch_once();
+    Task<> watch_once();
     Result<void> apply_event(std::string_view event);
     Result<Codec::Decoded> decode(std::string_view json) const;
     void store(Codec::Decoded decoded);

@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    /// The global default; of several, the least, as nobody should be lifted by accident.
+    /// The global default; if there are several, the lowest, so that no pod gets a higher priority by accident.
     Result<std::shared_ptr<const PriorityClass>> default_class() const {
         TRY(const auto classes, reader_.list<PriorityClass>());
         std::shared_ptr<const PriorityClass> best;

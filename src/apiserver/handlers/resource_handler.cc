@@ -129,7 +129,7 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "CreateOptions", false));
-    // Generated names clash so seldom that the body is rather decoded again than every object copied beforehand.
+    // A generated name is rarely taken: decoding the body again then is cheaper than copying every object in advance.
     for (int attempt = 1;; ++attempt) {
         CO_TRY(ApiObject object, decode_body(context, registry_, *resource.kind, options.field_validation));
         CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, object));
