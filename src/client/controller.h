@@ -9,7 +9,7 @@
 
 namespace porthole::client {
 
-/// When a key wants to be looked at again although nothing has changed.
+/// When a key should be reconciled again even if nothing changes.
 class Requeue {
 public:
     static Requeue never() { return Requeue(std::nullopt); }
@@ -21,10 +21,12 @@ private:
     std::optional<Duration> delay_;
 };
 
-/// A control loop: keys come in from informers, `reconcile` brings each one step closer to what is wanted.
+/// A control loop: informers deliver keys, and `reconcile` brings the object of a key one step closer to the desired state.
 ///
-/// An error is logged and its key comes back with back-off (after `max_retries`, only with the next change); Conflict and
-/// NotFound-like races are ordinary and logged at debug. Reconciles of one key never overlap.
+/// A derived class registers its sources in its constructor (depends_on, reconcile_each, or handlers that call queue().add) and
+/// implements reconcile(). An error is logged and its key is retried with back-off; after `max_retries`, only when the object changes
+/// again. Conflict and similar races are expected and logged at debug level. Reconciles of one key never overlap; those of different
+/// keys do, up to `workers`. Everything runs on the loop. The informers outlive the controller.
 class Controller {
 public:
     struct Settings {
@@ -40,13 +42,14 @@ public:
     const std::string& name() const { return settings_.name; }
     WorkQueue& queue() { return queue_; }
 
-    /// Waits for the first list of every informer the controller depends on, then works until cancelled.
+    /// Waits until every informer that the controller depends on has synced, then works until cancelled. Call once.
     Task<> run();
 
 protected:
-    /// One step for one object. The object may be gone: that is a state like any other.
+    /// One step for one object, which may no longer exist: then clean up or do nothing. Reads informers' caches, which may lag behind
+    /// the API: guard deletions with the UID, and expect Conflict. Must be safe to repeat at any time.
     virtual Task<Requeue> reconcile(NamespacedName key) = 0;
-    /// Work beside the queue, such as a periodic sweep; begins after the first lists and ends when cancelled.
+    /// Work that does not come from the queue, such as a periodic sweep. Starts when all informers have synced, ends when cancelled.
     virtual Task<> background();
 
     /// The controller's caches: run() waits for each.

@@ -8,10 +8,11 @@
 
 namespace porthole::client {
 
-/// Keys that wait to be reconciled: each at most once, and never two workers on the same key.
+/// Keys that wait to be reconciled: each at most once, and never with two workers on the same key. Lives on one loop; not thread-safe.
 ///
-/// A key added while it is being worked on is queued again when the worker is done with it. Keys that failed come back after
-/// 5 ms · 2ⁿ (at most 1000 s), and all together no faster than 10 a second once a burst of 100 is used up.
+/// A key that is added while a worker has it is queued again when the worker calls done(). A key that failed n times in a row returns
+/// after 5 ms · 2ⁿ (at most 1000 s), and all retries together are limited to 10 per second after a burst of 100.
+/// Invariant: a key is in at most one of "queued" and "with a worker".
 class WorkQueue {
 public:
     struct RateLimit {
@@ -27,15 +28,15 @@ public:
     ~WorkQueue();
 
     void add(const NamespacedName& key);
-    /// Of several waits for one key the shortest counts.
+    /// If the key is already waiting, the earlier time counts.
     void add_after(const NamespacedName& key, Duration delay);
     void add_rate_limited(const NamespacedName& key);
-    /// The key has succeeded: its next failure starts at the shortest delay again.
+    /// Call after a success: the next failure of the key starts again at the shortest delay.
     void forget(const NamespacedName& key);
     /// How often the key has been added rate-limited since it was last forgotten.
     int retries(const NamespacedName& key) const;
 
-    /// The next key; the caller calls done() when it has dealt with it.
+    /// Waits for a key and hands it to the caller, who must call done() with it, also after a failure. Error: Cancelled.
     Task<NamespacedName> next();
     void done(const NamespacedName& key);
 

@@ -28,14 +28,20 @@ struct AdmissionAttributes {
     bool is(std::string_view group, std::string_view resource) const { return kind.group == group && kind.plural == resource; }
 };
 
-/// One step that may change or refuse writes.
+/// One step that may change or reject writes. Declare its factory in plugins.h and add it to the chain in chain.cc.
+///
+/// Called for every create, update, delete and connect of every resource, between authorization and validation: return early for
+/// requests that do not concern the plugin. Runs on the store's loop; several requests may be in admission at the same time, so a
+/// plugin keeps no state of a request in its members. It reads other objects through ObjectReader and never writes.
 class AdmissionPlugin {
 public:
     virtual ~AdmissionPlugin() = default;
+    /// Upstream's name of the plugin, unique in the chain.
     virtual std::string_view name() const = 0;
-    /// May change *attributes.object.
+    /// May change *attributes.object, unless it is null. May be called again for one request whose commit lost a race. Error: ends
+    /// the request; use admission_forbidden() for a rejection.
     virtual Task<> admit(AdmissionAttributes& attributes);
-    /// Sees the final object.
+    /// Sees the object as all plugins left it. Errors as admit().
     virtual Task<> validate(const AdmissionAttributes& attributes);
 };
 

@@ -53,9 +53,13 @@ struct SubresourceRules {
     std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate;  ///< may be empty
 };
 
-/// What is special about a kind beyond its tables. A kind without rules of its own has these defaults.
+/// A kind's rules beyond its table (upstream: the strategy of its registry). A kind without rules of its own has these defaults.
 ///
-/// The functions may be empty. They see the object in the version that is stored.
+/// Every function may be empty. Objects are in the stored version. The functions run on the store's loop and must not keep references
+/// to their arguments. The order for a write of the object itself, with admission's two phases:
+///     create  set_defaults, admit, prepare_for_create, set_defaults, validate, warn, admission's validate, begin_write
+///     update  set_defaults, prepare_for_update, admit, set_defaults, validate_update, warn, admission's validate, begin_write
+/// set_defaults must be safe to repeat. An update is checked by `validate` when validate_update is empty.
 struct KindRules {
     std::string_view group, kind;
     names::NameRule name_rule = names::NameRule::Subdomain;

@@ -46,14 +46,19 @@ struct VolumeRequest {
     }
 };
 
-/// One kind of volume.
+/// One kind of volume. Implement it in a folder of its own and add it to registry.cc.
+///
+/// One instance serves all pods of a kubelet, on the kubelet's loop. It keeps no state of a volume in memory: the kubelet may restart
+/// between calls, so what is set up must be recognizable on disk or among the mounts.
 class VolumePlugin {
 public:
     virtual ~VolumePlugin() = default;
     virtual const char* name() const = 0;  ///< "kubernetes.io/empty-dir"
+    /// Whether this plugin handles `volume`; the first plugin of the list that does is used.
     virtual bool supports(const core::Volume& volume) const = 0;
-    /// Makes the volume ready or brings it up to date; safe to repeat. Yields the path that containers get.
-    /// Error: the text of the FailedMount event.
+    /// Creates the volume, or brings it up to date. Safe to repeat: called again in every sync of the pod. Calls for one volume do not
+    /// overlap. Yields the path on the node that containers mount. Error: its message becomes the text of the FailedMount event, and
+    /// the pod's sync is repeated later. Everything below request.directory is unmounted and deleted by the volume manager.
     virtual Task<std::string> set_up(VolumeRequest request, VolumeServices& services) = 0;
 };
 

@@ -42,7 +42,8 @@ struct Rejection {
     }
 };
 
-/// What a plugin says before the nodes are looked at.
+/// A plugin's answer before any node is examined: Run filter() on the nodes, Skip this plugin for the pod, or Reject the pod as
+/// unschedulable on every node.
 struct PreFilter {
     enum class Outcome : std::uint8_t { Run, Skip, Reject };
     Outcome outcome = Outcome::Run;
@@ -56,29 +57,38 @@ struct PreFilter {
 
 inline constexpr std::int64_t MaxScore = 100;
 
-/// One aspect of placement. A cycle handles one pod from start to end without suspending, so a plugin keeps the state of the
-/// present cycle in its own members, set by pre_filter() and pre_score() and reused without allocation.
+/// One aspect of placement, such as taints or ports. Implement it in plugins/<name>.cc and list it in plugins/plugins.def.
+///
+/// One instance serves all cycles of a scheduler, on the scheduler's loop. A cycle handles one pod from start to end without
+/// suspending, so a plugin keeps the state of the current cycle in its own members: pre_filter() and pre_score() set it, the other
+/// functions read it. It may keep pointers to the pod and the cluster until the cycle ends, and no longer. Order of calls in a cycle:
+///     pre_filter -> filter for each node -> pre_score -> score for each feasible node -> normalize
+/// with pod_removed / filter / pod_added in between when preemption tries a node without some of its pods.
 class Plugin {
 public:
     virtual ~Plugin() = default;
+    /// Upstream's name of the plugin, unique in the list; a literal.
     virtual std::string_view name() const = 0;
-    /// Of its score in the sum; 0 for a plugin that does not score.
+    /// The factor of its score in a node's sum; 0 for a plugin that does not score.
     virtual std::int64_t weight() const { return 0; }
 
     virtual PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) { return PreFilter::skip(); }
-    /// Whether the pod of the cycle fits there. Called only after pre_filter() said Run.
+    /// Whether the pod of the cycle fits on `node`; if not, says why in `rejection`, in upstream's words. Called only after
+    /// pre_filter() returned Run.
     virtual bool filter(const NodeInfo& node, Rejection& rejection) { return true; }
     /// Preemption tries a node without some of its pods: adjust the state of this cycle.
     virtual void pod_added(const PodInfo& pod, const NodeInfo& node) {}
     virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) {}
 
-    /// False if it has nothing to say about these nodes.
+    /// `nodes` passed every filter. False to leave out score() and normalize() in this cycle.
     virtual bool pre_score(const PodInfo& pod, const Cluster& cluster, std::span<const NodeInfo* const> nodes) { return weight() > 0; }
+    /// Higher is better, in any unit that normalize() understands.
     virtual std::int64_t score(const NodeInfo& node) { return 0; }
-    /// Brings all scores into 0 … MaxScore.
+    /// Maps the scores of all nodes of the cycle to 0 … MaxScore, in place.
     virtual void normalize(std::span<std::int64_t> scores) {}
 
-    /// Whether `event` may undo this plugin's earlier rejection of `waiting`.
+    /// Whether `event` may make `waiting` schedulable, which this plugin rejected earlier. False leaves the pod in the unschedulable
+    /// queue.
     virtual bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const { return false; }
 };
 
