@@ -80,7 +80,7 @@ public:
           log_(std::move(log)),
           connection_({world.loop, *files_, random_, connect_by_http(world.loop, std::string("porthole-agent/") + Version),
                        log_.named("certificates")}),
-          scope_(world.loop, [this](const Error& error) { log_.error("a part of the agent ended", {{"error", error.message}}); }) {}
+          scope_(world.loop, [this](const Error& error) { log_.error("a component of the agent failed", {{"error", error.message}}); }) {}
 
     /// Errors: BadRequest for options, Io when the machine refuses.
     Task<> start();
@@ -208,7 +208,7 @@ Result<void> Agent::listen() {
 
 void Agent::serve_health() {
     const auto told = [this](const char* what, const auto& listening) {
-        if (!listening) log_.warn("a port of the agent is not served", {{"what", what}, {"error", listening.error().message}});
+        if (!listening) log_.warn("cannot serve a port of the agent", {{"what", what}, {"error", listening.error().message}});
     };
     const auto listen_here = [this](net::HttpHandler& handler, std::unique_ptr<net::HttpServer>& server, std::uint16_t port) {
         server = std::make_unique<net::HttpServer>(world_.loop, handler, net::HttpServerOptions{}, log_);
@@ -307,7 +307,7 @@ int run_agent(std::vector<std::string> arguments) {
     AgentOptions options;
     CLI::App app("Run a node's agent: kubelet, service proxy, node network and DNS in one process.", "agent");
     app.add_option("--data", options.data, "the node's data directory")->capture_default_str();
-    app.add_option("--kubeconfig", options.kubeconfig, "how to reach the API server, and as whom")->required();
+    app.add_option("--kubeconfig", options.kubeconfig, "kubeconfig: address and credentials for the API server")->required();
     app.add_option("--cluster-cidr", options.cluster_cidr, "addresses of pods")->capture_default_str();
     app.add_option("--service-cidr", options.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();

@@ -179,7 +179,7 @@ Result<void> check_networks(const ClusterOptions& options) {
         TRY(const IpPrefix range, IpPrefix::parse(*text));
         for (const Network& other : networks)
             if (other.range.overlaps(range))
-                return Error(Reason::BadRequest, fmt::format("{} {} and {} {} overlap; choose ranges of their own", other.flag,
+                return Error(Reason::BadRequest, fmt::format("{} {} and {} {} overlap; choose separate ranges", other.flag,
                                                              other.range.to_string(), flag, range.to_string()));
         networks.push_back({flag, range});
     }

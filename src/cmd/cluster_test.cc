@@ -58,10 +58,10 @@ TEST(CheckNetworks, RefusesWhatCannotWorkBeforeAnythingStarts) {
     } rows[] = {
         {"pods among services",
          {.cluster_cidr = "10.96.0.0/16"},
-         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose ranges of their own"},
+         "--service-cidr 10.96.0.0/12 and --cluster-cidr 10.96.0.0/16 overlap; choose separate ranges"},
         {"nodes among pods",
          {.node_cidr = "10.244.9.0/24"},
-         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose ranges of their own"},
+         "--node-cidr 10.244.9.0/24 and --cluster-cidr 10.244.0.0/16 overlap; choose separate ranges"},
         {"no network", {.cluster_cidr = "10.0.0.0/33"}, "\"10.0.0.0/33\" is not an IPv4 network; write it like 10.89.0.0/24"},
         {"part of a node's range",
          {.cluster_cidr = "10.244.0.0/25"},

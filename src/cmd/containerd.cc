@@ -87,7 +87,7 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
         }
         last = listed.errors;
         if (loop.now() > deadline) {
-            co_return Error(Reason::Timeout, "containerd does not answer (" + last + "); see " + log_file().string());
+            co_return Error(Reason::Timeout, "containerd does not respond (" + last + "); see " + log_file().string());
         }
         CO_TRY_VOID(co_await loop.sleep(30ms));
     }

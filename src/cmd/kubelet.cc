@@ -60,7 +60,7 @@ private:
         client_ = std::make_unique<client::Client>(connection_.transport());
         if (options_.node_ip.empty()) {
             auto address = net::source_address_towards(connection_.config().server);
-            if (!address) return std::move(address).error().with_context("this node's address is not clear, give it with --node-ip");
+            if (!address) return std::move(address).error().with_context("cannot determine this node's address; set it with --node-ip");
             options_.node_ip = address->to_string();
         }
         return {};
@@ -109,7 +109,7 @@ private:
 
     void serve_as_known(net::TlsServerContext& tls) {
         const auto loaded = tls.reload(connection_.config().certificate_pem, connection_.config().key_pem);
-        if (!loaded) log_.warn("the kubelet serves with the certificate before", {{"error", loaded.error().message}});
+        if (!loaded) log_.warn("the kubelet keeps serving with the previous certificate", {{"error", loaded.error().message}});
     }
 
     RealWorld& world_;

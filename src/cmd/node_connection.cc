@@ -56,8 +56,8 @@ Task<> NodeConnection::follow() {
         auto next = read();
         const bool same = next && *next == config_;
         const Result<void> taken = same ? Result<void>() : next ? take(*std::move(next)) : Result<void>(next.error());
-        if (!taken) seams_.log.warn("the node's credentials cannot be read again", {{"error", taken.error().message}});
-        if (taken && !same) seams_.log.info("the node's renewed credentials are used");
+        if (!taken) seams_.log.warn("cannot reload the node's credentials", {{"error", taken.error().message}});
+        if (taken && !same) seams_.log.info("reloaded the node's credentials");
     }
 }
 

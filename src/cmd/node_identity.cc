@@ -110,7 +110,7 @@ Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
     }
     if (!*genuine) {
         co_return Error(Reason::Unauthorized,
-                        "the token's second half is not the one that the cluster knows; "
+                        "the token's second half does not match the cluster's; "
                         "copy the whole token, or create another with `porthole token create`");
     }
     co_return ClusterInfo{std::move(ca_pem), std::move(stored.data)};

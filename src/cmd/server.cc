@@ -308,7 +308,7 @@ Task<> revive_supervisors(RealWorld& world, DataDir data, Logger log) {
 int run_server(std::vector<std::string> arguments) {
     ServerFlags flags;
     CLI::App app("Run the control plane: API server, controllers and scheduler in one process.", "server");
-    app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
+    app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--bind-address", flags.bind_address, "to listen on")->capture_default_str();
     app.add_option("--port", flags.port, "to listen on")->capture_default_str();
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
@@ -321,7 +321,7 @@ int run_server(std::vector<std::string> arguments) {
     app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();
     app.add_option("--audit-log", flags.audit_log, "file for a line about every request");
     app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
-    app.add_flag("--verbose,-v", flags.verbose, "log decisions too");
+    app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
 
     ::signal(SIGPIPE, SIG_IGN);

@@ -28,7 +28,7 @@ public:
         }
         const DWORD code = GetLastError();
         if (code != ERROR_FAILED_SERVICE_CONTROLLER_CONNECT) {
-            std::fprintf(stderr, "the service manager does not answer: %s\n", system_error_text(code).c_str());
+            std::fprintf(stderr, "the service manager does not respond: %s\n", system_error_text(code).c_str());
             return 1;
         }
         std::fprintf(stderr, "not started by the service manager: running on the console\n");

@@ -160,7 +160,7 @@ Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log)
             co_return answer.error();
         }
         if (loop_.now() > deadline) {
-            co_return Error(Reason::Timeout, "the node is not Ready in time" + see(log));
+            co_return Error(Reason::Timeout, "the node did not become Ready in time" + see(log));
         }
         CO_TRY_VOID(co_await loop_.sleep(50ms));
     }

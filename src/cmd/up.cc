@@ -86,7 +86,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--nodes", flags.nodes,
                    "how many nodes, for example linux=2 or linux=1,windows=2 or linux=1,windows=1:2019,windows=1:2025")
         ->capture_default_str();
-    app.add_option("--data", flags.data, "where the cluster is kept")->capture_default_str();
+    app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
@@ -96,7 +96,7 @@ int run_up(std::vector<std::string> arguments) {
     app.add_option("--backend", options.backend, "pod network between nodes: host-gw or vxlan")
         ->check(CLI::IsMember({"host-gw", "vxlan"}))
         ->capture_default_str();
-    app.add_option("--node-cidr", options.node_cidr, "addresses of the nodes on this machine")->capture_default_str();
+    app.add_option("--node-cidr", options.node_cidr, "address range of the nodes on this machine")->capture_default_str();
     app.add_option("--cluster-dns", options.cluster_dns, "address of the cluster's DNS")->capture_default_str();
     app.add_option("--cluster-domain", options.cluster_domain, "domain of services")->capture_default_str();
     app.footer(

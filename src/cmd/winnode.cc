@@ -92,7 +92,7 @@ int run_winnode(std::vector<std::string> arguments) {
         ->check(CLI::IsMember({"2019", "2022", "2025"}))
         ->capture_default_str();
     join_command->add_option("--count", flags.count, "how many")->check(CLI::Range(1, 20))->capture_default_str();
-    join_command->add_option("--prefix", options.host_prefix, "before the nodes' names windows-1, windows-2, …")->capture_default_str();
+    join_command->add_option("--prefix", options.host_prefix, "prefix of the nodes' names windows-1, windows-2, …")->capture_default_str();
     join_command->add_option("--node-cidr", options.node_cidr, "addresses of the hosts; the first is this machine's, or the bridge's")
         ->capture_default_str();
     join_command
@@ -108,7 +108,7 @@ int run_winnode(std::vector<std::string> arguments) {
         "an existing bridge to join the hosts to, for example that of kind's network; NAME@NAMESPACE for one in another network namespace");
     join_command->add_option("--first-host", options.first_host, "number of the first host in --node-cidr")->capture_default_str();
     join_command->add_flag("--detach,-d", flags.detach, "return once they have joined and leave them running");
-    CLI::App* leave_command = app.add_subcommand("leave", "end the hosts and delete all that is theirs on this machine");
+    CLI::App* leave_command = app.add_subcommand("leave", "end the hosts and delete their data on this machine");
     CLI::App* status_command = app.add_subcommand("status", "show the hosts");
     for (CLI::App* command : {join_command, leave_command, status_command}) add_data_flag(*command, flags);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

@@ -101,7 +101,8 @@ struct Kubelet::Parts {
           reporter({deps.loop, deps.random, deps.log.named("node"), deps.client, events, deps.host, deps.files, deps.images,
                     [this] { return health(); }},
                    config.node),
-          scope(deps.loop, [this](const Error& error) { deps.log.error("a part of the kubelet has ended", {{"error", error.message}}); }) {}
+          scope(deps.loop,
+                [this](const Error& error) { deps.log.error("a component of the kubelet failed", {{"error", error.message}}); }) {}
 
     AdmissionContext admission_context() {
         AdmissionContext context;

@@ -369,7 +369,7 @@ Task<> PodWorker::clean_up() {
     services_.puller.forget_pod(uid);
     CO_TRY_VOID(services_.volumes.tear_down(uid));
     if (const auto removed = services_.cgroups.remove(pod_cgroup(*pod_, services_.node.cgroup_root)); !removed)
-        services_.log.debug("pod cgroup stays", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
+        services_.log.debug("pod cgroup not removed", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
     report();
     services_.statuses.mark_finished(uid);
     finished_ = true;

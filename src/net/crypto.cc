@@ -68,7 +68,7 @@ Result<std::shared_ptr<void>> build_public(const char* type, OSSL_PARAM_BLD* bui
     EVP_PKEY_fromdata_init(context.get());
     if (EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, parameters.get()) != 1) {
         ERR_clear_error();
-        return Error(Reason::BadRequest, "the numbers make no key");
+        return Error(Reason::BadRequest, "invalid key parameters");
     }
     return checked(key);
 }

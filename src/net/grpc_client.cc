@@ -46,7 +46,7 @@ private:
         const std::string code(fields.get("grpc-status"));
         if (code == "0") return {};
         if (code.empty()) {
-            return Error(Reason::Unavailable, "gRPC: answer without a status (HTTP " + std::to_string(request_->code()) + ")");
+            return Error(Reason::Unavailable, "gRPC: response without a status (HTTP " + std::to_string(request_->code()) + ")");
         }
         return error_of_grpc(static_cast<GrpcStatus>(std::atoi(code.c_str())), percent_decode(fields.get("grpc-message")));
     }
@@ -102,10 +102,10 @@ struct GrpcChannel::Impl {
                 if (!again && stream->request().was_refused()) continue;
                 co_return std::move(answer).error();
             }
-            if (!*answer) co_return Error(Reason::InternalError, "gRPC: status OK without an answer");
+            if (!*answer) co_return Error(Reason::InternalError, "gRPC: status OK without a response");
             std::string first = std::move(**answer);
             CO_TRY(const auto end, co_await stream->next());
-            if (end) co_return Error(Reason::InternalError, "gRPC: more than one answer");
+            if (end) co_return Error(Reason::InternalError, "gRPC: more than one response");
             co_return first;
         }
     }

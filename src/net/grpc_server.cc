@@ -73,7 +73,7 @@ Task<> GrpcHandler::dispatch(std::string path, std::string message, HttpResponde
 
 Task<> GrpcHandler::handle(HttpRequest request, HttpResponder& responder) {
     if (request.method != "POST" || !request.headers.get("content-type").starts_with("application/grpc")) {
-        co_return Error(Reason::UnsupportedMediaType, "only gRPC is spoken here");
+        co_return Error(Reason::UnsupportedMediaType, "only gRPC is supported here");
     }
     auto message = only_message(std::move(request.body));
     CO_TRY_VOID(co_await responder.start(200, {{"content-type", "application/grpc"}}));

@@ -29,7 +29,7 @@ public:
     }
 
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
-        if (started()) co_return Error(Reason::InternalError, "the request is already answered");
+        if (started()) co_return Error(Reason::InternalError, "the response has already been sent");
         std::size_t size = 0;
         for (const Bytes& part : body) size += part->size();
         const bool bodiless = code == 204 || code == 304;
@@ -52,7 +52,7 @@ public:
     }
 
     Task<> start(int code, Headers headers) override {
-        if (started()) co_return Error(Reason::InternalError, "the request is already answered");
+        if (started()) co_return Error(Reason::InternalError, "the response has already been sent");
         chunked_ = !http10_;
         if (chunked_) headers.add("transfer-encoding", "chunked");
         if (!chunked_) keep_alive_ = false;  // the connection's end is the body's end
@@ -78,7 +78,7 @@ public:
     }
 
     Task<std::unique_ptr<ByteStream>> upgrade(Headers headers) override {
-        if (started()) co_return Error(Reason::InternalError, "the request is already answered");
+        if (started()) co_return Error(Reason::InternalError, "the response has already been sent");
         watching_.cancel();
         CO_TRY_VOID(co_await watching_.join());
         started_ = finished_ = true;
@@ -167,10 +167,10 @@ private:
         keep_alive_ = false;
         if (started_) {  // the peer must not take a cut answer for a whole one
             stream_->close();
-            co_return Error(Reason::Unavailable, "answer cut off");
+            co_return Error(Reason::Unavailable, "response cut off");
         }
         const auto& result = handling_.result();
-        const Error error = result ? Error(Reason::InternalError, "the request was not answered") : result.error();
+        const Error error = result ? Error(Reason::InternalError, "the request got no response") : result.error();
         co_return co_await respond_status(*this, http_code(error.reason), error.reason, error.message);
     }
 

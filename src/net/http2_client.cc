@@ -15,7 +15,7 @@ Http2Request::~Http2Request() {
 
 Error Http2Request::failure() const {
     if (!client_->running()) return Error(Reason::Unavailable, client_->why_ended());
-    if (close_error_ == Http2Error::None) return Error(Reason::Unavailable, "the server ended the stream without an answer");
+    if (close_error_ == Http2Error::None) return Error(Reason::Unavailable, "the server ended the stream without a response");
     return Error(Reason::Unavailable,
                  "the server reset the stream (HTTP/2 error " + std::to_string(static_cast<std::uint32_t>(close_error_)) + ")");
 }

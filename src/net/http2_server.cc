@@ -16,13 +16,13 @@ public:
     void start_handler();
 
     Task<> respond(int code, Headers headers, std::vector<Bytes> body) override {
-        if (started_) co_return Error(Reason::InternalError, "the request is already answered");
+        if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
         answer(code, std::move(headers), std::move(body));
         co_return {};
     }
     Task<> start(int code, Headers headers) override {
-        if (started_) co_return Error(Reason::InternalError, "the request is already answered");
+        if (started_) co_return Error(Reason::InternalError, "the response has already been sent");
         if (closed()) co_return Error(Reason::Unavailable, "the peer ended the stream");
         begin(code, headers, !head_only_);
         co_return {};
@@ -216,7 +216,7 @@ void ServerStream::handler_ended() {
     if (finished_) return;
     if (started_) return reset(Http2Error::Internal);  // the peer must not take a cut answer for a whole one
     const auto& result = handling_.result();
-    const Error error = result ? Error(Reason::InternalError, "the request was not answered") : result.error();
+    const Error error = result ? Error(Reason::InternalError, "the request got no response") : result.error();
     refuse(http_code(error.reason), error.reason, error.message);
 }
 

@@ -90,7 +90,7 @@ Task<> Proxy::sync() {
     const auto forgotten = co_await forget_lost_connections(std::move(losses));
     if (!forgotten) {
         if (forgotten.error().reason == Reason::Cancelled) co_return forgotten.error();
-        context_.log.warn("connections of removed endpoints stay", {{"error", forgotten.error().message}});
+        context_.log.warn("connections of removed endpoints not deleted", {{"error", forgotten.error().message}});
     }
     co_return {};
 }

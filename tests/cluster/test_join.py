@@ -139,7 +139,7 @@ class Join(ClusterCase):
         identity, secret = self.token.split(".")
         other = "x" * 16 if secret != "x" * 16 else "y" * 16
         self.assertIn("which does not match --ca-cert-hash", self.refused(self.server, self.token, "sha256:" + "0" * 64))
-        self.assertIn("the token's second half is not the one that the cluster knows", self.refused(self.server, f"{identity}.{other}", self.hash))
+        self.assertIn("the token's second half does not match the cluster's", self.refused(self.server, f"{identity}.{other}", self.hash))
         self.assertIn("the token is unknown to the server or has expired", self.refused(self.server, "aaaaaa." + secret, self.hash))
         self.assertIn("the token must look like", self.refused(self.server, "short", self.hash))
         self.assertIn("check the address", self.refused("https://10.89.0.1:9", self.token, self.hash))

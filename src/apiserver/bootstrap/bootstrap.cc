@@ -111,12 +111,12 @@ Task<> priority_classes(client::Client& client) {
     PriorityClass node;
     node.metadata.name = "system-node-critical";
     node.value = 2'000'001'000;
-    node.description = "For pods without which their node does not work: they are never moved to make room.";
+    node.description = "For pods that are critical to their node and must not be moved from it.";
     CO_TRY_VOID(co_await ensure(client, std::move(node)));
     PriorityClass cluster;
     cluster.metadata.name = "system-cluster-critical";
     cluster.value = 2'000'000'000;
-    cluster.description = "For pods without which the cluster does not work: they may be moved to another node.";
+    cluster.description = "For pods that are critical to the cluster; they may be moved to another node.";
     co_return co_await ensure(client, std::move(cluster));
 }
 

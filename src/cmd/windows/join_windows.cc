@@ -91,7 +91,7 @@ private:
         if (node().name.empty()) node().name = computer_name();
         if (node().ip.empty()) {
             auto address = net::source_address_towards(flags_.target.server);
-            if (!address) return std::move(address).error().with_context("this machine's address is not clear, give it with --node-ip");
+            if (!address) return std::move(address).error().with_context("cannot determine this machine's address; set it with --node-ip");
             node().ip = address->to_string();
         }
         return check_node(node());

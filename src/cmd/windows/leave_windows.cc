@@ -79,7 +79,7 @@ int run_reset(std::vector<std::string> arguments) {
     app.add_flag("-f,--force", agreed, "accepted; there is no prompt");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     RealWorld world;
-    return Leaving(world, std::move(node)).run() ? 0 : fail("some things stay, see above; running it again is safe");
+    return Leaving(world, std::move(node)).run() ? 0 : fail("not everything was removed, see above; it is safe to run this again");
 }
 
 }  // namespace porthole::cmd

@@ -29,7 +29,7 @@ Result<void> complete_node(WindowsNode& node) {
         TRY(const auto document, client::read_kubeconfig(*files, node.kubeconfig()));
         TRY(const auto config, document.resolve(*files));
         auto address = net::source_address_towards(config.server);
-        if (!address) return std::move(address).error().with_context("this machine's address is not clear, give it with --node-ip");
+        if (!address) return std::move(address).error().with_context("cannot determine this machine's address; set it with --node-ip");
         node.ip = address->to_string();
     }
     return check_node(node);

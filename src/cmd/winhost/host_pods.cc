@@ -51,7 +51,7 @@ int print_pods(const std::string& socket) {
     const auto connection = kubelet::connect_runtime(world.loop, "unix://" + socket);
     const auto running = world.run(look(connection->runtime()));
     (void)world.run(connection->close());
-    if (!running) return fail("the host's container runtime does not answer: " + running.error().message);
+    if (!running) return fail("the host's container runtime does not respond: " + running.error().message);
     print("CONTAINER", "KIND", "POD", "NAME", "STATE");
     for (const cri::PodSandbox& sandbox : running->sandboxes.items) {
         const bool ready = sandbox.state == cri::PodSandboxState::SandboxReady;

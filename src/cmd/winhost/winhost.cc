@@ -136,18 +136,18 @@ int run_winhost(std::vector<std::string> arguments) {
     app.require_subcommand(1);
     const auto add = [&](const char* name, const char* summary) {
         CLI::App* command = app.add_subcommand(name, summary);
-        command->add_option("--data", options.data, "the host's folder")->required();
+        command->add_option("--data", options.data, "the host's data directory")->required();
         return command;
     };
     CLI::App* run = add("run", "run the host until SIGTERM, which powers it off");
-    run->add_option("--name", options.name, "its computer name")->capture_default_str();
-    run->add_option("--profile", options.profile, "the Windows Server that it plays: 2019, 2022 or 2025")->capture_default_str();
+    run->add_option("--name", options.name, "the host's computer name")->capture_default_str();
+    run->add_option("--profile", options.profile, "the Windows Server release to emulate: 2019, 2022 or 2025")->capture_default_str();
     run->add_option("--programs", options.programs, "folder of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "where the Wine template is kept")->capture_default_str();
     run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");
-    run->add_option("--insecure-registry", options.insecure_registries, "registries that are asked without TLS");
-    CLI::App* clean = add("cleanup", "take away what a killed host has left: processes, mounts, cgroups, namespaces");
-    clean->add_option("--name", options.name, "its computer name")->capture_default_str();
+    run->add_option("--insecure-registry", options.insecure_registries, "registries that are accessed without TLS");
+    CLI::App* clean = add("cleanup", "remove what a killed host has left behind: processes, mounts, cgroups, namespaces");
+    clean->add_option("--name", options.name, "the host's computer name")->capture_default_str();
     CLI::App* exec = add("exec", "run a program on the host, with this command's standard streams and its exit code");
     exec->add_option("--workdir", options.directory, "where it starts; C:\\ otherwise");
     exec->add_option("--env", options.variables, "NAME=VALUE for its environment");

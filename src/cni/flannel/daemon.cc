@@ -49,7 +49,7 @@ Task<> Daemon::run() {
 Result<void> Daemon::check_back_ends() const {
     const auto other = find_other_backend(leases_, options_.node_name, options_.network.backend);
     if (!other) return {};
-    return Error(Reason::BadRequest, std::string("this node is to have the back end ") + to_string(options_.network.backend) +
+    return Error(Reason::BadRequest, std::string("this node is configured for the back end ") + to_string(options_.network.backend) +
                                          ", but node " + other->node + " has " + to_string(*other->backend) +
                                          "; all nodes of a cluster need the same");
 }

@@ -16,7 +16,7 @@ struct Raw {
 
 void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     DaemonOptions& daemon = options.daemon;
-    flags.add("kubeconfig-file", options.kubeconfig, "how to reach the API server, and as whom");
+    flags.add("kubeconfig-file", options.kubeconfig, "kubeconfig: address and credentials for the API server");
     flags.add_alias("kubeconfig", "kubeconfig-file");
     flags.add("node-name", daemon.node_name, "the node's name in the API; usually NODE_NAME or the host's name");
     flags.add("iface", options.own_address, "the node's IP address; usually the one towards the API server");

@@ -96,7 +96,7 @@ Task<> GarbageCollector::background() {
     Result<void> ended;
     while (ended) {
         if (Result<void> refreshed = co_await refresh_kinds(); !refreshed && refreshed.error().reason != Reason::Cancelled)
-            log().warn("cannot find out which kinds there are", {{"error", refreshed.error().message}});
+            log().warn("API discovery failed", {{"error", refreshed.error().message}});
         // Deleting begins when every kind has been seen once; a kind that cannot be listed must not hold up all others for ever,
         // and is safe: nothing is deleted without asking the server for its owners.
         const MonotonicTime started = loop().now();

@@ -187,7 +187,7 @@ void NodeLifecycleController::assess_zones() {
     }
     if (all_disrupted == all_disrupted_) return;
     all_disrupted_ = all_disrupted;
-    log().warn(all_disrupted ? "no node is ready: evictions stop" : "nodes are ready again: evictions go on", {});
+    log().warn(all_disrupted ? "no node is ready: evictions paused" : "nodes are ready again: evictions resumed", {});
     for (auto& [zone, queue] : queues_) queue.clear();
     // Who could not be heard while all were silent has its time anew.
     if (!all_disrupted) heartbeats_.forgive(loop().now());

@@ -187,7 +187,7 @@ Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
     }
     if (found->provisioner == NoProvisioner) {
         events_.normal(*claim, "FailedBinding",
-                       "no persistent volume of storage class \"" + name + "\" fits this claim, and the class makes none");
+                       "no persistent volume of storage class \"" + name + "\" fits this claim, and the class has no provisioner");
         co_return {};
     }
     co_return co_await ask_provisioner(claim, found->provisioner);

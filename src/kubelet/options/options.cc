@@ -31,7 +31,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("feature-gates", o.feature_gates, "accepted");
     flags.add("hostname-override", o.hostname_override, "the node's name");
     flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
-    flags.add("kubeconfig", o.kubeconfig, "how to reach the API server, and as whom");
+    flags.add("kubeconfig", o.kubeconfig, "kubeconfig: address and credentials for the API server");
     flags.add("log-dir", o.log_directory, "folder of log files, with --logtostderr=false");
     flags.add("log-file", o.log_file, "log file, with --logtostderr=false");
     flags.add("logtostderr", o.log_to_stderr, "log to standard error");
@@ -100,7 +100,7 @@ Result<void> check(const KubeletOptions& o, bool windows) {
         return invalid(
             "invalid --hostname-override \"" + o.hostname_override +
             "\": it must be a node name or an address of small letters, digits, '-' and '.'; is a blank missing before the next flag?");
-    if (o.kubeconfig.empty()) return invalid("--kubeconfig is missing: it says how to reach the API server, and as whom");
+    if (o.kubeconfig.empty()) return invalid("--kubeconfig is missing: it has the address and credentials for the API server");
     if (o.image_gc_high < 0 || o.image_gc_high > 100 || o.image_gc_low < 0 || o.image_gc_low >= o.image_gc_high)
         return invalid(fmt::format("--image-gc-low-threshold={} must be less than --image-gc-high-threshold={}, both from 0 to 100",
                                    o.image_gc_low, o.image_gc_high));

@@ -49,7 +49,7 @@ void add_ignored(FlagSet& flags) {
 
 void add_flags(FlagSet& flags, KubeProxyOptions& options, Raw& raw) {
     auto& kernelspace = options.kernelspace;
-    flags.add("kubeconfig", options.kubeconfig, "how to reach the API server, and as whom");
+    flags.add("kubeconfig", options.kubeconfig, "kubeconfig: address and credentials for the API server");
     flags.add("master", options.master, "the API server's URL, in place of the kubeconfig's");
     flags.add("config", options.config_file, "a KubeProxyConfiguration; flags win over it");
     flags.add("proxy-mode", raw.mode, "kernelspace on Windows, nftables on Linux");

@@ -103,7 +103,7 @@ Result<PodAddresses> read_plugin_result(const Value& result) {
         add(result.string_at({"ip4", "ip"}));
         add(result.string_at({"ip6", "ip"}));
     }
-    if (addresses.addresses.empty()) return Error(Reason::Invalid, "the network plugin has given the pod no address");
+    if (addresses.addresses.empty()) return Error(Reason::Invalid, "the network plugin did not assign an address to the pod");
     const auto take = [&](std::string_view key, std::vector<std::string>& into) {
         const Value* list = result.at_path({"dns", key});
         if (!list || !list->is_array()) return;

@@ -172,7 +172,7 @@ Task<> HostContainer::start(HostServices services) {
     services_ = std::move(services);
     CO_TRY(Connection connection, co_await adopt());
     if (connection) {
-        context_.log.info("a running host is adopted", {{"host", options_.name}});
+        context_.log.info("adopting a running host", {{"host", options_.name}});
     } else {
         CO_TRY(connection, co_await boot());
     }

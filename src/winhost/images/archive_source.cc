@@ -75,7 +75,7 @@ Result<std::vector<ImagePlan>> plans_or_error(std::vector<Result<ImagePlan>> res
         if (result) plans.push_back(std::move(*result));
     }
     if (!plans.empty()) return plans;
-    if (results.empty()) return Error(Reason::Invalid, "the archive holds no image");
+    if (results.empty()) return Error(Reason::Invalid, "the archive contains no image");
     return std::move(results.front()).error();
 }
 

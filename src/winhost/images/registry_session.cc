@@ -31,7 +31,7 @@ Task<std::string> read_body(net::HttpBody& body, std::size_t limit) {
     for (;;) {
         CO_TRY(const auto piece, co_await with_timeout(body.next(), SilenceLimit, "the registry sends nothing"));
         if (!piece) co_return text;
-        if (text.size() + piece->size() > limit) co_return Error(Reason::RequestEntityTooLarge, "the registry's answer is too long");
+        if (text.size() + piece->size() > limit) co_return Error(Reason::RequestEntityTooLarge, "the registry's response is too long");
         text += *piece;
     }
 }
@@ -141,7 +141,7 @@ Task<std::string> RegistrySession::fetch_token(std::string realm, std::string se
         const auto token = schema::at(json, member).string_or("");
         if (!token.empty()) co_return std::string(token);
     }
-    co_return Error(Reason::Unauthorized, "no token in the answer of " + realm);
+    co_return Error(Reason::Unauthorized, "no token in the response of " + realm);
 }
 
 Task<> RegistrySession::authorize(std::string endpoint, net::Headers headers) {

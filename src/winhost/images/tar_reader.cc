@@ -145,10 +145,10 @@ Result<TarReader::Records> TarReader::read_records(std::uint64_t size) {
         const auto [blank, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
         const std::size_t digits = static_cast<std::size_t>(blank - rest.data());
         if (error != std::errc() || length > rest.size() || length < digits + 2 || rest[digits] != ' ' || rest[length - 1] != '\n')
-            return invalid("a broken PAX record");
+            return invalid("invalid PAX record");
         const std::string_view record = rest.substr(digits + 1, length - digits - 2);
         const std::size_t equals = record.find('=');
-        if (equals == std::string_view::npos) return invalid("a broken PAX record");
+        if (equals == std::string_view::npos) return invalid("invalid PAX record");
         records[std::string(record.substr(0, equals))] = record.substr(equals + 1);
         rest.remove_prefix(length);
     }

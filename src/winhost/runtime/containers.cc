@@ -200,7 +200,7 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
 }
 
 Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Container> container) {
-    Result<std::unique_ptr<InitConnection>> opened = Error(Reason::Unavailable, "the container's init does not answer");
+    Result<std::unique_ptr<InitConnection>> opened = Error(Reason::Unavailable, "the container's init does not respond");
     // A fresh init needs a moment until it listens; one that has ended has left its exit file.
     for (int round = 0; round < 500; ++round) {
         opened = co_await InitConnection::open(context_.loop, container->folder.socket());

@@ -181,7 +181,7 @@ Task<> Sandboxes::detach(std::shared_ptr<Sandbox> sandbox) {
 Task<> Sandboxes::stop(std::string id) {
     const auto sandbox = find(id);
     if (!sandbox) co_return {};
-    if (sandbox->changing) co_return Error(Reason::Conflict, "the sandbox is being made or stopped already");
+    if (sandbox->changing) co_return Error(Reason::Conflict, "the sandbox is already being created or stopped");
     const SandboxRecord& record = sandbox->record;
     if (!record.ready && !record.attached && record.namespace_id.empty() && sandbox->pid == 0) co_return {};  // stopped before
     sandbox->changing = true;

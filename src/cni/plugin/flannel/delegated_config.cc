@@ -15,7 +15,7 @@ Result<Value> read_delegate(const CniRequest& request) {
     if (const Value* type = given->find("type"); type && !type->is_string())
         return cni_error(CniCode::InvalidConfig, "'delegate' dictionary, if present, must have (string) 'type' field");
     if (given->string_at({"type"}) == "flannel")
-        return cni_error(CniCode::InvalidConfig, "'delegate' has the type flannel: it would call itself for ever");
+        return cni_error(CniCode::InvalidConfig, "'delegate' has the type flannel: it would call itself forever");
     for (const char* name : {"name", "ipam"}) {
         if (given->find(name))
             return cni_error(CniCode::InvalidConfig, std::string("'delegate' must not have '") + name + "': flannel sets it");

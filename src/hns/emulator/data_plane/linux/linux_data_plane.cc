@@ -153,7 +153,7 @@ private:
     Task<> change_rules(std::string text) {
         const auto changed = co_await call({"nft", "-f", "-"}, "", std::move(text));
         if (changed) co_return {};
-        log_.warn("rules are not as left, writing all", {{"error", changed.error().message}});
+        log_.warn("rules were changed by another program, writing all", {{"error", changed.error().message}});
         CO_TRY_VOID(co_await call({"nft", "-f", "-"}, "", planner_.all_rules()));
         co_return {};
     }
