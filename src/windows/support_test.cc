@@ -141,7 +141,7 @@ TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
                 ElementsAre(HasSubstr("spec.containers[0].resources.requests[memory]: differs from the limit")));
     EXPECT_THAT(with(R"({"requests":{"memory":"1024Mi"},"limits":{"memory":"1Gi"}})"), IsEmpty());
     EXPECT_THAT(with(R"({"limits":{"memory":"1Gi"}})"), IsEmpty());
-    EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without any request or limit")));
+    EXPECT_THAT(with(R"({})"), ElementsAre(HasSubstr("spec.containers[0].resources: without requests or limits")));
 }
 
 // POD-22
