@@ -20,7 +20,7 @@ std::vector<std::string> ids(const Table<Namespace>& table) {
     return all;
 }
 
-TEST(Table, ListsInTheOrderOfIdsWhicheverShelfTheyLieOn) {
+TEST(Table, ListsInTheOrderOfIdsWhicheverShardTheyAreIn) {
     Table<Namespace> table;
     for (const char* id : {"FF00", "00AA", "7F01", "7F00", "not a GUID"}) table[id] = object(1);
     EXPECT_THAT(ids(table), ElementsAre("00AA", "not a GUID", "7F00", "7F01", "FF00"));

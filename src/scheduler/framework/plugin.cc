@@ -4,7 +4,7 @@
 
 namespace porthole::scheduler {
 
-void normalise_to_largest(std::span<std::int64_t> scores, bool reverse) {
+void normalize_to_largest(std::span<std::int64_t> scores, bool reverse) {
     const std::int64_t largest = scores.empty() ? 0 : std::ranges::max(scores);
     for (std::int64_t& score : scores) {
         score = largest == 0 ? 0 : score * MaxScore / largest;

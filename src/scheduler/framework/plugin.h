@@ -95,7 +95,7 @@ public:
 using PluginList = std::vector<std::unique_ptr<Plugin>>;
 
 /// 100·x/max, or 100 less that.
-void normalise_to_largest(std::span<std::int64_t> scores, bool reverse);
+void normalize_to_largest(std::span<std::int64_t> scores, bool reverse);
 /// Whether `pod` is one of those that `term` means: by labels and by namespace.
 bool names_pod(const AffinityTerm& term, const PodInfo& pod, const Cluster& cluster);
 

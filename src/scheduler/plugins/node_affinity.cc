@@ -36,7 +36,7 @@ public:
         }
         return sum;
     }
-    void normalize(std::span<std::int64_t> scores) override { normalise_to_largest(scores, false); }
+    void normalize(std::span<std::int64_t> scores) override { normalize_to_largest(scores, false); }
 
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.about_node() && waiting.accepts_node(event.node->labels, event.node->name) &&

@@ -32,7 +32,7 @@ public:
             return taint.effect == TaintEffect::PreferNoSchedule && !tolerated(taint, pod_->tolerations);
         });
     }
-    void normalize(std::span<std::int64_t> scores) override { normalise_to_largest(scores, true); }
+    void normalize(std::span<std::int64_t> scores) override { normalize_to_largest(scores, true); }
 
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
         return event.about_node() && tolerates_all(waiting, *event.node) && (!event.old_node || !tolerates_all(waiting, *event.old_node));
