@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/strings.h"
 #include "base/time.h"
 
 namespace porthole {
@@ -25,19 +26,9 @@ const std::vector<std::string_view> Weekdays = {"sun", "mon", "tue", "wed", "thu
 
 Error problem(std::string text) { return Error(Reason::BadRequest, std::move(text)); }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
-    for (;;) {
-        const std::size_t end = text.find(separator);
-        parts.push_back(text.substr(0, end));
-        if (end == text.npos) return parts;
-        text.remove_prefix(end + 1);
-    }
-}
-
 std::vector<std::string_view> words(std::string_view text) {
     std::vector<std::string_view> found;
-    for (const std::string_view part : split(text, ' ')) {
+    for (const std::string_view part : split_views(text, ' ')) {
         if (!part.empty()) found.push_back(part);
     }
     return found;
@@ -73,7 +64,7 @@ struct CronParser {
 
     static Result<Field> field(std::string_view text, const Bounds& bounds) {
         Field field;
-        for (const std::string_view part : split(text, ',')) {
+        for (const std::string_view part : split_views(text, ',')) {
             if (part.empty()) continue;
             TRY_VOID(range(part, bounds, field));
         }
@@ -82,8 +73,8 @@ struct CronParser {
 
     /// "*", "5", "1-5" or "x/step".
     static Result<void> range(std::string_view text, const Bounds& bounds, Field& field) {
-        const auto with_step = split(text, '/');
-        const auto ends = split(with_step[0], '-');
+        const auto with_step = split_views(text, '/');
+        const auto ends = split_views(with_step[0], '-');
         unsigned low = bounds.low, high = bounds.high, step = 1;
         bool any = false;
         if (ends[0] == "*" || ends[0] == "?") {
