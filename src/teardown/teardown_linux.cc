@@ -7,7 +7,7 @@
 
 #include "cni/node_network/plan.h"
 #include "net/linux/network_stack.h"
-#include "proxy/nftables/rules.h"
+#include "proxy/nftables/layout.h"
 
 namespace porthole::teardown {
 namespace {
@@ -28,7 +28,7 @@ void remove_cgroup(const fs::path& group) {
 
 Task<> remove_node_rules(ProcessRunner& processes) {
     const cni::NodeNetworkOptions network;
-    for (const std::string& table : {proxy::nftables::RuleOptions().table, network.nft_table}) {
+    for (const std::string& table : {std::string(proxy::nftables::TableName), network.nft_table}) {
         (void)co_await processes.run({.arguments = {"nft", "delete", "table", "ip", table}});
     }
     (void)co_await processes.run({.arguments = {"ip", "link", "del", network.bridge}});
