@@ -5,20 +5,16 @@
 #include <tuple>
 #include <vector>
 
+#include "base/strings.h"
+
 namespace porthole::apiserver {
 namespace {
-
-std::string upper(std::string text) {
-    for (char& c : text)
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-    return text;
-}
 
 /// POST for create and so on, as dashboards know it.
 std::string metric_verb(const RequestInfo& info) {
     if (info.verb == "create") return "POST";
     if (info.verb == "update") return "PUT";
-    return upper(info.verb);
+    return to_upper(info.verb);
 }
 
 const char* scope(const RequestInfo& info) {
