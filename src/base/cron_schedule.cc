@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/strings.h"
 #include "base/time.h"
@@ -26,22 +25,6 @@ const std::vector<std::string_view> Weekdays = {"sun", "mon", "tue", "wed", "thu
 
 Error problem(std::string text) { return Error(Reason::BadRequest, std::move(text)); }
 
-std::vector<std::string_view> words(std::string_view text) {
-    std::vector<std::string_view> found;
-    for (const std::string_view part : split_views(text, ' ')) {
-        if (!part.empty()) found.push_back(part);
-    }
-    return found;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    }
-    return result;
-}
-
 Result<unsigned> number(std::string_view text) {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), value);
@@ -52,7 +35,7 @@ Result<unsigned> number(std::string_view text) {
 }
 
 Result<unsigned> number_or_name(std::string_view text, const Bounds& bounds) {
-    const auto found = std::ranges::find(bounds.names, lower(text));
+    const auto found = std::ranges::find(bounds.names, to_lower(text));
     if (found != bounds.names.end()) return bounds.low + static_cast<unsigned>(found - bounds.names.begin());
     return number(text);
 }
@@ -103,9 +86,8 @@ struct CronParser {
     }
 
     static Result<CronSchedule> fields(std::string_view text) {
-        const auto parts = words(text);
-        if (parts.size() != 5)
-            return problem(fmt::format("expected exactly 5 fields, found {}: [{}]", parts.size(), fmt::join(parts, " ")));
+        const std::vector<std::string> parts = split_nonempty(text, ' ');
+        if (parts.size() != 5) return problem(fmt::format("expected exactly 5 fields, found {}: [{}]", parts.size(), join(parts, " ")));
         CronSchedule schedule;
         TRY(schedule.minute_, field(parts[0], {0, 59, {}}));
         TRY(schedule.hour_, field(parts[1], {0, 23, {}}));

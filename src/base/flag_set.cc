@@ -5,17 +5,14 @@
 #include <numeric>
 #include <optional>
 
+#include "base/strings.h"
+
 namespace porthole {
 namespace {
 
 std::string with_dashes(std::string name) {
     std::replace(name.begin(), name.end(), '_', '-');
     return name;
-}
-
-std::string trimmed(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(' ');
-    return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 /// How many letters must be put in, taken out or changed.
@@ -39,16 +36,6 @@ std::optional<bool> parse_bool(const std::string& text) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_list(const std::string& text) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t comma = std::min(text.find(',', at), text.size());
-        if (std::string part = trimmed(text.substr(at, comma - at)); !part.empty()) parts.push_back(std::move(part));
-        at = comma + 1;
-    }
-    return parts;
-}
 
 void FlagSet::add(const std::string& name, Take take, std::string help) { flags_[name] = {std::move(take), false, std::move(help), ""}; }
 
@@ -98,7 +85,8 @@ void FlagSet::add(const std::string& name, std::map<std::string, std::string>& t
             for (const std::string& part : split_list(value)) {
                 const std::size_t equals = part.find('=');
                 if (equals == 0) return Error(Reason::BadRequest, "\"" + part + "\" has no key");
-                target[trimmed(part.substr(0, equals))] = equals == part.npos ? "" : trimmed(part.substr(equals + 1));
+                target[std::string(trim(part.substr(0, equals), " "))] =
+                    equals == part.npos ? "" : std::string(trim(part.substr(equals + 1), " "));
             }
             return {};
         }),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/strings.h"
 
 namespace porthole {
 
@@ -50,8 +51,5 @@ private:
     std::set<std::string> given_;
     std::vector<std::string> warnings_;
 };
-
-/// "a, b,c" → its parts without blanks around them; "" → none.
-std::vector<std::string> split_list(const std::string& text);
 
 }  // namespace porthole

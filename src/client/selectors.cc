@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::client {
 namespace {
 
@@ -17,12 +19,6 @@ bool holds(const LabelSelectorRequirement& requirement, const Labels& labels) {
     if (requirement.operator_ == "Exists") return present;
     if (requirement.operator_ == "DoesNotExist") return !present;
     return false;
-}
-
-std::string joined(const std::vector<std::string>& values) {
-    std::string text;
-    for (const std::string& value : values) text += (text.empty() ? "" : ",") + value;
-    return text;
 }
 
 }  // namespace
@@ -52,9 +48,9 @@ std::string to_query(const LabelSelector& selector) {
         else if (requirement.operator_ == "DoesNotExist")
             terms.push_back("!" + requirement.key);
         else
-            terms.push_back(requirement.key + (requirement.operator_ == "In" ? " in (" : " notin (") + joined(requirement.values) + ")");
+            terms.push_back(requirement.key + (requirement.operator_ == "In" ? " in (" : " notin (") + join(requirement.values, ",") + ")");
     }
-    return joined(terms);
+    return join(terms, ",");
 }
 
 }  // namespace porthole::client

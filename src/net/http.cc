@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::net {
 namespace {
 
@@ -47,6 +49,12 @@ std::string percent_decode(std::string_view text, bool plus_is_space) {
         }
     }
     return decoded;
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+    std::vector<std::string> segments = split_nonempty(path, '/');
+    for (std::string& segment : segments) segment = percent_decode(segment);
+    return segments;
 }
 
 std::string percent_encode(std::string_view text) {

@@ -84,6 +84,8 @@ public:
 };
 
 std::string percent_decode(std::string_view text, bool plus_is_space = false);
+/// The segments of a path, decoded: "/api//a%2Fb/" is "api" and "a/b".
+std::vector<std::string> split_path(std::string_view path);
 std::string percent_encode(std::string_view text);
 /// The decoded pairs of a query string, in order.
 std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);

@@ -5,6 +5,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
+#include "base/strings.h"
 #include "net/http_status.h"
 
 namespace porthole::net {
@@ -13,14 +14,6 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 using BeastView = boost::beast::string_view;
-
-std::string to_lower(BeastView text) {
-    std::string lower(text.data(), text.size());
-    for (char& c : lower) {
-        if (c >= 'A' && c <= 'Z') c += 'a' - 'A';
-    }
-    return lower;
-}
 
 /// Beast's callbacks, filling an Http1Parser.
 template <bool IsRequest>
@@ -40,7 +33,7 @@ private:
     }
     void on_field_impl(http::field, BeastView name, BeastView value, error_code&) override {
         if (this->is_header_done()) return;  // trailers
-        target_.head.headers.add(to_lower(name), std::string(value.data(), value.size()));
+        target_.head.headers.add(to_lower(std::string_view(name.data(), name.size())), std::string(value.data(), value.size()));
     }
     void on_header_impl(error_code& error) override {
         target_.head.keep_alive = this->keep_alive();
@@ -105,7 +98,7 @@ private:
         if (!head.is_http10 && head.headers.all("host").size() != 1) {
             return Error(Reason::BadRequest, "an HTTP/1.1 request needs one Host header");
         }
-        head.wants_continue = !head.is_http10 && to_lower(BeastView(head.headers.get("expect"))) == "100-continue";
+        head.wants_continue = !head.is_http10 && to_lower(head.headers.get("expect")) == "100-continue";
         return {};
     }
     Error failure(const error_code& error) {

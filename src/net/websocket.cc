@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "base/base64.h"
+#include "base/strings.h"
 #include "net/framed_connection.h"
 #include "runtime/random.h"
 
@@ -158,11 +159,6 @@ std::string accept_token(std::string_view key) {
     return encode_base64({reinterpret_cast<const char*>(digest), sizeof digest});
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 'a' - 'A') : c; };
-    return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 Result<std::string> choose_protocol(const HttpRequest& request, const std::vector<std::string>& protocols) {
     const auto offered = header_words(request.headers, "sec-websocket-protocol");
     for (const std::string& protocol : offered) {
@@ -266,9 +262,7 @@ Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, 
     request.headers.add("upgrade", "websocket");
     request.headers.add("sec-websocket-version", "13");
     request.headers.add("sec-websocket-key", key);
-    std::string offered;
-    for (const std::string& protocol : protocols) offered += (offered.empty() ? "" : ", ") + protocol;
-    if (!offered.empty()) request.headers.add("sec-websocket-protocol", offered);
+    if (!protocols.empty()) request.headers.add("sec-websocket-protocol", join(protocols, ", "));
     CO_TRY(auto upgraded, co_await client.upgrade(std::move(request)));
     WebSocketConnected connected{std::move(upgraded.response), nullptr};
     if (!upgraded.stream) co_return connected;

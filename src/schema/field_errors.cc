@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "schema/json.h"
 
 namespace porthole::schema {
 namespace {
 
-std::string shown(const Value& bad) { return bad.is_string() ? go_quote(bad.as_string()) : to_json(bad); }
+std::string shown(const Value& bad) { return bad.is_string() ? quote(bad.as_string()) : to_json(bad); }
 
 }  // namespace
 
@@ -39,7 +40,7 @@ void FieldErrors::type_invalid(const FieldPath& path, const Value& bad, std::str
 }
 void FieldErrors::not_supported(const FieldPath& path, const Value& bad, std::span<const std::string_view> supported) {
     std::string detail;
-    for (const std::string_view value : supported) detail += (detail.empty() ? "supported values: " : ", ") + go_quote(value);
+    for (const std::string_view value : supported) detail += (detail.empty() ? "supported values: " : ", ") + quote(value);
     add("FieldValueNotSupported", path, "Unsupported value", shown(bad), detail);
 }
 void FieldErrors::duplicate(const FieldPath& path, const Value& bad) {
@@ -77,53 +78,12 @@ std::string FieldErrors::text() const {
 
 Error FieldErrors::to_error(std::string_view group, std::string_view kind, std::string_view name) const {
     const std::string group_part = group.empty() ? "" : fmt::format(".{}", group);
-    Error error(Reason::Invalid, fmt::format("{}{} {} is invalid: {}", kind, group_part, go_quote(name), text()));
+    Error error(Reason::Invalid, fmt::format("{}{} {} is invalid: {}", kind, group_part, quote(name), text()));
     error.details->name = name;
     error.details->group = group;
     error.details->kind = kind;
     error.details->causes = causes_;
     return error;
-}
-
-std::string go_quote(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\a':
-                out += "\\a";
-                break;
-            case '\b':
-                out += "\\b";
-                break;
-            case '\f':
-                out += "\\f";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            case '\v':
-                out += "\\v";
-                break;
-            default:
-                if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-                    out += fmt::format("\\x{:02x}", static_cast<unsigned>(c));
-                else
-                    out += c;
-        }
-    }
-    return out + '"';
 }
 
 }  // namespace porthole::schema

@@ -65,7 +65,4 @@ private:
     std::vector<Cause> causes_;
 };
 
-/// The text in double quotes, with Go's escapes (%q).
-std::string go_quote(std::string_view text);
-
 }  // namespace porthole::schema

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "schema/convert.h"
 #include "schema/instance.h"
 #include "schema/json.h"
@@ -123,8 +124,8 @@ Error cannot_handle(const Kind& kind, const std::string& why) {
 Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown,
                              const std::vector<std::string>& duplicates, FieldValidation validation) {
     std::vector<std::string> findings;
-    for (const std::string& path : unknown) findings.push_back("unknown field " + go_quote(path));
-    for (const std::string& path : duplicates) findings.push_back("duplicate field " + go_quote(path));
+    for (const std::string& path : unknown) findings.push_back("unknown field " + quote(path));
+    for (const std::string& path : duplicates) findings.push_back("duplicate field " + quote(path));
     if (validation == FieldValidation::Strict && !findings.empty())
         return cannot_handle(kind, fmt::format("strict decoding error: {}", fmt::join(findings, ", ")));
     if (validation != FieldValidation::Warn) findings.clear();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/regex.h"
+#include "base/strings.h"
 #include "schema/fields.h"
 #include "schema/json.h"
 #include "schema/path_step.h"
@@ -113,7 +114,7 @@ private:
         const std::string_view wanted = openapi_type(field, element);
         if (has_type(value, wanted)) return true;
         errors_.type_invalid(path.text(), Value(openapi_type_of(value)),
-                             fmt::format("{} in body must be of type {}: {}", path.text(), wanted, go_quote(openapi_type_of(value))));
+                             fmt::format("{} in body must be of type {}: {}", path.text(), wanted, quote(openapi_type_of(value))));
         return false;
     }
 

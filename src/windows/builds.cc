@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/strings.h"
+
 namespace porthole::windows {
 namespace {
 
@@ -30,8 +32,8 @@ std::string unknown_build(std::string_view version) {
     if (version.empty()) return "";
     const auto number = build_of(version);
     if (number && std::ranges::any_of(Builds, [&](const Build& build) { return build.number == *number; })) return "";
-    std::string known;
-    for (const Build& build : Builds) known += (known.empty() ? "" : ", ") + std::to_string(build.number) + " (" + build.name + ")";
+    const std::string known =
+        join(Builds, ", ", [](const Build& build) { return std::to_string(build.number) + " (" + std::string(build.name) + ")"; });
     return "Windows build " + std::string(version) + " is not one that nodes are known to run on: " + known;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "windows/rules.h"
 
 namespace porthole::windows {
@@ -59,9 +60,7 @@ std::vector<Finding> find(const core::PodSpec& spec, std::string_view path) {
 }
 
 std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
-    std::string text;
-    for (const std::string& field : fields) text += (text.empty() ? "" : ", ") + field;
-    return text + ": " + std::string(rule.words);
+    return join(fields, ", ") + ": " + std::string(rule.words);
 }
 
 /// One text a rule, naming every field that falls under it.

@@ -2,6 +2,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -26,12 +27,6 @@ void apply_defaults(Container& container, const LimitRangeItem& item, const char
     }
     fill(container.resources.requests, requests, "request", label, filled);
     fill(container.resources.limits, item.default_, "limit", label, filled);
-}
-
-std::string join(const std::vector<std::string>& parts, const char* between) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-    return text;
 }
 
 const Quantity* find(const Resources& resources, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/pod_security_standards.h"
 #include "apiserver/admission/pod_templates.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -39,9 +40,7 @@ PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode) {
 Policies policies_of(const Labels& labels) { return {policy_of(labels, "enforce"), policy_of(labels, "audit"), policy_of(labels, "warn")}; }
 
 std::string text_of(const Violations& violations) {
-    std::string text;
-    for (const auto& [reason, detail] : violations) text += (text.empty() ? "" : ", ") + reason + " (" + detail + ")";
-    return text;
+    return join(violations, ", ", [](const auto& violation) { return violation.reason + " (" + violation.detail + ")"; });
 }
 
 /// `violates PodSecurity "baseline:latest": privileged (…)`.
@@ -146,9 +145,8 @@ private:
         TRY(const auto pods, reader_.list<Pod>(attributes.name));
         std::map<std::string, std::vector<std::string>> by_reason;
         for (const auto& pod : pods) {
-            std::string reasons;
-            for (const auto& violation : pod_security_violations(policy, pod->metadata, pod->spec))
-                reasons += (reasons.empty() ? "" : ", ") + violation.reason;
+            const auto violations = pod_security_violations(policy, pod->metadata, pod->spec);
+            const std::string reasons = join(violations, ", ", [](const auto& violation) { return violation.reason; });
             if (!reasons.empty()) by_reason[reasons].push_back(pod->metadata.name);
         }
         if (by_reason.empty()) return {};

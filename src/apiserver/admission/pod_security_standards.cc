@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "base/strings.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -38,18 +39,7 @@ struct Subject {
 
 // --- words
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
-
-std::string listed(const Strings& items, const char* between = ", ") {
-    std::string text;
-    for (const std::string& item : items) text += (text.empty() ? "" : between) + item;
-    return text;
-}
-
-std::string listed_quoted(Strings items) {
-    for (std::string& item : items) item = quoted(item);
-    return listed(items);
-}
+std::string listed_quoted(const Strings& items) { return join(items, ", ", quote); }
 
 std::string plural(const char* what, const Strings& names) {
     return std::string(what) + (names.size() == 1 ? " " : "s ") + listed_quoted(names);
@@ -84,9 +74,9 @@ std::string check_app_armor(const Subject& pod) {
     for (const auto& [key, value] : pod.metadata.annotations) {
         const bool named = key.starts_with("container.apparmor.security.beta.kubernetes.io/");
         if (named && !value.empty() && value != "runtime/default" && !value.starts_with("localhost/"))
-            found.push_back("annotation " + quoted(key) + "=" + quoted(value));
+            found.push_back("annotation " + quote(key) + "=" + quote(value));
     }
-    return listed(found);
+    return join(found, ", ");
 }
 
 /// The capabilities that containers add beyond `allowed`.
@@ -120,7 +110,7 @@ std::string check_host_namespaces(const Subject& pod) {
     if (pod.spec.host_network) shared.emplace_back("hostNetwork=true");
     if (pod.spec.host_pid) shared.emplace_back("hostPID=true");
     if (pod.spec.host_ipc) shared.emplace_back("hostIPC=true");
-    return listed(shared);
+    return join(shared, ", ");
 }
 
 std::string check_host_paths(const Subject& pod) {
@@ -147,7 +137,7 @@ std::string check_host_ports(const Subject& pod) {
     Strings numbers;
     for (const std::int32_t port : ports) numbers.push_back(std::to_string(port));
     return plural("container", containers) + (containers.size() == 1 ? " uses " : " use ") +
-           (numbers.size() == 1 ? "hostPort " : "hostPorts ") + listed(numbers);
+           (numbers.size() == 1 ? "hostPort " : "hostPorts ") + join(numbers, ", ");
 }
 
 std::string check_privileged(const Subject& pod) {
@@ -199,7 +189,7 @@ std::string check_selinux(const Subject& pod) {
     if (!types.empty()) what.push_back((types.size() == 1 ? "type " : "types ") + listed_quoted(types));
     if (user) what.emplace_back("user may not be set");
     if (role) what.emplace_back("role may not be set");
-    return culprits(of_pod, containers, "and") + " set forbidden securityContext.seLinuxOptions: " + listed(what, "; ");
+    return culprits(of_pod, containers, "and") + " set forbidden securityContext.seLinuxOptions: " + join(what, "; ");
 }
 
 bool is_unconfined(const schema::Box<SeccompProfile>& profile) { return profile && profile->type == "Unconfined"; }
@@ -235,7 +225,7 @@ std::string check_sysctls(const Subject& pod) {
             std::ranges::any_of(Known, [&](const Allowed& allowed) { return allowed.name == sysctl.name && pod.minor >= allowed.since; });
         if (!fine) forbidden.push_back(sysctl.name);
     }
-    return listed(forbidden);
+    return join(forbidden, ", ");
 }
 
 std::string check_host_process(const Subject& pod) {
@@ -266,7 +256,7 @@ std::string check_restricted_capabilities(const Subject& pod) {
     });
     if (!keeping.empty()) found.push_back(plural("container", keeping) + " must set securityContext.capabilities.drop=[\"ALL\"]");
     if (std::string added = forbidden_capabilities(pod, Allowed); !added.empty()) found.push_back(std::move(added));
-    return listed(found, "; ");
+    return join(found, "; ");
 }
 
 std::string check_volume_types(const Subject& pod) {

@@ -1,13 +1,13 @@
 #include "apiserver/authorization/authorizer.h"
 
+#include "base/strings.h"
+
 namespace porthole::apiserver {
 namespace {
 
 bool is_under(std::string_view path, std::string_view root) {
     return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
-
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 }  // namespace
 
@@ -61,16 +61,16 @@ Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attribu
 
 Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason) {
     Error error(Reason::Forbidden, "");
-    const std::string user = "User " + quoted(attributes.user.name) + " cannot ";
+    const std::string user = "User " + quote(attributes.user.name) + " cannot ";
     if (!attributes.is_resource) {
-        error.message = "forbidden: " + user + attributes.verb + " path " + quoted(attributes.path);
+        error.message = "forbidden: " + user + attributes.verb + " path " + quote(attributes.path);
     } else {
         const std::string plain = attributes.group.empty() ? attributes.resource : attributes.resource + "." + attributes.group;
         const std::string resource =
             attributes.subresource.empty() ? attributes.resource : attributes.resource + "/" + attributes.subresource;
-        error.message = plain + (attributes.name.empty() ? "" : " " + quoted(attributes.name)) + " is forbidden: " + user +
-                        attributes.verb + " resource " + quoted(resource) + " in API group " + quoted(attributes.group) +
-                        (attributes.namespace_.empty() ? " at the cluster scope" : " in the namespace " + quoted(attributes.namespace_));
+        error.message = plain + (attributes.name.empty() ? "" : " " + quote(attributes.name)) + " is forbidden: " + user + attributes.verb +
+                        " resource " + quote(resource) + " in API group " + quote(attributes.group) +
+                        (attributes.namespace_.empty() ? " at the cluster scope" : " in the namespace " + quote(attributes.namespace_));
         error.details->group = attributes.group;
         error.details->kind = attributes.resource;
         error.details->name = attributes.name;

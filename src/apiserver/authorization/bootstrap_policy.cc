@@ -6,6 +6,7 @@
 
 #include "apiserver/authorization/rbac.h"
 #include "base/result.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -20,19 +21,9 @@ constexpr char Text[] = {
 
 constexpr const char* ApiGroup = "rbac.authorization.k8s.io";
 
-Words split(std::string_view text, char separator) {
-    Words words;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(separator), text.size());
-        if (end > 0) words.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return words;
-}
-
 Words verbs_of(std::string_view list) {
     Words verbs;
-    for (const std::string& verb : split(list, ',')) {
+    for (const std::string& verb : split_nonempty(list, ',')) {
         const bool all = verb == "ALL";
         if (verb == "READ" || all) verbs.insert(verbs.end(), {"get", "list", "watch"});
         if (verb == "WRITE" || all) verbs.insert(verbs.end(), {"create", "delete", "deletecollection", "patch", "update"});
@@ -42,7 +33,7 @@ Words verbs_of(std::string_view list) {
 }
 
 Words groups_of(std::string_view list) {
-    Words groups = split(list, ',');
+    Words groups = split_nonempty(list, ',');
     std::ranges::replace(groups, std::string("core"), std::string());
     return groups;
 }
@@ -59,12 +50,12 @@ PolicyRule rule_of(const Words& words) {
     CHECK(words.size() >= 3 && words.back().starts_with('[') && words.back().ends_with(']'));
     rule.verbs = verbs_of(std::string_view(words.back()).substr(1, words.back().size() - 2));
     if (words[0] == "paths") {
-        rule.non_resource_urls = split(words[1], ',');
+        rule.non_resource_urls = split_nonempty(words[1], ',');
         return rule;
     }
     rule.api_groups = groups_of(words[0]);
-    rule.resources = split(words[1], ',');
-    if (words[2].starts_with("names=")) rule.resource_names = split(words[2].substr(6), ',');
+    rule.resources = split_nonempty(words[1], ',');
+    if (words[2].starts_with("names=")) rule.resource_names = split_nonempty(words[2].substr(6), ',');
     return rule;
 }
 
@@ -90,7 +81,7 @@ api::meta::v1::ObjectMeta metadata(std::string name, std::string namespace_ = ""
 class Reader {
 public:
     void line(std::string_view line) {
-        const Words words = split(line, ' ');
+        const Words words = split_nonempty(line, ' ');
         if (words.empty() || words[0].starts_with('#')) return;
         if (line.starts_with(' ')) return rules_->push_back(rule_of(words));
         if (words[0] == "clusterrole") return cluster_role(words);

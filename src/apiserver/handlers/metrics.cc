@@ -5,14 +5,10 @@
 #include <tuple>
 #include <vector>
 
+#include "base/strings.h"
+
 namespace porthole::apiserver {
 namespace {
-
-std::string upper(std::string text) {
-    for (char& c : text)
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-    return text;
-}
 
 /// POST for create and so on, as dashboards know it.
 std::string metric_verb(const RequestInfo& info) {

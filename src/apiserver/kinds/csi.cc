@@ -4,6 +4,7 @@
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/rules/object_meta.h"
+#include "base/strings.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -18,16 +19,10 @@ constexpr std::size_t ErrorMessageLimit = 1024;
 constexpr std::int64_t ShortestToken = 600, LongestToken = std::int64_t{1} << 32;
 constexpr std::int64_t ShortestUpdatePeriod = 10;
 
-std::string lower(std::string text) {
-    for (char& c : text)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    return text;
-}
-
 void validate_driver_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
     if (!check_required(name, path, errors)) return;
     if (name.size() > DriverNameLimit) errors.too_long(path, DriverNameLimit);
-    invalid_all(errors, path, name, names::check_dns1123_subdomain(lower(name)));
+    invalid_all(errors, path, name, names::check_dns1123_subdomain(to_lower(name)));
 }
 
 // --- CSIDriver ---

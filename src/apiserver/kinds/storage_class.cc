@@ -4,6 +4,7 @@
 #include "api/storage_v1.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -14,14 +15,9 @@ using Parameters = std::map<std::string, std::string>;
 constexpr std::size_t ParameterCount = 512;
 constexpr std::size_t ParameterBytes = 256 * 1024;
 
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return text;
-}
-
 void validate_provisioner(const std::string& provisioner, const FieldPath& path, FieldErrors& errors) {
     if (check_required(provisioner, path, errors))
-        invalid_all(errors, path, lower(provisioner), names::check_qualified_name(lower(provisioner)));
+        invalid_all(errors, path, to_lower(provisioner), names::check_qualified_name(to_lower(provisioner)));
 }
 
 void validate_parameters(const Parameters& parameters, FieldErrors& errors) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apiserver/request/names.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -207,8 +208,7 @@ std::string to_string(const LabelSelector& selector) {
     std::string text;
     for (const Requirement& requirement : sorted) {
         if (!text.empty()) text += ',';
-        std::string values;
-        for (const std::string& value : requirement.values) values += (values.empty() ? "" : ",") + value;
+        const std::string values = join(requirement.values, ",");
         const bool single = requirement.values.size() == 1;
         switch (requirement.operation) {
             case Operator::In:

@@ -4,35 +4,14 @@
 #include <charconv>
 #include <optional>
 
+#include "base/strings.h"
+
 namespace porthole::apiserver {
 namespace {
 
 constexpr std::string_view Json = "application/json";
 constexpr std::string_view Yaml = "application/yaml";
 constexpr std::string_view Protobuf = "application/vnd.kubernetes.protobuf";
-
-std::string_view trim(std::string_view text) {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-    return text;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    return result;
-}
-
-template <class Visit>
-void split(std::string_view text, char separator, Visit visit) {
-    while (true) {
-        const std::size_t end = text.find(separator);
-        visit(trim(text.substr(0, end)));
-        if (end == std::string_view::npos) return;
-        text.remove_prefix(end + 1);
-    }
-}
 
 std::optional<Encoding> encoding_named(std::string_view type, bool stream) {
     if (type == Json || type == "*/*" || type == "application/*") return Encoding::Json;
@@ -87,13 +66,13 @@ std::string_view MediaType::parameter(std::string_view name) const {
 MediaType parse_media_type(std::string_view text) {
     MediaType media;
     bool first = true;
-    split(text, ';', [&](std::string_view part) {
+    for (const std::string_view part : split_views(text, ';')) {
         if (std::exchange(first, false)) {
-            media.type = lower(part);
-            return;
+            media.type = to_lower(trim(part));
+            continue;
         }
         const std::size_t equals = part.find('=');
-        const std::string name = lower(trim(part.substr(0, equals)));
+        const std::string name = to_lower(trim(part.substr(0, equals)));
         std::string_view value = equals == std::string_view::npos ? std::string_view() : trim(part.substr(equals + 1));
         if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
         if (name == "q") {
@@ -101,18 +80,18 @@ MediaType parse_media_type(std::string_view text) {
         } else if (!name.empty()) {
             media.parameters.emplace_back(name, std::string(value));
         }
-    });
+    }
     return media;
 }
 
 std::vector<MediaType> parse_accept(std::string_view header) {
     std::vector<MediaType> clauses;
-    split(header, ',', [&](std::string_view part) {
-        if (part.empty()) return;
+    for (const std::string_view part : split_views(header, ',')) {
+        if (trim(part).empty()) continue;
         MediaType clause = parse_media_type(part);
         const auto place = std::ranges::upper_bound(clauses, clause.quality, std::greater(), &MediaType::quality);
         clauses.insert(place, std::move(clause));
-    });
+    }
     return clauses;
 }
 

@@ -9,23 +9,6 @@
 namespace porthole::apiserver {
 namespace {
 
-std::vector<std::string> split_path(std::string_view path) {
-    std::vector<std::string> segments;
-    std::size_t start = 0;
-    while (start < path.size()) {
-        const std::size_t end = std::min(path.find('/', start), path.size());
-        if (end > start) segments.push_back(net::percent_decode(path.substr(start, end - start)));
-        start = end + 1;
-    }
-    return segments;
-}
-
-std::string lower_case(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return result;
-}
-
 bool is_namespace_subresource(std::string_view segment) { return segment == "status" || segment == "finalize"; }
 
 std::string verb_of(std::string_view method, bool named, bool watched) {
@@ -37,7 +20,7 @@ std::string verb_of(std::string_view method, bool named, bool watched) {
         if (watched) return "watch";
         return named ? "get" : "list";
     }
-    return lower_case(method);
+    return to_lower(method);
 }
 
 /// Reads what comes after the version: [watch/] [namespaces/NS/] RESOURCE [/NAME [/SUBRESOURCE [/REST...]]].
@@ -78,7 +61,7 @@ bool RequestInfo::has_parameter(std::string_view name) const {
 
 bool RequestInfo::flag(std::string_view name) const {
     if (!has_parameter(name)) return false;
-    const std::string value = lower_case(parameter(name));
+    const std::string value = to_lower(parameter(name));
     return value != "false" && value != "0" && value != "f";
 }
 
@@ -95,8 +78,8 @@ RequestInfo parse_request_info(std::string_view method, std::string_view path, s
     RequestInfo info;
     info.path = net::percent_decode(path);
     info.query = net::parse_query(query);
-    info.verb = lower_case(method);
-    const std::vector<std::string> segments = split_path(path);
+    info.verb = to_lower(method);
+    const std::vector<std::string> segments = net::split_path(path);
     const std::span<const std::string> all(segments);
     if (all.size() >= 2 && all[0] == "api") {
         info.version = all[1];

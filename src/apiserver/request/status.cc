@@ -1,5 +1,6 @@
 #include "apiserver/request/status.h"
 
+#include "base/strings.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
@@ -14,8 +15,6 @@ Error about(const schema::Kind& kind, std::string_view name, Reason reason, std:
     error.details->name = name;
     return error;
 }
-
-std::string quoted(std::string_view name) { return '"' + std::string(name) + '"'; }
 
 Value details_of(const ErrorDetails& details) {
     Value value = Value::object();
@@ -69,16 +68,16 @@ std::string qualified_resource(const schema::Kind& kind) {
 }
 
 Error not_found(const schema::Kind& kind, std::string_view name) {
-    return about(kind, name, Reason::NotFound, qualified_resource(kind) + " " + quoted(name) + " not found");
+    return about(kind, name, Reason::NotFound, qualified_resource(kind) + " " + quote(name) + " not found");
 }
 
 Error already_exists(const schema::Kind& kind, std::string_view name) {
-    return about(kind, name, Reason::AlreadyExists, qualified_resource(kind) + " " + quoted(name) + " already exists");
+    return about(kind, name, Reason::AlreadyExists, qualified_resource(kind) + " " + quote(name) + " already exists");
 }
 
 Error conflict(const schema::Kind& kind, std::string_view name, const std::string& why) {
     return about(kind, name, Reason::Conflict,
-                 "Operation cannot be fulfilled on " + qualified_resource(kind) + " " + quoted(name) + ": " + why);
+                 "Operation cannot be fulfilled on " + qualified_resource(kind) + " " + quote(name) + ": " + why);
 }
 
 Error modified_meanwhile(const schema::Kind& kind, std::string_view name) {
@@ -93,11 +92,11 @@ Error method_not_allowed() { return Error(Reason::MethodNotAllowed, "the server 
 
 Error verb_not_supported(const schema::Kind& kind, std::string_view verb) {
     return about(kind, "", Reason::MethodNotAllowed,
-                 std::string(verb) + " is not supported on resources of kind " + quoted(qualified_resource(kind)));
+                 std::string(verb) + " is not supported on resources of kind " + quote(qualified_resource(kind)));
 }
 
 Error forbidden_object(const schema::Kind& kind, std::string_view name, const std::string& why) {
-    return about(kind, name, Reason::Forbidden, qualified_resource(kind) + " " + quoted(name) + " is forbidden: " + why);
+    return about(kind, name, Reason::Forbidden, qualified_resource(kind) + " " + quote(name) + " is forbidden: " + why);
 }
 
 Error too_old(const std::string& message) { return Error(Reason::Expired, message); }

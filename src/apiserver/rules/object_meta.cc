@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -13,12 +14,6 @@ using schema::Value;
 constexpr std::size_t AnnotationBytes = 256 * 1024;
 constexpr std::string_view FieldIsImmutable = "field is immutable";
 const FieldPath Metadata = "metadata";
-
-std::string lower(std::string text) {
-    for (char& c : text)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    return text;
-}
 
 void validate_owners(const std::vector<OwnerReference>& owners, FieldErrors& errors) {
     const FieldPath path = Metadata / "ownerReferences";
@@ -98,7 +93,7 @@ void validate_labels(const std::map<std::string, std::string>& labels, const Fie
 void validate_annotations(const std::map<std::string, std::string>& annotations, const FieldPath& path, FieldErrors& errors) {
     std::size_t bytes = 0;
     for (const auto& [key, value] : annotations) {
-        invalid_all(errors, path, key, names::check_qualified_name(lower(key)));
+        invalid_all(errors, path, key, names::check_qualified_name(to_lower(key)));
         bytes += key.size() + value.size();
     }
     if (bytes > AnnotationBytes) errors.too_long(path, AnnotationBytes);

@@ -47,9 +47,7 @@ Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const Pod& pod) {
 }
 
 std::string names_of(const auto& containers) {
-    std::string names;
-    for (const auto& container : containers) names += (names.empty() ? "" : " ") + container.name;
-    return "[" + names + "]";
+    return "[" + join(containers, " ", [](const auto& container) { return container.name; }) + "]";
 }
 
 bool has_container(const Pod& pod, const std::string& name) {

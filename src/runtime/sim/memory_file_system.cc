@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/strings.h"
+
 namespace porthole::sim {
 namespace {
 
 Error not_found(const std::string& path) { return Error(Reason::NotFound, "open " + path + ": No such file or directory"); }
 Error full_error(const std::string& path) { return Error(Reason::Io, "write " + path + ": No space left on device"); }
 
-std::deque<std::string> split(std::string_view path) {
-    std::deque<std::string> parts;
-    while (!path.empty()) {
-        const std::size_t slash = std::min(path.find('/'), path.size());
-        const std::string_view part = path.substr(0, slash);
-        if (!part.empty() && part != ".") parts.emplace_back(part);
-        path.remove_prefix(std::min(slash + 1, path.size()));
-    }
-    return parts;
+std::deque<std::string> components(std::string_view path) {
+    const std::vector<std::string> parts = split_nonempty(path, '/');
+    std::deque<std::string> found(parts.begin(), parts.end());
+    std::erase(found, ".");
+    return found;
 }
 
 std::string below(const std::string& path) { return path == "/" ? path : path + "/"; }
@@ -38,7 +36,7 @@ MemoryFileSystem::Node& MemoryFileSystem::make(const std::string& path, FileType
 }
 
 Result<std::string> MemoryFileSystem::resolve(const std::string& path, bool follow_last) const {
-    std::deque<std::string> parts = split(path);
+    std::deque<std::string> parts = components(path);
     std::string place = "/";
     for (int links = 0; !parts.empty();) {
         const std::string part = std::move(parts.front());
@@ -57,7 +55,7 @@ Result<std::string> MemoryFileSystem::resolve(const std::string& path, bool foll
         if (node.status.type == FileType::Symlink && (follow_last || !parts.empty())) {
             if (++links > 40) return Error(Reason::Io, "open " + path + ": Too many levels of symbolic links");
             if (node.contents.starts_with('/')) place = "/";
-            std::deque<std::string> target = split(node.contents);
+            std::deque<std::string> target = components(node.contents);
             parts.insert(parts.begin(), target.begin(), target.end());
             continue;
         }

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "base/strings.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -70,8 +71,7 @@ Value event_count(const Cell& cell) {
 
 Value event_object(const Cell& cell) {
     const Value& object = first_of(cell.object, {{"involvedObject"}, {"regarding"}});
-    std::string kind(object.string_at({"kind"}));
-    std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string kind = to_lower(object.string_at({"kind"}));
     const std::string name(object.string_at({"name"}));
     return name.empty() ? kind : kind + "/" + name;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/json.h"
 #include "schema/print/cells.h"
 
@@ -114,13 +115,7 @@ Value join(const Cell& cell) {
     return join_texts(texts);
 }
 
-Value trim(const Cell& cell) {
-    static constexpr std::string_view blanks = " \t\r\n\v\f";
-    const std::string_view text = cell.argument().string_or("");
-    const std::size_t begin = text.find_first_not_of(blanks);
-    if (begin == text.npos) return "";
-    return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
+Value trim_cell(const Cell& cell) { return trim(cell.argument().string_or("")); }
 
 Value boolean(const Cell& cell) { return cell.argument().bool_or(cell.arguments.size() > 1 && cell.arguments[1] == "true"); }
 
@@ -138,7 +133,7 @@ constexpr CellFunction general_functions[] = {
     {"seconds", seconds},
     {"count", count},
     {"join", join},
-    {"trim", trim},
+    {"trim", trim_cell},
     {"bool", boolean},
     {"true_false", true_false},
     {"label_map", label_map},

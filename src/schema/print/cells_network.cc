@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/strings.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -100,8 +101,7 @@ Value ip_address_parent_ref(const Cell& cell) {
     if (const std::string_view group = parent->string_at({"group"}); !group.empty()) text.append(".").append(group);
     if (const std::string_view space = parent->string_at({"namespace"}); !space.empty()) text.append("/").append(space);
     text.append("/").append(parent->string_at({"name"}));
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
+    return to_lower(text);
 }
 
 constexpr CellFunction network_functions[] = {

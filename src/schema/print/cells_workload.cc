@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -49,8 +50,7 @@ Value job_duration(const Cell& cell) {
 Value controller_revision_controller(const Cell& cell) {
     for (const Value& owner : items_of(at(at(cell.object, "metadata"), "ownerReferences"))) {
         if (!at(owner, "controller").bool_or(false)) continue;
-        std::string text(owner.string_at({"kind"}));
-        std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::string text = to_lower(owner.string_at({"kind"}));
         const std::string_view version = owner.string_at({"apiVersion"});
         if (const std::size_t slash = version.find('/'); slash != version.npos) text.append(".").append(version.substr(0, slash));
         return text.append("/").append(owner.string_at({"name"}));

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/strings.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -18,18 +19,12 @@ struct CellText {
     bool has_fallback = false;
 };
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 CellText parse_cell(std::string_view text) {
     CellText cell;
     if (const std::size_t bar = text.rfind(" | "); bar != text.npos) {
         cell.has_fallback = true;
-        cell.fallback = trimmed(text.substr(bar + 3));
-        text = trimmed(text.substr(0, bar));
+        cell.fallback = trim(text.substr(bar + 3), " ");
+        text = trim(text.substr(0, bar), " ");
     }
     if (text.starts_with('.') || text.starts_with('{') || text.starts_with('$')) {
         cell.path = text;
@@ -41,7 +36,7 @@ CellText parse_cell(std::string_view text) {
     std::string_view rest = text.substr(open + 1, text.rfind(')') - open - 1);
     while (!rest.empty() && cell.argument_count < cell.arguments.size()) {
         const std::size_t comma = rest.find(',');
-        cell.arguments[cell.argument_count++] = trimmed(rest.substr(0, comma));
+        cell.arguments[cell.argument_count++] = trim(rest.substr(0, comma), " ");
         rest = comma == rest.npos ? std::string_view() : rest.substr(comma + 1);
     }
     return cell;
