@@ -14,7 +14,7 @@ void add_node_flags(CLI::App& app, node_join::AgentOptions& options) {
     app.add_option("--pod-manifest-path", options.pod_manifests, "folder of static pods");
     app.add_option("--kubelet-port", options.kubelet_port, "where the API server reaches the kubelet")->capture_default_str();
     app.add_option("--max-pods", options.max_pods, "pods on this node at most")->capture_default_str();
-    app.add_flag("--shared-disk", options.shared_disk, "however full the disk is, neither images nor pods go for it");
+    app.add_flag("--shared-disk", options.shared_disk, "do not collect images or evict pods, however full the disk is");
     app.add_option("--node-labels", options.labels, "key=value, by comma")->delimiter(',');
     app.add_option("--register-with-taints", options.taints, "key=value:effect, by comma")->delimiter(',');
 }

@@ -97,7 +97,7 @@ class Versions(unittest.TestCase):
 
     def test_the_program_and_the_build_name_the_same_version(self):
         self.assertIn(f'"{package.re.search(r"VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]}"',
-                      (ROOT / "src/cmd/version.h").read_text())
+                      (ROOT / "src/base/version.h").read_text())
 
 
 class Files(unittest.TestCase):

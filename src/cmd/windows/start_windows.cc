@@ -9,6 +9,7 @@
 #include "client/kubeconfig.h"
 #include "client/nodes.h"
 #include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
 #include "hns/dll/own_hns.h"
