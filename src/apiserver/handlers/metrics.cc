@@ -16,7 +16,7 @@ std::string metric_verb(const RequestInfo& info) {
                                           "head", "options", "connect", "trace"};
     if (info.verb == "create") return "POST";
     if (info.verb == "update") return "PUT";
-    return std::ranges::find(Known, info.verb) == std::end(Known) ? "other" : upper(info.verb);
+    return std::ranges::find(Known, info.verb) == std::end(Known) ? "other" : to_upper(info.verb);
 }
 
 void append_label(std::string& text, std::string_view name, std::string_view value) {

@@ -5,6 +5,7 @@
 
 #include "apiserver/request/field_selector.h"
 #include "apiserver/request/names.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -9,6 +9,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
 #include "base/ip.h"
+#include "base/strings.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
