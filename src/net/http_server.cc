@@ -11,6 +11,7 @@ struct HttpServer::Impl {
     Impl(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log)
         : loop(loop), handler(handler), options(std::move(options)), log(std::move(log)) {
         limits.body_limit = this->options.body_limit;
+        limits.buffered_bodies = std::max(limits.buffered_bodies, limits.body_limit);
         limits.bodies = &bodies;
     }
 
