@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "api/meta_v1.h"
+#include "base/strings.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -42,9 +42,7 @@ bool set_condition(NamespaceStatus& status, const char* type, bool holds, const 
 }
 
 std::string joined(const std::map<std::string, int>& counts, const char* format) {
-    std::vector<std::string> parts;
-    for (const auto& [name, count] : counts) parts.push_back(fmt::format(fmt::runtime(format), name, count));
-    return fmt::format("{}", fmt::join(parts, ", "));
+    return join(counts, ", ", [&](const auto& item) { return fmt::format(fmt::runtime(format), item.first, item.second); });
 }
 
 /// Counts what a list reply holds, and what holds it.
@@ -67,7 +65,7 @@ Result<void> count_items(const client::DiscoveredResource& resource, std::string
 bool set_deletion_conditions(NamespaceStatus& status, const client::Discovery& discovery, const NamespaceRemains& remains, SystemTime now) {
     bool changed = false;
     const std::string undiscovered =
-        fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(), fmt::join(discovery.failures, ", "));
+        fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(), join(discovery.failures, ", "));
     changed |= discovery.failures.empty()
                    ? set_condition(status, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
                                    "All resources successfully discovered", now)
@@ -78,7 +76,7 @@ bool set_deletion_conditions(NamespaceStatus& status, const client::Discovery& d
                                                         "All content successfully deleted, may be waiting on finalization", now)
                                         : set_condition(status, "NamespaceDeletionContentFailure", true, "ContentDeletionFailed",
                                                         fmt::format("Failed to delete all resource types, {} remaining: {}",
-                                                                    remains.failures.size(), fmt::join(remains.failures, ", ")),
+                                                                    remains.failures.size(), join(remains.failures, ", ")),
                                                         now);
     changed |= remains.objects.empty()
                    ? set_condition(status, "NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed", now)

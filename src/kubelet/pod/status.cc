@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "kubelet/pod/resources.h"
 
 namespace porthole::kubelet {
@@ -225,12 +226,6 @@ Counts count_regular(const core::Pod& pod, const core::PodStatus& status) {
     return counts;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string text = "[";
-    for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
-    return text + "]";
-}
-
 core::PodCondition condition(const char* type, bool holds, std::string reason = "", std::string message = "") {
     core::PodCondition made;
     made.type = type;
@@ -253,8 +248,9 @@ struct Unfit {
     std::vector<std::string> unknown, unfit;
     std::string message(const char* what) const {
         std::string text;
-        if (!unknown.empty()) text = "containers with unknown status: " + joined(unknown);
-        if (!unfit.empty()) text += (text.empty() ? "" : ", ") + ("containers with " + std::string(what) + " status: " + joined(unfit));
+        if (!unknown.empty()) text = "containers with unknown status: [" + join(unknown, " ") + "]";
+        if (!unfit.empty())
+            text += (text.empty() ? "" : ", ") + ("containers with " + std::string(what) + " status: [" + join(unfit, " ") + "]");
         return text;
     }
 };

@@ -1,5 +1,6 @@
 #include "kubelet/probes/network_prober.h"
 
+#include "base/strings.h"
 #include "base/time.h"
 #include "net/grpc.h"
 #include "net/http_client.h"
@@ -55,8 +56,8 @@ net::HttpRequest request_for(const HttpTarget& target) {
     request.path = target.path.substr(0, question);
     if (question != std::string::npos) request.query = target.path.substr(question + 1);
     bool has_agent = false, has_accept = false;
-    for (auto [name, value] : target.headers) {
-        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const auto& [given, value] : target.headers) {
+        const std::string name = to_lower(given);
         has_agent = has_agent || name == "user-agent";
         has_accept = has_accept || name == "accept";
         if (!value.empty()) request.headers.add(name, value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "base/time.h"
 
 namespace porthole::kubelet {
@@ -285,8 +286,7 @@ Task<ProbeOutcome> ProbeManager::call_exec(std::shared_ptr<Worker> worker) {
     const std::int64_t seconds = request.timeout;
     auto ended = co_await services_.runtime.exec_sync(std::move(request));
     if (!ended && ended.error().reason == Reason::Timeout) {
-        std::string command;
-        for (const std::string& word : worker->probe.exec->command) command += (command.empty() ? "" : " ") + word;
+        const std::string command = join(worker->probe.exec->command, " ");
         co_return ProbeOutcome{.output = "command timed out: \"" + command + "\" timed out after " + std::to_string(seconds) + "s"};
     }
     if (!ended) co_return std::move(ended).error();

@@ -27,16 +27,6 @@ Task<> respond(net::HttpResponder& responder, int code, const char* type, std::s
     co_return co_await responder.respond(code, {{"content-type", type}}, std::move(body));
 }
 
-std::vector<std::string> split_path(const std::string& path) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < path.size();) {
-        const std::size_t slash = std::min(path.find('/', at), path.size());
-        if (slash > at) parts.push_back(net::percent_decode(std::string_view(path).substr(at, slash - at)));
-        at = slash + 1;
-    }
-    return parts;
-}
-
 std::string value_of(const Query& query, std::string_view key) {
     for (const auto& [name, value] : query)
         if (name == key) return value;
@@ -98,7 +88,7 @@ struct KubeletServer::Impl {
 
     Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
         CO_TRY_VOID(co_await access.check(request));
-        const std::vector<std::string> path = split_path(request.path);
+        const std::vector<std::string> path = net::split_path(request.path);
         const Query query = net::parse_query(request.query);
         const std::string first = path.empty() ? "" : path[0];
         if (first == "healthz") co_return co_await respond(responder, 200, Text, "ok");
