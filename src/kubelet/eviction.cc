@@ -105,7 +105,7 @@ bool Eviction::evict_one(const std::map<std::string, std::int64_t>& usage, const
         const PodWorker* worker = pods_.find(pod->metadata.uid);
         if (is_critical_pod(*pod) || !worker || worker->is_terminating()) continue;
         const auto used = usage.find(pod->metadata.uid);
-        candidates.push_back({pod, used == usage.end() ? 0 : used->second, amount_of(pod_requests(*pod), resource).value()});
+        candidates.push_back({pod, used == usage.end() ? 0 : used->second, amount_of(objects::pod_requests(pod->spec), resource).value()});
     }
     if (candidates.empty()) return false;
     const Candidate& first = *std::min_element(candidates.begin(), candidates.end(), goes_before);

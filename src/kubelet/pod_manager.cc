@@ -81,7 +81,7 @@ void PodManager::reject(const core::Pod& pod, const Rejection& rejection) {
     status.reason = rejection.reason;
     status.message = "Pod was rejected: " + rejection.message;
     status.observed_generation = pod.metadata.generation;
-    status.qos_class = qos_class_of(pod);
+    status.qos_class = objects::qos_class(pod.spec);
     if (!status.start_time) status.start_time = Timestamp(services_.loop.wall_now());
     services_.statuses.set(pod, std::move(status));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/node_v1.h"
+#include "objects/conditions.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -19,9 +20,7 @@ core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own
     if (!own) return pod.status;
     core::PodStatus previous = *own;
     for (const core::PodCondition& condition : pod.status.conditions) {
-        const bool known = std::any_of(previous.conditions.begin(), previous.conditions.end(),
-                                       [&](const core::PodCondition& mine) { return mine.type == condition.type; });
-        if (!known) previous.conditions.push_back(condition);
+        if (!objects::find_condition(previous.conditions, condition.type)) previous.conditions.push_back(condition);
     }
     for (core::PodCondition& mine : previous.conditions) {
         const bool gate = std::any_of(pod.spec.readiness_gates.begin(), pod.spec.readiness_gates.end(),
@@ -204,8 +203,8 @@ Task<> PodWorker::prepare() {
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    const auto cgroup =
-        services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root), linux_resources(pod_requests(*pod_), pod_limits(*pod_)));
+    const auto cgroup = services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
+                                                 linux_resources(objects::pod_requests(pod_->spec), objects::pod_limits(pod_->spec)));
     if (!cgroup) {
         services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
                                  "unable to ensure pod container exists: " + cgroup.error().message);

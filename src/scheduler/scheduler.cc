@@ -4,8 +4,9 @@
 
 #include "api/policy_v1.h"
 #include "api/storage_v1.h"
-#include "client/pods.h"
-#include "client/volume_match.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/volume_match.h"
 #include "scheduler/convert.h"
 #include "scheduler/plugins/registry.h"
 #include "schema/json.h"
@@ -44,7 +45,7 @@ Value condition(const std::string& type, const std::string& status, const std::s
 }
 
 bool says_the_same(const core::Pod& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
-    const core::PodCondition* known = client::find_condition(pod.status, "PodScheduled");
+    const core::PodCondition* known = objects::find_condition(pod.status.conditions, "PodScheduled");
     return known && known->status == "False" && known->reason == reason && known->message == message &&
            (nominated_node.empty() || pod.status.nominated_node_name == nominated_node);
 }
@@ -158,8 +159,8 @@ void Scheduler::claim_seen(const core::PersistentVolumeClaim& claim) {
 std::vector<std::string> Scheduler::candidates_for(const core::PersistentVolumeClaim& claim) const {
     std::vector<std::string> names;
     for (const auto& volume : volumes_.list()) {
-        const bool free = !volume->spec.claim_ref && client::fits(*volume, claim, nullptr);
-        if (free || client::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
+        const bool free = !volume->spec.claim_ref && objects::fits(*volume, claim, nullptr);
+        if (free || objects::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
     }
     return names;
 }

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_status.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -47,7 +47,7 @@ CronJobController::CronJobController(Context& context)
       jobs_by_owner_(index_by_owner(jobs_)) {
     reconcile_each(crons_);
     depends_on(jobs_).on_change([this](const Job& job) {
-        const auto* owner = client::find_controller(job.metadata);
+        const auto* owner = objects::find_controller(job.metadata);
         if (owner && owner->kind == "CronJob") queue().add({job.metadata.namespace_, owner->name});
     });
 }
@@ -161,7 +161,7 @@ Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule
     if (cron.spec.concurrency_policy == "Replace") CO_TRY_VOID(co_await stop_active(cron));
     CO_TRY(const Job job, co_await make_job(cron, schedule, *missed.latest));
     if (!find_end(job) && !is_active(cron, job.metadata.uid)) {
-        ObjectReference reference = client::object_reference(job);
+        ObjectReference reference = objects::object_reference(job);
         reference.field_path.clear();
         cron.status.active.push_back(std::move(reference));
     }
@@ -195,7 +195,7 @@ Task<Job> CronJobController::make_job(const CronJob& cron, const LocalSchedule& 
     }
     if (created.error().reason == Reason::AlreadyExists) {
         CO_TRY(Job there, co_await context_.client.get<Job>(key));
-        if (client::is_controlled_by(there.metadata, cron.metadata.uid)) co_return std::move(there);
+        if (objects::is_controlled_by(there.metadata, cron.metadata.uid)) co_return std::move(there);
     }
     if (created.error().reason != Reason::Cancelled && !is_namespace_terminating(created.error()))
         events_.warning(cron, "FailedCreate", "Error creating job: " + created.error().message);

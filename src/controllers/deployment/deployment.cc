@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 #include "controllers/deployment/rollout.h"
@@ -38,7 +39,7 @@ DeploymentController::DeploymentController(Context& context)
     depends_on(sets_).subscribe({.added = [this](const auto& set) { set_changed(*set); },
                                  .updated =
                                      [this](const auto& old, const auto& now) {
-                                         if (client::find_controller(old->metadata)) set_changed(*old);
+                                         if (objects::find_controller(old->metadata)) set_changed(*old);
                                          set_changed(*now);
                                      },
                                  .deleted = [this](const auto& set) { set_changed(*set); }});
@@ -48,7 +49,7 @@ DeploymentController::DeploymentController(Context& context)
 }
 
 std::shared_ptr<const DeploymentController::Deployment> DeploymentController::owner_of_set(const ReplicaSet& set) const {
-    const auto* reference = client::find_controller(set.metadata);
+    const auto* reference = objects::find_controller(set.metadata);
     if (!reference || reference->kind != "Deployment") return nullptr;
     auto deployment = deployments_.find({set.metadata.namespace_, reference->name});
     return deployment && deployment->metadata.uid == reference->uid ? deployment : nullptr;
@@ -56,14 +57,14 @@ std::shared_ptr<const DeploymentController::Deployment> DeploymentController::ow
 
 void DeploymentController::set_changed(const ReplicaSet& set) {
     if (const auto deployment = owner_of_set(set)) return queue().add(client::key_of(*deployment));
-    if (client::find_controller(set.metadata)) return;
+    if (objects::find_controller(set.metadata)) return;
     for (const auto& deployment : deployments_.list(set.metadata.namespace_))
-        if (client::matches(deployment->spec.selector, set.metadata.labels)) queue().add(client::key_of(*deployment));
+        if (objects::matches(deployment->spec.selector, set.metadata.labels)) queue().add(client::key_of(*deployment));
 }
 
 /// A recreation goes on when the last old pod has gone; nothing else about pods matters here.
 void DeploymentController::pod_deleted(const Pod& pod) {
-    const auto* reference = client::find_controller(pod.metadata);
+    const auto* reference = objects::find_controller(pod.metadata);
     if (!reference || reference->kind != "ReplicaSet") return;
     const auto set = sets_.find({pod.metadata.namespace_, reference->name});
     if (!set || set->metadata.uid != reference->uid) return;
@@ -76,7 +77,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
     if (!cached) co_return Requeue::never();
     Rollout rollout{*cached, {}, {}};
     Deployment& deployment = rollout.deployment;
-    if (!deployment.spec.selector || client::selects_everything(*deployment.spec.selector)) {
+    if (!deployment.spec.selector || objects::selects_everything(*deployment.spec.selector)) {
         events_.warning(deployment, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required.");
         DeploymentStatus status = deployment.status;
         status.observed_generation = deployment.metadata.generation;
@@ -99,7 +100,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
 Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_sets(const Deployment& deployment) {
     auto candidates = sets_by_owner_.find(deployment.metadata.uid);
     for (auto& orphan : sets_by_owner_.find(orphans_of(deployment.metadata.namespace_))) candidates.push_back(std::move(orphan));
-    const auto selects = [&](const ReplicaSet& set) { return client::matches(deployment.spec.selector, set.metadata.labels); };
+    const auto selects = [&](const ReplicaSet& set) { return objects::matches(deployment.spec.selector, set.metadata.labels); };
     CO_TRY(const auto claimed, co_await claim<ReplicaSet>(context_.client, owner_of(deployment), std::move(candidates), selects));
     std::vector<ReplicaSet> sets;
     for (const auto& set : claimed) sets.push_back(*set);
@@ -108,7 +109,7 @@ Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_
 
 /// Pausing stops the clock of the progress deadline, and resuming starts it anew.
 Task<> DeploymentController::note_pause(Deployment& deployment) {
-    const DeploymentCondition* progress = find_condition(deployment.status, "Progressing");
+    const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
     if (!has_progress_deadline(deployment) || (progress && progress->reason == TimedOutReason)) co_return {};
     const bool noted = progress && progress->reason == "DeploymentPaused";
     if (deployment.spec.paused == noted) co_return {};
@@ -168,7 +169,7 @@ Task<Requeue> DeploymentController::recreate(Rollout& rollout) {
 
 bool DeploymentController::old_pods_run(const Rollout& rollout) const {
     return std::ranges::any_of(rollout.old_sets, [&](const ReplicaSet& set) {
-        return std::ranges::any_of(pods_by_owner_.find(set.metadata.uid), [](const auto& pod) { return !client::is_terminal(*pod); });
+        return std::ranges::any_of(pods_by_owner_.find(set.metadata.uid), [](const auto& pod) { return !objects::is_terminal(*pod); });
     });
 }
 
@@ -266,7 +267,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
 Task<> DeploymentController::resolve_collision(Rollout& rollout, ReplicaSet wanted) {
     Deployment& deployment = rollout.deployment;
     CO_TRY(ReplicaSet there, co_await context_.client.get<ReplicaSet>(client::key_of(wanted)));
-    if (client::is_controlled_by(there.metadata, deployment.metadata.uid) && has_template_of(there, deployment)) {
+    if (objects::is_controlled_by(there.metadata, deployment.metadata.uid) && has_template_of(there, deployment)) {
         rollout.new_set = std::move(there);
         co_return co_await note_new_set(rollout, "FoundNewReplicaSet", "Found new replica set");
     }
@@ -292,7 +293,7 @@ Task<> DeploymentController::note_new_set(Rollout& rollout, const char* reason, 
                co_await context_.client.patch<Deployment>(client::key_of(deployment), client::PatchType::Merge, schema::to_json(patch)));
     }
     const bool created = std::string_view(reason) == "NewReplicaSetCreated";
-    const DeploymentCondition* progress = find_condition(deployment.status, "Progressing");
+    const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
     if (!has_progress_deadline(deployment) || (progress && !created)) co_return {};
     DeploymentStatus status = deployment.status;
     set_condition(status, make_condition("Progressing", "True", reason,

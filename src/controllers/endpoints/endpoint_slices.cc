@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
-#include "client/pods.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/owners.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -49,7 +49,7 @@ schema::Box<api::discovery::v1::EndpointHints> hints(const Service& service, con
 Endpoint make_endpoint(const Service& service, const Pod& pod, const api::core::v1::Node* node, std::string address) {
     Endpoint endpoint;
     endpoint.addresses.push_back(std::move(address));
-    const bool serving = client::is_ready(pod), terminating = client::is_terminating(pod);
+    const bool serving = objects::is_ready(pod), terminating = objects::is_terminating(pod);
     endpoint.conditions.serving = serving;
     endpoint.conditions.terminating = terminating;
     endpoint.conditions.ready = service.spec.publish_not_ready_addresses || (serving && !terminating);
@@ -150,7 +150,7 @@ EndpointSlice EndpointSliceController::fresh_slice(const Service& service, const
     EndpointSlice slice;
     slice.metadata.namespace_ = service.metadata.namespace_;
     slice.metadata.generate_name = service.metadata.name + "-";
-    slice.metadata.owner_references = {client::controller_reference(service)};
+    slice.metadata.owner_references = {objects::controller_reference(service)};
     slice.metadata.labels = service.metadata.labels;
     slice.metadata.labels.erase(HeadlessLabel);
     if (is_headless(service)) slice.metadata.labels[HeadlessLabel] = "";

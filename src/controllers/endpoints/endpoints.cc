@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -57,7 +57,7 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
     const bool ipv6 = ip_families(service).front() == "IPv6";
     std::vector<EndpointSubset> subsets;
     for (const auto& pod : pods) {
-        if (!can_be_endpoint(*pod) || (client::is_terminating(*pod) && !publish)) continue;
+        if (!can_be_endpoint(*pod) || (objects::is_terminating(*pod) && !publish)) continue;
         std::string ip = address_of(*pod, ipv6);
         if (ip.empty()) continue;
         std::vector<api::core::v1::EndpointPort> ports = ports_of(service, *pod);
@@ -67,7 +67,7 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
             subset = subsets.emplace(subsets.end());
             subset->ports = std::move(ports);
         }
-        auto& addresses = publish || client::is_ready(*pod) ? subset->addresses : subset->not_ready_addresses;
+        auto& addresses = publish || objects::is_ready(*pod) ? subset->addresses : subset->not_ready_addresses;
         addresses.push_back(address(service, *pod, std::move(ip)));
     }
     const auto by_ip = [](const EndpointAddress& a, const EndpointAddress& b) {

@@ -27,7 +27,7 @@ Value references(const std::vector<OwnerReference>& owners) {
 }  // namespace
 
 ClaimAction decide_claim(const ObjectMeta& owner, const ObjectMeta& dependent, bool selected) {
-    const OwnerReference* controller = client::find_controller(dependent);
+    const OwnerReference* controller = objects::find_controller(dependent);
     if (controller) {
         if (controller->uid != owner.uid) return ClaimAction::Ignore;
         if (selected) return ClaimAction::Keep;
@@ -59,7 +59,7 @@ Task<> Claimer::adopt(const schema::Kind& kind, ObjectMeta dependent, std::vecto
         Value list = Value::array();
         for (const std::string& finalizer : dependent.finalizers) list.as_array().push_back(finalizer);
         for (const std::string& finalizer : finalizers)
-            if (!client::has_finalizer(dependent, finalizer)) list.as_array().push_back(finalizer);
+            if (!objects::has_finalizer(dependent, finalizer)) list.as_array().push_back(finalizer);
         patch.ensure_path({"metadata", "finalizers"}) = std::move(list);
     }
     const std::string path = client::Client::path(kind, {dependent.namespace_, dependent.name}, "");

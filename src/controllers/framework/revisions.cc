@@ -58,7 +58,7 @@ Task<ControllerRevision> RevisionHistory::ensure(ControllerRevision wanted) {
     Result<ControllerRevision> created = co_await client_.create(wanted);
     if (!created && created.error().reason == Reason::AlreadyExists) {
         CO_TRY(ControllerRevision there, co_await client_.get<ControllerRevision>(client::key_of(wanted)));
-        const bool ours = client::is_controlled_by(there.metadata, owner_.metadata.uid) && there.data == wanted.data;
+        const bool ours = objects::is_controlled_by(there.metadata, owner_.metadata.uid) && there.data == wanted.data;
         if (!ours) co_return std::move(created).error();
         created = std::move(there);  // the cache lags
     }

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "client/informer_core.h"
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -182,9 +182,9 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     const Node* node = graph_.find(uid);
     if (!node) co_return {};
     std::string policy = "Background";
-    if (client::has_finalizer(live, OrphanFinalizer))
+    if (objects::has_finalizer(live, OrphanFinalizer))
         policy = "Orphan";
-    else if (client::has_finalizer(live, ForegroundFinalizer))
+    else if (objects::has_finalizer(live, ForegroundFinalizer))
         policy = "Foreground";
     if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
         // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
@@ -207,7 +207,7 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
         CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference));
         if (!owner)
             owners.dangling.push_back(reference);
-        else if (owner->deletion_timestamp && client::has_finalizer(*owner, ForegroundFinalizer))
+        else if (owner->deletion_timestamp && objects::has_finalizer(*owner, ForegroundFinalizer))
             owners.waiting.push_back(reference);
         else
             owners.solid.push_back(reference);

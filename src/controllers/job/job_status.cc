@@ -1,5 +1,7 @@
 #include "controllers/job/job_status.h"
 
+#include "objects/conditions.h"
+
 #include <algorithm>
 
 namespace porthole::controllers {
@@ -16,18 +18,8 @@ const JobCondition* find_end(const Job& job) {
 }
 
 bool set_condition(JobStatus& status, JobCondition condition, SystemTime now) {
-    const auto found = std::ranges::find(status.conditions, condition.type, &JobCondition::type);
-    const bool known = found != status.conditions.end();
-    if (known && found->status == condition.status && found->reason == condition.reason && found->message == condition.message)
-        return false;
-    const bool same = known && found->status == condition.status;
-    condition.last_transition_time = same ? found->last_transition_time : Timestamp(now);
     condition.last_probe_time = Timestamp(now);
-    if (known)
-        *found = std::move(condition);
-    else
-        status.conditions.push_back(std::move(condition));
-    return true;
+    return objects::set_condition(status.conditions, std::move(condition), Timestamp(now));
 }
 
 }  // namespace porthole::controllers

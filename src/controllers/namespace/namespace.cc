@@ -6,6 +6,7 @@
 
 #include "api/meta_v1.h"
 #include "base/strings.h"
+#include "objects/conditions.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -26,19 +27,9 @@ constexpr const char* Finalizer = "kubernetes";
 bool is_pods(const client::DiscoveredResource& resource) { return resource.group.empty() && resource.plural == "pods"; }
 
 bool set_condition(NamespaceStatus& status, const char* type, bool holds, const char* reason, std::string message, SystemTime now) {
-    const std::string text = holds ? "True" : "False";
-    auto found = std::ranges::find(status.conditions, type, &NamespaceCondition::type);
-    if (found == status.conditions.end()) {
-        found = status.conditions.emplace(status.conditions.end());
-        found->type = type;
-    } else if (found->status == text && found->reason == reason && found->message == message) {
-        return false;
-    }
-    if (found->status != text) found->last_transition_time = Timestamp(now);
-    found->status = text;
-    found->reason = reason;
-    found->message = std::move(message);
-    return true;
+    return objects::set_condition(status.conditions,
+                                  {.type = type, .status = holds ? "True" : "False", .reason = reason, .message = std::move(message)},
+                                  Timestamp(now));
 }
 
 std::string joined(const std::map<std::string, int>& counts, const char* format) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "client/pods.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 #include "schema/convert.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -159,11 +160,11 @@ Task<api::core::v1::Node> NodeLifecycleController::declare_silent(const Node& no
 Task<> NodeLifecycleController::mark_pods_not_ready(std::string node) {
     Result<void> outcome;
     for (const auto& pod : pods_by_node_.find(node)) {
-        if (!client::is_ready(*pod)) continue;
+        if (!objects::is_ready(*pod)) continue;
         Pod changed = *pod;
-        auto ready = *client::find_condition(pod->status, "Ready");
+        auto ready = *objects::find_condition(pod->status.conditions, "Ready");
         ready.status = "False";
-        client::set_condition(changed.status, std::move(ready), loop().wall_now());
+        objects::set_condition(changed.status.conditions, std::move(ready), Timestamp(loop().wall_now()));
         events_.warning(*pod, "NodeNotReady", "Node is not ready");
         auto updated = co_await client_.update_status(std::move(changed));
         if (!updated && updated.error().reason != Reason::NotFound) outcome = std::move(updated).error();

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "client/pods.h"
+#include "objects/conditions.h"
+#include "objects/nodes.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -18,9 +20,7 @@ constexpr auto Period = 20s;
 constexpr auto Quarantine = 40s;
 
 bool is_out_of_service(const Node& node) {
-    const auto& conditions = node.status.conditions;
-    const bool ready = std::ranges::any_of(conditions, [](const auto& one) { return one.type == "Ready" && one.status == "True"; });
-    return !ready &&
+    return !objects::is_ready(node) &&
            std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
 }
 
@@ -49,7 +49,7 @@ Task<> PodGcController::sweep() {
     CO_TRY_VOID(co_await remove_surplus_terminated(pods));
     CO_TRY_VOID(co_await remove_orphans(pods));
     for (const Pod& pod : pods) {
-        if (!client::is_terminating(*pod)) continue;
+        if (!objects::is_terminating(*pod)) continue;
         if (pod->spec.node_name.empty()) {
             CO_TRY_VOID(co_await force_remove(pod, ""));
             continue;
@@ -64,7 +64,7 @@ Task<> PodGcController::sweep() {
 
 Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) {
     std::vector<Pod> terminated;
-    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return client::is_terminal(*pod); });
+    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return objects::is_terminal(*pod); });
     if (kept_ == 0 || terminated.size() <= kept_) co_return {};
     const auto rank = [](const Pod& pod) { return std::pair(!is_evicted(*pod), pod->metadata.creation_timestamp); };
     std::ranges::sort(terminated, std::less<>(), rank);
@@ -102,13 +102,13 @@ Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
 }
 
 Task<> PodGcController::force_remove(Pod pod, std::string message) {
-    if (!client::is_terminal(*pod)) {
+    if (!objects::is_terminal(*pod)) {
         auto changed = *pod;
         changed.status.phase = "Failed";
         if (!message.empty()) {
-            client::set_condition(changed.status,
-                                  {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
-                                  loop().wall_now());
+            objects::set_condition(changed.status.conditions,
+                                   {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
+                                   Timestamp(loop().wall_now()));
         }
         const auto updated = co_await client_.update_status(std::move(changed));
         // Somebody else's change: the next sweep looks again.

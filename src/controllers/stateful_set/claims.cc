@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers::stateful {
 
@@ -51,8 +51,8 @@ Task<> Claims::set_owners(const StatefulSet& set, const Pod& pod, bool scaled_do
                 "PersistentVolumeClaim " + there->metadata.name + " has a conflicting controller; its retention policy is ignored");
             continue;
         }
-        if (by_set) owners.push_back(client::controller_reference(set));
-        if (by_pod) owners.push_back(client::controller_reference(pod));
+        if (by_set) owners.push_back(objects::controller_reference(set));
+        if (by_pod) owners.push_back(objects::controller_reference(pod));
         if (owners == there->metadata.owner_references) continue;
         PersistentVolumeClaim changed = *there;
         changed.metadata.owner_references = std::move(owners);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/coordination_v1.h"
+#include "objects/conditions.h"
 #include "schema/json.h"
 #include "windows/builds.h"
 
@@ -143,17 +144,10 @@ Task<> NodeReporter::register_node() {
 
 void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition made, const char* event) {
     const Timestamp now(services_.loop.wall_now());
-    made.last_heartbeat_time = made.last_transition_time = now;
-    std::string before;
-    for (core::NodeCondition& existing : status.conditions) {
-        if (existing.type != made.type) continue;
-        if (existing.status == made.status && !existing.last_transition_time.is_zero())
-            made.last_transition_time = existing.last_transition_time;
-        before = std::exchange(existing, made).status;
-    }
-    const bool known = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                   [&](const core::NodeCondition& one) { return one.type == made.type; });
-    if (!known) status.conditions.push_back(made);
+    const core::NodeCondition* known = objects::find_condition(status.conditions, made.type);
+    const std::string before = known ? known->status : "";
+    objects::set_condition(status.conditions, made, now);
+    objects::find_condition(status.conditions, made.type)->last_heartbeat_time = now;
     std::string& last = last_condition_[made.type];
     // After a start the other conditions are told as they are; readiness only where it has changed, as by upstream's kubelet.
     const bool old_news = last.empty() && made.type == core::NodeConditionType::Ready && (before.empty() || before == made.status);
@@ -198,7 +192,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
                   health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
     // Only where it is true, or was: nobody looks for its absence, and a patch does not take a condition away.
     const std::string unknown = windows::unknown_build(facts_.windows_build);
-    const bool told = std::ranges::any_of(status.conditions, [](const core::NodeCondition& one) { return one.type == UnsupportedBuild; });
+    const bool told = objects::find_condition(status.conditions, UnsupportedBuild);
     if (!unknown.empty()) {
         set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
     } else if (told) {

@@ -64,8 +64,6 @@ std::string container_field_path(const ContainerSpec& spec) {
     return std::string("spec.") + list + "{" + spec.container.name + "}";
 }
 
-bool is_sidecar(const core::Container& container) { return container.restart_policy == core::ContainerRestartPolicy::Always; }
-
 std::string container_hash(const core::Container& container) {
     char text[9];
     std::snprintf(text, sizeof text, "%x", fnv1a_32(container.name + '\0' + container.image));
