@@ -1,5 +1,7 @@
 #include "kubelet/eviction.h"
 
+#include "base/error_reasons.h"
+
 #include <algorithm>
 
 namespace porthole::kubelet {
@@ -41,7 +43,7 @@ Eviction::Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeServic
 Task<> Eviction::run() {
     for (;;) {
         auto looked = co_await look();
-        if (!looked && looked.error().reason == Reason::Cancelled) co_return std::move(looked).error();
+        if (is_cancelled(looked)) co_return std::move(looked).error();
         if (!looked) log_.warn("the node's pressure cannot be told", {{"error", looked.error().message}});
         CO_TRY_VOID(co_await loop_.sleep(LookPeriod));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/node_v1.h"
+#include "base/error_reasons.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -74,12 +75,12 @@ Task<> PodWorker::run() {
         if (result) {
             failures_ = 0;
             if (termination_) continue;
-        } else if (result.error().reason != Reason::Cancelled) {
+        } else if (!is_cancelled(result)) {
             services_.log.warn("pod sync failed", {{"pod", pod_key(*pod_)}, {"error", result.error().message}});
             pause = retry_delay();
         }
         const auto woken = co_await with_timeout(wake_.wait(), pause, "next sync");
-        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(woken)) co_return cancelled_error();
     }
     co_return {};
 }
@@ -92,7 +93,7 @@ Duration PodWorker::retry_delay() {
 Task<> PodWorker::refresh() {
     auto state = co_await services_.reader.read(pod_->metadata.uid);
     if (!state) {
-        if (state.error().reason != Reason::Cancelled)
+        if (!is_cancelled(state))
             services_.events.warning(reference_to(*pod_), "FailedSync", "error determining status: " + state.error().message);
         co_return std::move(state).error();
     }
@@ -218,8 +219,7 @@ Task<> PodWorker::prepare() {
     }
     auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
     if (!volumes) {
-        if (volumes.error().reason != Reason::Cancelled)
-            services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
+        if (!is_cancelled(volumes)) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
         co_return std::move(volumes).error();
     }
     volumes_ = std::move(*volumes);
@@ -232,7 +232,7 @@ Task<> PodWorker::refresh_volumes() {
     if (pod_->spec.volumes.empty() || services_.loop.now() - volumes_set_up_ < VolumeRefresh) co_return {};
     auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
     volumes_set_up_ = services_.loop.now();
-    if (!volumes && volumes.error().reason == Reason::Cancelled) co_return std::move(volumes).error();
+    if (is_cancelled(volumes)) co_return std::move(volumes).error();
     if (!volumes) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
     co_return {};
 }
@@ -244,7 +244,7 @@ Task<> PodWorker::fetch_pull_secrets() {
         auto secret = co_await services_.objects.secret(pod_->metadata.namespace_, reference.name);
         if (secret) {
             pull_secrets_.push_back(std::move(*secret));
-        } else if (secret.error().reason == Reason::Cancelled) {
+        } else if (is_cancelled(secret)) {
             co_return std::move(secret).error();
         } else {
             missing += (missing.empty() ? "" : ", ") + reference.name;
@@ -291,7 +291,7 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
         handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse()) : Result<cri::RunPodSandboxResponse>(handler.error());
     if (handler) made = co_await services_.runtime.run_pod_sandbox(std::move(request));
     if (!made) {
-        if (made.error().reason != Reason::Cancelled)
+        if (!is_cancelled(made))
             services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
                                      "Failed to create pod sandbox: " + made.error().message);
         co_return std::move(made).error();
@@ -350,7 +350,7 @@ Task<> PodWorker::stop_everything() {
     CO_TRY_VOID(co_await refresh());
     auto killed = co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
     if (!killed) {
-        if (killed.error().reason != Reason::Cancelled)
+        if (!is_cancelled(killed))
             services_.events.warning(reference_to(*pod_), "FailedKillPod", "error killing pod: " + killed.error().message);
         co_return std::move(killed).error();
     }

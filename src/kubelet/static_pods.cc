@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_reasons.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "base/time.h"
@@ -73,7 +74,7 @@ Task<> StaticPods::run() {
         if (!directory_.empty()) read_directory();
         first_read_.set();
         auto kept = co_await keep_mirrors();
-        if (!kept && kept.error().reason == Reason::Cancelled) co_return std::move(kept).error();
+        if (is_cancelled(kept)) co_return std::move(kept).error();
         if (!kept) log_.debug("mirror pods cannot be kept", {{"error", kept.error().message}});
         CO_TRY_VOID(co_await loop_.sleep(ReadPeriod));
     }
@@ -143,8 +144,7 @@ Task<> StaticPods::keep_mirrors() {
         client::DeleteOptions options;
         options.uid = mirror.metadata.uid;
         options.grace_period_seconds = 0;
-        auto removed = co_await client_.remove<core::Pod>(client::key_of(mirror), std::move(options));
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<core::Pod>(client::key_of(mirror), std::move(options))));
     }
     co_return {};
 }
@@ -160,8 +160,7 @@ Task<> StaticPods::keep_mirror(std::shared_ptr<const core::Pod> pod) {
         client::DeleteOptions options;
         options.uid = mirror.metadata.uid;
         options.grace_period_seconds = 0;
-        auto removed = co_await client_.remove<core::Pod>(key, std::move(options));
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<core::Pod>(key, std::move(options))));
         mirrors_.erase(key);
     }
     if (!node_) {

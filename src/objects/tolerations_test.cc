@@ -35,7 +35,8 @@ TEST(Tolerations, CoverTaintsAsUpstreamDoes) {
 
 TEST(Tolerations, OneOfSeveralIsEnough) {
     const Taint taint{.key = "a", .effect = "NoExecute"};
-    EXPECT_TRUE(tolerates({{.key = "b", .operator_ = "Exists"}, {.key = "a", .operator_ = "Exists"}}, taint));
+    const std::vector<Toleration> tolerations{{.key = "b", .operator_ = "Exists"}, {.key = "a", .operator_ = "Exists"}};
+    EXPECT_TRUE(tolerates(tolerations, taint));
     EXPECT_FALSE(tolerates(std::vector<Toleration>{}, taint));
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/policy_v1.h"
 #include "api/storage_v1.h"
+#include "base/error_reasons.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/volume_match.h"
@@ -314,7 +315,7 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
         queue_.remove(pod->uid);
         context_.events.normal(reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
         context_.log.debug("pod bound", {{"pod", pod->key()}, {"node", node}});
-    } else if (bound.error().reason != Reason::Cancelled) {
+    } else if (!is_cancelled(bound)) {
         give_up_node(pod, bound.error());
     }
     co_return {};
@@ -382,7 +383,7 @@ void Scheduler::report(const PodRef& pod, const std::string& reason, const std::
     const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->uid}})}, {"status", std::move(status)}});
     scope_.spawn([](client::Client& client, NamespacedName key, std::string body, Logger log) -> Task<> {
         const auto patched = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, std::move(body), "status");
-        if (!patched && patched.error().reason != Reason::Cancelled) {
+        if (!patched && !is_cancelled(patched)) {
             log.debug("pod condition not written", {{"pod", key.text()}, {"error", patched.error().message}});
         }
         co_return {};
@@ -397,10 +398,10 @@ Task<> Scheduler::preempt(PodRef victim, PodRef preemptor, std::string node) {
                                   scheduler_name_ + ": preempting to accommodate a higher priority pod", context_.loop.wall_now())})}});
     const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
     const auto marked = co_await context_.client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
-    if (!marked && marked.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(marked)) co_return {};
     const auto removed = co_await context_.client.remove<core::Pod>(key, {.uid = victim->uid});
     if (!removed) {
-        if (removed.error().reason != Reason::NotFound && removed.error().reason != Reason::Cancelled) {
+        if (!is_not_found(removed) && !is_cancelled(removed)) {
             context_.log.warn("preemption failed", {{"victim", victim->key()}, {"error", removed.error().message}});
         }
         co_return {};

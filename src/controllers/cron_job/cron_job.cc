@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_status.h"
@@ -100,7 +101,7 @@ Task<> CronJobController::follow_jobs(CronJob& cron, const Jobs& jobs) {
     for (const ObjectReference& active : std::vector(cron.status.active)) {
         if (const auto cached = jobs_.find({cron.metadata.namespace_, active.name}); cached && cached->metadata.uid == active.uid) continue;
         const auto live = co_await context_.client.get<Job>({cron.metadata.namespace_, active.name});
-        if (!live && live.error().reason != Reason::NotFound) co_return live.error();
+        if (!live && !is_not_found(live)) co_return live.error();
         if (live && live->metadata.uid == active.uid) continue;  // the cache lags
         events_.normal(cron, "MissingJob", "Active job went missing: " + active.name);
         std::erase_if(cron.status.active, [&](const ObjectReference& other) { return other.uid == active.uid; });
@@ -197,7 +198,7 @@ Task<Job> CronJobController::make_job(const CronJob& cron, const LocalSchedule& 
         CO_TRY(Job there, co_await context_.client.get<Job>(key));
         if (objects::is_controlled_by(there.metadata, cron.metadata.uid)) co_return std::move(there);
     }
-    if (created.error().reason != Reason::Cancelled && !is_namespace_terminating(created.error()))
+    if (!is_cancelled(created) && !is_namespace_terminating(created.error()))
         events_.warning(cron, "FailedCreate", "Error creating job: " + created.error().message);
     co_return created;
 }
@@ -206,7 +207,7 @@ Task<> CronJobController::remove_job(const CronJob& cron, NamespacedName key, st
     const auto removed = co_await context_.client.remove<Job>(key, {.uid = std::move(uid), .propagation_policy = "Background"});
     if (removed) {
         events_.normal(cron, "SuccessfulDelete", "Deleted job " + key.name);
-    } else if (removed.error().reason != Reason::NotFound) {
+    } else if (!is_not_found(removed)) {
         events_.warning(cron, "FailedDelete", "Deleted job: " + removed.error().message);
         co_return removed.error();
     }

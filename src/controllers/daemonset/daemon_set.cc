@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/revisions.h"
 #include "controllers/framework/template_hash.h"
 #include "objects/pods.h"
@@ -91,17 +93,11 @@ DaemonSetController::DaemonSetController(Context& context)
 }
 
 std::shared_ptr<const DaemonSet> DaemonSetController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = objects::find_controller(pod.metadata);
-    if (!reference || reference->kind != "DaemonSet") return nullptr;
-    auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
+    return find_owner(sets_, DaemonSet::kind(), pod.metadata);
 }
 
 void DaemonSetController::pod_changed(const Pod& pod) {
-    if (const auto set = owner_of_pod(pod)) return queue().add(client::key_of(*set));
-    if (objects::find_controller(pod.metadata)) return;
-    for (const auto& set : sets_.list(pod.metadata.namespace_))
-        if (objects::matches(set->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : concerned_owners(sets_, DaemonSet::kind(), pod.metadata)) queue().add(key);
 }
 
 void DaemonSetController::node_changed() {
@@ -134,7 +130,7 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
             changes = rolling_step(*set, pods, hash, count_desired(spec), loop().wall_now());
         Result<void> applied = co_await apply(*set, spec, std::move(changes), hash);
         if (!applied) failure = std::move(applied).error();
-        if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+        if (failure && is_cancelled(*failure)) co_return std::move(*failure);
         CO_TRY_VOID(co_await clean_history(*set, hash, pods));
     }
     CO_TRY_VOID(co_await update_status(*set, spec, pods, hash));
@@ -298,7 +294,7 @@ Task<> DaemonSetController::remove(const DaemonSet& set, PodPointer pod) {
     Result<void> removed = co_await pod_control_.remove(client::key_of(*pod), pod->metadata.uid, owner_of(set));
     if (removed) co_return {};
     expectations_.deletion_observed(client::key_of(set), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
     co_return removed;
 }
 
@@ -335,8 +331,7 @@ Task<> DaemonSetController::update_status(const DaemonSet& set, const PodSpec& s
     if (set.status == status) co_return {};
     DaemonSet changed = set;
     changed.status = std::move(status);
-    Result<DaemonSet> written = co_await context_.client.update_status(std::move(changed));
-    if (!written && written.error().reason != Reason::NotFound) co_return std::move(written).error();
+    CO_TRY_VOID(ignore_not_found(co_await context_.client.update_status(std::move(changed))));
     co_return {};
 }
 

@@ -4,15 +4,17 @@
 
 #include <fmt/format.h>
 
-#include "objects/conditions.h"
-#include "objects/pods.h"
-#include "objects/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 #include "controllers/deployment/rollout.h"
 #include "controllers/deployment/status.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 #include "schema/json.h"
 
 namespace porthole::controllers {
@@ -49,25 +51,17 @@ DeploymentController::DeploymentController(Context& context)
 }
 
 std::shared_ptr<const DeploymentController::Deployment> DeploymentController::owner_of_set(const ReplicaSet& set) const {
-    const auto* reference = objects::find_controller(set.metadata);
-    if (!reference || reference->kind != "Deployment") return nullptr;
-    auto deployment = deployments_.find({set.metadata.namespace_, reference->name});
-    return deployment && deployment->metadata.uid == reference->uid ? deployment : nullptr;
+    return find_owner(deployments_, Deployment::kind(), set.metadata);
 }
 
 void DeploymentController::set_changed(const ReplicaSet& set) {
-    if (const auto deployment = owner_of_set(set)) return queue().add(client::key_of(*deployment));
-    if (objects::find_controller(set.metadata)) return;
-    for (const auto& deployment : deployments_.list(set.metadata.namespace_))
-        if (objects::matches(deployment->spec.selector, set.metadata.labels)) queue().add(client::key_of(*deployment));
+    for (const NamespacedName& key : concerned_owners(deployments_, Deployment::kind(), set.metadata)) queue().add(key);
 }
 
 /// A recreation goes on when the last old pod has gone; nothing else about pods matters here.
 void DeploymentController::pod_deleted(const Pod& pod) {
-    const auto* reference = objects::find_controller(pod.metadata);
-    if (!reference || reference->kind != "ReplicaSet") return;
-    const auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    if (!set || set->metadata.uid != reference->uid) return;
+    const auto set = find_owner(sets_, ReplicaSet::kind(), pod.metadata);
+    if (!set) return;
     const auto deployment = owner_of_set(*set);
     if (deployment && !is_rolling(*deployment)) queue().add(client::key_of(*deployment));
 }
@@ -252,7 +246,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
     }
     const Error error = created.error();
     if (error.reason == Reason::AlreadyExists) co_return co_await resolve_collision(rollout, std::move(wanted));
-    if (error.reason == Reason::Cancelled || is_namespace_terminating(error)) co_return error;
+    if (is_cancelled(error) || is_namespace_terminating(error)) co_return error;
     const std::string message = fmt::format("Failed to create new replica set \"{}\": {}", wanted.metadata.name, error.message);
     if (has_progress_deadline(deployment)) {
         DeploymentStatus status = deployment.status;
@@ -319,8 +313,7 @@ Task<bool> DeploymentController::scale(Rollout& rollout, ReplicaSet& set, std::i
 
 Task<> DeploymentController::clean_history(const Rollout& rollout) {
     for (const ReplicaSet& set : beyond_history(rollout.deployment, rollout.old_sets)) {
-        Result<void> removed = co_await context_.client.remove<ReplicaSet>(client::key_of(set), {.uid = set.metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<ReplicaSet>(client::key_of(set), {.uid = set.metadata.uid})));
     }
     co_return {};
 }

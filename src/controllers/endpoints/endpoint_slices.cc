@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/owners.h"
 #include "objects/pods.h"
@@ -117,7 +118,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     if (!applied) {
         const Error& error = applied.error();
         if (is_namespace_terminating(error)) co_return Requeue::never();
-        if (error.reason != Reason::Cancelled && error.reason != Reason::Conflict)
+        if (!is_cancelled(error) && error.reason != Reason::Conflict)
             events_.warning(*service, "FailedToUpdateEndpointSlices",
                             fmt::format("Error updating Endpoint Slices for Service {}: {}", key.text(), error.message));
         co_return std::move(applied).error();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/pods.h"
 
@@ -123,8 +124,7 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     if (!service) {
         trigger_times_.forget(key);
         if (!current) co_return Requeue::never();
-        Result<void> removed = co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid})));
         co_return Requeue::never();
     }
     if (service->spec.selector.empty() || service->spec.type == "ExternalName") co_return Requeue::never();
@@ -163,7 +163,7 @@ Task<> EndpointsController::write(const Service& service, Endpoints wanted, bool
     const Result<Endpoints> written = co_await std::move(writing);
     if (written) co_return {};
     const Error& error = written.error();
-    const bool ordinary = error.reason == Reason::Cancelled || error.reason == Reason::Conflict || error.reason == Reason::AlreadyExists ||
+    const bool ordinary = is_cancelled(error) || error.reason == Reason::Conflict || error.reason == Reason::AlreadyExists ||
                           error.reason == Reason::NotFound;
     if (is_namespace_terminating(error)) co_return {};
     if (!ordinary)

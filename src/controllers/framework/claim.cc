@@ -1,5 +1,6 @@
 #include "controllers/framework/claim.h"
 
+#include "base/error_reasons.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -73,8 +74,7 @@ Task<> Claimer::release(const schema::Kind& kind, ObjectMeta dependent) {
     std::erase_if(owners, [&](const OwnerReference& owner) { return owner.uid == owner_.metadata.uid; });
     patch.ensure_path({"metadata", "ownerReferences"}) = owners.empty() ? Value() : references(owners);
     const std::string path = client::Client::path(kind, {dependent.namespace_, dependent.name}, "");
-    Result<net::Bytes> released = co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch));
-    if (!released && released.error().reason != Reason::NotFound) co_return std::move(released).error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
 }
 

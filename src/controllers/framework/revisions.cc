@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error_reasons.h"
 #include "schema/convert.h"
 
 namespace porthole::controllers {
@@ -71,8 +72,7 @@ Task<> RevisionHistory::truncate(std::size_t limit, const std::function<bool(con
     for (const ControllerRevision& revision : revisions_)
         if (!is_live(revision)) idle.push_back(revision);
     for (std::size_t i = 0; i + limit < idle.size(); ++i) {
-        Result<void> removed = co_await client_.remove<ControllerRevision>(client::key_of(idle[i]), {.uid = idle[i].metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<ControllerRevision>(client::key_of(idle[i]), {.uid = idle[i].metadata.uid})));
     }
     co_return {};
 }

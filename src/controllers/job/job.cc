@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_ranking.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
@@ -123,12 +125,7 @@ JobController::JobController(Context& context)
                                      }});
 }
 
-std::shared_ptr<const Job> JobController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = objects::find_controller(pod.metadata);
-    if (!reference || reference->kind != "Job") return nullptr;
-    auto job = jobs_.find({pod.metadata.namespace_, reference->name});
-    return job && job->metadata.uid == reference->uid ? job : nullptr;
-}
+std::shared_ptr<const Job> JobController::owner_of_pod(const Pod& pod) const { return find_owner(jobs_, Job::kind(), pod.metadata); }
 
 void JobController::pod_gone(const Pod& pod) {
     if (const auto job = owner_of_pod(pod)) expectations_.deletion_observed(client::key_of(*job), pod.metadata.uid);
@@ -143,8 +140,7 @@ void JobController::pod_changed(const Pod& pod) {
         return;
     }
     if (is_tracked(pod)) queue().add({pod.metadata.namespace_, PodKeyPrefix + pod.metadata.name});
-    for (const auto& job : jobs_.list(pod.metadata.namespace_))
-        if (objects::matches(job->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*job));
+    for (const NamespacedName& key : matching_owners(jobs_, pod.metadata)) queue().add(key);
 }
 
 Task<Requeue> JobController::reconcile(NamespacedName key) {
@@ -191,7 +187,7 @@ Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> 
         if (!adjusted) failure = std::move(adjusted).error();
         if (adjusted) wait = *adjusted;
     }
-    if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+    if (failure && is_cancelled(*failure)) co_return std::move(*failure);
 
     if (!status.start_time && !job.spec.suspend.value_or(false)) status.start_time = Timestamp(loop().wall_now());
     status.active = changing ? 0 : active;
@@ -269,7 +265,7 @@ Task<> JobController::release_pod(PodPointer pod) {
     const std::string path = client::Client::path(Pod::kind(), client::key_of(*pod), "");
     counted_.insert(pod->metadata.uid);  // before: the cache may hear of it earlier than we
     const auto patched = co_await context_.client.patch_raw(path, client::PatchType::StrategicMerge, schema::to_json(patch));
-    if (patched || patched.error().reason == Reason::NotFound) co_return {};
+    if (patched || is_not_found(patched)) co_return {};
     counted_.erase(pod->metadata.uid);
     co_return patched.error();
 }
@@ -375,7 +371,7 @@ Task<> JobController::delete_pod(const Job& job, PodPointer pod, bool counted_no
     if (removed) removed = co_await pod_control_.remove(client::key_of(*pod), pod->metadata.uid, owner_of(job));
     if (removed) co_return {};
     expectations_.deletion_observed(client::key_of(job), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(removed)) co_return {};
     co_return removed;
 }
 

@@ -7,9 +7,8 @@
 namespace porthole::controllers {
 
 const JobCondition* find_true(const JobStatus& status, std::string_view type) {
-    for (const JobCondition& condition : status.conditions)
-        if (condition.type == type && condition.status == "True") return &condition;
-    return nullptr;
+    const JobCondition* condition = objects::find_condition(status.conditions, type);
+    return condition && condition->status == "True" ? condition : nullptr;
 }
 
 const JobCondition* find_end(const Job& job) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "api/meta_v1.h"
+#include "base/error_reasons.h"
 #include "base/strings.h"
 #include "objects/conditions.h"
 #include "schema/json.h"
@@ -132,7 +133,7 @@ Task<NamespaceRemains> NamespaceController::delete_content(std::string name, con
             if (!resource->namespaced || !resource->has_verb("delete") || is_pods(*resource) != pods) continue;
             Result<void> deleted = co_await delete_resource(name, resource, remains);
             if (deleted) continue;
-            if (deleted.error().reason == Reason::Cancelled) co_return std::move(deleted).error();
+            if (is_cancelled(deleted)) co_return std::move(deleted).error();
             remains.failures.push_back(resource->name() + ": " + deleted.error().message);
         }
         if (!remains.empty()) break;
@@ -151,15 +152,15 @@ Task<> NamespaceController::delete_resource(std::string name, client::Discovered
         Result<void> removed = co_await client_.remove_raw(collection, {.propagation_policy = "Background"});
         if (!removed && removed.error().reason == Reason::MethodNotAllowed)
             collectively = false;
-        else if (!removed && removed.error().reason != Reason::NotFound)
+        else if (!removed && !is_not_found(removed))
             co_return removed;
     }
     if (!collectively) {
         for (const std::string_view item : slices.items) {
             CO_TRY(const std::string_view text, client::json_member(item, "metadata"));
             CO_TRY(const auto metadata, schema::decode_json<api::meta::v1::ObjectMeta>(text));
-            Result<void> removed = co_await client_.remove_raw(collection + "/" + metadata.name, {.propagation_policy = "Background"});
-            if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+            CO_TRY_VOID(
+                ignore_not_found(co_await client_.remove_raw(collection + "/" + metadata.name, {.propagation_policy = "Background"})));
         }
     }
     CO_TRY(list, co_await client_.get_raw(collection, "", client::MetadataList));
@@ -177,8 +178,7 @@ Task<> NamespaceController::report(Namespace& space, const client::Discovery& di
 Task<> NamespaceController::finalize(Namespace space) {
     std::erase(space.spec.finalizers, Finalizer);
     const std::string path = client::Client::path(Namespace::kind(), client::key_of(space), "finalize");
-    Result<net::Bytes> finalized = co_await client_.put_raw(path, schema::encode_json(space));
-    if (!finalized && finalized.error().reason != Reason::NotFound) co_return std::move(finalized).error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.put_raw(path, schema::encode_json(space))));
     co_return {};
 }
 

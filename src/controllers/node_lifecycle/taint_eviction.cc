@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/tolerations.h"
@@ -101,12 +102,11 @@ Task<> TaintEvictionController::evict(const Pod& pod) {
                                                Timestamp(loop().wall_now()));
     if (is_new) {
         const auto updated = co_await client_.update_status(std::move(changed));
-        if (!updated && updated.error().reason == Reason::NotFound) co_return {};
+        if (is_not_found(updated)) co_return {};
         if (!updated) co_return updated.error();
         events_.normal(pod, "TaintManagerEviction", "Marking for deletion Pod " + key.text());
     }
-    auto removed = co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid});
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid})));
     co_return {};
 }
 

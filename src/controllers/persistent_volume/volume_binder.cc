@@ -1,5 +1,6 @@
 #include "controllers/persistent_volume/volume_binder.h"
 
+#include "base/error_reasons.h"
 #include "objects/owners.h"
 #include "objects/volume_match.h"
 
@@ -217,7 +218,7 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
     std::shared_ptr<const PersistentVolumeClaim> claim = claims_.find(claim_key(*volume));
     if (!claim || claim->metadata.uid != uid) {  // the cache may lag, and a volume is not let go for that
         auto live = co_await client_.get<PersistentVolumeClaim>(claim_key(*volume));
-        if (!live && live.error().reason != Reason::NotFound) co_return std::move(live).error();
+        if (!live && !is_not_found(live)) co_return std::move(live).error();
         if (live && live->metadata.uid == uid)
             claim = std::make_shared<const PersistentVolumeClaim>(std::move(*live));
         else

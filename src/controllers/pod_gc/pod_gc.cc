@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_reasons.h"
 #include "objects/conditions.h"
 #include "objects/nodes.h"
 #include "objects/pods.h"
@@ -38,7 +39,7 @@ PodGcController::PodGcController(Context& context)
 Task<> PodGcController::background() {
     for (;;) {
         const auto swept = co_await sweep();
-        if (!swept && swept.error().reason == Reason::Cancelled) co_return swept;
+        if (is_cancelled(swept)) co_return swept;
         if (!swept) log().warn("sweep failed", {{"error", swept.error().message}});
         CO_TRY_VOID(co_await loop().sleep(Period));
     }
@@ -86,7 +87,7 @@ Task<std::vector<std::string>> PodGcController::lost_nodes(const std::vector<Pod
         const auto [entry, is_new] = missing_since_.try_emplace(name, loop().now());
         if (is_new || loop().now() - entry->second < Quarantine) continue;
         const auto live = co_await client_.get<Node>({"", name});
-        if (!live && live.error().reason == Reason::NotFound) lost.push_back(name);
+        if (is_not_found(live)) lost.push_back(name);
     }
     co_return lost;
 }
@@ -112,12 +113,12 @@ Task<> PodGcController::force_remove(Pod pod, std::string message) {
         }
         const auto updated = co_await client_.update_status(std::move(changed));
         // Somebody else's change: the next sweep looks again.
-        if (!updated && (updated.error().reason == Reason::NotFound || updated.error().reason == Reason::Conflict)) co_return {};
+        if (!updated && (is_not_found(updated) || updated.error().reason == Reason::Conflict)) co_return {};
         if (!updated) co_return updated.error();
     }
     log().info("removing pod", {{"pod", client::key_of(*pod).text()}, {"node", pod->spec.node_name}});
     auto removed = co_await client_.remove<api::core::v1::Pod>(client::key_of(*pod), {.uid = pod->metadata.uid, .grace_period_seconds = 0});
-    if (!removed && removed.error().reason != Reason::NotFound && removed.error().reason != Reason::Conflict) co_return removed;
+    if (!removed && !is_not_found(removed) && removed.error().reason != Reason::Conflict) co_return removed;
     co_return {};
 }
 

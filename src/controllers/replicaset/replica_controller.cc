@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
@@ -43,15 +45,11 @@ void ReplicaController::watch_pods() {
 }
 
 std::shared_ptr<const ReplicaController::ReplicaSet> ReplicaController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = objects::find_controller(pod.metadata);
-    if (!reference || reference->kind != kind_.kind) return nullptr;
-    auto set = find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
+    return find_owner(*this, kind_, pod.metadata);
 }
 
 void ReplicaController::queue_matching(const Pod& orphan) {
-    for (const auto& set : list(orphan.metadata.namespace_))
-        if (objects::matches(set->spec.selector, orphan.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : matching_owners(*this, orphan.metadata)) queue().add(key);
 }
 
 void ReplicaController::pod_added(const Pod& pod) {
@@ -102,7 +100,7 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
         if (surplus < 0) moved = co_await create_missing(*set, std::min(-surplus, Burst));
         if (surplus > 0) moved = co_await delete_surplus(*set, observed.active, std::min(surplus, Burst));
         if (!moved) failure = std::move(moved).error();
-        if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+        if (failure && is_cancelled(*failure)) co_return std::move(*failure);
     }
     CO_TRY_VOID(co_await update_status(*set, make_status(*set, observed, failure)));
     if (failure) co_return std::move(*failure);
@@ -170,7 +168,7 @@ Task<> ReplicaController::delete_one(const ReplicaSet& set, PodPointer pod) {
     if (removed) co_return {};
     // Nothing will be seen of a deletion that has not happened.
     expectations_.deletion_observed(client::key_of(set), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
     co_return removed;
 }
 
@@ -210,7 +208,7 @@ Task<> ReplicaController::update_status(const ReplicaSet& set, ReplicaSetStatus 
     changed.status = status;
     Result<void> written = co_await write_status(std::move(changed));
     if (written || written.error().reason != Reason::Conflict) {
-        if (!written && written.error().reason == Reason::NotFound) co_return {};
+        if (is_not_found(written)) co_return {};
         co_return written;
     }
     CO_TRY(ReplicaSet fresh, co_await read(client::key_of(set)));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "objects/owners.h"
 
 namespace porthole::controllers::stateful {
@@ -23,8 +24,7 @@ Task<> Claims::ensure(const StatefulSet& set, int ordinal) {
         if (created) {
             events_.normal(set, "SuccessfulCreate", what + "success");
         } else if (created.error().reason != Reason::AlreadyExists) {
-            if (created.error().reason != Reason::Cancelled)
-                events_.warning(set, "FailedCreate", what + "failed error: " + created.error().message);
+            if (!is_cancelled(created)) events_.warning(set, "FailedCreate", what + "failed error: " + created.error().message);
             co_return created.error();
         }
     }

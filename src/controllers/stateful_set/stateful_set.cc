@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/template_hash.h"
 #include "objects/pods.h"
@@ -57,18 +59,8 @@ StatefulSetController::StatefulSetController(Context& context)
     depends_on(context.informers.get<Pod>()).on_change([this](const Pod& pod) { pod_changed(pod); });
 }
 
-std::shared_ptr<const StatefulSet> StatefulSetController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = objects::find_controller(pod.metadata);
-    if (!reference || reference->kind != "StatefulSet") return nullptr;
-    auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
-}
-
 void StatefulSetController::pod_changed(const Pod& pod) {
-    if (const auto set = owner_of_pod(pod)) return queue().add(client::key_of(*set));
-    if (objects::find_controller(pod.metadata)) return;
-    for (const auto& set : sets_.list(pod.metadata.namespace_))
-        if (objects::matches(set->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : concerned_owners(sets_, StatefulSet::kind(), pod.metadata)) queue().add(key);
 }
 
 bool StatefulSetController::is_available(const StatefulSet& set, const Pod& pod) const {
@@ -89,7 +81,7 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
     StatefulSetStatus status = count(*set, pods, revisions);
     const bool ordered = set->spec.pod_management_policy != "Parallel";
     Result<void> walked = co_await walk({*set, revisions, status, ordered}, place(*set, pods));
-    if (!walked && walked.error().reason == Reason::Cancelled) co_return std::move(walked).error();
+    if (is_cancelled(walked)) co_return std::move(walked).error();
     const bool complete = is_rolling(*set) && status.updated_replicas == status.replicas && status.ready_replicas == status.replicas &&
                           status.replicas == wanted_replicas(*set);
     if (complete) {
@@ -253,7 +245,7 @@ Task<> StatefulSetController::create(Walk walk, int ordinal) {
     if (!created) {
         const Error& error = created.error();
         // The cache lags behind our own write; or it is somebody else's, and then the next look at it says so.
-        const bool told = error.reason == Reason::Cancelled || is_namespace_terminating(error);
+        const bool told = is_cancelled(error) || is_namespace_terminating(error);
         if (error.reason == Reason::AlreadyExists) {
             const auto there = co_await context_.client.get<Pod>({walk.set.metadata.namespace_, pod_name(walk.set, ordinal)});
             if (there && objects::is_controlled_by(there->metadata, walk.set.metadata.uid)) co_return {};
@@ -271,10 +263,9 @@ Task<> StatefulSetController::create(Walk walk, int ordinal) {
 Task<> StatefulSetController::remove(Walk walk, PodPointer pod) {
     const std::string what = fmt::format("Delete Pod {} in StatefulSet {} ", pod->metadata.name, walk.set.metadata.name);
     const auto removed = co_await context_.client.remove<Pod>(client::key_of(*pod), {.uid = pod->metadata.uid});
-    if (!removed && removed.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(removed)) co_return {};
     if (!removed) {
-        if (removed.error().reason != Reason::Cancelled)
-            events_.warning(walk.set, "FailedDelete", what + "failed error: " + removed.error().message);
+        if (!is_cancelled(removed)) events_.warning(walk.set, "FailedDelete", what + "failed error: " + removed.error().message);
         co_return removed.error();
     }
     events_.normal(walk.set, "SuccessfulDelete", what + "successful");

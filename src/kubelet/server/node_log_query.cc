@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/error_reasons.h"
 #include "base/strings.h"
 #include "kubelet/server/log_reader.h"
 
@@ -79,7 +80,7 @@ Result<std::string> NodeLogQuery::find(FileSystem& files, const std::vector<std:
     for (const std::string& folder : folders) {
         for (const auto& parts : places) {
             auto place = file_below(files, folder, parts);
-            if (!place && place.error().reason == Reason::NotFound) continue;
+            if (is_not_found(place)) continue;
             TRY_VOID(place);
             TRY(const FileStatus status, files.status(*place));
             if (status.is_regular()) return place;
