@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass
 
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
-ORDER = ["base", "runtime", "schema", "store", "net", "client", "windows", "hns", "cni", "apiserver", "controllers",
+ORDER = ["base", "runtime", "schema", "store", "net", "objects", "client", "windows", "hns", "cni", "apiserver", "controllers",
          "scheduler", "kubelet", "proxy", "dns", "winhost", "winservice",
          "node_join", "teardown", "local_cluster", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}

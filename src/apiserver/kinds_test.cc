@@ -28,6 +28,13 @@ TEST_F(Kinds, DefaultsAPod) {
     EXPECT_EQ(created.at({"status", "qosClass"}), "Guaranteed");
 }
 
+TEST_F(Kinds, TheQosClassIsThatOfThePodsOwnResources) {
+    const Answer created = post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"busybox"}],
+        "resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}})");
+    ASSERT_EQ(created.code, 201) << created.text;
+    EXPECT_EQ(created.at({"status", "qosClass"}), "Guaranteed");
+}
+
 TEST_F(Kinds, RefuseBadPodsInKubernetesWords) {
     const struct {
         const char* name;

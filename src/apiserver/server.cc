@@ -5,6 +5,7 @@
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
+#include "base/error_reasons.h"
 #include "schema/json.h"
 
 namespace porthole::apiserver {
@@ -81,7 +82,7 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
     const bool served = is_served(context.info);
     metrics_.begin(context.info, served);
     auto answered = co_await authenticate_and_dispatch(context, is_known);
-    if (!answered && answered.error().reason != Reason::Cancelled && answered.error().reason != Reason::Unavailable) {
+    if (!answered && !is_cancelled(answered) && answered.error().reason != Reason::Unavailable) {
         if (http_code(answered.error().reason) >= 500 && answered.error().reason != Reason::ServiceUnavailable)
             seams_.log.warn("request failed",
                             {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});

@@ -1,5 +1,6 @@
 #include "client/controller.h"
 
+#include "base/error_reasons.h"
 #include "runtime/scope.h"
 
 namespace porthole::client {
@@ -25,7 +26,7 @@ Task<> Controller::work() {
     for (;;) {
         CO_TRY(const NamespacedName key, co_await queue_.next());
         Result<Requeue> result = co_await reconcile(key);
-        const bool cancelled = !result && result.error().reason == Reason::Cancelled;
+        const bool cancelled = is_cancelled(result);
         if (!cancelled) settle(key, std::move(result));
         queue_.done(key);
         if (cancelled) co_return cancelled_error();

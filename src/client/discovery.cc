@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_reasons.h"
 #include "schema/value.h"
 
 namespace porthole::client {
@@ -64,7 +65,7 @@ Task<Discovery> discover(Client& client) {
     std::set<std::string> seen;
     for (const GroupVersion& version : read_groups(groups)) {
         const Result<Value> list = co_await get(client, version.path());
-        if (!list && list.error().reason == Reason::Cancelled) co_return list.error();
+        if (is_cancelled(list)) co_return list.error();
         if (!list) {
             discovery.failures.push_back(version.text() + ": " + list.error().message);
             continue;

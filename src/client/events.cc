@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "schema/value.h"
 
 namespace porthole::client {
@@ -108,7 +109,7 @@ Task<> EventRecorder::write(Event event) {
         Result<void> written = co_await create_or_count(event, key);
         if (written) co_return {};
         const Error& error = written.error();
-        if (error.reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(error)) co_return cancelled_error();
         if (error.reason != Reason::Unavailable && error.reason != Reason::TooManyRequests && error.reason != Reason::ServiceUnavailable) {
             log_.debug("event refused", {{"reason", event.reason}, {"object", event.involved_object.name}, {"error", error.message}});
             co_return {};
@@ -128,7 +129,7 @@ Task<> EventRecorder::create_or_count(const Event& event, const std::string& key
             written_.at(key) = {known.event, known.count + 1};
             co_return {};
         }
-        if (counted.error().reason != Reason::NotFound) co_return std::move(counted).error();
+        if (!is_not_found(counted)) co_return std::move(counted).error();
     }
     CO_TRY(const Event created, co_await client_.create(event));
     written_.at(key) = {key_of(created), 1};

@@ -7,7 +7,7 @@
 #include "api/core_v1.h"
 #include "base/log.h"
 #include "client/client.h"
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "runtime/sync.h"
 
 namespace porthole::client {

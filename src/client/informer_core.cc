@@ -1,5 +1,6 @@
 #include "client/informer_core.h"
 
+#include "base/error_reasons.h"
 #include "client/backoff.h"
 #include "client/shared_objects.h"
 
@@ -27,7 +28,7 @@ Task<> InformerCore::run() {
             continue;
         }
         const Error& error = followed.error();
-        if (error.reason == Reason::Cancelled) co_return error;
+        if (is_cancelled(error)) co_return error;
         if (has_expired(error)) {
             resource_version_.clear();
             context_.log.debug("watch expired, listing again", {{"resource", codec_.kind.plural}});

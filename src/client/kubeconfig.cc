@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/base64.h"
+#include "base/error_reasons.h"
 #include "schema/yaml.h"
 
 namespace porthole::client {
@@ -104,7 +105,7 @@ Result<void> change_file(FileSystem& files, const std::string& given_path, const
     }
     const auto write = [&]() -> Result<void> {
         Result<std::string> text = files.read(path);
-        if (!text && text.error().reason != Reason::NotFound) return std::move(text).error();
+        if (!text && !is_not_found(text)) return std::move(text).error();
         Result<Kubeconfig> config = Kubeconfig::parse(text.value_or(""));
         if (!config) return std::move(config).error().with_context(path);
         if (!change(*config)) return {};
@@ -226,7 +227,7 @@ Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::str
     Kubeconfig merged;
     for (const std::string& path : paths) {
         const Result<std::string> text = files.read(path);
-        if (!text && text.error().reason == Reason::NotFound) continue;
+        if (is_not_found(text)) continue;
         if (!text) return text.error();
         Result<Kubeconfig> config = Kubeconfig::parse(*text);
         if (!config) return std::move(config).error().with_context(path);

@@ -1,5 +1,6 @@
 #include "client/leader_election.h"
 
+#include "base/error_reasons.h"
 #include "runtime/scope.h"
 
 namespace porthole::client {
@@ -66,7 +67,7 @@ Task<bool> LeaderElector::try_acquire() {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timing_.lease).count();
     Result<Lease> found = co_await client_.get<Lease>(key_);
     if (!found) {
-        if (found.error().reason != Reason::NotFound) co_return std::move(found).error();
+        if (!is_not_found(found)) co_return std::move(found).error();
         Lease fresh;
         fresh.metadata.namespace_ = key_.namespace_;
         fresh.metadata.name = key_.name;
@@ -100,7 +101,7 @@ Task<> LeaderElector::renew() {
             renewed = loop_.now();
             continue;
         }
-        if (!held && held.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(held)) co_return cancelled_error();
         if (held || loop_.now() - renewed >= timing_.renew) co_return Error(Reason::Conflict, "leadership of " + key_.text() + " is lost");
     }
 }
@@ -118,7 +119,7 @@ Task<> LeaderElector::run(std::function<Task<>()> lead) {
     for (;;) {
         const Result<bool> acquired = co_await try_acquire();
         if (acquired && *acquired) break;
-        if (!acquired && acquired.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(acquired)) co_return cancelled_error();
         const double stretch = 1 + 1.2 * random_.fraction();
         CO_TRY_VOID(co_await loop_.sleep(std::chrono::duration_cast<Duration>(timing_.retry * stretch)));
     }
@@ -127,7 +128,7 @@ Task<> LeaderElector::run(std::function<Task<>()> lead) {
     Result<void> ended = co_await first_of(lead(), renew());
     leading_ = false;
     const bool lost = !ended && ended.error().reason == Reason::Conflict;
-    const bool cancelled = !ended && ended.error().reason == Reason::Cancelled;
+    const bool cancelled = is_cancelled(ended);
     if (!lost && !cancelled) (void)co_await release();
     co_return ended;
 }

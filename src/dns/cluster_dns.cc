@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::dns {
 
 namespace {
@@ -9,11 +11,6 @@ namespace {
 namespace core = api::core::v1;
 namespace discovery = api::discovery::v1;
 using namespace std::chrono_literals;
-
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
 
 void add_address(const std::string& text, std::vector<IpAddress>& into) {
     const auto address = IpAddress::parse(text);
@@ -33,7 +30,7 @@ ServiceNames service_names(const core::Service& service) {
     }
     for (const core::ServicePort& port : service.spec.ports) {
         names.ports.push_back(
-            {lower(port.name), port.protocol.empty() ? "tcp" : lower(port.protocol), static_cast<std::uint16_t>(port.port)});
+            {to_lower(port.name), port.protocol.empty() ? "tcp" : to_lower(port.protocol), static_cast<std::uint16_t>(port.port)});
     }
     return names;
 }
@@ -43,11 +40,11 @@ std::optional<SliceNames> slice_names(const discovery::EndpointSlice& slice) {
     if (service == slice.metadata.labels.end()) return std::nullopt;
     SliceNames names{.namespace_ = slice.metadata.namespace_, .name = slice.metadata.name, .service = service->second};
     for (const auto& port : slice.ports) {
-        names.ports.push_back({lower(port.name.value_or("")), port.protocol ? lower(*port.protocol) : "tcp",
+        names.ports.push_back({to_lower(port.name.value_or("")), port.protocol ? to_lower(*port.protocol) : "tcp",
                                static_cast<std::uint16_t>(port.port.value_or(0))});
     }
     for (const auto& from : slice.endpoints) {
-        SliceNames::Endpoint endpoint{.hostname = lower(from.hostname.value_or("")), .ready = from.conditions.ready.value_or(true)};
+        SliceNames::Endpoint endpoint{.hostname = to_lower(from.hostname.value_or("")), .ready = from.conditions.ready.value_or(true)};
         for (const std::string& address : from.addresses) add_address(address, endpoint.addresses);
         if (!endpoint.addresses.empty()) names.endpoints.push_back(std::move(endpoint));
     }

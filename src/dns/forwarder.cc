@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/strings.h"
+
 namespace porthole::dns {
 
 namespace {
@@ -14,12 +16,6 @@ std::string cache_key(const Query& query) {
     Query lower = query;
     lower.name = query.name.lower();
     return lower.question_wire() + (query.dnssec_ok ? "d" : "") + (query.checking_disabled ? "c" : "");
-}
-
-bool same_question(const std::string& left, const std::string& right) {
-    return std::ranges::equal(
-        left, right, {}, [](char c) { return std::tolower(static_cast<unsigned char>(c)); },
-        [](char c) { return std::tolower(static_cast<unsigned char>(c)); });
 }
 
 void set_u16(std::string& message, std::size_t at, std::uint16_t value) {
@@ -145,7 +141,8 @@ Task<Forwarder::Entry> Forwarder::ask_server(IpAddress server, Query query) {
         CO_TRY(std::string message, co_await upstream_.exchange(server, write_query(id, query), tcp));
         CO_TRY(ReplyView view, read_reply(message));
         // Anything else is a stray or forged reply.
-        if (view.id != id || !same_question(view.question, question)) co_return Error(Reason::Unavailable, "a reply to another question");
+        if (view.id != id || !equal_ignoring_case(view.question, question))
+            co_return Error(Reason::Unavailable, "a reply to another question");
         if (view.truncated && !tcp) continue;
         const bool cacheable = view.rcode == Rcode::NoError || view.rcode == Rcode::NxDomain;
         const Duration ttl =

@@ -4,20 +4,14 @@
 #include <limits>
 #include <map>
 
+#include "base/strings.h"
+
 namespace porthole::dns {
 
 namespace {
 
 constexpr std::size_t HeaderSize = 12, LongestName = 255, LongestLabel = 63;
 constexpr std::uint16_t OwnPayloadSize = 1232;  // fits any path's MTU
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::ranges::transform(result, result.begin(), [](char c) { return lower(c); });
-    return result;
-}
 
 Error malformed() { return Error(Reason::BadRequest, "malformed DNS message"); }
 
@@ -105,7 +99,7 @@ public:
         const auto& labels = name.labels();
         for (std::size_t i = 0; i < labels.size(); ++i) {
             std::string rest;
-            for (std::size_t j = i; j < labels.size(); ++j) rest.append(lower(labels[j])).push_back('\0');
+            for (std::size_t j = i; j < labels.size(); ++j) rest.append(to_lower(labels[j])).push_back('\0');
             if (const auto known = known_.find(rest); compress && known != known_.end())
                 return u16(static_cast<std::uint16_t>(0xc000 | known->second));
             constexpr std::size_t PointerReach = 0x3fff;
@@ -192,7 +186,7 @@ std::string Name::to_string() const {
 
 Name Name::lower() const {
     Name result = *this;
-    for (std::string& label : result.labels_) label = dns::lower(label);
+    for (std::string& label : result.labels_) label = to_lower(label);
     return result;
 }
 
@@ -223,7 +217,7 @@ std::strong_ordering Name::operator<=>(const Name& other) const {
     return std::lexicographical_compare_three_way(
         labels_.begin(), labels_.end(), other.labels_.begin(), other.labels_.end(), [](const std::string& a, const std::string& b) {
             return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-                return static_cast<unsigned char>(dns::lower(x)) <=> static_cast<unsigned char>(dns::lower(y));
+                return static_cast<unsigned char>(to_lower(x)) <=> static_cast<unsigned char>(to_lower(y));
             });
         });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/strings.h"
 #include "schema/convert.h"
 #include "schema/json.h"
 
@@ -40,11 +41,7 @@ hcn::Policy make_policy(std::string type) {
     return policy;
 }
 
-bool is_policy(const hcn::Policy& policy, std::string_view type) {
-    return std::ranges::equal(policy.type, type, [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    });
-}
+bool is_policy(const hcn::Policy& policy, std::string_view type) { return equal_ignoring_case(policy.type, type); }
 
 std::string canonical_mac(std::string_view text) {
     if (text.size() != 17) return "";

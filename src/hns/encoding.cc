@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cctype>
 #include <span>
 
+#include "base/strings.h"
 #include "hns/documents.h"
 
 namespace porthole::hns {
@@ -72,19 +72,13 @@ constexpr Alias Aliases[] = {
     {"L4ProxySettings", "ExceptionList", "Exceptions"},
 };
 
-bool same_letters(std::string_view left, std::string_view right) {
-    return std::ranges::equal(left, right, [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    });
-}
-
 const schema::Field* find_field(const schema::Type& type, std::string_view key) {
     if (const schema::Field* exact = type.find_field(key)) return exact;
     for (const Alias& alias : Aliases) {
-        if (alias.type == type.name && same_letters(alias.alias, key)) return type.find_field(alias.name);
+        if (alias.type == type.name && equal_ignoring_case(alias.alias, key)) return type.find_field(alias.name);
     }
     for (const schema::Field& field : type.fields) {
-        if (same_letters(field.name, key)) return &field;
+        if (equal_ignoring_case(field.name, key)) return &field;
     }
     return nullptr;
 }
@@ -95,12 +89,6 @@ const WordSet* find_words(const schema::Field& field) {
     return found == std::end(WordSets) ? nullptr : &*found;
 }
 
-std::string_view trim(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-}
-
 /// "EnableDnsProxy, EnableNonPersistent" → 9
 Result<void> words_to_number(const WordSet& set, schema::Value& value) {
     std::uint32_t number = 0;
@@ -109,7 +97,7 @@ Result<void> words_to_number(const WordSet& set, schema::Value& value) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
         const std::string_view word = trim(rest.substr(0, comma));
         rest.remove_prefix(std::min(comma + 1, rest.size()));
-        const auto found = std::ranges::find_if(set.words, [&](const Word& known) { return same_letters(known.name, word); });
+        const auto found = std::ranges::find_if(set.words, [&](const Word& known) { return equal_ignoring_case(known.name, word); });
         if (found == set.words.end()) {
             return Error(Reason::BadRequest, "unknown word \"" + std::string(word) + "\" in " + std::string(set.name));
         }
@@ -126,7 +114,7 @@ void to_word(const schema::Enumeration& enumeration, schema::Value& value) {
         if (index < enumeration.values.size()) value = enumeration.values[index];
     } else if (value.is_string()) {
         for (const std::string_view word : enumeration.values) {
-            if (same_letters(word, value.as_string())) return void(value = word);
+            if (equal_ignoring_case(word, value.as_string())) return void(value = word);
         }
     }
 }

@@ -20,7 +20,4 @@ struct AdmissionContext {
 /// The last check before a pod's first container: nullopt when it may run.
 std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& context);
 
-/// Whether node labels (and the node's name as metadata.name) fulfil the pod's selector and required affinity.
-bool matches_node(const core::Pod& pod, const std::map<std::string, std::string>& labels, const std::string& node_name);
-
 }  // namespace porthole::kubelet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/authentication_v1.h"
+#include "base/error_reasons.h"
 #include "schema/json.h"
 
 namespace porthole::kubelet {
@@ -14,7 +15,7 @@ Task<std::shared_ptr<const T>> ApiObjects::fetch(Cache<T>& cache, client::Namesp
     std::erase_if(cache.entries, [&](const auto& item) { return loop_.now() - item.second.read >= keep_; });
     if (const auto found = cache.entries.find(key); found != cache.entries.end()) co_return found->second.object;
     auto object = co_await client_.get<T>(key);
-    if (!object && object.error().reason == Reason::NotFound) {
+    if (is_not_found(object)) {
         // In the kubelet's words: by the singular.
         co_return Error(Reason::NotFound, std::string(T::kind().singular) + " \"" + key.name + "\" not found");
     }

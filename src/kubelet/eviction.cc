@@ -1,5 +1,7 @@
 #include "kubelet/eviction.h"
 
+#include "base/error_reasons.h"
+
 #include <algorithm>
 
 namespace porthole::kubelet {
@@ -41,7 +43,7 @@ Eviction::Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeServic
 Task<> Eviction::run() {
     for (;;) {
         auto looked = co_await look();
-        if (!looked && looked.error().reason == Reason::Cancelled) co_return std::move(looked).error();
+        if (is_cancelled(looked)) co_return std::move(looked).error();
         if (!looked) log_.warn("the node's pressure cannot be told", {{"error", looked.error().message}});
         CO_TRY_VOID(co_await loop_.sleep(LookPeriod));
     }
@@ -105,7 +107,7 @@ bool Eviction::evict_one(const std::map<std::string, std::int64_t>& usage, const
         const PodWorker* worker = pods_.find(pod->metadata.uid);
         if (is_critical_pod(*pod) || !worker || worker->is_terminating()) continue;
         const auto used = usage.find(pod->metadata.uid);
-        candidates.push_back({pod, used == usage.end() ? 0 : used->second, amount_of(pod_requests(*pod), resource).value()});
+        candidates.push_back({pod, used == usage.end() ? 0 : used->second, amount_of(objects::pod_requests(pod->spec), resource).value()});
     }
     if (candidates.empty()) return false;
     const Candidate& first = *std::min_element(candidates.begin(), candidates.end(), goes_before);

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/error_reasons.h"
 #include "kubelet/api_objects.h"
 #include "kubelet/eviction.h"
 #include "kubelet/log_rotation.h"
@@ -164,7 +165,7 @@ struct Kubelet::Parts {
     Task<> run_runtime_check() {
         for (;;) {
             auto checked = co_await check_runtime();
-            if (!checked && checked.error().reason == Reason::Cancelled) co_return std::move(checked).error();
+            if (is_cancelled(checked)) co_return std::move(checked).error();
             const bool well = runtime_problem.empty() && node.network_problem.empty();
             CO_TRY_VOID(co_await deps.loop.sleep(well ? RuntimeCheckPeriod : RuntimeRetryPeriod));
         }
@@ -174,7 +175,7 @@ struct Kubelet::Parts {
         const std::string runtime_before = runtime_problem, network_before = node.network_problem;
         cri::StatusRequest request;
         auto status = co_await with_timeout(deps.runtime.status(std::move(request)), RuntimeAnswerLimit, "the container runtime's status");
-        if (!status && status.error().reason == Reason::Cancelled) co_return std::move(status).error();
+        if (is_cancelled(status)) co_return std::move(status).error();
         if (!status) {
             runtime_problem = "container runtime is down: " + status.error().message;
         } else {
@@ -219,7 +220,7 @@ struct Kubelet::Parts {
         for (;;) {
             CO_TRY_VOID(co_await deps.loop.sleep(10s));
             auto rotated = co_await rotation.rotate();
-            if (!rotated && rotated.error().reason == Reason::Cancelled) co_return std::move(rotated).error();
+            if (is_cancelled(rotated)) co_return std::move(rotated).error();
         }
     }
 
@@ -227,7 +228,7 @@ struct Kubelet::Parts {
         for (;;) {
             CO_TRY_VOID(co_await deps.loop.sleep(5min));
             auto collected = co_await image_gc.collect();
-            if (!collected && collected.error().reason == Reason::Cancelled) co_return std::move(collected).error();
+            if (is_cancelled(collected)) co_return std::move(collected).error();
             if (!collected) events.warning(reporter.reference(), "FreeDiskSpaceFailed", collected.error().message);
         }
     }

@@ -5,9 +5,9 @@
 
 #include "api/coordination_v1.h"
 #include "client/fake/fake_api.h"
-#include "client/pods.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/sim/fake_runtime.h"
+#include "objects/pods.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json.h"
@@ -70,7 +70,7 @@ struct KubeletTest : testing::Test {
     }
     core::Pod pod(const std::string& name) { return api.find<core::Pod>({"default", name}).value_or(core::Pod()); }
     bool exists(const std::string& name) { return api.find<core::Pod>({"default", name}).has_value(); }
-    bool ready(const std::string& name) { return client::is_ready(pod(name)); }
+    bool ready(const std::string& name) { return objects::is_ready(pod(name)); }
     std::string waiting(const std::string& name) {
         const core::Pod now = pod(name);
         if (now.status.container_statuses.empty() || !now.status.container_statuses[0].state.waiting) return "";
@@ -413,10 +413,10 @@ TEST_F(KubeletTest, StaticPodsRunAndAreMirrored) {
                             0644));
     ASSERT_TRUE(until([&] { return !runtime.running("web-n1").empty(); }));
     const auto mirror = [&] { return api.find<core::Pod>({"kube-system", "web-n1"}); };
-    ASSERT_TRUE(until([&] { return mirror() && client::is_ready(*mirror()); }));
+    ASSERT_TRUE(until([&] { return mirror() && objects::is_ready(*mirror()); }));
     EXPECT_EQ(mirror()->metadata.owner_references[0].kind, "Node");
     api.erase<core::Pod>({"kube-system", "web-n1"});
-    EXPECT_TRUE(until([&] { return mirror() && client::is_ready(*mirror()); }));
+    EXPECT_TRUE(until([&] { return mirror() && objects::is_ready(*mirror()); }));
     EXPECT_THAT(runtime.running("web-n1"), ElementsAre("a"));
     ASSERT_TRUE(files.remove("/etc/manifests/web.yaml"));
     EXPECT_TRUE(until([&] { return !mirror() && runtime.containers().empty(); }, 60s));

@@ -1,5 +1,6 @@
 #include "kubelet/log_rotation.h"
 
+#include "base/error_reasons.h"
 #include "base/time.h"
 
 namespace porthole::kubelet {
@@ -21,7 +22,7 @@ Task<> LogRotation::rotate() {
     for (const cri::Container& container : listed.containers) {
         if (container.state != cri::ContainerState::ContainerRunning) continue;
         auto rotated = co_await rotate_one(container.id);
-        if (!rotated && rotated.error().reason == Reason::Cancelled) co_return std::move(rotated).error();
+        if (is_cancelled(rotated)) co_return std::move(rotated).error();
         if (!rotated) log_.warn("container log cannot be rotated", {{"container", container.id}, {"error", rotated.error().message}});
     }
     co_return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "base/time.h"
 #include "windows/support.h"
 
@@ -81,7 +82,7 @@ void PodManager::reject(const core::Pod& pod, const Rejection& rejection) {
     status.reason = rejection.reason;
     status.message = "Pod was rejected: " + rejection.message;
     status.observed_generation = pod.metadata.generation;
-    status.qos_class = qos_class_of(pod);
+    status.qos_class = objects::qos_class(pod.spec);
     if (!status.start_time) status.start_time = Timestamp(services_.loop.wall_now());
     services_.statuses.set(pod, std::move(status));
 }
@@ -138,7 +139,7 @@ void PodManager::evict(const std::string& uid, Termination termination) {
 
 Task<> PodManager::relist_once() {
     auto listed = co_await services_.reader.list();
-    if (!listed && listed.error().reason == Reason::Cancelled) co_return std::move(listed).error();
+    if (is_cancelled(listed)) co_return std::move(listed).error();
     if (!listed) co_return {};  // the node's Ready condition tells
     relisted_ = services_.loop.now();
     for (const auto& [uid, sighting] : *listed)
@@ -186,11 +187,11 @@ Task<> PodManager::run_housekeeping(ContainerGc& gc) {
     for (;;) {
         CO_TRY_VOID(co_await services_.loop.sleep(HousekeepingPeriod));
         auto finished = co_await finish_removed(gc);
-        if (!finished && finished.error().reason == Reason::Cancelled) co_return std::move(finished).error();
+        if (is_cancelled(finished)) co_return std::move(finished).error();
         if (services_.loop.now() - collected < GcPeriod) continue;
         collected = services_.loop.now();
         auto collection = co_await gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
-        if (!collection && collection.error().reason == Reason::Cancelled) co_return std::move(collection).error();
+        if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (sources_ready_) remove_stale_directories();
     }
@@ -204,7 +205,7 @@ Task<> PodManager::finish_removed(ContainerGc& gc) {
     for (const std::string& uid : over) {
         auto removed = co_await gc.remove_pod(uid);
         if (!removed) {
-            if (removed.error().reason == Reason::Cancelled) co_return std::move(removed).error();
+            if (is_cancelled(removed)) co_return std::move(removed).error();
             services_.log.warn("containers of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
             continue;
         }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/node_v1.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -19,9 +21,7 @@ core::PodStatus previous_status(const core::Pod& pod, const core::PodStatus* own
     if (!own) return pod.status;
     core::PodStatus previous = *own;
     for (const core::PodCondition& condition : pod.status.conditions) {
-        const bool known = std::any_of(previous.conditions.begin(), previous.conditions.end(),
-                                       [&](const core::PodCondition& mine) { return mine.type == condition.type; });
-        if (!known) previous.conditions.push_back(condition);
+        if (!objects::find_condition(previous.conditions, condition.type)) previous.conditions.push_back(condition);
     }
     for (core::PodCondition& mine : previous.conditions) {
         const bool gate = std::any_of(pod.spec.readiness_gates.begin(), pod.spec.readiness_gates.end(),
@@ -75,12 +75,12 @@ Task<> PodWorker::run() {
         if (result) {
             failures_ = 0;
             if (termination_) continue;
-        } else if (result.error().reason != Reason::Cancelled) {
+        } else if (!is_cancelled(result)) {
             services_.log.warn("pod sync failed", {{"pod", pod_key(*pod_)}, {"error", result.error().message}});
             pause = retry_delay();
         }
         const auto woken = co_await with_timeout(wake_.wait(), pause, "next sync");
-        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(woken)) co_return cancelled_error();
     }
     co_return {};
 }
@@ -93,7 +93,7 @@ Duration PodWorker::retry_delay() {
 Task<> PodWorker::refresh() {
     auto state = co_await services_.reader.read(pod_->metadata.uid);
     if (!state) {
-        if (state.error().reason != Reason::Cancelled)
+        if (!is_cancelled(state))
             services_.events.warning(reference_to(*pod_), "FailedSync", "error determining status: " + state.error().message);
         co_return std::move(state).error();
     }
@@ -204,8 +204,8 @@ Task<> PodWorker::prepare() {
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    const auto cgroup =
-        services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root), linux_resources(pod_requests(*pod_), pod_limits(*pod_)));
+    const auto cgroup = services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
+                                                 linux_resources(objects::pod_requests(pod_->spec), objects::pod_limits(pod_->spec)));
     if (!cgroup) {
         services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
                                  "unable to ensure pod container exists: " + cgroup.error().message);
@@ -219,8 +219,7 @@ Task<> PodWorker::prepare() {
     }
     auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
     if (!volumes) {
-        if (volumes.error().reason != Reason::Cancelled)
-            services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
+        if (!is_cancelled(volumes)) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
         co_return std::move(volumes).error();
     }
     volumes_ = std::move(*volumes);
@@ -233,7 +232,7 @@ Task<> PodWorker::refresh_volumes() {
     if (pod_->spec.volumes.empty() || services_.loop.now() - volumes_set_up_ < VolumeRefresh) co_return {};
     auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
     volumes_set_up_ = services_.loop.now();
-    if (!volumes && volumes.error().reason == Reason::Cancelled) co_return std::move(volumes).error();
+    if (is_cancelled(volumes)) co_return std::move(volumes).error();
     if (!volumes) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
     co_return {};
 }
@@ -245,7 +244,7 @@ Task<> PodWorker::fetch_pull_secrets() {
         auto secret = co_await services_.objects.secret(pod_->metadata.namespace_, reference.name);
         if (secret) {
             pull_secrets_.push_back(std::move(*secret));
-        } else if (secret.error().reason == Reason::Cancelled) {
+        } else if (is_cancelled(secret)) {
             co_return std::move(secret).error();
         } else {
             missing += (missing.empty() ? "" : ", ") + reference.name;
@@ -292,7 +291,7 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
         handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse()) : Result<cri::RunPodSandboxResponse>(handler.error());
     if (handler) made = co_await services_.runtime.run_pod_sandbox(std::move(request));
     if (!made) {
-        if (made.error().reason != Reason::Cancelled)
+        if (!is_cancelled(made))
             services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
                                      "Failed to create pod sandbox: " + made.error().message);
         co_return std::move(made).error();
@@ -351,7 +350,7 @@ Task<> PodWorker::stop_everything() {
     CO_TRY_VOID(co_await refresh());
     auto killed = co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
     if (!killed) {
-        if (killed.error().reason != Reason::Cancelled)
+        if (!is_cancelled(killed))
             services_.events.warning(reference_to(*pod_), "FailedKillPod", "error killing pod: " + killed.error().message);
         co_return std::move(killed).error();
     }

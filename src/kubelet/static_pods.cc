@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_reasons.h"
+#include "base/hash.h"
+#include "base/strings.h"
 #include "base/time.h"
 #include "schema/fields.h"
 #include "schema/json.h"
@@ -12,22 +15,6 @@ namespace porthole::kubelet {
 namespace {
 
 constexpr Duration ReadPeriod = std::chrono::seconds(2);
-
-/// FNV-1a with 128 bits, in hex.
-std::string fnv128(const std::string& text) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide prime = (Wide(0x1000000) << 64) | 0x13b;
-    Wide hash = (Wide(0x6c62272e07bb0142) << 64) | 0x62b821756295c58d;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-    std::string hex;
-    for (int shift = 124; shift >= 0; shift -= 4) hex += "0123456789abcdef"[static_cast<unsigned>(hash >> shift) & 15];
-    return hex;
-}
-
-std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-}
 
 /// Defaults that look at other fields and that the API server would have set.
 void complete(core::Pod& pod) {
@@ -56,9 +43,9 @@ Result<core::Pod> parse_static_pod(const std::string& text, const std::string& p
     if (pod.metadata.name.empty()) return Error(Reason::BadRequest, path + ": metadata.name is missing");
     if (pod.spec.containers.empty()) return Error(Reason::BadRequest, path + ": spec.containers is empty");
     complete(pod);
-    const std::string hash = fnv128(schema::encode_json(pod) + "\n" + node_name + "\n" + path);
+    const std::string hash = to_lower(content_hash(schema::encode_json(pod) + "\n" + node_name + "\n" + path));
     if (pod.metadata.uid.empty()) pod.metadata.uid = hash;
-    pod.metadata.name += "-" + lower(node_name);
+    pod.metadata.name += "-" + to_lower(node_name);
     if (pod.metadata.namespace_.empty()) pod.metadata.namespace_ = "default";
     pod.metadata.annotations[ConfigHashAnnotation] = hash;
     pod.metadata.annotations[ConfigSourceAnnotation] = "file";
@@ -87,7 +74,7 @@ Task<> StaticPods::run() {
         if (!directory_.empty()) read_directory();
         first_read_.set();
         auto kept = co_await keep_mirrors();
-        if (!kept && kept.error().reason == Reason::Cancelled) co_return std::move(kept).error();
+        if (is_cancelled(kept)) co_return std::move(kept).error();
         if (!kept) log_.debug("mirror pods cannot be kept", {{"error", kept.error().message}});
         CO_TRY_VOID(co_await loop_.sleep(ReadPeriod));
     }
@@ -157,8 +144,7 @@ Task<> StaticPods::keep_mirrors() {
         client::DeleteOptions options;
         options.uid = mirror.metadata.uid;
         options.grace_period_seconds = 0;
-        auto removed = co_await client_.remove<core::Pod>(client::key_of(mirror), std::move(options));
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<core::Pod>(client::key_of(mirror), std::move(options))));
     }
     co_return {};
 }
@@ -174,8 +160,7 @@ Task<> StaticPods::keep_mirror(std::shared_ptr<const core::Pod> pod) {
         client::DeleteOptions options;
         options.uid = mirror.metadata.uid;
         options.grace_period_seconds = 0;
-        auto removed = co_await client_.remove<core::Pod>(key, std::move(options));
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<core::Pod>(key, std::move(options))));
         mirrors_.erase(key);
     }
     if (!node_) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/error_reasons.h"
 #include "schema/json.h"
 
 namespace porthole::kubelet {
@@ -165,8 +166,8 @@ Task<> StatusManager::patch(std::string uid, std::string body, client::Namespace
         if (found->second.finished) touch(uid);
         co_return {};
     }
-    if (patched.error().reason == Reason::Cancelled) co_return std::move(patched).error();
-    if (patched.error().reason == Reason::NotFound || patched.error().reason == Reason::Conflict) {
+    if (is_cancelled(patched)) co_return std::move(patched).error();
+    if (is_not_found(patched) || patched.error().reason == Reason::Conflict) {
         log_.debug("pod no longer exists", {{"pod", key.text()}, {"uid", uid}, {"error", patched.error().message}});
         found->second.api.reset();
         co_return {};
@@ -185,8 +186,8 @@ Task<> StatusManager::remove(std::string uid) {
     const client::NamespacedName key = client::key_of(api);
     auto removed = co_await client_.remove<core::Pod>(key, std::move(options));
     if (removed || !entries_.contains(uid)) co_return {};
-    if (removed.error().reason == Reason::Cancelled) co_return std::move(removed).error();
-    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    if (is_cancelled(removed)) co_return std::move(removed).error();
+    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
     log_.warn("ended pod cannot be deleted", {{"pod", key.text()}, {"error", removed.error().message}});
     try_again(uid);
     co_return {};

@@ -3,24 +3,23 @@
 #include <algorithm>
 #include <optional>
 
-#include "client/owners.h"
-#include "client/pods.h"
+#include "objects/owners.h"
+#include "objects/pod_resources.h"
+#include "objects/pods.h"
+#include "objects/requirement.h"
 
 namespace porthole::scheduler {
 
 namespace {
 
 namespace core = api::core::v1;
-using Operator = Requirement::Operator;
 using ResourceList = std::map<std::string, Quantity>;
 
-Operator operator_of(const std::string& name) {
-    if (name == "In") return Operator::In;
-    if (name == "NotIn") return Operator::NotIn;
-    if (name == "Exists") return Operator::Exists;
-    if (name == "Gt") return Operator::GreaterThan;
-    if (name == "Lt") return Operator::LessThan;
-    return Operator::DoesNotExist;
+/// An unknown operator holds for nothing.
+Requirement requirement(const std::string& key, const std::string& operation, const std::vector<std::string>& values) {
+    const auto known = objects::parse_operator(operation);
+    if (!known) return {key, Requirement::Operator::In, {}};
+    return {key, *known, values};
 }
 
 std::optional<TaintEffect> effect_of(const std::string& name) {
@@ -67,32 +66,18 @@ Resources requests_of(const core::Container& container, const std::vector<core::
     return requests;
 }
 
-/// The most that is in use at a time: all containers and side-cars together, or one init container beside the side-cars that
-/// were started before it; plus overhead.
+/// As objects::pod_requests(), with what the status says of resizes under way.
 Resources pod_requests(const core::Pod& pod, Fallback fallback) {
-    Resources running, sidecars, starting;
-    for (const core::Container& container : pod.spec.containers) {
-        running += requests_of(container, pod.status.container_statuses, fallback);
-    }
-    for (const core::Container& container : pod.spec.init_containers) {
-        const Resources requests = requests_of(container, pod.status.init_container_statuses, fallback);
-        if (container.restart_policy == core::ContainerRestartPolicy::Always) {
-            sidecars += requests;
-            starting.raise_to(sidecars);
-        } else {
-            Resources together = sidecars;
-            together += requests;
-            starting.raise_to(together);
-        }
-    }
-    running += sidecars;
-    running.raise_to(starting);
+    Resources running = objects::most_in_use<Resources>(pod.spec, [&](const core::Container& container, bool init) {
+        return requests_of(container, init ? pod.status.init_container_statuses : pod.status.container_statuses, fallback);
+    });
     if (pod.spec.resources) {
         const Resources whole = resources_of(pod.spec.resources->requests);
         const ResourceList& named = pod.spec.resources->requests;
         if (named.contains("cpu")) running.milli_cpu = whole.milli_cpu;
         if (named.contains("memory")) running.memory = whole.memory;
-        for (const auto& [name, amount] : whole.extended) running.extended_slot(name) = amount;
+        for (const auto& [name, amount] : whole.extended)
+            if (objects::is_pod_level_resource(name)) running.extended_slot(name) = amount;
     }
     running += resources_of(pod.spec.overhead);
     return running;
@@ -102,7 +87,7 @@ Resources pod_requests(const core::Pod& pod, Fallback fallback) {
 
 std::vector<Requirement> requirements(const std::vector<core::NodeSelectorRequirement>& list) {
     std::vector<Requirement> result;
-    for (const auto& one : list) result.push_back({one.key, operator_of(one.operator_), one.values});
+    for (const auto& one : list) result.push_back(requirement(one.key, one.operator_, one.values));
     return result;
 }
 
@@ -208,7 +193,7 @@ void read_container(const core::Container& container, const core::PodSpec& spec,
 }
 
 bool owned_by_set(const core::Pod& pod) {
-    const auto* owner = client::find_controller(pod.metadata);
+    const auto* owner = objects::find_controller(pod.metadata);
     return owner && (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
 }
 
@@ -217,7 +202,7 @@ bool owned_by_set(const core::Pod& pod) {
 Selector selector(const schema::Box<api::meta::v1::LabelSelector>& from) {
     if (!from) return Selector::nothing();
     Selector result = Selector::of(from->match_labels);
-    for (const auto& one : from->match_expressions) result.add({one.key, operator_of(one.operator_), one.values});
+    for (const auto& one : from->match_expressions) result.add(requirement(one.key, one.operator_, one.values));
     return result;
 }
 
@@ -233,8 +218,8 @@ PodInfo pod_info(const core::Pod& pod) {
     info.scheduler_name = pod.spec.scheduler_name.empty() ? "default-scheduler" : pod.spec.scheduler_name;
     info.priority = pod.spec.priority.value_or(0);
     info.never_preempts = pod.spec.preemption_policy == "Never";
-    info.terminating = client::is_terminating(pod);
-    info.finished = client::is_terminal(pod);
+    info.terminating = objects::is_terminating(pod);
+    info.finished = objects::is_terminal(pod);
     info.created = pod.metadata.creation_timestamp;
     info.started = pod.status.start_time.value_or(info.created);
     for (const auto& gate : pod.spec.scheduling_gates) info.scheduling_gates.push_back(gate.name);

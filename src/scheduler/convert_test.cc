@@ -42,6 +42,29 @@ TEST(PodInfo, AsksForTheMostThatIsInUseAtATime) {
     }
 }
 
+TEST(PodInfo, OnlyCpuMemoryAndHugePagesAreStatedForThePodAsAWhole) {
+    const PodInfo info = read(R"({"spec": {"resources": {"requests": {"hugepages-2Mi": "4Mi", "example.com/gpu": "7"}},
+        "containers": [{"resources": {"requests": {"hugepages-2Mi": "2Mi", "example.com/gpu": "1"}}}]}})");
+    EXPECT_EQ(info.requests.extended_amount("hugepages-2Mi"), 4 << 20);
+    EXPECT_EQ(info.requests.extended_amount("example.com/gpu"), 1);
+}
+
+TEST(PodInfo, AnUnknownOperatorHoldsForNoNode) {
+    const PodInfo info = read(R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Like", "values": ["a"]}]}]}}}}})");
+    EXPECT_FALSE(info.accepts_node({{"zone", "a"}}, "n"));
+    EXPECT_FALSE(info.accepts_node({}, "n"));
+}
+
+TEST(PodInfo, TolerationsCoverTaintsAsUpstreamDoes) {
+    const Taint taint{.key = "dedicated", .value = "db", .effect = TaintEffect::NoSchedule};
+    EXPECT_TRUE((Toleration{.key = "dedicated", .value = "db"}).tolerates(taint));
+    EXPECT_TRUE((Toleration{.value = "db"}).tolerates(taint)) << "an empty key covers every key";
+    EXPECT_TRUE((Toleration{.exists = true}).tolerates(taint));
+    EXPECT_FALSE((Toleration{.value = "web"}).tolerates(taint));
+    EXPECT_FALSE((Toleration{.exists = true, .effect = TaintEffect::NoExecute}).tolerates(taint));
+}
+
 TEST(PodInfo, ScoresContainersWithoutRequestsByAStandIn) {
     const PodInfo info = read(R"({"spec": {"containers": [{}, {"resources": {"requests": {"cpu": "1"}}}]}})");
     EXPECT_EQ(info.requests.milli_cpu, 1000);

@@ -2,22 +2,14 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::scheduler {
 
 namespace {
 
-std::string join(std::vector<std::string> parts) {
-    std::string text;
-    for (const std::string& part : parts) text.append(text.empty() ? "" : ", ").append(part);
-    return text;
-}
-
 std::string limited_by_text(const std::vector<std::string>& plugins) {
-    return "node(s) didn't satisfy plugin(s) [" + [&] {
-        std::string names;
-        for (const std::string& name : plugins) names.append(names.empty() ? "" : " ").append(name);
-        return names;
-    }() + "]";
+    return "node(s) didn't satisfy plugin(s) [" + join(plugins, " ") + "]";
 }
 
 }  // namespace
@@ -26,7 +18,7 @@ std::string nodes_available_text(std::size_t node_count, const std::vector<std::
     std::vector<std::string> parts;
     for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
     std::ranges::sort(parts);
-    return "0/" + std::to_string(node_count) + " nodes are available: " + join(std::move(parts)) + ".";
+    return "0/" + std::to_string(node_count) + " nodes are available: " + join(parts, ", ") + ".";
 }
 
 std::string Diagnosis::text() const {

@@ -4,8 +4,10 @@
 
 #include "api/policy_v1.h"
 #include "api/storage_v1.h"
-#include "client/pods.h"
-#include "client/volume_match.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/volume_match.h"
 #include "scheduler/convert.h"
 #include "scheduler/plugins/registry.h"
 #include "schema/json.h"
@@ -44,7 +46,7 @@ Value condition(const std::string& type, const std::string& status, const std::s
 }
 
 bool says_the_same(const core::Pod& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
-    const core::PodCondition* known = client::find_condition(pod.status, "PodScheduled");
+    const core::PodCondition* known = objects::find_condition(pod.status.conditions, "PodScheduled");
     return known && known->status == "False" && known->reason == reason && known->message == message &&
            (nominated_node.empty() || pod.status.nominated_node_name == nominated_node);
 }
@@ -158,8 +160,8 @@ void Scheduler::claim_seen(const core::PersistentVolumeClaim& claim) {
 std::vector<std::string> Scheduler::candidates_for(const core::PersistentVolumeClaim& claim) const {
     std::vector<std::string> names;
     for (const auto& volume : volumes_.list()) {
-        const bool free = !volume->spec.claim_ref && client::fits(*volume, claim, nullptr);
-        if (free || client::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
+        const bool free = !volume->spec.claim_ref && objects::fits(*volume, claim, nullptr);
+        if (free || objects::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
     }
     return names;
 }
@@ -313,7 +315,7 @@ Task<> Scheduler::bind(PodRef pod, std::string node) {
         queue_.remove(pod->uid);
         context_.events.normal(reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
         context_.log.debug("pod bound", {{"pod", pod->key()}, {"node", node}});
-    } else if (bound.error().reason != Reason::Cancelled) {
+    } else if (!is_cancelled(bound)) {
         give_up_node(pod, bound.error());
     }
     co_return {};
@@ -381,7 +383,7 @@ void Scheduler::report(const PodRef& pod, const std::string& reason, const std::
     const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->uid}})}, {"status", std::move(status)}});
     scope_.spawn([](client::Client& client, NamespacedName key, std::string body, Logger log) -> Task<> {
         const auto patched = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, std::move(body), "status");
-        if (!patched && patched.error().reason != Reason::Cancelled) {
+        if (!patched && !is_cancelled(patched)) {
             log.debug("pod condition not written", {{"pod", key.text()}, {"error", patched.error().message}});
         }
         co_return {};
@@ -396,10 +398,10 @@ Task<> Scheduler::preempt(PodRef victim, PodRef preemptor, std::string node) {
                                   scheduler_name_ + ": preempting to accommodate a higher priority pod", context_.loop.wall_now())})}});
     const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
     const auto marked = co_await context_.client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
-    if (!marked && marked.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(marked)) co_return {};
     const auto removed = co_await context_.client.remove<core::Pod>(key, {.uid = victim->uid});
     if (!removed) {
-        if (removed.error().reason != Reason::NotFound && removed.error().reason != Reason::Cancelled) {
+        if (!is_not_found(removed) && !is_cancelled(removed)) {
             context_.log.warn("preemption failed", {{"victim", victim->key()}, {"error", removed.error().message}});
         }
         co_return {};

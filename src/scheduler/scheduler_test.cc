@@ -1,12 +1,12 @@
-#include "scheduler/scheduler.h"
-
 #include <gtest/gtest.h>
 
 #include "api/storage_v1.h"
 #include "client/fake/fake_api.h"
-#include "client/pods.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 #include "runtime/sim/sim_loop.h"
 #include "scheduler/metrics.h"
+#include "scheduler/scheduler.h"
 
 namespace porthole::scheduler {
 namespace {
@@ -63,7 +63,7 @@ struct SchedulerWorld {
     }
     std::string why_not(const std::string& name) {
         const auto pod = api.find<core::Pod>({"default", name});
-        const auto* condition = pod ? client::find_condition(pod->status, "PodScheduled") : nullptr;
+        const auto* condition = pod ? objects::find_condition(pod->status.conditions, "PodScheduled") : nullptr;
         return condition && condition->status == "False" ? condition->reason + ": " + condition->message : "";
     }
     std::string event_of(const std::string& name, const std::string& reason) {

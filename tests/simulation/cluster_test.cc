@@ -5,7 +5,7 @@
 
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
-#include "client/pods.h"
+#include "objects/pods.h"
 #include "runtime/scope.h"
 #include "simulation/sim_cluster.h"
 
@@ -78,7 +78,7 @@ bool is_as_wanted(SimCluster& cluster, std::int32_t replicas, const std::string&
                       status.updated_replicas == replicas && status.available_replicas == replicas;
     if (!told || pods->items.size() != static_cast<std::size_t>(replicas)) return false;
     for (const Pod& pod : pods->items) {
-        if (!client::is_ready(pod) || pod.spec.containers[0].image != image) return false;
+        if (!objects::is_ready(pod) || pod.spec.containers[0].image != image) return false;
     }
     return cluster.running_containers("app-") == static_cast<std::size_t>(replicas);
 }

@@ -167,6 +167,38 @@ TEST_F(Admission, LimitRangesFillAndBoundContainers) {
               "request is 2]");
 }
 
+TEST_F(Admission, LimitRangesBoundWhatAPodNeedsAsAWhole) {
+    LimitRange range = named<LimitRange>("a", "limits");
+    LimitRangeItem& item = range.spec.limits.emplace_back();
+    item.type = "Pod";
+    item.max = Quantities{{"cpu", amount("1")}};
+    put(range);
+    auto plugin = limit_ranger(reader_);
+    const auto limited = [&](const char* cpu) {
+        Container container;
+        container.name = cpu;
+        container.resources.requests = container.resources.limits = {{"cpu", amount(cpu)}};
+        return container;
+    };
+
+    Pod with_sidecar = pod();
+    with_sidecar.spec.containers = {limited("600m")};
+    with_sidecar.spec.init_containers = {limited("500m")};
+    ASSERT_EQ(create(*plugin, with_sidecar), "") << "an init container ends before the containers start";
+    with_sidecar.spec.init_containers[0].restart_policy = "Always";
+    EXPECT_EQ(
+        create(*plugin, with_sidecar),
+        "pods \"web\" is forbidden: [maximum cpu usage per Pod is 1, but limit is 1100m, maximum cpu usage per Pod is 1, but request is "
+        "1100m]");
+
+    Pod with_own = pod();
+    with_own.spec.containers = {limited("2")};
+    with_own.spec.resources.emplace().limits = {{"cpu", amount("1")}};
+    with_own.spec.resources->requests = {{"cpu", amount("1")}};
+    with_own.spec.overhead = {{"cpu", amount("1")}};
+    EXPECT_EQ(create(*plugin, with_own), "") << "what the pod states counts, without overhead";
+}
+
 TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {
     for (const char* name : {"old", "new"}) {
         StorageClass one = named<StorageClass>("", name);

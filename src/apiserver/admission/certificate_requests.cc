@@ -3,6 +3,7 @@
 #include "api/certificates_v1.h"
 #include "apiserver/admission/plugins.h"
 #include "net/x509.h"
+#include "objects/conditions.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -41,7 +42,7 @@ private:
 
     static bool is_signing(const AdmissionAttributes& attributes) {
         const auto failed = [](const CertificateSigningRequest& request) {
-            return std::ranges::any_of(request.status.conditions, [](const auto& condition) { return condition.type == "Failed"; });
+            return objects::find_condition(request.status.conditions, "Failed") != nullptr;
         };
         const auto& now = attributes.object->view<CertificateSigningRequest>();
         const auto& before = attributes.old_object->view<CertificateSigningRequest>();

@@ -3,6 +3,7 @@
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
 #include "base/strings.h"
+#include "objects/pod_resources.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -72,20 +73,6 @@ void check_bounds(const LimitRangeItem& item, const Resources& requests, const R
     }
 }
 
-void add(Resources& sum, const Resources& more) {
-    for (const auto& [name, quantity] : more) sum[name] += quantity;
-}
-
-/// A pod's total: the containers' sum, or the largest init container where that is more.
-Resources total(const PodSpec& spec, Resources ResourceRequirements::* what) {
-    Resources sum;
-    for (const Container& container : spec.containers) add(sum, container.resources.*what);
-    for (const Container& container : spec.init_containers) {
-        for (const auto& [name, quantity] : container.resources.*what) sum[name] = std::max(sum[name], quantity);
-    }
-    return sum;
-}
-
 class LimitRanger final : public AdmissionPlugin {
 public:
     explicit LimitRanger(const ObjectReader& reader) : reader_(reader) {}
@@ -136,7 +123,9 @@ private:
         }
         const PodSpec& spec = object.view<Pod>().spec;
         if (item.type == "Pod") {
-            check_bounds(item, total(spec, &ResourceRequirements::requests), total(spec, &ResourceRequirements::limits), broken);
+            // Upstream leaves overhead out of it.
+            using objects::Overhead;
+            check_bounds(item, objects::pod_requests(spec, Overhead::Excluded), objects::pod_limits(spec, Overhead::Excluded), broken);
         } else if (item.type == "Container") {
             for (const auto* containers : {&spec.containers, &spec.init_containers}) {
                 for (const Container& container : *containers) {

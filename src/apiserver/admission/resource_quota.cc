@@ -3,14 +3,14 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "client/quota_usage.h"
+#include "objects/quota_usage.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
-using client::ResourceAmounts;
-using client::operator+=;  // std::map's own lookup does not reach our namespace
+using objects::ResourceAmounts;
+using objects::operator+=;  // std::map's own lookup does not reach our namespace
 
 /// How long a passed write is counted although it is not stored yet; it is stored, or has failed, long before.
 constexpr Duration ReservationLife = std::chrono::seconds(2);
@@ -34,8 +34,10 @@ bool must_be_stated(const std::string& resource, bool& limit, std::string& name)
     return name == "cpu" || name == "memory" || name == "ephemeral-storage";
 }
 
-/// "cpu for: a,b; memory for: b", for what the quota limits and the containers leave open.
+/// "cpu for: a,b; memory for: b", for what the quota limits and the containers leave open. Containers of a pod
+/// with resources of its own may leave open what they want (KEP-2837).
 std::string unstated(const ResourceQuota& quota, const Pod& pod) {
+    if (objects::has_pod_level_resources(pod.spec)) return "";
     std::string all;
     for (const auto& [resource, hard] : quota.spec.hard) {
         bool limit = false;
@@ -98,15 +100,15 @@ private:
     };
 
     ResourceAmounts usage_of(const schema::Kind& kind, const ApiObject& object) const {
-        if (object.is<Pod>()) return client::usage_of(object.view<Pod>(), clock_.wall_now());
-        if (object.is<Service>()) return client::usage_of(object.view<Service>());
-        if (object.is<PersistentVolumeClaim>()) return client::usage_of(object.view<PersistentVolumeClaim>());
-        return client::usage_of_kind(kind);
+        if (object.is<Pod>()) return objects::usage_of(object.view<Pod>(), clock_.wall_now());
+        if (object.is<Service>()) return objects::usage_of(object.view<Service>());
+        if (object.is<PersistentVolumeClaim>()) return objects::usage_of(object.view<PersistentVolumeClaim>());
+        return objects::usage_of_kind(kind);
     }
 
     static bool concerns(const ResourceQuota& quota, const AdmissionAttributes& attributes) {
-        if (!client::counts_only_pods(quota.spec)) return true;
-        return attributes.object->is<Pod>() && client::covers(quota.spec, attributes.object->view<Pod>());
+        if (!objects::counts_only_pods(quota.spec)) return true;
+        return attributes.object->is<Pod>() && objects::covers(quota.spec, attributes.object->view<Pod>());
     }
 
     Result<void> check(const ResourceQuota& quota, const AdmissionAttributes& attributes, const ResourceAmounts& wanted) {
@@ -131,16 +133,16 @@ private:
         if (attributes.object->is<Pod>()) {
             TRY(const auto pods, reader_.list<Pod>(space));
             for (const auto& pod : pods)
-                if (client::covers(quota.spec, *pod)) used += client::usage_of(*pod, clock_.wall_now());
+                if (objects::covers(quota.spec, *pod)) used += objects::usage_of(*pod, clock_.wall_now());
         } else if (attributes.object->is<Service>()) {
             TRY(const auto services, reader_.list<Service>(space));
-            for (const auto& service : services) used += client::usage_of(*service);
+            for (const auto& service : services) used += objects::usage_of(*service);
         } else if (attributes.object->is<PersistentVolumeClaim>()) {
             TRY(const auto claims, reader_.list<PersistentVolumeClaim>(space));
-            for (const auto& claim : claims) used += client::usage_of(*claim);
+            for (const auto& claim : claims) used += objects::usage_of(*claim);
         } else {
             TRY(const std::size_t count, reader_.count(attributes.kind, space));
-            for (const auto& [resource, one] : client::usage_of_kind(attributes.kind))
+            for (const auto& [resource, one] : objects::usage_of_kind(attributes.kind))
                 used[resource] = Quantity::from_value(static_cast<std::int64_t>(count));
         }
         return used;
@@ -154,7 +156,7 @@ private:
         ResourceAmounts used;
         for (const Reservation& reserved : reservations_) {
             if (reserved.namespace_ != attributes.namespace_ || reserved.kind != &attributes.kind) continue;
-            if (reserved.object.is<Pod>() && !client::covers(quota.spec, reserved.object.view<Pod>())) continue;
+            if (reserved.object.is<Pod>() && !objects::covers(quota.spec, reserved.object.view<Pod>())) continue;
             used += usage_of(*reserved.kind, reserved.object);
         }
         return used;

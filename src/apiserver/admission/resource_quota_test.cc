@@ -56,6 +56,15 @@ TEST_F(ResourceQuotaTest, WhatIsLimitedMustBeStated) {
     EXPECT_EQ(create(*plugin_, pod("a")), "pods \"a\" is forbidden: failed quota: q: must specify cpu for: main; limits.memory for: main");
 }
 
+TEST_F(ResourceQuotaTest, APodWithResourcesOfItsOwnNeedNotStateThoseOfItsContainers) {
+    quota({{"cpu", "2"}});
+    Pod whole = pod("a");
+    whole.spec.resources.emplace().requests["cpu"] = *Quantity::parse("3");
+    EXPECT_EQ(create(*plugin_, whole), "pods \"a\" is forbidden: exceeded quota: q, requested: cpu=3, used: cpu=0, limited: cpu=2");
+    whole.spec.resources->requests["cpu"] = *Quantity::parse("2");
+    EXPECT_EQ(create(*plugin_, whole), "");
+}
+
 TEST_F(ResourceQuotaTest, AmountsAddUpExactly) {
     quota({{"requests.cpu", "1"}});
     put(pod("a", "700m"));

@@ -1,5 +1,7 @@
 #include "apiserver/authentication/authenticator.h"
 
+#include "base/error_reasons.h"
+
 namespace porthole::apiserver {
 
 Task<std::optional<User>> CertificateAuthenticator::authenticate(const net::HttpRequest& request) {
@@ -15,7 +17,7 @@ Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) con
     for (const auto& authenticator : authenticators_) {
         auto found = co_await authenticator->authenticate(request);
         if (!found) {
-            if (found.error().reason == Reason::Cancelled) co_return std::move(found).error();
+            if (is_cancelled(found)) co_return std::move(found).error();
             refused = true;
             continue;
         }

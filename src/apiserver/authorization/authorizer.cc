@@ -1,5 +1,6 @@
 #include "apiserver/authorization/authorizer.h"
 
+#include "base/error_reasons.h"
 #include "base/strings.h"
 
 namespace porthole::apiserver {
@@ -49,7 +50,7 @@ Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attribu
     std::string reasons;
     for (const auto& authorizer : authorizers_) {
         auto decided = co_await authorizer->authorize(attributes);
-        if (!decided && decided.error().reason == Reason::Cancelled) co_return std::move(decided).error();
+        if (is_cancelled(decided)) co_return std::move(decided).error();
         Decision decision = decided ? std::move(*decided) : Decision::no_opinion(decided.error().message);
         if (decision.kind != Decision::Kind::NoOpinion) co_return decision;
         if (decision.reason.empty()) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authorization/bootstrap_policy.h"
+#include "base/error_reasons.h"
 #include "runtime/scope.h"
 
 namespace porthole::apiserver {
@@ -42,7 +43,7 @@ bool updates_itself(const api::meta::v1::ObjectMeta& metadata) {
 template <class T>
 Task<> reconcile(client::Client& client, T wanted) {
     auto stored = co_await client.get<T>(client::key_of(wanted));
-    if (!stored && stored.error().reason != Reason::NotFound) co_return std::move(stored).error();
+    if (!stored && !is_not_found(stored)) co_return std::move(stored).error();
     if (!stored) {
         auto created = co_await client.create(std::move(wanted));
         if (!created && created.error().reason != Reason::AlreadyExists) co_return std::move(created).error();

@@ -5,6 +5,7 @@
 #include "api/scheduling_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
 #include "base/base64.h"
+#include "base/error_reasons.h"
 #include "base/ip.h"
 
 namespace porthole::apiserver {
@@ -26,7 +27,7 @@ Task<> ensure(client::Client& client, T wanted) {
 template <class T, class Correct>
 Task<> ensure_like(client::Client& client, T wanted, Correct correct) {
     auto stored = co_await client.get<T>(client::key_of(wanted));
-    if (!stored && stored.error().reason != Reason::NotFound) co_return std::move(stored).error();
+    if (!stored && !is_not_found(stored)) co_return std::move(stored).error();
     if (!stored) co_return co_await ensure(client, std::move(wanted));
     if (!correct(*stored, wanted)) co_return {};
     CO_TRY_VOID(co_await client.update(std::move(*stored)));

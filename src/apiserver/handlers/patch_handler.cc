@@ -2,6 +2,7 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/handlers/resource_handler.h"
 #include "apiserver/request/status.h"
+#include "base/error_reasons.h"
 #include "schema/json.h"
 #include "schema/patch/patch.h"
 #include "schema/yaml.h"
@@ -70,7 +71,7 @@ Task<> ResourceHandler::apply(RequestContext& context, const Resource& resource,
         if (exists) {
             auto written = co_await objects_.mutate(
                 request, [&](const ApiObject& stored) { return merge(to_served(resource, ApiObject(stored)).tree()); });
-            const bool vanished = !written && written.error().reason == Reason::NotFound && request.subresource.empty();
+            const bool vanished = is_not_found(written) && request.subresource.empty();
             if (vanished && attempt < ApplyAttempts) continue;
             CO_TRY(const Written done, std::move(written));
             co_return co_await reply_object(context, resource, 200, done.bytes, now());

@@ -5,6 +5,7 @@
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "net/x509.h"
+#include "objects/conditions.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -57,9 +58,8 @@ void prepare_for_status_update(CertificateSigningRequest& object, const Certific
     keep_what_is_not_written(object, old, context.subresource);
     for (auto& condition : object.status.conditions) {
         if (condition.last_update_time.is_zero()) condition.last_update_time = context.now;
-        const auto before = std::ranges::find(old.status.conditions, condition.type, &CertificateSigningRequestCondition::type);
-        if (before != old.status.conditions.end() && before->status == condition.status)
-            condition.last_transition_time = before->last_transition_time;
+        const auto* before = objects::find_condition(old.status.conditions, condition.type);
+        if (before && before->status == condition.status) condition.last_transition_time = before->last_transition_time;
         if (condition.last_transition_time.is_zero()) condition.last_transition_time = context.now;
     }
 }
@@ -122,11 +122,6 @@ void validate(const CertificateSigningRequest& object, FieldErrors& errors) {
     validate_conditions(object.status.conditions, errors);
 }
 
-const CertificateSigningRequestCondition* find(const Conditions& conditions, std::string_view type) {
-    const auto found = std::ranges::find(conditions, type, &CertificateSigningRequestCondition::type);
-    return found == conditions.end() ? nullptr : &*found;
-}
-
 void check_certificate(const std::string& now, const std::string& before, FieldErrors& errors) {
     const FieldPath path = "status.certificate";
     if (!before.empty() && now != before) errors.forbidden(path, "updates may not modify existing certificate content");
@@ -138,7 +133,7 @@ void check_certificate(const std::string& now, const std::string& before, FieldE
 void validate_status_update(const CertificateSigningRequest& object, const CertificateSigningRequest& old, FieldErrors& errors) {
     validate_conditions(object.status.conditions, errors);
     for (const std::string_view type : Decisions) {
-        if (find(old.status.conditions, type) && !find(object.status.conditions, type))
+        if (objects::find_condition(old.status.conditions, type) && !objects::find_condition(object.status.conditions, type))
             errors.forbidden("status.conditions", "updates may not remove a condition of type \"" + std::string(type) + "\"");
     }
     check_certificate(object.status.certificate, old.status.certificate, errors);

@@ -2,6 +2,7 @@
 
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/pod_spec.h"
+#include "objects/pod_resources.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -38,7 +39,7 @@ void merge_affinity_keys(const Pod& pod, schema::Box<AnyAffinity>& affinity) {
 void prepare_for_create(Pod& object, const WriteContext& context) {
     object.status = {};
     object.status.phase = PodPhase::Pending;
-    object.status.qos_class = qos_class_of(object.spec);
+    object.status.qos_class = objects::qos_class(object.spec);
     if (!object.spec.scheduling_gates.empty()) {
         object.status.conditions.push_back({.type = "PodScheduled",
                                             .status = "False",

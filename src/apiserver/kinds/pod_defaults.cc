@@ -129,22 +129,4 @@ void default_pod_object(PodSpec& spec) {
     for (Container& container : spec.init_containers) default_host_ports(container);
 }
 
-std::string qos_class_of(const PodSpec& spec) {
-    bool any = false, guaranteed = true;
-    const auto look_at = [&](const Container& container) {
-        for (const char* name : {"cpu", "memory"}) {
-            const auto limit = container.resources.limits.find(name);
-            const auto request = container.resources.requests.find(name);
-            const bool has_limit = limit != container.resources.limits.end() && !limit->second.is_zero();
-            const bool has_request = request != container.resources.requests.end() && !request->second.is_zero();
-            any = any || has_limit || has_request;
-            if (!has_limit || (has_request && request->second != limit->second)) guaranteed = false;
-        }
-    };
-    for (const Container& container : spec.containers) look_at(container);
-    for (const Container& container : spec.init_containers) look_at(container);
-    if (!any) return "BestEffort";
-    return guaranteed ? "Guaranteed" : "Burstable";
-}
-
 }  // namespace porthole::apiserver

@@ -19,8 +19,6 @@ using api::core::v1::Volume;
 void default_pod_spec(PodSpec& spec);
 /// What it does to pods alone: requests from limits, host ports.
 void default_pod_object(PodSpec& spec);
-/// Guaranteed, Burstable or BestEffort.
-std::string qos_class_of(const PodSpec& spec);
 
 // pod_spec.cc
 enum class PodSpecIn { Pod, Template };

@@ -177,31 +177,6 @@ bool LabelSelector::matches(const Labels& labels) const {
     });
 }
 
-bool LabelSelector::holds(const Requirement& requirement, const std::string* value) {
-    const auto listed = [&] { return std::ranges::find(requirement.values, *value) != requirement.values.end(); };
-    const auto ordering = [&]() -> std::optional<std::strong_ordering> {
-        const auto actual = parse_integer(*value);
-        const auto bound = parse_integer(requirement.values.front());
-        if (!actual || !bound) return std::nullopt;
-        return *actual <=> *bound;
-    };
-    switch (requirement.operation) {
-        case Operator::In:
-            return value && listed();
-        case Operator::NotIn:
-            return !value || !listed();
-        case Operator::Exists:
-            return value != nullptr;
-        case Operator::DoesNotExist:
-            return value == nullptr;
-        case Operator::GreaterThan:
-            return value && ordering() == std::strong_ordering::greater;
-        case Operator::LessThan:
-            return value && ordering() == std::strong_ordering::less;
-    }
-    return false;
-}
-
 std::string to_string(const LabelSelector& selector) {
     std::vector<Requirement> sorted = selector.requirements();
     std::ranges::sort(sorted, std::less(), &Requirement::key);

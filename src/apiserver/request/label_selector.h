@@ -6,6 +6,7 @@
 
 #include "api/meta_v1.h"
 #include "base/result.h"
+#include "objects/requirement.h"
 
 namespace porthole::apiserver {
 
@@ -14,7 +15,7 @@ using Labels = std::map<std::string, std::string>;
 /// Conditions on labels, all of which must hold; none holds for everything.
 class LabelSelector {
 public:
-    enum class Operator { In, NotIn, Exists, DoesNotExist, GreaterThan, LessThan };
+    using Operator = objects::Operator;
     struct Requirement {
         std::string key;
         Operator operation = Operator::Exists;
@@ -35,13 +36,12 @@ public:
     template <class Find>
     bool matches_by(Find find) const {
         for (const Requirement& requirement : requirements_)
-            if (!holds(requirement, find(requirement.key))) return false;
+            if (!objects::holds(requirement.operation, requirement.values, find(requirement.key))) return false;
         return true;
     }
     const std::vector<Requirement>& requirements() const { return requirements_; }
 
 private:
-    static bool holds(const Requirement& requirement, const std::string* value);
     std::vector<Requirement> requirements_;
 };
 

@@ -4,6 +4,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
 #include "apiserver/rules/object_meta.h"
+#include "base/error_reasons.h"
 #include "schema/fields.h"
 
 namespace porthole::apiserver {
@@ -112,7 +113,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         if (committed) co_return Written{committed->events.back()->record->value, true};
         // A guard of the object itself, or of what goes with it.
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
-        if (committed.error().reason == Reason::NotFound && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
+        if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
         const bool lost_race = committed.error().reason == Reason::AlreadyExists || committed.error().reason == Reason::Conflict;
         if (!lost_race || !rules.begin_write) co_return std::move(committed).error();
     }

@@ -2,6 +2,7 @@
 
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "base/error_reasons.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -178,7 +179,7 @@ Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request
         auto removed = co_await remove(std::move(one), options);
         if (removed)
             all.push_back(std::move(*removed));
-        else if (removed.error().reason != Reason::NotFound)
+        else if (!is_not_found(removed))
             co_return std::move(removed).error();
     }
     co_return all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
+#include "base/error_reasons.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -78,7 +79,7 @@ private:
     }
 
     /// Whether the peer can still be told.
-    static bool is_reported(const Error& error) { return error.reason != Reason::Cancelled && error.reason != Reason::Unavailable; }
+    static bool is_reported(const Error& error) { return !is_cancelled(error) && error.reason != Reason::Unavailable; }
 
     Duration time_limit() {
         if (const auto seconds = request_.options.timeout_seconds; seconds && *seconds > 0) return std::chrono::seconds(*seconds);

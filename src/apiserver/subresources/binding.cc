@@ -7,6 +7,7 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/field_errors.h"
 #include "apiserver/request/status.h"
+#include "objects/conditions.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -32,10 +33,10 @@ Result<void> validate(const Binding& binding) {
 }
 
 void set_scheduled(Pod& pod, Timestamp now) {
-    auto found = std::ranges::find(pod.status.conditions, "PodScheduled", &PodCondition::type);
-    if (found == pod.status.conditions.end()) found = pod.status.conditions.insert(found, {.type = "PodScheduled"});
-    if (found->status == "True") return;
-    *found = {.type = "PodScheduled", .observed_generation = found->observed_generation, .status = "True", .last_transition_time = now};
+    PodCondition scheduled{.type = "PodScheduled", .status = "True"};
+    if (const PodCondition* known = objects::find_condition(pod.status.conditions, scheduled.type))
+        scheduled.observed_generation = known->observed_generation;
+    objects::set_condition(pod.status.conditions, std::move(scheduled), now);
 }
 
 Result<ApiObject> bound(const ApiObject& current, const Binding& binding, Timestamp now) {

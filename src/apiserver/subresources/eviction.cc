@@ -8,6 +8,8 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/label_selector.h"
 #include "apiserver/request/status.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 #include "schema/convert.h"
 #include "schema/json.h"
 
@@ -32,10 +34,6 @@ Result<Eviction> read_eviction(RequestContext& context, const schema::Registry& 
     if (!eviction.metadata.name.empty() && eviction.metadata.name != context.info.name)
         return bad_request("name in URL does not match name in Eviction object");
     return eviction;
-}
-
-bool is_ready(const Pod& pod) {
-    return std::ranges::any_of(pod.status.conditions, [](const PodCondition& one) { return one.type == "Ready" && one.status == "True"; });
 }
 
 /// Nothing that runs is lost with it.
@@ -95,13 +93,9 @@ Result<ApiObject> charged(const ApiObject& current, const std::string& pod, Time
 Result<ApiObject> marked_as_disrupted(const ApiObject& current, Timestamp now) {
     ApiObject object(current);
     Pod& pod = object.edit<Pod>();
-    auto found = std::ranges::find(pod.status.conditions, "DisruptionTarget", &PodCondition::type);
-    if (found == pod.status.conditions.end()) found = pod.status.conditions.insert(found, {.type = "DisruptionTarget"});
-    *found = {.type = "DisruptionTarget",
-              .status = "True",
-              .last_transition_time = now,
-              .reason = "EvictionByEvictionAPI",
-              .message = "Eviction API: evicting"};
+    objects::set_condition(
+        pod.status.conditions,
+        {.type = "DisruptionTarget", .status = "True", .reason = "EvictionByEvictionAPI", .message = "Eviction API: evicting"}, now);
     return object;
 }
 
@@ -112,7 +106,7 @@ Task<> charge_budget(ResourceHandler& handler, RequestContext& context, const Po
         co_return Error(Reason::InternalError,
                         "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
     }
-    if (budgets.empty() || (!is_ready(pod) && ignores_unready(budgets.front()))) co_return {};
+    if (budgets.empty() || (!objects::is_ready(pod) && ignores_unready(budgets.front()))) co_return {};
     WriteRequest request = handler.write_request(context, handler.resources().of<PodDisruptionBudget>(), options);
     request.name = budgets.front().metadata.name;
     request.subresource = "status";

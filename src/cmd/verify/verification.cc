@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "client/nodes.h"
-#include "client/pods.h"
+#include "objects/conditions.h"
+#include "objects/nodes.h"
+#include "objects/pods.h"
 
 namespace porthole::cmd::verify {
 
@@ -28,7 +29,7 @@ std::string trouble_of(const core::Pod& pod) {
         if (status.state.waiting && !status.state.waiting->reason.empty())
             return status.state.waiting->reason + (status.state.waiting->message.empty() ? "" : ": " + status.state.waiting->message);
     }
-    if (const auto* condition = client::find_condition(pod.status, "PodScheduled"); condition && condition->status != "True")
+    if (const auto* condition = objects::find_condition(pod.status.conditions, "PodScheduled"); condition && condition->status != "True")
         return "not scheduled: " + condition->message;
     return pod.status.phase.empty() ? "not started" : "still " + pod.status.phase;
 }
@@ -73,7 +74,7 @@ Task<> Verification::find_nodes() {
     for (const core::Node& node : nodes.items) {
         const auto label = node.metadata.labels.find("kubernetes.io/os");
         const auto back_end = node.metadata.annotations.find("flannel.alpha.coreos.com/backend-type");
-        if (!client::is_ready(node)) {
+        if (!objects::is_ready(node)) {
             report_.left_out.push_back("node " + node.metadata.name + " is not Ready");
             continue;
         }
@@ -118,7 +119,7 @@ Task<> Verification::wait_for_servers() {
     for (const MonotonicTime end = loop_.now() + options_.patience;;) {
         CO_TRY(const auto pods, co_await client_.list<core::Pod>({.namespace_ = service_.namespace_}));
         std::size_t ready = 0;
-        for (const core::Pod& pod : pods.items) ready += client::is_ready(pod) ? 1 : 0;
+        for (const core::Pod& pod : pods.items) ready += objects::is_ready(pod) ? 1 : 0;
         if (ready == report_.nodes.size() || loop_.now() > end) {
             if (drop_unready(pods.items)) co_return {};
             co_return Error(Reason::Timeout, "no server has started: " + report_.left_out.back());
@@ -131,7 +132,7 @@ bool Verification::drop_unready(const std::vector<core::Pod>& pods) {
     std::vector<Node> usable;
     for (Node& node : report_.nodes) {
         const auto pod = std::ranges::find(pods, node.server, [](const core::Pod& each) { return each.metadata.name; });
-        if (pod != pods.end() && client::is_ready(*pod)) {
+        if (pod != pods.end() && objects::is_ready(*pod)) {
             node.server_ip = pod->status.pod_ip;
             usable.push_back(node);
             continue;
@@ -206,7 +207,7 @@ Task<> Verification::wait_for_probers(std::vector<std::string> names) {
         CO_TRY(const auto pods, co_await client_.list<core::Pod>({.namespace_ = service_.namespace_}));
         std::size_t ended = 0;
         for (const core::Pod& pod : pods.items)
-            ended += client::is_terminal(pod) && std::ranges::find(names, pod.metadata.name) != names.end();
+            ended += objects::is_terminal(pod) && std::ranges::find(names, pod.metadata.name) != names.end();
         if (ended >= names.size() || loop_.now() > end) co_return {};
         CO_TRY_VOID(co_await loop_.sleep(LookAgain));
     }

@@ -7,7 +7,7 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "client/nodes.h"
+#include "objects/nodes.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
@@ -98,7 +98,7 @@ private:
                 if (!runs()) co_return Error(Reason::Unavailable, name + " has ended: see " + node_.log_folder + "\\" + name + ".log");
             }
             const auto found = co_await client.get<core::Node>({"", node_.name});
-            if (found && client::is_ready(*found)) break;
+            if (found && objects::is_ready(*found)) break;
             if (world_.loop.now() > deadline) {
                 co_return Error(Reason::Timeout, "flanneld, kubelet and kube-proxy run, but the node is not Ready: kubectl describe node " +
                                                      node_.name + " says why");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/json.h"
 
 namespace porthole::cni::flannel {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/strings.h"
 #include "hns/hresult.h"
 
 namespace porthole::cni::flannel {
@@ -22,8 +23,7 @@ constexpr Duration LookAgain = 500ms;
 /// "00:15:5d:…" as Flannel publishes it.
 std::string with_colons(std::string mac) {
     std::ranges::replace(mac, '-', ':');
-    std::ranges::transform(mac, mac.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return mac;
+    return to_lower(mac);
 }
 
 hcn::RemoteSubnetRouteSettings remote_subnet(const Lease& lease) {

@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/strings.h"
 #include "schema/json.h"
 
 namespace porthole::cni {
 
 namespace {
 
-std::string joined(const std::vector<IpPrefix>& prefixes) {
-    std::string text;
-    for (const IpPrefix& prefix : prefixes) text.append(text.empty() ? "" : ", ").append(prefix.to_string());
-    return text;
+std::string listed(const std::vector<IpPrefix>& prefixes) {
+    return join(prefixes, ", ", [](const IpPrefix& prefix) { return prefix.to_string(); });
 }
-
-}  // namespace
-
-namespace {
 
 bool is_overlay(const NodeNetworkOptions& options) { return options.backend == flannel::Backend::Vxlan; }
 
@@ -109,8 +104,8 @@ std::string masquerade_rules(const NodeNetworkOptions& options, const std::vecto
     std::vector<IpPrefix> inside = options.cluster_prefixes;
     inside.insert(inside.end(), options.service_prefixes.begin(), options.service_prefixes.end());
     return text + "table ip " + table + " {\n\tset pods {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\telements = { " +
-           joined(pod_prefixes) + " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " +
-           joined(inside) +
+           listed(pod_prefixes) + " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " +
+           listed(inside) +
            " }\n\t}\n\tchain postrouting {\n\t\ttype nat hook postrouting priority 100; policy accept;\n"
            "\t\tip saddr @pods ip daddr != @inside fib daddr type != multicast masquerade fully-random\n\t}\n}\n";
 }

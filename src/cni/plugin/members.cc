@@ -1,15 +1,12 @@
 #include "cni/plugin/members.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/strings.h"
 
 namespace porthole::cni {
 
 using schema::Value;
-
-bool equal_ignoring_case(std::string_view left, std::string_view right) {
-    return std::ranges::equal(left, right, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-}
 
 const Value& member(const Value& value, std::string_view name) {
     if (!value.is_object()) return schema::null_value();

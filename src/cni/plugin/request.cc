@@ -2,22 +2,13 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "cni/plugin/errors.h"
 #include "schema/json.h"
 
 namespace porthole::cni {
 
 namespace {
-
-std::vector<std::string> split(std::string_view text, char separator) {
-    std::vector<std::string> parts;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(separator), text.size());
-        if (end > 0) parts.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return parts;
-}
 
 std::size_t rank(std::string_view version) {
     const auto& all = supported_versions();
@@ -78,11 +69,11 @@ Result<void> read_environment(const std::map<std::string, std::string>& environm
     request.container_id = value("CNI_CONTAINERID");
     request.netns = value("CNI_NETNS");
     request.interface = value("CNI_IFNAME");
-    request.path = split(value("CNI_PATH"), path_separator);
+    request.path = split_nonempty(value("CNI_PATH"), path_separator);
     for (const auto& [name, text] : environment) {
         if (name.starts_with("CNI_")) request.environment[name] = text;
     }
-    for (const std::string& pair : split(value("CNI_ARGS"), ';')) {
+    for (const std::string& pair : split_nonempty(value("CNI_ARGS"), ';')) {
         const std::size_t equals = pair.find('=');
         if (equals == pair.npos) return cni_error(CniCode::InvalidEnvironment, "CNI_ARGS: invalid pair \"" + pair + "\"");
         request.arguments[pair.substr(0, equals)] = pair.substr(equals + 1);

@@ -1,5 +1,6 @@
 #include "controllers/bootstrap_tokens/token_cleaner.h"
 
+#include "base/error_reasons.h"
 #include "controllers/bootstrap_tokens/token.h"
 
 namespace porthole::controllers {
@@ -22,8 +23,7 @@ Task<Requeue> TokenCleaner::reconcile(client::NamespacedName key) {
     if (left > Duration::zero()) co_return Requeue::in(left);
     // Guarded by the version: somebody may just have prolonged it.
     const client::DeleteOptions exactly{.uid = secret->metadata.uid, .resource_version = secret->metadata.resource_version};
-    const auto removed = co_await client_.remove<Secret>(key, exactly);
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed.error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Secret>(key, exactly)));
     co_return Requeue::never();
 }
 

@@ -1,5 +1,7 @@
 #include "controllers/certificates/requests.h"
 
+#include "objects/conditions.h"
+
 #include <algorithm>
 #include <set>
 
@@ -28,7 +30,7 @@ std::string refuse_kubelet_serving(const SigningRequest& request, const net::Cer
 }  // namespace
 
 bool has_condition(const SigningRequest& request, std::string_view type) {
-    return std::ranges::any_of(request.status.conditions, [&](const auto& condition) { return condition.type == type; });
+    return objects::find_condition(request.status.conditions, type) != nullptr;
 }
 
 std::string refuse_kubelet_client(const SigningRequest& request, const net::CertificateSubject& subject) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "controllers/certificates/requests.h"
 
 namespace porthole::controllers {
@@ -86,8 +87,7 @@ Task<client::Requeue> CertificateCleaner::reconcile(client::NamespacedName key) 
     for (const auto& condition : request->status.conditions) changed = std::max(changed, condition.last_update_time);
     const Duration left = changed.to_system_time() + kept_for(*request) - loop().wall_now();
     if (left > Duration::zero()) co_return client::Requeue::in(left);
-    auto removed = co_await client_.remove<Request>(key, {.uid = request->metadata.uid});
-    if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Request>(key, {.uid = request->metadata.uid})));
     co_return client::Requeue::never();
 }
 

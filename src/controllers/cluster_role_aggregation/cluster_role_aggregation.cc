@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/selectors.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 
@@ -11,8 +11,9 @@ using api::rbac::v1::PolicyRule;
 
 namespace {
 
-bool selects(const AggregationRule& aggregation, const client::Labels& labels) {
-    return std::ranges::any_of(aggregation.cluster_role_selectors, [&](const auto& selector) { return client::matches(selector, labels); });
+bool selects(const AggregationRule& aggregation, const objects::Labels& labels) {
+    return std::ranges::any_of(aggregation.cluster_role_selectors,
+                               [&](const auto& selector) { return objects::matches(selector, labels); });
 }
 
 }  // namespace

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_status.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -47,7 +48,7 @@ CronJobController::CronJobController(Context& context)
       jobs_by_owner_(index_by_owner(jobs_)) {
     reconcile_each(crons_);
     depends_on(jobs_).on_change([this](const Job& job) {
-        const auto* owner = client::find_controller(job.metadata);
+        const auto* owner = objects::find_controller(job.metadata);
         if (owner && owner->kind == "CronJob") queue().add({job.metadata.namespace_, owner->name});
     });
 }
@@ -100,7 +101,7 @@ Task<> CronJobController::follow_jobs(CronJob& cron, const Jobs& jobs) {
     for (const ObjectReference& active : std::vector(cron.status.active)) {
         if (const auto cached = jobs_.find({cron.metadata.namespace_, active.name}); cached && cached->metadata.uid == active.uid) continue;
         const auto live = co_await context_.client.get<Job>({cron.metadata.namespace_, active.name});
-        if (!live && live.error().reason != Reason::NotFound) co_return live.error();
+        if (!live && !is_not_found(live)) co_return live.error();
         if (live && live->metadata.uid == active.uid) continue;  // the cache lags
         events_.normal(cron, "MissingJob", "Active job went missing: " + active.name);
         std::erase_if(cron.status.active, [&](const ObjectReference& other) { return other.uid == active.uid; });
@@ -161,7 +162,7 @@ Task<> CronJobController::start_due(CronJob& cron, const LocalSchedule& schedule
     if (cron.spec.concurrency_policy == "Replace") CO_TRY_VOID(co_await stop_active(cron));
     CO_TRY(const Job job, co_await make_job(cron, schedule, *missed.latest));
     if (!find_end(job) && !is_active(cron, job.metadata.uid)) {
-        ObjectReference reference = client::object_reference(job);
+        ObjectReference reference = objects::object_reference(job);
         reference.field_path.clear();
         cron.status.active.push_back(std::move(reference));
     }
@@ -195,9 +196,9 @@ Task<Job> CronJobController::make_job(const CronJob& cron, const LocalSchedule& 
     }
     if (created.error().reason == Reason::AlreadyExists) {
         CO_TRY(Job there, co_await context_.client.get<Job>(key));
-        if (client::is_controlled_by(there.metadata, cron.metadata.uid)) co_return std::move(there);
+        if (objects::is_controlled_by(there.metadata, cron.metadata.uid)) co_return std::move(there);
     }
-    if (created.error().reason != Reason::Cancelled && !is_namespace_terminating(created.error()))
+    if (!is_cancelled(created) && !is_namespace_terminating(created.error()))
         events_.warning(cron, "FailedCreate", "Error creating job: " + created.error().message);
     co_return created;
 }
@@ -206,7 +207,7 @@ Task<> CronJobController::remove_job(const CronJob& cron, NamespacedName key, st
     const auto removed = co_await context_.client.remove<Job>(key, {.uid = std::move(uid), .propagation_policy = "Background"});
     if (removed) {
         events_.normal(cron, "SuccessfulDelete", "Deleted job " + key.name);
-    } else if (removed.error().reason != Reason::NotFound) {
+    } else if (!is_not_found(removed)) {
         events_.warning(cron, "FailedDelete", "Deleted job: " + removed.error().message);
         co_return removed.error();
     }

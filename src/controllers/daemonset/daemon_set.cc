@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/revisions.h"
 #include "controllers/framework/template_hash.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 
@@ -78,7 +80,7 @@ DaemonSetController::DaemonSetController(Context& context)
                     .updated =
                         [this](const auto&, const auto& pod) {
                             const auto set = owner_of_pod(*pod);
-                            if (set && client::is_terminating(*pod))
+                            if (set && objects::is_terminating(*pod))
                                 expectations_.deletion_observed(client::key_of(*set), pod->metadata.uid);
                             pod_changed(*pod);
                         },
@@ -91,17 +93,11 @@ DaemonSetController::DaemonSetController(Context& context)
 }
 
 std::shared_ptr<const DaemonSet> DaemonSetController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = client::find_controller(pod.metadata);
-    if (!reference || reference->kind != "DaemonSet") return nullptr;
-    auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
+    return find_owner(sets_, DaemonSet::kind(), pod.metadata);
 }
 
 void DaemonSetController::pod_changed(const Pod& pod) {
-    if (const auto set = owner_of_pod(pod)) return queue().add(client::key_of(*set));
-    if (client::find_controller(pod.metadata)) return;
-    for (const auto& set : sets_.list(pod.metadata.namespace_))
-        if (client::matches(set->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : concerned_owners(sets_, DaemonSet::kind(), pod.metadata)) queue().add(key);
 }
 
 void DaemonSetController::node_changed() {
@@ -114,7 +110,7 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
         expectations_.forget(key);
         co_return Requeue::never();
     }
-    if (!set->spec.selector || client::selects_everything(*set->spec.selector)) {
+    if (!set->spec.selector || objects::selects_everything(*set->spec.selector)) {
         events_.warning(*set, "SelectingAll", "This daemon set is selecting all pods. A non-empty selector is required.");
         co_return Requeue::never();
     }
@@ -134,14 +130,15 @@ Task<Requeue> DaemonSetController::reconcile(NamespacedName key) {
             changes = rolling_step(*set, pods, hash, count_desired(spec), loop().wall_now());
         Result<void> applied = co_await apply(*set, spec, std::move(changes), hash);
         if (!applied) failure = std::move(applied).error();
-        if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+        if (failure && is_cancelled(*failure)) co_return std::move(*failure);
         CO_TRY_VOID(co_await clean_history(*set, hash, pods));
     }
     CO_TRY_VOID(co_await update_status(*set, spec, pods, hash));
     if (failure) co_return std::move(*failure);
     for (const auto& [node, on_node] : pods)
         for (const PodPointer& pod : on_node)
-            if (client::is_ready(*pod) && !client::is_available(*pod, std::chrono::seconds(set->spec.min_ready_seconds), loop().wall_now()))
+            if (objects::is_ready(*pod) &&
+                !objects::is_available(*pod, std::chrono::seconds(set->spec.min_ready_seconds), loop().wall_now()))
                 co_return Requeue::in(std::chrono::seconds(set->spec.min_ready_seconds));
     co_return Requeue::never();
 }
@@ -182,7 +179,7 @@ Task<> DaemonSetController::clean_history(const DaemonSet& set, std::string curr
 Task<PodsByNode> DaemonSetController::claim_pods(const DaemonSet& set) {
     auto candidates = pods_by_owner_.find(set.metadata.uid);
     for (auto& orphan : pods_by_owner_.find(orphans_of(set.metadata.namespace_))) candidates.push_back(std::move(orphan));
-    const auto selects = [&](const Pod& pod) { return client::matches(set.spec.selector, pod.metadata.labels); };
+    const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
     CO_TRY(const auto claimed, co_await claim<Pod>(context_.client, owner_of(set), std::move(candidates), selects));
     PodsByNode pods;
     for (const PodPointer& pod : claimed) pods[node_of(pod->spec)].push_back(pod);
@@ -200,21 +197,21 @@ Changes DaemonSetController::placement(const DaemonSet& set, const PodSpec& spec
             tidy_node(set, found->second, hash, changes);
         } else {
             for (const PodPointer& pod : found->second)
-                if (!client::is_terminating(*pod)) changes.remove.push_back(pod);
+                if (!objects::is_terminating(*pod)) changes.remove.push_back(pod);
         }
     }
     // Those of a node that is gone and that were never bound will never run; bound ones are the pod collector's.
     for (const auto& [node, on_node] : pods)
         for (const PodPointer& pod : on_node)
-            if (pod->spec.node_name.empty() && !nodes_.find({"", node}) && !client::is_terminating(*pod)) changes.remove.push_back(pod);
+            if (pod->spec.node_name.empty() && !nodes_.find({"", node}) && !objects::is_terminating(*pod)) changes.remove.push_back(pod);
     return changes;
 }
 
 void DaemonSetController::tidy_node(const DaemonSet& set, const std::vector<PodPointer>& pods, const std::string& hash, Changes& changes) {
     std::vector<PodPointer> old_pods, new_pods;
     for (const PodPointer& pod : pods) {
-        if (client::is_terminating(*pod)) continue;
-        if (client::is_terminal(*pod)) {
+        if (objects::is_terminating(*pod)) continue;
+        if (objects::is_terminal(*pod)) {
             if (give_up_failed(set, *pod)) changes.remove.push_back(pod);
             continue;
         }
@@ -297,7 +294,7 @@ Task<> DaemonSetController::remove(const DaemonSet& set, PodPointer pod) {
     Result<void> removed = co_await pod_control_.remove(client::key_of(*pod), pod->metadata.uid, owner_of(set));
     if (removed) co_return {};
     expectations_.deletion_observed(client::key_of(set), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
     co_return removed;
 }
 
@@ -325,8 +322,8 @@ Task<> DaemonSetController::update_status(const DaemonSet& set, const PodSpec& s
         if (on_node.empty()) continue;
         ++status.current_number_scheduled;
         const auto any = [&](auto predicate) { return std::ranges::any_of(on_node, predicate); };
-        status.number_ready += any([](const PodPointer& pod) { return client::is_ready(*pod); });
-        status.number_available += any([&](const PodPointer& pod) { return client::is_available(*pod, min_ready, loop().wall_now()); });
+        status.number_ready += any([](const PodPointer& pod) { return objects::is_ready(*pod); });
+        status.number_available += any([&](const PodPointer& pod) { return objects::is_available(*pod, min_ready, loop().wall_now()); });
         sort_by_seniority(on_node);
         status.updated_number_scheduled += is_updated(*on_node.back(), hash);
     }
@@ -334,8 +331,7 @@ Task<> DaemonSetController::update_status(const DaemonSet& set, const PodSpec& s
     if (set.status == status) co_return {};
     DaemonSet changed = set;
     changed.status = std::move(status);
-    Result<DaemonSet> written = co_await context_.client.update_status(std::move(changed));
-    if (!written && written.error().reason != Reason::NotFound) co_return std::move(written).error();
+    CO_TRY_VOID(ignore_not_found(co_await context_.client.update_status(std::move(changed))));
     co_return {};
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -51,7 +51,7 @@ struct DaemonSetTest : SimWorld {
     /// The scheduler and the kubelets at work.
     void step() {
         for (const Pod& pod : pods())
-            if (pod.spec.node_name.empty() && !client::is_terminating(pod))
+            if (pod.spec.node_name.empty() && !objects::is_terminating(pod))
                 api.change<Pod>(client::key_of(pod), [](Pod& pod) { pod.spec.node_name = daemon::node_of(pod.spec); });
         kubelet();
     }
@@ -66,7 +66,7 @@ struct DaemonSetTest : SimWorld {
     std::string placed() {
         std::vector<std::string> texts;
         for (const Pod& pod : pods())
-            if (client::is_active(pod)) texts.push_back(daemon::node_of(pod.spec) + "=" + pod.spec.containers[0].image);
+            if (objects::is_active(pod)) texts.push_back(daemon::node_of(pod.spec) + "=" + pod.spec.containers[0].image);
         std::ranges::sort(texts);
         std::string all;
         for (const std::string& text : texts) all += (all.empty() ? "" : " ") + text;
@@ -125,7 +125,7 @@ TEST_F(DaemonSetTest, ReplacesFailedPodsWithGrowingPatience) {
     int failures = 0;
     for (int second = 0; second < 120; ++second) {
         for (const Pod& pod : pods())
-            if (daemon::node_of(pod.spec) == "n1" && client::is_active(pod)) {
+            if (daemon::node_of(pod.spec) == "n1" && objects::is_active(pod)) {
                 set_phase(client::key_of(pod), "Failed");
                 ++failures;
             }
@@ -142,7 +142,7 @@ TEST_F(DaemonSetTest, UpdatesOneNodeAfterTheOther) {
     for (int i = 0; i < 30; ++i) {
         const auto all = pods();
         least = std::min<int>(least, static_cast<int>(std::ranges::count_if(
-                                         all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); })));
+                                         all, [](const Pod& pod) { return objects::is_ready(pod) && !objects::is_terminating(pod); })));
         step();
     }
     EXPECT_EQ(least, 2);
@@ -164,7 +164,7 @@ TEST_F(DaemonSetTest, SurgingKeepsEveryNodeServed) {
     std::size_t most = 0;
     for (int i = 0; i < 30; ++i) {
         const auto all = pods();
-        EXPECT_GE(std::ranges::count_if(all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); }), 3);
+        EXPECT_GE(std::ranges::count_if(all, [](const Pod& pod) { return objects::is_ready(pod) && !objects::is_terminating(pod); }), 3);
         most = std::max(most, all.size());
         step();
     }

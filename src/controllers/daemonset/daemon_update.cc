@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/revisions.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers::daemon {
 namespace {
@@ -17,7 +17,7 @@ struct Pair {
 Pair find_pair(const std::vector<PodPointer>& pods, const std::string& hash) {
     Pair pair;
     for (const PodPointer& pod : pods) {
-        if (client::is_terminating(*pod)) continue;
+        if (objects::is_terminating(*pod)) continue;
         PodPointer& slot = is_updated(*pod, hash) ? pair.new_pod : pair.old_pod;
         pair.crowded |= slot != nullptr;
         slot = pod;
@@ -55,7 +55,7 @@ std::int32_t max_unavailable(const DaemonSet& set, std::int32_t desired) {
 
 Changes rolling_step(const DaemonSet& set, const PodsByNode& pods, const std::string& hash, std::int32_t desired, SystemTime now) {
     const std::chrono::seconds min_ready(set.spec.min_ready_seconds);
-    const auto available = [&](const PodPointer& pod) { return client::is_available(*pod, min_ready, now); };
+    const auto available = [&](const PodPointer& pod) { return objects::is_available(*pod, min_ready, now); };
     const std::int32_t surge = max_surge(set, desired);
     Changes changes;
     std::vector<std::string> surge_candidates;
@@ -70,7 +70,7 @@ Changes rolling_step(const DaemonSet& set, const PodsByNode& pods, const std::st
             if (!pair.old_pod) continue;
             if (!pair.new_pod)
                 (available(pair.old_pod) ? surge_candidates : changes.create_on).push_back(node);
-            else if (available(pair.new_pod) || !client::is_ready(*pair.old_pod))
+            else if (available(pair.new_pod) || !objects::is_ready(*pair.old_pod))
                 changes.remove.push_back(pair.old_pod);
             else
                 ++surging;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "client/node_selectors.h"
-#include "client/selectors.h"
+#include "objects/node_selectors.h"
+#include "objects/selectors.h"
+#include "objects/tolerations.h"
 
 namespace porthole::controllers::daemon {
 namespace {
@@ -19,20 +20,6 @@ Toleration exists(const char* key, const char* effect) {
     toleration.operator_ = "Exists";
     toleration.effect = effect;
     return toleration;
-}
-
-bool tolerates(const Toleration& toleration, const Taint& taint) {
-    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-    if (!toleration.key.empty() && toleration.key != taint.key) return false;
-    return toleration.operator_ == "Exists" || toleration.value == taint.value;
-}
-
-bool matches_affinity(const PodSpec& spec, const Node& node) {
-    if (!client::contains_all(node.metadata.labels, spec.node_selector)) return false;
-    if (!spec.affinity || !spec.affinity->node_affinity) return true;
-    const auto& required = spec.affinity->node_affinity->required_during_scheduling_ignored_during_execution;
-    if (!required) return true;
-    return client::matches(*required, node);
 }
 
 }  // namespace
@@ -78,12 +65,10 @@ std::string node_of(const PodSpec& spec) {
 
 Fit fit(const PodSpec& spec, const Node& node) {
     if (!spec.node_name.empty() && spec.node_name != node.metadata.name) return {};
-    if (!matches_affinity(spec, node)) return {};
+    if (!objects::accepts_node(spec, node.metadata.labels, node.metadata.name)) return {};
     bool endures_scheduling = true, endures_execution = true;
     for (const Taint& taint : node.spec.taints) {
-        const bool tolerated =
-            std::ranges::any_of(spec.tolerations, [&](const Toleration& toleration) { return tolerates(toleration, taint); });
-        if (tolerated) continue;
+        if (objects::tolerates(spec.tolerations, taint)) continue;
         if (taint.effect == "NoSchedule") endures_scheduling = false;
         if (taint.effect == "NoExecute") endures_execution = false;
     }

@@ -4,14 +4,17 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 #include "controllers/deployment/rollout.h"
 #include "controllers/deployment/status.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 #include "schema/json.h"
 
 namespace porthole::controllers {
@@ -38,7 +41,7 @@ DeploymentController::DeploymentController(Context& context)
     depends_on(sets_).subscribe({.added = [this](const auto& set) { set_changed(*set); },
                                  .updated =
                                      [this](const auto& old, const auto& now) {
-                                         if (client::find_controller(old->metadata)) set_changed(*old);
+                                         if (objects::find_controller(old->metadata)) set_changed(*old);
                                          set_changed(*now);
                                      },
                                  .deleted = [this](const auto& set) { set_changed(*set); }});
@@ -48,25 +51,17 @@ DeploymentController::DeploymentController(Context& context)
 }
 
 std::shared_ptr<const DeploymentController::Deployment> DeploymentController::owner_of_set(const ReplicaSet& set) const {
-    const auto* reference = client::find_controller(set.metadata);
-    if (!reference || reference->kind != "Deployment") return nullptr;
-    auto deployment = deployments_.find({set.metadata.namespace_, reference->name});
-    return deployment && deployment->metadata.uid == reference->uid ? deployment : nullptr;
+    return find_owner(deployments_, Deployment::kind(), set.metadata);
 }
 
 void DeploymentController::set_changed(const ReplicaSet& set) {
-    if (const auto deployment = owner_of_set(set)) return queue().add(client::key_of(*deployment));
-    if (client::find_controller(set.metadata)) return;
-    for (const auto& deployment : deployments_.list(set.metadata.namespace_))
-        if (client::matches(deployment->spec.selector, set.metadata.labels)) queue().add(client::key_of(*deployment));
+    for (const NamespacedName& key : concerned_owners(deployments_, Deployment::kind(), set.metadata)) queue().add(key);
 }
 
 /// A recreation goes on when the last old pod has gone; nothing else about pods matters here.
 void DeploymentController::pod_deleted(const Pod& pod) {
-    const auto* reference = client::find_controller(pod.metadata);
-    if (!reference || reference->kind != "ReplicaSet") return;
-    const auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    if (!set || set->metadata.uid != reference->uid) return;
+    const auto set = find_owner(sets_, ReplicaSet::kind(), pod.metadata);
+    if (!set) return;
     const auto deployment = owner_of_set(*set);
     if (deployment && !is_rolling(*deployment)) queue().add(client::key_of(*deployment));
 }
@@ -76,7 +71,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
     if (!cached) co_return Requeue::never();
     Rollout rollout{*cached, {}, {}};
     Deployment& deployment = rollout.deployment;
-    if (!deployment.spec.selector || client::selects_everything(*deployment.spec.selector)) {
+    if (!deployment.spec.selector || objects::selects_everything(*deployment.spec.selector)) {
         events_.warning(deployment, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required.");
         DeploymentStatus status = deployment.status;
         status.observed_generation = deployment.metadata.generation;
@@ -99,7 +94,7 @@ Task<Requeue> DeploymentController::reconcile(NamespacedName key) {
 Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_sets(const Deployment& deployment) {
     auto candidates = sets_by_owner_.find(deployment.metadata.uid);
     for (auto& orphan : sets_by_owner_.find(orphans_of(deployment.metadata.namespace_))) candidates.push_back(std::move(orphan));
-    const auto selects = [&](const ReplicaSet& set) { return client::matches(deployment.spec.selector, set.metadata.labels); };
+    const auto selects = [&](const ReplicaSet& set) { return objects::matches(deployment.spec.selector, set.metadata.labels); };
     CO_TRY(const auto claimed, co_await claim<ReplicaSet>(context_.client, owner_of(deployment), std::move(candidates), selects));
     std::vector<ReplicaSet> sets;
     for (const auto& set : claimed) sets.push_back(*set);
@@ -108,7 +103,7 @@ Task<std::vector<DeploymentController::ReplicaSet>> DeploymentController::claim_
 
 /// Pausing stops the clock of the progress deadline, and resuming starts it anew.
 Task<> DeploymentController::note_pause(Deployment& deployment) {
-    const DeploymentCondition* progress = find_condition(deployment.status, "Progressing");
+    const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
     if (!has_progress_deadline(deployment) || (progress && progress->reason == TimedOutReason)) co_return {};
     const bool noted = progress && progress->reason == "DeploymentPaused";
     if (deployment.spec.paused == noted) co_return {};
@@ -168,7 +163,7 @@ Task<Requeue> DeploymentController::recreate(Rollout& rollout) {
 
 bool DeploymentController::old_pods_run(const Rollout& rollout) const {
     return std::ranges::any_of(rollout.old_sets, [&](const ReplicaSet& set) {
-        return std::ranges::any_of(pods_by_owner_.find(set.metadata.uid), [](const auto& pod) { return !client::is_terminal(*pod); });
+        return std::ranges::any_of(pods_by_owner_.find(set.metadata.uid), [](const auto& pod) { return !objects::is_terminal(*pod); });
     });
 }
 
@@ -251,7 +246,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
     }
     const Error error = created.error();
     if (error.reason == Reason::AlreadyExists) co_return co_await resolve_collision(rollout, std::move(wanted));
-    if (error.reason == Reason::Cancelled || is_namespace_terminating(error)) co_return error;
+    if (is_cancelled(error) || is_namespace_terminating(error)) co_return error;
     const std::string message = fmt::format("Failed to create new replica set \"{}\": {}", wanted.metadata.name, error.message);
     if (has_progress_deadline(deployment)) {
         DeploymentStatus status = deployment.status;
@@ -266,7 +261,7 @@ Task<> DeploymentController::create_new_set(Rollout& rollout) {
 Task<> DeploymentController::resolve_collision(Rollout& rollout, ReplicaSet wanted) {
     Deployment& deployment = rollout.deployment;
     CO_TRY(ReplicaSet there, co_await context_.client.get<ReplicaSet>(client::key_of(wanted)));
-    if (client::is_controlled_by(there.metadata, deployment.metadata.uid) && has_template_of(there, deployment)) {
+    if (objects::is_controlled_by(there.metadata, deployment.metadata.uid) && has_template_of(there, deployment)) {
         rollout.new_set = std::move(there);
         co_return co_await note_new_set(rollout, "FoundNewReplicaSet", "Found new replica set");
     }
@@ -292,7 +287,7 @@ Task<> DeploymentController::note_new_set(Rollout& rollout, const char* reason, 
                co_await context_.client.patch<Deployment>(client::key_of(deployment), client::PatchType::Merge, schema::to_json(patch)));
     }
     const bool created = std::string_view(reason) == "NewReplicaSetCreated";
-    const DeploymentCondition* progress = find_condition(deployment.status, "Progressing");
+    const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
     if (!has_progress_deadline(deployment) || (progress && !created)) co_return {};
     DeploymentStatus status = deployment.status;
     set_condition(status, make_condition("Progressing", "True", reason,
@@ -318,8 +313,7 @@ Task<bool> DeploymentController::scale(Rollout& rollout, ReplicaSet& set, std::i
 
 Task<> DeploymentController::clean_history(const Rollout& rollout) {
     for (const ReplicaSet& set : beyond_history(rollout.deployment, rollout.old_sets)) {
-        Result<void> removed = co_await context_.client.remove<ReplicaSet>(client::key_of(set), {.uid = set.metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<ReplicaSet>(client::key_of(set), {.uid = set.metadata.uid})));
     }
     co_return {};
 }

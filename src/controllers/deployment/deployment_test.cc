@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
 #include "controllers/replicaset/replica_set.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -70,7 +70,7 @@ struct DeploymentTest : SimWorld {
     int running() {
         const auto all = pods();
         return static_cast<int>(
-            std::ranges::count_if(all, [](const Pod& pod) { return client::is_ready(pod) && !client::is_terminating(pod); }));
+            std::ranges::count_if(all, [](const Pod& pod) { return objects::is_ready(pod) && !objects::is_terminating(pod); }));
     }
 };
 
@@ -104,7 +104,7 @@ TEST_F(DeploymentTest, RollsWithoutEverLackingOrExceedingWhatIsAllowed) {
     for (int i = 0; i < 60; ++i) {
         EXPECT_GE(running(), 9);
         const auto all = pods();
-        EXPECT_LE(std::ranges::count_if(all, [](const Pod& pod) { return client::is_active(pod); }), 12);
+        EXPECT_LE(std::ranges::count_if(all, [](const Pod& pod) { return objects::is_active(pod); }), 12);
         kubelet();
     }
     EXPECT_EQ(sizes(), (std::map<std::string, int>{{"nginx:1", 0}, {"nginx:2", 10}}));

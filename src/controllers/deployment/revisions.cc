@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/rollout.h"
 #include "controllers/framework/template_hash.h"
@@ -45,7 +45,7 @@ ReplicaSet make_new_set(const Deployment& deployment, std::int64_t next) {
     ReplicaSet set;
     set.metadata.namespace_ = deployment.metadata.namespace_;
     set.metadata.name = deployment.metadata.name.substr(0, LongestName - 1 - hash.size()) + "-" + hash;
-    set.metadata.owner_references = {client::controller_reference(deployment)};
+    set.metadata.owner_references = {objects::controller_reference(deployment)};
     set.spec.template_ = deployment.spec.template_;
     set.spec.template_.metadata.labels[HashLabel] = hash;
     set.metadata.labels = set.spec.template_.metadata.labels;

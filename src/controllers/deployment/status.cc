@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "controllers/deployment/rollout.h"
+#include "objects/conditions.h"
 
 namespace porthole::controllers::deployment {
 namespace {
@@ -24,7 +25,7 @@ bool has_timed_out(const Deployment& deployment, const DeploymentCondition* prog
 }
 
 void follow_progress(const Deployment& deployment, DeploymentStatus& status, const ReplicaSet* new_set, SystemTime now) {
-    const DeploymentCondition* current = find_condition(deployment.status, "Progressing");
+    const DeploymentCondition* current = objects::find_condition(deployment.status.conditions, "Progressing");
     const bool was_complete = status.replicas == status.updated_replicas && current && current->reason == CompleteReason;
     if (!has_progress_deadline(deployment) || was_complete) return;
     const std::string subject =
@@ -57,13 +58,9 @@ const api::apps::v1::ReplicaSetCondition* find_failure(const std::vector<Replica
 
 }  // namespace
 
-const DeploymentCondition* find_condition(const DeploymentStatus& status, const std::string& type) {
-    const auto found = std::ranges::find(status.conditions, type, &DeploymentCondition::type);
-    return found == status.conditions.end() ? nullptr : &*found;
-}
-
+// Unlike objects::set_condition(), as upstream: a message alone is no change, and what changes goes to the end of the list.
 void set_condition(DeploymentStatus& status, DeploymentCondition condition) {
-    if (const DeploymentCondition* present = find_condition(status, condition.type)) {
+    if (const DeploymentCondition* present = objects::find_condition(status.conditions, condition.type)) {
         if (present->status == condition.status && present->reason == condition.reason) return;
         if (present->status == condition.status) condition.last_transition_time = present->last_transition_time;
         remove_condition(status, condition.type);
@@ -134,7 +131,7 @@ DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<
 }
 
 std::optional<Duration> until_deadline(const Deployment& deployment, const DeploymentStatus& status, SystemTime now) {
-    const DeploymentCondition* progress = find_condition(status, "Progressing");
+    const DeploymentCondition* progress = objects::find_condition(status.conditions, "Progressing");
     if (!has_progress_deadline(deployment) || !progress || is_complete(deployment, status) || progress->reason == TimedOutReason)
         return std::nullopt;
     const SystemTime deadline =

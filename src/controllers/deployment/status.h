@@ -15,7 +15,6 @@ using api::apps::v1::ReplicaSet;
 
 inline constexpr const char* TimedOutReason = "ProgressDeadlineExceeded";
 
-const DeploymentCondition* find_condition(const DeploymentStatus& status, const std::string& type);
 /// Same status and reason: nothing is written. Same status: the transition time stays.
 void set_condition(DeploymentStatus& status, DeploymentCondition condition);
 void remove_condition(DeploymentStatus& status, const std::string& type);

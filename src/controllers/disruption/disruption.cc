@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "client/owners.h"
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "objects/conditions.h"
+#include "objects/owners.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 
@@ -26,18 +27,10 @@ constexpr Duration EvictionLife = std::chrono::minutes(2);
 
 std::pair<std::string, std::int32_t> size(const auto& owner) { return {owner.metadata.uid, owner.spec.replicas.value_or(1)}; }
 
-/// True when the condition's status changed or nothing was known.
 void set_allowed_condition(PodDisruptionBudget& budget, Condition wanted, SystemTime now) {
     wanted.type = "DisruptionAllowed";
     wanted.observed_generation = budget.metadata.generation;
-    auto& conditions = budget.status.conditions;
-    const auto found = std::ranges::find(conditions, wanted.type, &Condition::type);
-    const bool known = found != conditions.end();
-    wanted.last_transition_time = known && found->status == wanted.status ? found->last_transition_time : Timestamp(now);
-    if (known)
-        *found = std::move(wanted);
-    else
-        conditions.push_back(std::move(wanted));
+    objects::set_condition(budget.status.conditions, std::move(wanted), Timestamp(now));
 }
 
 }  // namespace
@@ -59,7 +52,7 @@ DisruptionController::DisruptionController(Context& context)
     depends_on(replication_controllers_);
     const auto touched = [this](const Pod& pod) {
         for (const auto& budget : budgets_.list(pod.metadata.namespace_))
-            if (client::matches(budget->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*budget));
+            if (objects::matches(budget->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*budget));
     };
     depends_on(pods_).subscribe({.added = [touched](const auto& pod) { touched(*pod); },
                                  .updated =
@@ -72,13 +65,13 @@ DisruptionController::DisruptionController(Context& context)
 
 DisruptionController::Pods DisruptionController::pods_of(const Budget& budget) const {
     Pods pods = pods_.list(budget.metadata.namespace_);
-    std::erase_if(pods, [&](const auto& pod) { return !client::matches(budget.spec.selector, pod->metadata.labels); });
+    std::erase_if(pods, [&](const auto& pod) { return !objects::matches(budget.spec.selector, pod->metadata.labels); });
     return pods;
 }
 
 Result<std::optional<std::pair<std::string, std::int32_t>>> DisruptionController::size_of_owner(const Pod& pod) const {
     using Size = std::optional<std::pair<std::string, std::int32_t>>;
-    const OwnerReference* owner = client::find_controller(pod.metadata);
+    const OwnerReference* owner = objects::find_controller(pod.metadata);
     if (!owner) return Size();
     const client::NamespacedName key{pod.metadata.namespace_, owner->name};
     const auto is_same = [](const auto& object, const OwnerReference& reference) {
@@ -87,7 +80,7 @@ Result<std::optional<std::pair<std::string, std::int32_t>>> DisruptionController
     if (owner->kind == "ReplicaSet") {
         const auto set = replica_sets_.find(key);
         if (!is_same(set, *owner)) return Size();
-        const OwnerReference* above = client::find_controller(set->metadata);
+        const OwnerReference* above = objects::find_controller(set->metadata);
         if (!above) return Size(size(*set));
         const auto deployment = deployments_.find({key.namespace_, above->name});
         if (above->kind == "Deployment" && is_same(deployment, *above)) return Size(size(*deployment));
@@ -110,7 +103,7 @@ Result<std::int32_t> DisruptionController::wanted_by_owners(const Budget& budget
     bool unmanaged = false;
     for (const auto& pod : pods) {
         TRY(const auto owner, size_of_owner(*pod));
-        unmanaged |= !client::find_controller(pod->metadata);
+        unmanaged |= !objects::find_controller(pod->metadata);
         if (owner) sizes.insert(*owner);
     }
     if (unmanaged)
@@ -154,7 +147,7 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
     std::optional<Duration> next_expiry;
     for (const auto& pod : pods) {
         const auto evicted = budget->status.disrupted_pods.find(pod->metadata.name);
-        if (client::is_terminating(*pod)) continue;
+        if (objects::is_terminating(*pod)) continue;
         if (evicted != budget->status.disrupted_pods.end()) {
             const Duration left = evicted->second.to_system_time() + EvictionLife - now;
             if (left > Duration::zero()) {
@@ -164,7 +157,7 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
             }
             events_.warning(*pod, "NotDeleted", "Pod was expected by PDB " + key.text() + " to be deleted but it wasn't");
         }
-        if (client::is_ready(*pod)) ++status.current_healthy;
+        if (objects::is_ready(*pod)) ++status.current_healthy;
     }
     const Result<Expectation> expected = expectation(*budget, pods);
     if (expected) {

@@ -21,7 +21,7 @@ struct DisruptionTest : SimWorld {
         set = api.put(set);
         for (int i = 0; i < pods; ++i) {
             Pod pod = bare_pod("web-" + std::to_string(i));
-            pod.metadata.owner_references = {client::controller_reference(set)};
+            pod.metadata.owner_references = {objects::controller_reference(set)};
             api.put(pod);
             if (i < healthy) set_ready(client::key_of(pod));
         }

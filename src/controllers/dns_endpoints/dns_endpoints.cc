@@ -1,5 +1,7 @@
 #include "controllers/dns_endpoints/dns_endpoints.h"
 
+#include "objects/nodes.h"
+
 #include <algorithm>
 
 namespace porthole::controllers {
@@ -14,9 +16,7 @@ const client::NamespacedName SliceKey{"kube-system", "kube-dns"};
 bool serves_dns(const Node& node) {
     const auto os = node.metadata.labels.find("kubernetes.io/os");
     if (os == node.metadata.labels.end() || os->second != "linux") return false;
-    return std::ranges::any_of(node.status.conditions, [](const NodeCondition& condition) {
-        return condition.type == NodeConditionType::Ready && condition.status == ConditionStatus::True;
-    });
+    return objects::is_ready(node);
 }
 
 std::string internal_address(const Node& node) {

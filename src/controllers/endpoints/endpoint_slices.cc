@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
-#include "client/pods.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/owners.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -49,7 +50,7 @@ schema::Box<api::discovery::v1::EndpointHints> hints(const Service& service, con
 Endpoint make_endpoint(const Service& service, const Pod& pod, const api::core::v1::Node* node, std::string address) {
     Endpoint endpoint;
     endpoint.addresses.push_back(std::move(address));
-    const bool serving = client::is_ready(pod), terminating = client::is_terminating(pod);
+    const bool serving = objects::is_ready(pod), terminating = objects::is_terminating(pod);
     endpoint.conditions.serving = serving;
     endpoint.conditions.terminating = terminating;
     endpoint.conditions.ready = service.spec.publish_not_ready_addresses || (serving && !terminating);
@@ -117,7 +118,7 @@ Task<Requeue> EndpointSliceController::reconcile(NamespacedName key) {
     if (!applied) {
         const Error& error = applied.error();
         if (is_namespace_terminating(error)) co_return Requeue::never();
-        if (error.reason != Reason::Cancelled && error.reason != Reason::Conflict)
+        if (!is_cancelled(error) && error.reason != Reason::Conflict)
             events_.warning(*service, "FailedToUpdateEndpointSlices",
                             fmt::format("Error updating Endpoint Slices for Service {}: {}", key.text(), error.message));
         co_return std::move(applied).error();
@@ -150,7 +151,7 @@ EndpointSlice EndpointSliceController::fresh_slice(const Service& service, const
     EndpointSlice slice;
     slice.metadata.namespace_ = service.metadata.namespace_;
     slice.metadata.generate_name = service.metadata.name + "-";
-    slice.metadata.owner_references = {client::controller_reference(service)};
+    slice.metadata.owner_references = {objects::controller_reference(service)};
     slice.metadata.labels = service.metadata.labels;
     slice.metadata.labels.erase(HeadlessLabel);
     if (is_headless(service)) slice.metadata.labels[HeadlessLabel] = "";

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -57,7 +58,7 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
     const bool ipv6 = ip_families(service).front() == "IPv6";
     std::vector<EndpointSubset> subsets;
     for (const auto& pod : pods) {
-        if (!can_be_endpoint(*pod) || (client::is_terminating(*pod) && !publish)) continue;
+        if (!can_be_endpoint(*pod) || (objects::is_terminating(*pod) && !publish)) continue;
         std::string ip = address_of(*pod, ipv6);
         if (ip.empty()) continue;
         std::vector<api::core::v1::EndpointPort> ports = ports_of(service, *pod);
@@ -67,7 +68,7 @@ std::vector<EndpointSubset> make_subsets(const Service& service, const std::vect
             subset = subsets.emplace(subsets.end());
             subset->ports = std::move(ports);
         }
-        auto& addresses = publish || client::is_ready(*pod) ? subset->addresses : subset->not_ready_addresses;
+        auto& addresses = publish || objects::is_ready(*pod) ? subset->addresses : subset->not_ready_addresses;
         addresses.push_back(address(service, *pod, std::move(ip)));
     }
     const auto by_ip = [](const EndpointAddress& a, const EndpointAddress& b) {
@@ -123,8 +124,7 @@ Task<Requeue> EndpointsController::reconcile(NamespacedName key) {
     if (!service) {
         trigger_times_.forget(key);
         if (!current) co_return Requeue::never();
-        Result<void> removed = co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+        CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<Endpoints>(key, {.uid = current->metadata.uid})));
         co_return Requeue::never();
     }
     if (service->spec.selector.empty() || service->spec.type == "ExternalName") co_return Requeue::never();
@@ -163,7 +163,7 @@ Task<> EndpointsController::write(const Service& service, Endpoints wanted, bool
     const Result<Endpoints> written = co_await std::move(writing);
     if (written) co_return {};
     const Error& error = written.error();
-    const bool ordinary = error.reason == Reason::Cancelled || error.reason == Reason::Conflict || error.reason == Reason::AlreadyExists ||
+    const bool ordinary = is_cancelled(error) || error.reason == Reason::Conflict || error.reason == Reason::AlreadyExists ||
                           error.reason == Reason::NotFound;
     if (is_namespace_terminating(error)) co_return {};
     if (!ordinary)

@@ -1,10 +1,10 @@
 #include "controllers/endpoints/endpoints.h"
 
-#include "client/pods.h"
-#include "client/selectors.h"
 #include "controllers/endpoints/endpoint_slices.h"
 #include "controllers/endpoints/slice_mirroring.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 namespace {
@@ -96,15 +96,15 @@ TEST_F(EndpointsTest, ShowsReadyPodsWithTheirPort) {
     EXPECT_EQ(subset.not_ready_addresses[0].ip, "10.0.0.2");
     EXPECT_EQ(subset.ports[0].port, 8080);
     EXPECT_EQ(subset.ports[0].name, "http");
-    EXPECT_EQ(endpoints->metadata.labels, (client::Labels{{"team", "a"}, {"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}));
+    EXPECT_EQ(endpoints->metadata.labels, (objects::Labels{{"team", "a"}, {"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}));
     EXPECT_TRUE(endpoints->metadata.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"));
 
     ASSERT_EQ(slices().size(), 1u);
     const EndpointSlice slice = slices()[0];
     EXPECT_TRUE(slice.metadata.name.starts_with("web-"));
-    EXPECT_EQ(slice.metadata.labels, (client::Labels{{"team", "a"},
-                                                     {"kubernetes.io/service-name", "web"},
-                                                     {"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"}}));
+    EXPECT_EQ(slice.metadata.labels, (objects::Labels{{"team", "a"},
+                                                      {"kubernetes.io/service-name", "web"},
+                                                      {"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"}}));
     EXPECT_EQ(slice.metadata.owner_references[0].kind, "Service");
     EXPECT_EQ(slice.address_type, "IPv4");
     EXPECT_EQ(slice.ports[0].port, 8080);

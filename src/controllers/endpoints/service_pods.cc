@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers::endpoints {
 namespace {
@@ -30,8 +31,8 @@ std::vector<std::string> selector_key(const Service& service) {
 
 /// Whether any endpoint would look different.
 bool differs(const Pod& old, const Pod& now) {
-    return old.metadata.labels != now.metadata.labels || client::is_terminating(old) != client::is_terminating(now) ||
-           client::is_ready(old) != client::is_ready(now) || can_be_endpoint(old) != can_be_endpoint(now) ||
+    return old.metadata.labels != now.metadata.labels || objects::is_terminating(old) != objects::is_terminating(now) ||
+           objects::is_ready(old) != objects::is_ready(now) || can_be_endpoint(old) != can_be_endpoint(now) ||
            !(old.status.pod_ips == now.status.pod_ips) || old.status.pod_ip != now.status.pod_ip ||
            old.spec.node_name != now.spec.node_name || old.spec.hostname != now.spec.hostname || old.spec.subdomain != now.spec.subdomain ||
            old.metadata.uid != now.metadata.uid;
@@ -58,14 +59,14 @@ ServicePods::ServicePods(Context& context)
 
 std::vector<std::shared_ptr<const Pod>> ServicePods::pods_of(const Service& service) const {
     auto pods = pods_by_label_.find(selector_key(service).at(0));
-    std::erase_if(pods, [&](const auto& pod) { return !client::contains_all(pod->metadata.labels, service.spec.selector); });
+    std::erase_if(pods, [&](const auto& pod) { return !objects::contains_all(pod->metadata.labels, service.spec.selector); });
     return pods;
 }
 
 void ServicePods::visit_services(const Pod& pod, const std::function<void(const NamespacedName&)>& affected) const {
     for (const std::string& key : label_keys(pod.metadata))
         for (const auto& service : services_by_label_.find(key))
-            if (client::contains_all(pod.metadata.labels, service->spec.selector)) affected(client::key_of(*service));
+            if (objects::contains_all(pod.metadata.labels, service->spec.selector)) affected(client::key_of(*service));
 }
 
 void ServicePods::follow_pods(std::function<void(const NamespacedName&)> affected) {
@@ -85,7 +86,7 @@ std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port) {
     return find_named(pod.spec.init_containers, port);  // sidecars
 }
 
-bool can_be_endpoint(const Pod& pod) { return !client::is_terminal(pod) && (!pod.status.pod_ip.empty() || !pod.status.pod_ips.empty()); }
+bool can_be_endpoint(const Pod& pod) { return !objects::is_terminal(pod) && (!pod.status.pod_ip.empty() || !pod.status.pod_ips.empty()); }
 
 bool is_ipv6(const std::string& address) { return address.find(':') != address.npos; }
 
@@ -121,7 +122,7 @@ Timestamp TriggerTimes::next(const Service& service, const std::vector<std::shar
     };
     std::map<std::string, Timestamp> present;
     for (const auto& pod : pods) {
-        const auto* ready = client::find_condition(pod->status, "Ready");
+        const auto* ready = objects::find_condition(pod->status.conditions, "Ready");
         Timestamp last = seen.pods[pod->metadata.name];
         consider(ready ? ready->last_transition_time : Timestamp(), last);
         present[pod->metadata.name] = last;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "client/owners.h"
 #include "controllers/endpoints/service_pods.h"
 #include "controllers/framework/pod_control.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -47,7 +47,7 @@ EndpointSlice fresh_slice(const api::core::v1::Endpoints& endpoints, bool ipv6) 
     EndpointSlice slice;
     slice.metadata.namespace_ = endpoints.metadata.namespace_;
     slice.metadata.generate_name = endpoints.metadata.name + "-";
-    slice.metadata.owner_references = {client::controller_reference(endpoints)};
+    slice.metadata.owner_references = {objects::controller_reference(endpoints)};
     slice.metadata.labels = endpoints.metadata.labels;
     slice.metadata.labels[ServiceNameLabel] = endpoints.metadata.name;
     slice.metadata.labels[ManagedByLabel] = MirroringController;

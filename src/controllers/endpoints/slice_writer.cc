@@ -1,5 +1,7 @@
 #include "controllers/endpoints/slice_writer.h"
 
+#include "base/error_reasons.h"
+
 #include <charconv>
 
 namespace porthole::controllers::endpoints {
@@ -83,8 +85,7 @@ Task<> SliceWriter::apply(NamespacedName service, SliceChanges changes) {
         wrote(service, updated);
     }
     for (const EndpointSlice& slice : changes.remove) {
-        Result<void> removed = co_await context_.client.remove<EndpointSlice>(client::key_of(slice), {.uid = slice.metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        CO_TRY_VOID(ignore_not_found(co_await context_.client.remove<EndpointSlice>(client::key_of(slice), {.uid = slice.metadata.uid})));
     }
     co_return {};
 }

@@ -1,5 +1,6 @@
 #include "controllers/framework/claim.h"
 
+#include "base/error_reasons.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -27,7 +28,7 @@ Value references(const std::vector<OwnerReference>& owners) {
 }  // namespace
 
 ClaimAction decide_claim(const ObjectMeta& owner, const ObjectMeta& dependent, bool selected) {
-    const OwnerReference* controller = client::find_controller(dependent);
+    const OwnerReference* controller = objects::find_controller(dependent);
     if (controller) {
         if (controller->uid != owner.uid) return ClaimAction::Ignore;
         if (selected) return ClaimAction::Keep;
@@ -59,7 +60,7 @@ Task<> Claimer::adopt(const schema::Kind& kind, ObjectMeta dependent, std::vecto
         Value list = Value::array();
         for (const std::string& finalizer : dependent.finalizers) list.as_array().push_back(finalizer);
         for (const std::string& finalizer : finalizers)
-            if (!client::has_finalizer(dependent, finalizer)) list.as_array().push_back(finalizer);
+            if (!objects::has_finalizer(dependent, finalizer)) list.as_array().push_back(finalizer);
         patch.ensure_path({"metadata", "finalizers"}) = std::move(list);
     }
     const std::string path = client::Client::path(kind, {dependent.namespace_, dependent.name}, "");
@@ -73,8 +74,7 @@ Task<> Claimer::release(const schema::Kind& kind, ObjectMeta dependent) {
     std::erase_if(owners, [&](const OwnerReference& owner) { return owner.uid == owner_.metadata.uid; });
     patch.ensure_path({"metadata", "ownerReferences"}) = owners.empty() ? Value() : references(owners);
     const std::string path = client::Client::path(kind, {dependent.namespace_, dependent.name}, "");
-    Result<net::Bytes> released = co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch));
-    if (!released && released.error().reason != Reason::NotFound) co_return std::move(released).error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.patch_raw(path, client::PatchType::Merge, schema::to_json(patch))));
     co_return {};
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/error_reasons.h"
 #include "client/client.h"
 #include "controllers/framework/owner.h"
 
@@ -55,7 +56,7 @@ Task<std::vector<std::shared_ptr<const T>>> claim(client::Client& client, Owner 
                 Result<void> adopted = co_await claimer.adopt(T::kind(), candidate->metadata);
                 if (adopted)
                     claimed.push_back(candidate);
-                else if (adopted.error().reason != Reason::NotFound)
+                else if (!is_not_found(adopted))
                     co_return std::move(adopted).error();
                 break;
             }

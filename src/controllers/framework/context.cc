@@ -1,13 +1,13 @@
 #include "controllers/framework/context.h"
 
-#include "client/owners.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
 std::string orphans_of(const std::string& namespace_) { return "orphans of " + namespace_; }
 
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
-    const api::meta::v1::OwnerReference* owner = client::find_controller(metadata);
+    const api::meta::v1::OwnerReference* owner = objects::find_controller(metadata);
     return owner ? owner->uid : orphans_of(metadata.namespace_);
 }
 

@@ -3,7 +3,7 @@
 
 #include "api/meta_v1.h"
 #include "client/client.h"
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "schema/type.h"
 
 namespace porthole::controllers {
@@ -13,8 +13,8 @@ struct Owner {
     const schema::Kind& kind;
     const api::meta::v1::ObjectMeta& metadata;
 
-    api::core::v1::ObjectReference reference() const { return client::object_reference(kind, metadata); }
-    api::meta::v1::OwnerReference controller_reference() const { return client::controller_reference(kind, metadata); }
+    api::core::v1::ObjectReference reference() const { return objects::object_reference(kind, metadata); }
+    api::meta::v1::OwnerReference controller_reference() const { return objects::controller_reference(kind, metadata); }
     client::NamespacedName key() const { return {metadata.namespace_, metadata.name}; }
 };
 

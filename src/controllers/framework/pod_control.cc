@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "runtime/scope.h"
 
 namespace porthole::controllers {
@@ -31,7 +32,7 @@ Task<> PodControl::create(Pod pod, Owner owner) {
         co_return {};
     }
     const Error& error = created.error();
-    if (error.reason != Reason::Cancelled && !is_namespace_terminating(error))
+    if (!is_cancelled(error) && !is_namespace_terminating(error))
         events_.warning(owner.reference(), "FailedCreate", "Error creating: " + error.message);
     co_return error;
 }
@@ -43,7 +44,7 @@ Task<> PodControl::remove(client::NamespacedName key, std::string uid, Owner own
         co_return {};
     }
     const Error& error = removed.error();
-    if (error.reason != Reason::NotFound && error.reason != Reason::Cancelled)
+    if (error.reason != Reason::NotFound && !is_cancelled(error))
         events_.warning(owner.reference(), "FailedDelete", "Error deleting: " + error.message);
     co_return error;
 }

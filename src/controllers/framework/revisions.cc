@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/error_reasons.h"
 #include "schema/convert.h"
 
 namespace porthole::controllers {
@@ -58,7 +59,7 @@ Task<ControllerRevision> RevisionHistory::ensure(ControllerRevision wanted) {
     Result<ControllerRevision> created = co_await client_.create(wanted);
     if (!created && created.error().reason == Reason::AlreadyExists) {
         CO_TRY(ControllerRevision there, co_await client_.get<ControllerRevision>(client::key_of(wanted)));
-        const bool ours = client::is_controlled_by(there.metadata, owner_.metadata.uid) && there.data == wanted.data;
+        const bool ours = objects::is_controlled_by(there.metadata, owner_.metadata.uid) && there.data == wanted.data;
         if (!ours) co_return std::move(created).error();
         created = std::move(there);  // the cache lags
     }
@@ -71,8 +72,7 @@ Task<> RevisionHistory::truncate(std::size_t limit, const std::function<bool(con
     for (const ControllerRevision& revision : revisions_)
         if (!is_live(revision)) idle.push_back(revision);
     for (std::size_t i = 0; i + limit < idle.size(); ++i) {
-        Result<void> removed = co_await client_.remove<ControllerRevision>(client::key_of(idle[i]), {.uid = idle[i].metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<ControllerRevision>(client::key_of(idle[i]), {.uid = idle[i].metadata.uid})));
     }
     co_return {};
 }

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/error_reasons.h"
 #include "client/informer_core.h"
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -95,7 +96,7 @@ bool GarbageCollector::all_synced() const {
 Task<> GarbageCollector::background() {
     Result<void> ended;
     while (ended) {
-        if (Result<void> refreshed = co_await refresh_kinds(); !refreshed && refreshed.error().reason != Reason::Cancelled)
+        if (Result<void> refreshed = co_await refresh_kinds(); !refreshed && !is_cancelled(refreshed))
             log().warn("API discovery failed", {{"error", refreshed.error().message}});
         // Deleting begins when every kind has been seen once; a kind that cannot be listed must not hold up all others for ever,
         // and is safe: nothing is deleted without asking the server for its owners.
@@ -182,9 +183,9 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
     const Node* node = graph_.find(uid);
     if (!node) co_return {};
     std::string policy = "Background";
-    if (client::has_finalizer(live, OrphanFinalizer))
+    if (objects::has_finalizer(live, OrphanFinalizer))
         policy = "Orphan";
-    else if (client::has_finalizer(live, ForegroundFinalizer))
+    else if (objects::has_finalizer(live, ForegroundFinalizer))
         policy = "Foreground";
     if (!owners.waiting.empty() && !graph_.dependents(uid).empty()) {
         // The owner waits for this one, so this one has to wait for its own dependents, unless they wait for it in a circle.
@@ -195,9 +196,8 @@ Task<> GarbageCollector::decide(Uid uid, ObjectMeta live) {
         live = std::move(*fresh);
     }
     CO_TRY(const std::string object_path, path(identity));
-    Result<void> removed = co_await context_.client.remove_raw(
-        object_path, {.uid = live.uid, .resource_version = live.resource_version, .propagation_policy = std::move(policy)});
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+    CO_TRY_VOID(ignore_not_found(co_await context_.client.remove_raw(
+        object_path, {.uid = live.uid, .resource_version = live.resource_version, .propagation_policy = std::move(policy)})));
     co_return {};
 }
 
@@ -207,7 +207,7 @@ Task<GarbageCollector::Owners> GarbageCollector::classify(const Identity& item, 
         CO_TRY(const std::optional<ObjectMeta> owner, co_await look_up_owner(item, reference));
         if (!owner)
             owners.dangling.push_back(reference);
-        else if (owner->deletion_timestamp && client::has_finalizer(*owner, ForegroundFinalizer))
+        else if (owner->deletion_timestamp && objects::has_finalizer(*owner, ForegroundFinalizer))
             owners.waiting.push_back(reference);
         else
             owners.solid.push_back(reference);
@@ -279,7 +279,7 @@ Task<> GarbageCollector::orphan_dependents(Uid uid) {
 Task<std::optional<ObjectMeta>> GarbageCollector::read(Identity identity) {
     CO_TRY(const std::string object_path, path(identity));
     const Result<net::Bytes> body = co_await context_.client.get_raw(object_path, "", client::MetadataObject);
-    if (!body && body.error().reason == Reason::NotFound) co_return std::optional<ObjectMeta>();
+    if (is_not_found(body)) co_return std::optional<ObjectMeta>();
     if (!body) co_return body.error();
     CO_TRY(const std::string_view text, client::json_member(**body, "metadata"));
     CO_TRY(ObjectMeta metadata, schema::decode_json<ObjectMeta>(text));
@@ -306,8 +306,7 @@ Task<> GarbageCollector::patch(Identity identity, const ObjectMeta& live, const 
     document.ensure_path({"metadata", "resourceVersion"}) = live.resource_version;
     document.ensure_path({"metadata", field}) = std::move(value);
     CO_TRY(const std::string object_path, path(identity));
-    Result<net::Bytes> patched = co_await context_.client.patch_raw(object_path, client::PatchType::Merge, schema::to_json(document));
-    if (!patched && patched.error().reason != Reason::NotFound) co_return std::move(patched).error();
+    CO_TRY_VOID(ignore_not_found(co_await context_.client.patch_raw(object_path, client::PatchType::Merge, schema::to_json(document))));
     co_return {};
 }
 

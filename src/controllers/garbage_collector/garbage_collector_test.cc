@@ -1,8 +1,8 @@
 #include "controllers/garbage_collector/garbage_collector.h"
 
 #include "api/apps_v1.h"
-#include "client/owners.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 namespace {
@@ -19,7 +19,7 @@ struct GarbageCollectorTest : SimWorld {
         T object;
         object.metadata.namespace_ = "ns";
         object.metadata.name = name;
-        object.metadata.owner_references = {client::controller_reference(owners)...};
+        object.metadata.owner_references = {objects::controller_reference(owners)...};
         return api.put(object);
     }
     void begin() {
@@ -118,7 +118,7 @@ TEST_F(GarbageCollectorTest, OwnersInOtherNamespacesDoNotCount) {
     ConfigMap stranger;
     stranger.metadata.namespace_ = "other";
     stranger.metadata.name = "stranger";
-    stranger.metadata.owner_references = {client::controller_reference(owner)};
+    stranger.metadata.owner_references = {objects::controller_reference(owner)};
     api.put(stranger);
     begin();
     pass(5s);
@@ -145,7 +145,7 @@ TEST_F(GarbageCollectorTest, AClusterScopedObjectCannotHaveANamespacedOwner) {
     const auto owner = put<ConfigMap>("owner");
     Node node;
     node.metadata.name = "n1";
-    node.metadata.owner_references = {client::controller_reference(owner)};
+    node.metadata.owner_references = {objects::controller_reference(owner)};
     api.put(node);
     begin();
     pass(5s);
@@ -171,7 +171,7 @@ TEST_F(GarbageCollectorTest, ClusterScopedOwnersOwnNamespacedObjects) {
 TEST_F(GarbageCollectorTest, CirclesDoNotBlockAForegroundDeletion) {
     auto a = put<ConfigMap>("a");
     const auto b = put<ConfigMap>("b", a);
-    a.metadata.owner_references = {client::controller_reference(b)};
+    a.metadata.owner_references = {objects::controller_reference(b)};
     api.put(a);
     begin();
     api.remove<ConfigMap>({"ns", "a"}, {.propagation_policy = "Foreground"});

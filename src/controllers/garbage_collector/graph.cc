@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/owners.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers::garbage {
 
@@ -36,8 +36,8 @@ Node virtual_node(const Node& dependent, const OwnerReference& reference) {
 Item item_of(ObjectMeta metadata) {
     Item item;
     item.deleting = metadata.deletion_timestamp.has_value();
-    item.deleting_dependents = item.deleting && client::has_finalizer(metadata, ForegroundFinalizer);
-    item.orphaning = item.deleting && client::has_finalizer(metadata, OrphanFinalizer);
+    item.deleting_dependents = item.deleting && objects::has_finalizer(metadata, ForegroundFinalizer);
+    item.orphaning = item.deleting && objects::has_finalizer(metadata, OrphanFinalizer);
     item.key = {std::move(metadata.namespace_), std::move(metadata.name)};
     item.uid = std::move(metadata.uid);
     item.owners = std::move(metadata.owner_references);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_ranking.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -28,10 +30,10 @@ constexpr const char* IndexVariable = "JOB_COMPLETION_INDEX";
 /// Keys of pods without a job in the queue; no job's name has a slash.
 constexpr const char* PodKeyPrefix = "pod/";
 
-bool is_tracked(const Pod& pod) { return client::has_finalizer(pod.metadata, TrackingFinalizer); }
+bool is_tracked(const Pod& pod) { return objects::has_finalizer(pod.metadata, TrackingFinalizer); }
 
 std::vector<std::string> job_of_tracked(const Pod& pod) {
-    const auto* controller = client::find_controller(pod.metadata);
+    const auto* controller = objects::find_controller(pod.metadata);
     if (!is_tracked(pod) || !controller || controller->kind != "Job") return {};
     return {pod.metadata.namespace_ + "/" + controller->name};
 }
@@ -57,7 +59,7 @@ int wanted_pods(const Job& job, const Tally& tally) {
 std::vector<std::int32_t> missing_indexes(const Job& job, const std::vector<PodPointer>& pods, const Tally& tally, int count) {
     IndexSet busy;
     for (const PodPointer& pod : pods) {
-        const bool running = client::is_active(*pod) || (replaces_only_ended(job) && !client::is_terminal(*pod));
+        const bool running = objects::is_active(*pod) || (replaces_only_ended(job) && !objects::is_terminal(*pod));
         if (const auto index = index_of(job, *pod); index && running) busy.insert(*index);
     }
     std::vector<std::int32_t> missing;
@@ -112,7 +114,7 @@ JobController::JobController(Context& context)
                                      },
                                  .updated =
                                      [this](const auto&, const auto& pod) {
-                                         if (client::is_terminating(*pod)) pod_gone(*pod);
+                                         if (objects::is_terminating(*pod)) pod_gone(*pod);
                                          pod_changed(*pod);
                                      },
                                  .deleted =
@@ -123,12 +125,7 @@ JobController::JobController(Context& context)
                                      }});
 }
 
-std::shared_ptr<const Job> JobController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = client::find_controller(pod.metadata);
-    if (!reference || reference->kind != "Job") return nullptr;
-    auto job = jobs_.find({pod.metadata.namespace_, reference->name});
-    return job && job->metadata.uid == reference->uid ? job : nullptr;
-}
+std::shared_ptr<const Job> JobController::owner_of_pod(const Pod& pod) const { return find_owner(jobs_, Job::kind(), pod.metadata); }
 
 void JobController::pod_gone(const Pod& pod) {
     if (const auto job = owner_of_pod(pod)) expectations_.deletion_observed(client::key_of(*job), pod.metadata.uid);
@@ -136,26 +133,25 @@ void JobController::pod_gone(const Pod& pod) {
 
 void JobController::pod_changed(const Pod& pod) {
     if (!is_tracked(pod)) counted_.erase(pod.metadata.uid);
-    const auto* controller = client::find_controller(pod.metadata);
+    const auto* controller = objects::find_controller(pod.metadata);
     if (controller) {
         // Also for a job that is not there: its pods are to be let go.
         if (controller->kind == "Job") queue().add({pod.metadata.namespace_, controller->name});
         return;
     }
     if (is_tracked(pod)) queue().add({pod.metadata.namespace_, PodKeyPrefix + pod.metadata.name});
-    for (const auto& job : jobs_.list(pod.metadata.namespace_))
-        if (client::matches(job->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*job));
+    for (const NamespacedName& key : matching_owners(jobs_, pod.metadata)) queue().add(key);
 }
 
 Task<Requeue> JobController::reconcile(NamespacedName key) {
     if (key.name.starts_with(PodKeyPrefix)) {
         const auto pod = pods_.find({key.namespace_, key.name.substr(std::string_view(PodKeyPrefix).size())});
-        if (pod && is_tracked(*pod) && !client::find_controller(pod->metadata)) CO_TRY_VOID(co_await release_pod(pod));
+        if (pod && is_tracked(*pod) && !objects::find_controller(pod->metadata)) CO_TRY_VOID(co_await release_pod(pod));
         co_return Requeue::never();
     }
     const auto job = jobs_.find(key);
     std::vector<PodPointer> left_over = tracked_by_job_.find(key.text());
-    std::erase_if(left_over, [&](const PodPointer& pod) { return job && client::is_controlled_by(pod->metadata, job->metadata.uid); });
+    std::erase_if(left_over, [&](const PodPointer& pod) { return job && objects::is_controlled_by(pod->metadata, job->metadata.uid); });
     if (!left_over.empty()) CO_TRY_VOID(co_await release_all(std::move(left_over)));
     if (!job) {
         expectations_.forget(key);
@@ -191,7 +187,7 @@ Task<Requeue> JobController::work_on(const Job& cached, std::vector<PodPointer> 
         if (!adjusted) failure = std::move(adjusted).error();
         if (adjusted) wait = *adjusted;
     }
-    if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+    if (failure && is_cancelled(*failure)) co_return std::move(*failure);
 
     if (!status.start_time && !job.spec.suspend.value_or(false)) status.start_time = Timestamp(loop().wall_now());
     status.active = changing ? 0 : active;
@@ -222,12 +218,12 @@ Task<std::vector<JobController::PodPointer>> JobController::claim_pods(const Job
     Claimer claimer(context_.client, owner_of(job));
     std::vector<PodPointer> claimed;
     for (const PodPointer& pod : candidates) {
-        const ClaimAction action = decide_claim(job.metadata, pod->metadata, client::matches(job.spec.selector, pod->metadata.labels));
+        const ClaimAction action = decide_claim(job.metadata, pod->metadata, objects::matches(job.spec.selector, pod->metadata.labels));
         if (action == ClaimAction::Keep) claimed.push_back(pod);
         if (action == ClaimAction::Release) CO_TRY_VOID(co_await claimer.release(Pod::kind(), pod->metadata));
         if (action == ClaimAction::Adopt) {
             std::vector<std::string> finalizers;
-            if (!client::is_terminal(*pod)) finalizers.push_back(TrackingFinalizer);
+            if (!objects::is_terminal(*pod)) finalizers.push_back(TrackingFinalizer);
             CO_TRY_VOID(co_await claimer.adopt(Pod::kind(), pod->metadata, std::move(finalizers)));
             claimed.push_back(pod);
         }
@@ -269,7 +265,7 @@ Task<> JobController::release_pod(PodPointer pod) {
     const std::string path = client::Client::path(Pod::kind(), client::key_of(*pod), "");
     counted_.insert(pod->metadata.uid);  // before: the cache may hear of it earlier than we
     const auto patched = co_await context_.client.patch_raw(path, client::PatchType::StrategicMerge, schema::to_json(patch));
-    if (patched || patched.error().reason == Reason::NotFound) co_return {};
+    if (patched || is_not_found(patched)) co_return {};
     counted_.erase(pod->metadata.uid);
     co_return patched.error();
 }
@@ -375,7 +371,7 @@ Task<> JobController::delete_pod(const Job& job, PodPointer pod, bool counted_no
     if (removed) removed = co_await pod_control_.remove(client::key_of(*pod), pod->metadata.uid, owner_of(job));
     if (removed) co_return {};
     expectations_.deletion_observed(client::key_of(job), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(removed)) co_return {};
     co_return removed;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "client/owners.h"
-#include "client/pods.h"
+#include "objects/owners.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers::jobs {
 namespace {
@@ -22,7 +22,7 @@ std::optional<std::int32_t> number_in(const std::map<std::string, std::string>& 
 /// It will not run again, as far as the job is concerned.
 bool has_failed(const Job& job, const Pod& pod) {
     if (pod.status.phase == "Failed") return true;
-    return !replaces_only_ended(job) && client::is_terminating(pod) && pod.status.phase != "Succeeded";
+    return !replaces_only_ended(job) && objects::is_terminating(pod) && pod.status.phase != "Succeeded";
 }
 
 bool contains(const std::vector<std::string>& uids, const std::string& uid) { return std::ranges::find(uids, uid) != uids.end(); }
@@ -61,13 +61,13 @@ Tally::Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set
     failed = job.status.failed + static_cast<std::int32_t>(uncounted.failed.size());
     succeeded = job.status.succeeded + static_cast<std::int32_t>(uncounted.succeeded.size());
     for (const PodPointer& pod : pods) {
-        if (client::is_active(*pod)) {
+        if (objects::is_active(*pod)) {
             active.push_back(pod);
-            if (client::is_ready(*pod)) ++ready;
+            if (objects::is_ready(*pod)) ++ready;
             continue;
         }
-        if (client::is_terminating(*pod) && !client::is_terminal(*pod)) ++terminating;
-        const bool tracked = client::has_finalizer(pod->metadata, TrackingFinalizer) && !counted.contains(pod->metadata.uid);
+        if (objects::is_terminating(*pod) && !objects::is_terminal(*pod)) ++terminating;
+        const bool tracked = objects::has_finalizer(pod->metadata, TrackingFinalizer) && !counted.contains(pod->metadata.uid);
         const bool success = pod->status.phase == "Succeeded";
         if (!tracked || (!success && !has_failed(job, *pod))) continue;
         ended.push_back(pod);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -41,7 +41,7 @@ struct JobTest : SimWorld {
     }
     std::vector<Pod> running() {
         std::vector<Pod> pods = this->pods();
-        std::erase_if(pods, [](const Pod& pod) { return !client::is_active(pod); });
+        std::erase_if(pods, [](const Pod& pod) { return !objects::is_active(pod); });
         return pods;
     }
     void end(const Pod& pod, const std::string& phase, int exit_code = 0) {
@@ -157,7 +157,7 @@ TEST_F(JobTest, AnEndIsSaidOnlyWhenNothingRunsAnyMore) {
     EXPECT_EQ(ended(), "") << "the other is only being deleted";
     EXPECT_TRUE(find_true(job().status, "FailureTarget"));
     for (const Pod& pod : pods())
-        if (client::is_terminating(pod)) end(pod, "Failed", 143);
+        if (objects::is_terminating(pod)) end(pod, "Failed", 143);
     settle();
     EXPECT_EQ(ended(), "Failed BackoffLimitExceeded");
 }

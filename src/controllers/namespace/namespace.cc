@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "api/meta_v1.h"
+#include "base/error_reasons.h"
+#include "base/strings.h"
+#include "objects/conditions.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -26,25 +28,13 @@ constexpr const char* Finalizer = "kubernetes";
 bool is_pods(const client::DiscoveredResource& resource) { return resource.group.empty() && resource.plural == "pods"; }
 
 bool set_condition(NamespaceStatus& status, const char* type, bool holds, const char* reason, std::string message, SystemTime now) {
-    const std::string text = holds ? "True" : "False";
-    auto found = std::ranges::find(status.conditions, type, &NamespaceCondition::type);
-    if (found == status.conditions.end()) {
-        found = status.conditions.emplace(status.conditions.end());
-        found->type = type;
-    } else if (found->status == text && found->reason == reason && found->message == message) {
-        return false;
-    }
-    if (found->status != text) found->last_transition_time = Timestamp(now);
-    found->status = text;
-    found->reason = reason;
-    found->message = std::move(message);
-    return true;
+    return objects::set_condition(status.conditions,
+                                  {.type = type, .status = holds ? "True" : "False", .reason = reason, .message = std::move(message)},
+                                  Timestamp(now));
 }
 
 std::string joined(const std::map<std::string, int>& counts, const char* format) {
-    std::vector<std::string> parts;
-    for (const auto& [name, count] : counts) parts.push_back(fmt::format(fmt::runtime(format), name, count));
-    return fmt::format("{}", fmt::join(parts, ", "));
+    return join(counts, ", ", [&](const auto& item) { return fmt::format(fmt::runtime(format), item.first, item.second); });
 }
 
 /// Counts what a list reply holds, and what holds it.
@@ -67,7 +57,7 @@ Result<void> count_items(const client::DiscoveredResource& resource, std::string
 bool set_deletion_conditions(NamespaceStatus& status, const client::Discovery& discovery, const NamespaceRemains& remains, SystemTime now) {
     bool changed = false;
     const std::string undiscovered =
-        fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(), fmt::join(discovery.failures, ", "));
+        fmt::format("Discovery failed for some groups, {} failing: {}", discovery.failures.size(), join(discovery.failures, ", "));
     changed |= discovery.failures.empty()
                    ? set_condition(status, "NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
                                    "All resources successfully discovered", now)
@@ -78,7 +68,7 @@ bool set_deletion_conditions(NamespaceStatus& status, const client::Discovery& d
                                                         "All content successfully deleted, may be waiting on finalization", now)
                                         : set_condition(status, "NamespaceDeletionContentFailure", true, "ContentDeletionFailed",
                                                         fmt::format("Failed to delete all resource types, {} remaining: {}",
-                                                                    remains.failures.size(), fmt::join(remains.failures, ", ")),
+                                                                    remains.failures.size(), join(remains.failures, ", ")),
                                                         now);
     changed |= remains.objects.empty()
                    ? set_condition(status, "NamespaceContentRemaining", false, "ContentRemoved", "All content successfully removed", now)
@@ -143,7 +133,7 @@ Task<NamespaceRemains> NamespaceController::delete_content(std::string name, con
             if (!resource->namespaced || !resource->has_verb("delete") || is_pods(*resource) != pods) continue;
             Result<void> deleted = co_await delete_resource(name, resource, remains);
             if (deleted) continue;
-            if (deleted.error().reason == Reason::Cancelled) co_return std::move(deleted).error();
+            if (is_cancelled(deleted)) co_return std::move(deleted).error();
             remains.failures.push_back(resource->name() + ": " + deleted.error().message);
         }
         if (!remains.empty()) break;
@@ -162,15 +152,15 @@ Task<> NamespaceController::delete_resource(std::string name, client::Discovered
         Result<void> removed = co_await client_.remove_raw(collection, {.propagation_policy = "Background"});
         if (!removed && removed.error().reason == Reason::MethodNotAllowed)
             collectively = false;
-        else if (!removed && removed.error().reason != Reason::NotFound)
+        else if (!removed && !is_not_found(removed))
             co_return removed;
     }
     if (!collectively) {
         for (const std::string_view item : slices.items) {
             CO_TRY(const std::string_view text, client::json_member(item, "metadata"));
             CO_TRY(const auto metadata, schema::decode_json<api::meta::v1::ObjectMeta>(text));
-            Result<void> removed = co_await client_.remove_raw(collection + "/" + metadata.name, {.propagation_policy = "Background"});
-            if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+            CO_TRY_VOID(
+                ignore_not_found(co_await client_.remove_raw(collection + "/" + metadata.name, {.propagation_policy = "Background"})));
         }
     }
     CO_TRY(list, co_await client_.get_raw(collection, "", client::MetadataList));
@@ -188,8 +178,7 @@ Task<> NamespaceController::report(Namespace& space, const client::Discovery& di
 Task<> NamespaceController::finalize(Namespace space) {
     std::erase(space.spec.finalizers, Finalizer);
     const std::string path = client::Client::path(Namespace::kind(), client::key_of(space), "finalize");
-    Result<net::Bytes> finalized = co_await client_.put_raw(path, schema::encode_json(space));
-    if (!finalized && finalized.error().reason != Reason::NotFound) co_return std::move(finalized).error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.put_raw(path, schema::encode_json(space))));
     co_return {};
 }
 

@@ -1,6 +1,6 @@
 #include "controllers/node_ipam/node_ipam.h"
 
-#include "client/owners.h"
+#include "objects/owners.h"
 #include "schema/json.h"
 #include "schema/value.h"
 
@@ -64,7 +64,7 @@ Task<client::Requeue> NodeIpamController::reconcile(client::NamespacedName key) 
 }
 
 Task<> NodeIpamController::assign(const Node& node) {
-    const auto reference = client::object_reference(node);
+    const auto reference = objects::object_reference(node);
     auto& held = held_[node.metadata.name];
     if (held.empty()) {
         for (CidrPool& pool : pools_) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "controllers/node_lifecycle/taints.h"
+#include "objects/conditions.h"
 
 namespace porthole::controllers {
 
@@ -16,7 +17,7 @@ constexpr const char* NeverUpdated = "NodeStatusNeverUpdated";
 
 /// Zero when the node has never said anything; what mark_silent() writes is nothing that the node has said.
 Timestamp last_report(const Node& node) {
-    const NodeCondition* ready = find_condition(node, "Ready");
+    const NodeCondition* ready = objects::find_condition(node.status.conditions, "Ready");
     return ready && ready->reason != NeverUpdated ? ready->last_heartbeat_time : Timestamp();
 }
 

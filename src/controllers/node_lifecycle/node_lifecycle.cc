@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "client/pods.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 #include "schema/convert.h"
 #include "schema/json.h"
 #include "schema/value.h"
@@ -111,7 +113,7 @@ Task<> NodeLifecycleController::inspect_all() {
     std::erase_if(watched_, [&](const auto& entry) { return !names.contains(entry.first); });
     for (const auto& node : nodes) {
         const auto done = co_await inspect(*node);
-        if (!done && done.error().reason == Reason::Cancelled) co_return done;
+        if (is_cancelled(done)) co_return done;
         if (!done) log().warn("node cannot be monitored", {{"node", node->metadata.name}, {"error", done.error().message}});
     }
     assess_zones();
@@ -119,7 +121,7 @@ Task<> NodeLifecycleController::inspect_all() {
         const auto current = nodes_.find(client::key_of(*node));
         if (!current) continue;
         const auto done = co_await plan_eviction(*current);
-        if (!done && done.error().reason == Reason::Cancelled) co_return done;
+        if (is_cancelled(done)) co_return done;
         if (!done) log().info("node not tainted, will retry", {{"node", node->metadata.name}, {"error", done.error().message}});
     }
     co_return {};
@@ -159,14 +161,14 @@ Task<api::core::v1::Node> NodeLifecycleController::declare_silent(const Node& no
 Task<> NodeLifecycleController::mark_pods_not_ready(std::string node) {
     Result<void> outcome;
     for (const auto& pod : pods_by_node_.find(node)) {
-        if (!client::is_ready(*pod)) continue;
+        if (!objects::is_ready(*pod)) continue;
         Pod changed = *pod;
-        auto ready = *client::find_condition(pod->status, "Ready");
+        auto ready = *objects::find_condition(pod->status.conditions, "Ready");
         ready.status = "False";
-        client::set_condition(changed.status, std::move(ready), loop().wall_now());
+        objects::set_condition(changed.status.conditions, std::move(ready), Timestamp(loop().wall_now()));
         events_.warning(*pod, "NodeNotReady", "Node is not ready");
         auto updated = co_await client_.update_status(std::move(changed));
-        if (!updated && updated.error().reason != Reason::NotFound) outcome = std::move(updated).error();
+        if (!updated && !is_not_found(updated)) outcome = std::move(updated).error();
     }
     co_return outcome;
 }
@@ -222,8 +224,8 @@ Task<> NodeLifecycleController::evict_due() {
                 continue;
             }
             const auto done = co_await write_taints(*node, no_execute_taints(*node, wanted, loop().wall_now()));
-            if (done || done.error().reason == Reason::NotFound) continue;
-            if (done.error().reason == Reason::Cancelled) co_return done;
+            if (done || is_not_found(done)) continue;
+            if (is_cancelled(done)) co_return done;
             log().info("node not tainted yet, will retry", {{"node", *name}, {"error", done.error().message}});
             queue.put_back(*name, loop().now());
         }

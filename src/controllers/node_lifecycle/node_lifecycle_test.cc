@@ -1,10 +1,10 @@
-#include "controllers/node_lifecycle/node_lifecycle.h"
-
 #include <algorithm>
 
 #include "api/coordination_v1.h"
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "controllers/node_lifecycle/node_lifecycle.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -65,7 +65,7 @@ protected:
     }
     NodeCondition condition(const std::string& node, const std::string& type) {
         const auto object = *api.find<Node>({"", node});
-        const auto* found = find_condition(object, type);
+        const auto* found = objects::find_condition(object.status.conditions, type);
         return found ? *found : NodeCondition();
     }
     using Texts = std::vector<std::string>;
@@ -142,8 +142,8 @@ TEST_F(NodeLifecycleWorld, ASilentNodeBecomesUnknownAndItsPodsNotReady) {
     EXPECT_EQ(condition("a", "Ready").message, "Kubelet stopped posting node status.");
     EXPECT_EQ(condition("a", "MemoryPressure").status, "Unknown");
     EXPECT_EQ(condition("b", "Ready").status, "True");
-    EXPECT_FALSE(client::is_ready(*api.find<Pod>({"ns", "on-a"})));
-    EXPECT_TRUE(client::is_ready(*api.find<Pod>({"ns", "on-b"})));
+    EXPECT_FALSE(objects::is_ready(*api.find<Pod>({"ns", "on-a"})));
+    EXPECT_TRUE(objects::is_ready(*api.find<Pod>({"ns", "on-b"})));
     EXPECT_TRUE(has_event("NodeNotReady: Node a status is now: NodeNotReady"));
     EXPECT_TRUE(has_event("NodeNotReady: Node is not ready"));
     EXPECT_EQ(taints("a"), (Texts{"unreachable:NoExecute", "unreachable:NoSchedule"}));

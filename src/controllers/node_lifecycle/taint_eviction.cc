@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/tolerations.h"
 
 namespace porthole::controllers {
 
@@ -25,7 +28,8 @@ Taints only_no_execute(const api::core::v1::Node& node) {
 std::optional<Duration> tolerated_for(const Taints& taints, const std::vector<Toleration>& tolerations) {
     std::optional<Duration> shortest;
     for (const Taint& taint : taints) {
-        const auto used = std::ranges::find_if(tolerations, [&](const Toleration& toleration) { return tolerates(toleration, taint); });
+        const auto used =
+            std::ranges::find_if(tolerations, [&](const Toleration& toleration) { return objects::tolerates(toleration, taint); });
         if (used == tolerations.end()) return Duration::zero();
         if (!used->toleration_seconds) continue;
         const Duration time = std::chrono::seconds(std::clamp<std::int64_t>(*used->toleration_seconds, 0, MostSeconds));
@@ -64,7 +68,7 @@ Task<client::Requeue> TaintEvictionController::reconcile(client::NamespacedName 
     const auto known = pending_.find(key);
     if (known != pending_.end() && (!pod || pod->metadata.uid != known->second.uid)) pending_.erase(known);
     if (!pod || pod->spec.node_name.empty()) co_return client::Requeue::never();
-    if (client::is_terminating(*pod)) {
+    if (objects::is_terminating(*pod)) {
         pending_.erase(key);
         co_return client::Requeue::never();
     }
@@ -89,21 +93,20 @@ void TaintEvictionController::cancel(const Pod& pod) {
 Task<> TaintEvictionController::evict(const Pod& pod) {
     const auto key = client::key_of(pod);
     Pod changed = pod;
-    const bool is_new = client::set_condition(changed.status,
-                                              {.type = "DisruptionTarget",
-                                               .observed_generation = pod.metadata.generation,
-                                               .status = "True",
-                                               .reason = "DeletionByTaintManager",
-                                               .message = "Taint manager: deleting due to NoExecute taint"},
-                                              loop().wall_now());
+    const bool is_new = objects::set_condition(changed.status.conditions,
+                                               {.type = "DisruptionTarget",
+                                                .observed_generation = pod.metadata.generation,
+                                                .status = "True",
+                                                .reason = "DeletionByTaintManager",
+                                                .message = "Taint manager: deleting due to NoExecute taint"},
+                                               Timestamp(loop().wall_now()));
     if (is_new) {
         const auto updated = co_await client_.update_status(std::move(changed));
-        if (!updated && updated.error().reason == Reason::NotFound) co_return {};
+        if (is_not_found(updated)) co_return {};
         if (!updated) co_return updated.error();
         events_.normal(pod, "TaintManagerEviction", "Marking for deletion Pod " + key.text());
     }
-    auto removed = co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid});
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed;
+    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid})));
     co_return {};
 }
 

@@ -1,9 +1,9 @@
-#include "controllers/node_lifecycle/taint_eviction.h"
-
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "controllers/node_lifecycle/taint_eviction.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -34,7 +34,7 @@ protected:
     void taint(Taints taints) {
         api.change<Node>({"", "n"}, [&](Node& node) { node.spec.taints = taints; });
     }
-    bool is_deleted(const std::string& name) { return client::is_terminating(*api.find<Pod>({"ns", name})); }
+    bool is_deleted(const std::string& name) { return objects::is_terminating(*api.find<Pod>({"ns", name})); }
     const Taints no_execute = {{.key = "x", .value = "", .effect = "NoExecute", .time_added = {}}};
 };
 
@@ -60,7 +60,7 @@ TEST_F(TaintEvictionWorld, PodsLeaveWhenTheirToleranceEnds) {
     EXPECT_FALSE(is_deleted("ever"));
 
     const auto gone = *api.find<Pod>({"ns", "none"});
-    const auto* condition = client::find_condition(gone.status, "DisruptionTarget");
+    const auto* condition = objects::find_condition(gone.status.conditions, "DisruptionTarget");
     ASSERT_TRUE(condition);
     EXPECT_EQ(condition->status, "True");
     EXPECT_EQ(condition->reason, "DeletionByTaintManager");

@@ -1,5 +1,7 @@
 #include "controllers/node_lifecycle/taints.h"
 
+#include "objects/conditions.h"
+
 #include <algorithm>
 #include <array>
 
@@ -24,7 +26,7 @@ constexpr std::array Rules = {
 constexpr std::string_view UnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 bool is_wanted(const Node& node, const Rule& rule) {
-    const NodeCondition* condition = find_condition(node, rule.condition);
+    const NodeCondition* condition = objects::find_condition(node.status.conditions, rule.condition);
     if (!condition) return rule.taint == NotReadyTaint && has_taint(node, NotReadyTaint, NoSchedule);
     return condition->status == rule.status;
 }
@@ -40,25 +42,13 @@ void set_taint(Taints& taints, std::string_view key, std::string_view effect, bo
 
 }  // namespace
 
-const NodeCondition* find_condition(const Node& node, std::string_view type) {
-    const auto found = std::ranges::find(node.status.conditions, type, &NodeCondition::type);
-    return found == node.status.conditions.end() ? nullptr : &*found;
-}
-
 std::string_view ready_status(const Node& node) {
-    const NodeCondition* ready = find_condition(node, "Ready");
+    const NodeCondition* ready = objects::find_condition(node.status.conditions, "Ready");
     return ready ? std::string_view(ready->status) : std::string_view();
 }
 
 bool has_taint(const Node& node, std::string_view key, std::string_view effect) {
     return std::ranges::any_of(node.spec.taints, [&](const Taint& taint) { return taint.key == key && taint.effect == effect; });
-}
-
-bool tolerates(const Toleration& toleration, const Taint& taint) {
-    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-    if (!toleration.key.empty() && toleration.key != taint.key) return false;
-    if (toleration.operator_ == "Exists") return true;
-    return !toleration.key.empty() && toleration.value == taint.value;
 }
 
 Taints no_schedule_taints(const Node& node, SystemTime now) {

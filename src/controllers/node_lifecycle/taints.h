@@ -15,13 +15,10 @@ inline constexpr std::string_view UnreachableTaint = "node.kubernetes.io/unreach
 inline constexpr std::string_view NoSchedule = "NoSchedule";
 inline constexpr std::string_view NoExecute = "NoExecute";
 
-/// nullptr when the node has never reported it.
-const api::core::v1::NodeCondition* find_condition(const api::core::v1::Node& node, std::string_view type);
 /// "True", "False", "Unknown", or "" when the node has never reported it.
 std::string_view ready_status(const api::core::v1::Node& node);
 
 bool has_taint(const api::core::v1::Node& node, std::string_view key, std::string_view effect);
-bool tolerates(const api::core::v1::Toleration& toleration, const api::core::v1::Taint& taint);
 
 /// The node's taints with those NoSchedule ones added that its conditions ask for, and those taken away that they no longer
 /// ask for. Taints of others, and those that stay, are left as they are. A node that has not yet said whether it is ready

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/owners.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -34,7 +34,7 @@ Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, s
     const auto volume = std::ranges::find(pod->spec.volumes, name, &api::core::v1::Volume::name);
     const std::string claim_name = ephemeral_claim_name(*pod, *volume);
     if (const auto found = claims_.find({pod->metadata.namespace_, claim_name})) {
-        if (client::is_controlled_by(found->metadata, pod->metadata.uid)) co_return {};
+        if (objects::is_controlled_by(found->metadata, pod->metadata.uid)) co_return {};
         const std::string message = "ephemeral volume " + name + ": PVC " + pod->metadata.namespace_ + "/" + claim_name +
                                     " was not created for pod " + client::key_of(*pod).text() + " (pod is not owner)";
         events_.warning(*pod, "FailedBinding", message);
@@ -46,7 +46,7 @@ Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, s
     claim.metadata.name = claim_name;
     claim.metadata.labels = wanted.metadata.labels;
     claim.metadata.annotations = wanted.metadata.annotations;
-    claim.metadata.owner_references = {client::controller_reference(*pod)};
+    claim.metadata.owner_references = {objects::controller_reference(*pod)};
     claim.spec = wanted.spec;
     const auto created = co_await client_.create(std::move(claim));
     if (!created && created.error().reason != Reason::AlreadyExists) co_return created.error();

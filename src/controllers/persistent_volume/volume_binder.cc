@@ -1,7 +1,8 @@
 #include "controllers/persistent_volume/volume_binder.h"
 
-#include "client/owners.h"
-#include "client/volume_match.h"
+#include "base/error_reasons.h"
+#include "objects/owners.h"
+#include "objects/volume_match.h"
 
 namespace porthole::controllers {
 
@@ -78,8 +79,8 @@ Task<> VolumeBinder::sync_claim(ClaimRef claim) {
     if (!claim->spec.volume_name.empty()) co_return co_await sync_bound_claim(claim);
     const auto node = selected_node(*claim);
     const bool early = waits_for_consumer(*claim) && !node;
-    const VolumeRef volume = client::choose_volume(volumes_.list(), *claim, node.get());
-    if (volume && (!early || client::is_reserved_for(*volume, *claim))) co_return co_await bind(claim, volume);
+    const VolumeRef volume = objects::choose_volume(volumes_.list(), *claim, node.get());
+    if (volume && (!early || objects::is_reserved_for(*volume, *claim))) co_return co_await bind(claim, volume);
     co_return co_await wait_for_volume(claim);
 }
 
@@ -93,7 +94,7 @@ Task<> VolumeBinder::sync_bound_claim(ClaimRef claim) {
         co_return co_await set_pending(claim);
     }
     const bool free = !volume->spec.claim_ref;
-    if (!free && !client::is_reserved_for(*volume, *claim)) {
+    if (!free && !objects::is_reserved_for(*volume, *claim)) {
         if (was_bound)
             co_return co_await lose(claim, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly");
         events_.warning(*claim, "FailedBinding", "volume \"" + volume->metadata.name + "\" already bound to a different claim.");
@@ -102,7 +103,7 @@ Task<> VolumeBinder::sync_bound_claim(ClaimRef claim) {
     if (free && was_bound) {
         co_return co_await lose(claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!");
     }
-    if (!was_bound && !client::fits(*volume, *claim, nullptr)) {
+    if (!was_bound && !objects::fits(*volume, *claim, nullptr)) {
         events_.warning(
             *claim, "VolumeMismatch",
             "Cannot bind to requested volume \"" + volume->metadata.name + "\": its class, size or modes are not what the claim asks for");
@@ -115,7 +116,7 @@ Task<> VolumeBinder::bind(ClaimRef claim, VolumeRef volume) {
     PersistentVolume taken = *volume;
     if (!taken.spec.claim_ref) taken.metadata.annotations[BoundByController] = "yes";
     if (!taken.spec.claim_ref || taken.spec.claim_ref->uid.empty()) {
-        taken.spec.claim_ref = client::object_reference(*claim);
+        taken.spec.claim_ref = objects::object_reference(*claim);
         CO_TRY(taken, co_await client_.update(std::move(taken)));
     }
     CO_TRY_VOID(co_await set_phase(std::make_shared<const PersistentVolume>(taken), "Bound"));
@@ -160,7 +161,7 @@ Task<> VolumeBinder::set_pending(ClaimRef claim) {
 }
 
 bool VolumeBinder::waits_for_consumer(const PersistentVolumeClaim& claim) const {
-    const auto found = classes_.find({"", client::class_of(claim)});
+    const auto found = classes_.find({"", objects::class_of(claim)});
     return found && found->volume_binding_mode == "WaitForFirstConsumer";
 }
 
@@ -171,7 +172,7 @@ std::shared_ptr<const Node> VolumeBinder::selected_node(const PersistentVolumeCl
 
 Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
     CO_TRY_VOID(co_await set_pending(claim));
-    const std::string& name = client::class_of(*claim);
+    const std::string& name = objects::class_of(*claim);
     if (name.empty()) {
         events_.normal(*claim, "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
         co_return {};
@@ -217,7 +218,7 @@ Task<> VolumeBinder::sync_volume(VolumeRef volume) {
     std::shared_ptr<const PersistentVolumeClaim> claim = claims_.find(claim_key(*volume));
     if (!claim || claim->metadata.uid != uid) {  // the cache may lag, and a volume is not let go for that
         auto live = co_await client_.get<PersistentVolumeClaim>(claim_key(*volume));
-        if (!live && live.error().reason != Reason::NotFound) co_return std::move(live).error();
+        if (!live && !is_not_found(live)) co_return std::move(live).error();
         if (live && live->metadata.uid == uid)
             claim = std::make_shared<const PersistentVolumeClaim>(std::move(*live));
         else

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/owners.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 namespace {
@@ -149,7 +149,7 @@ TEST_F(VolumeBinderTest, AClaimMayAskForOneVolumeByName) {
 TEST_F(VolumeBinderTest, FinishesABindingThatACrashLeftHalfDone) {
     api.put(claim("c", "1Gi"));
     auto taken = volume("v", "1Gi");
-    taken.spec.claim_ref = client::object_reference(claim_now("c"));
+    taken.spec.claim_ref = objects::object_reference(claim_now("c"));
     api.put(taken);
     api.put(volume("tempting", "1Gi"));
     run<VolumeBinder>();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/owners.h"
 #include "controllers/persistent_volume/ephemeral_volumes.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -27,7 +27,7 @@ std::vector<std::string> claims_of(const api::core::v1::Pod& pod) {
 }
 
 bool is_held(const api::meta::v1::ObjectMeta& metadata, const char* finalizer) {
-    return metadata.deletion_timestamp && client::has_finalizer(metadata, finalizer);
+    return metadata.deletion_timestamp && objects::has_finalizer(metadata, finalizer);
 }
 
 template <class T>

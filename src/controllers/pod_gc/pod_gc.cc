@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "client/pods.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
+#include "objects/nodes.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -18,9 +21,7 @@ constexpr auto Period = 20s;
 constexpr auto Quarantine = 40s;
 
 bool is_out_of_service(const Node& node) {
-    const auto& conditions = node.status.conditions;
-    const bool ready = std::ranges::any_of(conditions, [](const auto& one) { return one.type == "Ready" && one.status == "True"; });
-    return !ready &&
+    return !objects::is_ready(node) &&
            std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
 }
 
@@ -38,7 +39,7 @@ PodGcController::PodGcController(Context& context)
 Task<> PodGcController::background() {
     for (;;) {
         const auto swept = co_await sweep();
-        if (!swept && swept.error().reason == Reason::Cancelled) co_return swept;
+        if (is_cancelled(swept)) co_return swept;
         if (!swept) log().warn("sweep failed", {{"error", swept.error().message}});
         CO_TRY_VOID(co_await loop().sleep(Period));
     }
@@ -49,7 +50,7 @@ Task<> PodGcController::sweep() {
     CO_TRY_VOID(co_await remove_surplus_terminated(pods));
     CO_TRY_VOID(co_await remove_orphans(pods));
     for (const Pod& pod : pods) {
-        if (!client::is_terminating(*pod)) continue;
+        if (!objects::is_terminating(*pod)) continue;
         if (pod->spec.node_name.empty()) {
             CO_TRY_VOID(co_await force_remove(pod, ""));
             continue;
@@ -64,7 +65,7 @@ Task<> PodGcController::sweep() {
 
 Task<> PodGcController::remove_surplus_terminated(const std::vector<Pod>& pods) {
     std::vector<Pod> terminated;
-    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return client::is_terminal(*pod); });
+    std::ranges::copy_if(pods, std::back_inserter(terminated), [](const Pod& pod) { return objects::is_terminal(*pod); });
     if (kept_ == 0 || terminated.size() <= kept_) co_return {};
     const auto rank = [](const Pod& pod) { return std::pair(!is_evicted(*pod), pod->metadata.creation_timestamp); };
     std::ranges::sort(terminated, std::less<>(), rank);
@@ -86,7 +87,7 @@ Task<std::vector<std::string>> PodGcController::lost_nodes(const std::vector<Pod
         const auto [entry, is_new] = missing_since_.try_emplace(name, loop().now());
         if (is_new || loop().now() - entry->second < Quarantine) continue;
         const auto live = co_await client_.get<Node>({"", name});
-        if (!live && live.error().reason == Reason::NotFound) lost.push_back(name);
+        if (is_not_found(live)) lost.push_back(name);
     }
     co_return lost;
 }
@@ -102,22 +103,22 @@ Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
 }
 
 Task<> PodGcController::force_remove(Pod pod, std::string message) {
-    if (!client::is_terminal(*pod)) {
+    if (!objects::is_terminal(*pod)) {
         auto changed = *pod;
         changed.status.phase = "Failed";
         if (!message.empty()) {
-            client::set_condition(changed.status,
-                                  {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
-                                  loop().wall_now());
+            objects::set_condition(changed.status.conditions,
+                                   {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
+                                   Timestamp(loop().wall_now()));
         }
         const auto updated = co_await client_.update_status(std::move(changed));
         // Somebody else's change: the next sweep looks again.
-        if (!updated && (updated.error().reason == Reason::NotFound || updated.error().reason == Reason::Conflict)) co_return {};
+        if (!updated && (is_not_found(updated) || updated.error().reason == Reason::Conflict)) co_return {};
         if (!updated) co_return updated.error();
     }
     log().info("removing pod", {{"pod", client::key_of(*pod).text()}, {"node", pod->spec.node_name}});
     auto removed = co_await client_.remove<api::core::v1::Pod>(client::key_of(*pod), {.uid = pod->metadata.uid, .grace_period_seconds = 0});
-    if (!removed && removed.error().reason != Reason::NotFound && removed.error().reason != Reason::Conflict) co_return removed;
+    if (!removed && !is_not_found(removed) && removed.error().reason != Reason::Conflict) co_return removed;
     co_return {};
 }
 

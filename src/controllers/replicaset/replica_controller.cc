@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 
@@ -42,39 +45,35 @@ void ReplicaController::watch_pods() {
 }
 
 std::shared_ptr<const ReplicaController::ReplicaSet> ReplicaController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = client::find_controller(pod.metadata);
-    if (!reference || reference->kind != kind_.kind) return nullptr;
-    auto set = find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
+    return find_owner(*this, kind_, pod.metadata);
 }
 
 void ReplicaController::queue_matching(const Pod& orphan) {
-    for (const auto& set : list(orphan.metadata.namespace_))
-        if (client::matches(set->spec.selector, orphan.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : matching_owners(*this, orphan.metadata)) queue().add(key);
 }
 
 void ReplicaController::pod_added(const Pod& pod) {
-    if (client::is_terminating(pod)) return pod_deleted(pod);  // seen late, after a restart: it was never a creation to us
+    if (objects::is_terminating(pod)) return pod_deleted(pod);  // seen late, after a restart: it was never a creation to us
     if (const auto set = owner_of_pod(pod)) {
         expectations_.creation_observed(client::key_of(*set));
         queue().add(client::key_of(*set));
-    } else if (!client::find_controller(pod.metadata)) {
+    } else if (!objects::find_controller(pod.metadata)) {
         queue_matching(pod);
     }
 }
 
 void ReplicaController::pod_updated(const Pod& old, const Pod& now) {
-    if (client::is_terminating(now)) return pod_deleted(now);
+    if (objects::is_terminating(now)) return pod_deleted(now);
     const auto before = owner_of_pod(old), after = owner_of_pod(now);
     if (before && before != after) queue().add(client::key_of(*before));
     if (after) {
         queue().add(client::key_of(*after));
-        const bool became_ready = !client::is_ready(old) && client::is_ready(now);
+        const bool became_ready = !objects::is_ready(old) && objects::is_ready(now);
         // One more second, because the condition's time is cut to seconds.
         if (became_ready && after->spec.min_ready_seconds > 0)
             queue().add_after(client::key_of(*after), min_ready(*after) + std::chrono::seconds(1));
-    } else if (!client::find_controller(now.metadata) &&
-               (old.metadata.labels != now.metadata.labels || client::find_controller(old.metadata))) {
+    } else if (!objects::find_controller(now.metadata) &&
+               (old.metadata.labels != now.metadata.labels || objects::find_controller(old.metadata))) {
         queue_matching(now);
     }
 }
@@ -101,7 +100,7 @@ Task<Requeue> ReplicaController::reconcile(NamespacedName key) {
         if (surplus < 0) moved = co_await create_missing(*set, std::min(-surplus, Burst));
         if (surplus > 0) moved = co_await delete_surplus(*set, observed.active, std::min(surplus, Burst));
         if (!moved) failure = std::move(moved).error();
-        if (failure && failure->reason == Reason::Cancelled) co_return std::move(*failure);
+        if (failure && is_cancelled(*failure)) co_return std::move(*failure);
     }
     CO_TRY_VOID(co_await update_status(*set, make_status(*set, observed, failure)));
     if (failure) co_return std::move(*failure);
@@ -113,13 +112,13 @@ Task<ReplicaController::Observed> ReplicaController::observe(const ReplicaSet& s
     std::vector<PodPointer> candidates;
     for (const std::string& owner : {set.metadata.uid, orphans_of(set.metadata.namespace_)}) {
         for (PodPointer& pod : pods_by_owner_.find(owner)) {
-            if (client::is_active(*pod))
+            if (objects::is_active(*pod))
                 candidates.push_back(std::move(pod));
-            else if (client::is_terminating(*pod) && !client::is_terminal(*pod) && owner == set.metadata.uid)
+            else if (objects::is_terminating(*pod) && !objects::is_terminal(*pod) && owner == set.metadata.uid)
                 ++observed.terminating;
         }
     }
-    const auto selects = [&](const Pod& pod) { return client::matches(set.spec.selector, pod.metadata.labels); };
+    const auto selects = [&](const Pod& pod) { return objects::matches(set.spec.selector, pod.metadata.labels); };
     CO_TRY(observed.active, co_await claim<Pod>(context_.client, owner(set), std::move(candidates), selects));
     co_return std::move(observed);
 }
@@ -147,7 +146,7 @@ Task<> ReplicaController::create_one(const ReplicaSet& set) {
 Task<> ReplicaController::delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count) {
     std::map<std::string, int> on_node;
     for (const PodPointer& pod : related_pods(set))
-        if (client::is_active(*pod)) ++on_node[pod->spec.node_name];
+        if (objects::is_active(*pod)) ++on_node[pod->spec.node_name];
     std::vector<RankedPod> ranked;
     for (const PodPointer& pod : active) ranked.push_back({pod, on_node[pod->spec.node_name]});
     if (count < static_cast<int>(ranked.size())) rank_for_deletion(ranked, loop().wall_now());
@@ -169,7 +168,7 @@ Task<> ReplicaController::delete_one(const ReplicaSet& set, PodPointer pod) {
     if (removed) co_return {};
     // Nothing will be seen of a deletion that has not happened.
     expectations_.deletion_observed(client::key_of(set), pod->metadata.uid);
-    if (removed.error().reason == Reason::NotFound || removed.error().reason == Reason::Conflict) co_return {};
+    if (is_not_found(removed) || removed.error().reason == Reason::Conflict) co_return {};
     co_return removed;
 }
 
@@ -186,9 +185,9 @@ ReplicaController::ReplicaSetStatus ReplicaController::make_status(const Replica
     status.terminating_replicas = observed.terminating;
     const SystemTime now = loop().wall_now();
     for (const PodPointer& pod : observed.active) {
-        if (client::contains_all(pod->metadata.labels, set.spec.template_.metadata.labels)) ++status.fully_labeled_replicas;
-        if (client::is_ready(*pod)) ++status.ready_replicas;
-        if (client::is_available(*pod, min_ready(set), now)) ++status.available_replicas;
+        if (objects::contains_all(pod->metadata.labels, set.spec.template_.metadata.labels)) ++status.fully_labeled_replicas;
+        if (objects::is_ready(*pod)) ++status.ready_replicas;
+        if (objects::is_available(*pod, min_ready(set), now)) ++status.available_replicas;
     }
     const auto condition = std::ranges::find(status.conditions, "ReplicaFailure", &ReplicaSetCondition::type);
     if (!failure && condition != status.conditions.end()) status.conditions.erase(condition);
@@ -209,7 +208,7 @@ Task<> ReplicaController::update_status(const ReplicaSet& set, ReplicaSetStatus 
     changed.status = status;
     Result<void> written = co_await write_status(std::move(changed));
     if (written || written.error().reason != Reason::Conflict) {
-        if (!written && written.error().reason == Reason::NotFound) co_return {};
+        if (is_not_found(written)) co_return {};
         co_return written;
     }
     CO_TRY(ReplicaSet fresh, co_await read(client::key_of(set)));
@@ -221,8 +220,8 @@ Task<> ReplicaController::update_status(const ReplicaSet& set, ReplicaSetStatus 
 Requeue ReplicaController::next_availability(const ReplicaSet& set, const Observed& observed) const {
     std::optional<Duration> next;
     for (const PodPointer& pod : observed.active) {
-        if (!client::is_ready(*pod) || client::is_available(*pod, min_ready(set), loop().wall_now())) continue;
-        const Timestamp since = client::find_condition(pod->status, "Ready")->last_transition_time;
+        if (!objects::is_ready(*pod) || objects::is_available(*pod, min_ready(set), loop().wall_now())) continue;
+        const Timestamp since = objects::find_condition(pod->status.conditions, "Ready")->last_transition_time;
         const Duration wait = since.to_system_time() + min_ready(set) - loop().wall_now();
         if (!next || wait < *next) next = wait;
     }

@@ -24,13 +24,15 @@ public:
     using Pod = api::core::v1::Pod;
     using PodPointer = std::shared_ptr<const Pod>;
 
+    // The cached sets, for find_owner.h.
+    virtual std::shared_ptr<const ReplicaSet> find(const client::NamespacedName& key) const = 0;
+    virtual std::vector<std::shared_ptr<const ReplicaSet>> list(const std::string& namespace_) const = 0;
+
 protected:
     ReplicaController(Context& context, std::string name, const std::string& component, const schema::Kind& kind);
 
     /// To be called when the derived class is complete: pods that are known already are heard of at once.
     void watch_pods();
-    virtual std::shared_ptr<const ReplicaSet> find(const client::NamespacedName& key) const = 0;
-    virtual std::vector<std::shared_ptr<const ReplicaSet>> list(const std::string& namespace_) const = 0;
     virtual Task<> write_status(ReplicaSet set) = 0;
     /// Error: as the API's. The set as the server has it now.
     virtual Task<ReplicaSet> read(client::NamespacedName key) = 0;

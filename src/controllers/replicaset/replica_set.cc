@@ -1,6 +1,6 @@
 #include "controllers/replicaset/replica_set.h"
 
-#include "client/owners.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers {
 
@@ -19,7 +19,7 @@ Task<> ReplicaSetController::write_status(ReplicaSet set) {
 }
 
 std::vector<ReplicaController::PodPointer> ReplicaSetController::related_pods(const ReplicaSet& set) const {
-    if (!client::find_controller(set.metadata)) return pods_.find(set.metadata.uid);
+    if (!objects::find_controller(set.metadata)) return pods_.find(set.metadata.uid);
     std::vector<PodPointer> pods;
     for (const auto& sibling : siblings_.find(owner_key(set.metadata)))
         for (PodPointer& pod : pods_.find(sibling->metadata.uid)) pods.push_back(std::move(pod));

@@ -41,7 +41,7 @@ TEST_F(ReplicaSetTest, CreatesWhatIsMissing) {
     EXPECT_EQ(pod.metadata.labels.at("app"), "web");
     EXPECT_EQ(pod.spec.containers.at(0).image, "nginx");
     ASSERT_EQ(pod.metadata.owner_references.size(), 1u);
-    EXPECT_EQ(pod.metadata.owner_references[0], client::controller_reference(set));
+    EXPECT_EQ(pod.metadata.owner_references[0], objects::controller_reference(set));
     EXPECT_TRUE(has_event("SuccessfulCreate: Created pod: " + pod.metadata.name));
     EXPECT_EQ(status().replicas, 3);
     EXPECT_EQ(status().fully_labeled_replicas, 3);
@@ -100,7 +100,7 @@ TEST_F(ReplicaSetTest, AdoptsMatchingOrphansAndReleasesStrangers) {
     const ReplicaSet set = put(2);
     run<ReplicaSetController>();
     EXPECT_EQ(pods().size(), 2u);
-    EXPECT_TRUE(client::is_controlled_by(api.find<Pod>({"ns", "orphan"})->metadata, set.metadata.uid));
+    EXPECT_TRUE(objects::is_controlled_by(api.find<Pod>({"ns", "orphan"})->metadata, set.metadata.uid));
     api.change<Pod>({"ns", "orphan"}, [](Pod& pod) { pod.metadata.labels = {{"app", "debug"}}; });
     pass(1s);
     EXPECT_TRUE(api.find<Pod>({"ns", "orphan"})->metadata.owner_references.empty());

@@ -6,7 +6,7 @@ using api::core::v1::PersistentVolumeClaim;
 using api::core::v1::Pod;
 using api::core::v1::ResourceQuota;
 using api::core::v1::Service;
-using client::ResourceAmounts;
+using objects::ResourceAmounts;
 
 namespace {
 
@@ -37,7 +37,7 @@ ResourceQuotaController::Counter* ResourceQuotaController::counter_for(const std
     if (const auto known = counters_.find(resource); known != counters_.end()) return known->second;
     for (const schema::Kind* kind : context_.kinds.kinds()) {
         if (!kind->namespaced() || !kind->has_verb("watch") || (kind->group.empty() && is_typed(kind->plural))) continue;
-        if (client::count_resource(*kind) != resource && client::old_count_resource(*kind) != resource) continue;
+        if (objects::count_resource(*kind) != resource && objects::old_count_resource(*kind) != resource) continue;
         Counter& counter = context_.informers.get<api::meta::v1::PartialObjectMetadata>(*kind, true);
         counter.on_change([this](const api::meta::v1::PartialObjectMetadata& object) { recount(object.metadata.namespace_); });
         return counters_[resource] = &counter;
@@ -49,10 +49,10 @@ ResourceAmounts ResourceQuotaController::used_by_typed_kinds(const ResourceQuota
     ResourceAmounts used;
     const std::string& space = quota.metadata.namespace_;
     for (const auto& pod : pods_.list(space))
-        if (client::covers(quota.spec, *pod)) client::operator+=(used, client::usage_of(*pod, loop().wall_now()));
-    if (client::counts_only_pods(quota.spec)) return used;
-    for (const auto& service : services_.list(space)) client::operator+=(used, client::usage_of(*service));
-    for (const auto& claim : claims_.list(space)) client::operator+=(used, client::usage_of(*claim));
+        if (objects::covers(quota.spec, *pod)) objects::operator+=(used, objects::usage_of(*pod, loop().wall_now()));
+    if (objects::counts_only_pods(quota.spec)) return used;
+    for (const auto& service : services_.list(space)) objects::operator+=(used, objects::usage_of(*service));
+    for (const auto& claim : claims_.list(space)) objects::operator+=(used, objects::usage_of(*claim));
     return used;
 }
 

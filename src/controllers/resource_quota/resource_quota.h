@@ -3,8 +3,8 @@
 #include <string>
 
 #include "api/meta_v1.h"
-#include "client/quota_usage.h"
 #include "controllers/framework/context.h"
+#include "objects/quota_usage.h"
 
 namespace porthole::controllers {
 
@@ -19,7 +19,7 @@ private:
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
     void recount(const std::string& namespace_);
-    client::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
+    objects::ResourceAmounts used_by_typed_kinds(const ResourceQuota& quota) const;
     /// Follows the objects of the kind that "count/…" or an older name stands for; null when there is no such kind.
     Counter* counter_for(const std::string& resource);
 

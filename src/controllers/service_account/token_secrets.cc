@@ -1,6 +1,7 @@
 #include "controllers/service_account/token_secrets.h"
 
 #include "api/authentication_v1.h"
+#include "base/error_reasons.h"
 
 namespace porthole::controllers {
 
@@ -42,7 +43,7 @@ Task<std::shared_ptr<const ServiceAccount>> TokenSecretController::account_of(co
     std::shared_ptr<const ServiceAccount> account = accounts_.find(key);
     if (!account) {  // the cache may lag behind a manifest that made both
         auto live = co_await client_.get<ServiceAccount>(key);
-        if (!live && live.error().reason != Reason::NotFound) co_return std::move(live).error();
+        if (!live && !is_not_found(live)) co_return std::move(live).error();
         if (live) account = std::make_shared<const ServiceAccount>(std::move(*live));
     }
     const std::string uid = annotation(secret, UidAnnotation);
@@ -69,8 +70,7 @@ Task<Requeue> TokenSecretController::reconcile(client::NamespacedName key) {
     if (!secret || secret->metadata.deletion_timestamp || annotation(*secret, NameAnnotation).empty()) co_return Requeue::never();
     CO_TRY(const auto account, co_await account_of(*secret));
     if (!account) {
-        const auto removed = co_await client_.remove<Secret>(key, {.uid = secret->metadata.uid});
-        if (!removed && removed.error().reason != Reason::NotFound) co_return removed.error();
+        CO_TRY_VOID(ignore_not_found(co_await client_.remove<Secret>(key, {.uid = secret->metadata.uid})));
         co_return Requeue::never();
     }
     Secret wanted = *secret;

@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "client/owners.h"
+#include "base/error_reasons.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers::stateful {
 
@@ -23,8 +24,7 @@ Task<> Claims::ensure(const StatefulSet& set, int ordinal) {
         if (created) {
             events_.normal(set, "SuccessfulCreate", what + "success");
         } else if (created.error().reason != Reason::AlreadyExists) {
-            if (created.error().reason != Reason::Cancelled)
-                events_.warning(set, "FailedCreate", what + "failed error: " + created.error().message);
+            if (!is_cancelled(created)) events_.warning(set, "FailedCreate", what + "failed error: " + created.error().message);
             co_return created.error();
         }
     }
@@ -51,8 +51,8 @@ Task<> Claims::set_owners(const StatefulSet& set, const Pod& pod, bool scaled_do
                 "PersistentVolumeClaim " + there->metadata.name + " has a conflicting controller; its retention policy is ignored");
             continue;
         }
-        if (by_set) owners.push_back(client::controller_reference(set));
-        if (by_pod) owners.push_back(client::controller_reference(pod));
+        if (by_set) owners.push_back(objects::controller_reference(set));
+        if (by_pod) owners.push_back(objects::controller_reference(pod));
         if (owners == there->metadata.owner_references) continue;
         PersistentVolumeClaim changed = *there;
         changed.metadata.owner_references = std::move(owners);

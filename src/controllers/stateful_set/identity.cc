@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "client/pods.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/revisions.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers::stateful {
 namespace {
@@ -67,6 +67,6 @@ std::string revision_of(const Pod& pod) {
     return found == pod.metadata.labels.end() ? "" : found->second;
 }
 
-bool is_running_and_ready(const Pod& pod) { return pod.status.phase == "Running" && client::is_ready(pod); }
+bool is_running_and_ready(const Pod& pod) { return pod.status.phase == "Running" && objects::is_ready(pod); }
 
 }  // namespace porthole::controllers::stateful

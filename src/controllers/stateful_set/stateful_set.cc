@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "client/pods.h"
-#include "client/selectors.h"
+#include "base/error_reasons.h"
 #include "controllers/framework/claim.h"
+#include "controllers/framework/find_owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/template_hash.h"
+#include "objects/pods.h"
+#include "objects/selectors.h"
 
 namespace porthole::controllers {
 
@@ -57,22 +59,12 @@ StatefulSetController::StatefulSetController(Context& context)
     depends_on(context.informers.get<Pod>()).on_change([this](const Pod& pod) { pod_changed(pod); });
 }
 
-std::shared_ptr<const StatefulSet> StatefulSetController::owner_of_pod(const Pod& pod) const {
-    const auto* reference = client::find_controller(pod.metadata);
-    if (!reference || reference->kind != "StatefulSet") return nullptr;
-    auto set = sets_.find({pod.metadata.namespace_, reference->name});
-    return set && set->metadata.uid == reference->uid ? set : nullptr;
-}
-
 void StatefulSetController::pod_changed(const Pod& pod) {
-    if (const auto set = owner_of_pod(pod)) return queue().add(client::key_of(*set));
-    if (client::find_controller(pod.metadata)) return;
-    for (const auto& set : sets_.list(pod.metadata.namespace_))
-        if (client::matches(set->spec.selector, pod.metadata.labels)) queue().add(client::key_of(*set));
+    for (const NamespacedName& key : concerned_owners(sets_, StatefulSet::kind(), pod.metadata)) queue().add(key);
 }
 
 bool StatefulSetController::is_available(const StatefulSet& set, const Pod& pod) const {
-    return is_running_and_ready(pod) && client::is_available(pod, std::chrono::seconds(set.spec.min_ready_seconds), loop().wall_now());
+    return is_running_and_ready(pod) && objects::is_available(pod, std::chrono::seconds(set.spec.min_ready_seconds), loop().wall_now());
 }
 
 Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
@@ -89,7 +81,7 @@ Task<Requeue> StatefulSetController::reconcile(NamespacedName key) {
     StatefulSetStatus status = count(*set, pods, revisions);
     const bool ordered = set->spec.pod_management_policy != "Parallel";
     Result<void> walked = co_await walk({*set, revisions, status, ordered}, place(*set, pods));
-    if (!walked && walked.error().reason == Reason::Cancelled) co_return std::move(walked).error();
+    if (is_cancelled(walked)) co_return std::move(walked).error();
     const bool complete = is_rolling(*set) && status.updated_replicas == status.replicas && status.ready_replicas == status.replicas &&
                           status.replicas == wanted_replicas(*set);
     if (complete) {
@@ -152,7 +144,7 @@ Task<std::vector<StatefulSetController::PodPointer>> StatefulSetController::clai
     for (auto& orphan : pods_by_owner_.find(orphans_of(set.metadata.namespace_)))
         if (ordinal_of(set, orphan->metadata.name)) candidates.push_back(std::move(orphan));
     const auto selects = [&](const Pod& pod) {
-        return client::matches(set.spec.selector, pod.metadata.labels) && ordinal_of(set, pod.metadata.name);
+        return objects::matches(set.spec.selector, pod.metadata.labels) && ordinal_of(set, pod.metadata.name);
     };
     return claim<Pod>(context_.client, owner_of(set), std::move(candidates), selects);
 }
@@ -169,7 +161,7 @@ StatefulSetController::Places StatefulSetController::place(const StatefulSet& se
             places.condemned.push_back(pod);
     }
     std::ranges::sort(places.condemned, std::ranges::greater(), ordinal);
-    const auto unhealthy = [](const PodPointer& pod) { return pod && (client::is_terminating(*pod) || !is_running_and_ready(*pod)); };
+    const auto unhealthy = [](const PodPointer& pod) { return pod && (objects::is_terminating(*pod) || !is_running_and_ready(*pod)); };
     for (const auto* group : {&places.replicas, &places.condemned})
         for (const PodPointer& pod : *group)
             if (unhealthy(pod) && (!places.first_unhealthy || ordinal(pod) < ordinal(places.first_unhealthy))) places.first_unhealthy = pod;
@@ -188,7 +180,7 @@ StatefulSetStatus StatefulSetController::count(const StatefulSet& set, const std
         ++status.replicas;
         if (is_running_and_ready(*pod)) ++status.ready_replicas;
         if (is_available(set, *pod)) ++status.available_replicas;
-        if (client::is_terminating(*pod)) continue;
+        if (objects::is_terminating(*pod)) continue;
         if (revision_of(*pod) == status.current_revision) ++status.current_replicas;
         if (revision_of(*pod) == status.update_revision) ++status.updated_replicas;
     }
@@ -213,17 +205,17 @@ Task<bool> StatefulSetController::visit_replica(Walk walk, PodPointer pod, int o
         CO_TRY_VOID(co_await create(walk, ordinal));
         co_return walk.ordered;
     }
-    if (client::is_terminal(*pod)) {
-        if (!client::is_terminating(*pod)) CO_TRY_VOID(co_await remove(walk, pod));
+    if (objects::is_terminal(*pod)) {
+        if (!objects::is_terminating(*pod)) CO_TRY_VOID(co_await remove(walk, pod));
         co_return walk.ordered;
     }
     if (pod->status.phase == "Pending" || pod->status.phase.empty()) CO_TRY_VOID(co_await claims_.ensure(walk.set, ordinal));
     CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, false));
-    co_return walk.ordered && (client::is_terminating(*pod) || !is_available(walk.set, *pod));
+    co_return walk.ordered && (objects::is_terminating(*pod) || !is_available(walk.set, *pod));
 }
 
 Task<bool> StatefulSetController::visit_condemned(Walk walk, PodPointer pod, PodPointer first_unhealthy) {
-    if (client::is_terminating(*pod)) co_return walk.ordered;
+    if (objects::is_terminating(*pod)) co_return walk.ordered;
     // One that is not ready may go only if no lower one is in trouble: the fewer moves the better then.
     if (walk.ordered && !is_running_and_ready(*pod) && pod != first_unhealthy) co_return true;
     CO_TRY_VOID(co_await claims_.set_owners(walk.set, *pod, true));
@@ -236,8 +228,9 @@ Task<> StatefulSetController::update_from_the_end(Walk walk, const std::vector<P
     for (int i = static_cast<int>(replicas.size()) - 1; i >= partition; --i) {
         const PodPointer& pod = replicas[static_cast<std::size_t>(i)];
         if (!pod) co_return {};  // made just now
-        if (revision_of(*pod) != walk.revisions.update.metadata.name && !client::is_terminating(*pod)) co_return co_await remove(walk, pod);
-        if (client::is_terminating(*pod) || !is_available(walk.set, *pod)) co_return {};
+        if (revision_of(*pod) != walk.revisions.update.metadata.name && !objects::is_terminating(*pod))
+            co_return co_await remove(walk, pod);
+        if (objects::is_terminating(*pod) || !is_available(walk.set, *pod)) co_return {};
     }
     co_return {};
 }
@@ -252,10 +245,10 @@ Task<> StatefulSetController::create(Walk walk, int ordinal) {
     if (!created) {
         const Error& error = created.error();
         // The cache lags behind our own write; or it is somebody else's, and then the next look at it says so.
-        const bool told = error.reason == Reason::Cancelled || is_namespace_terminating(error);
+        const bool told = is_cancelled(error) || is_namespace_terminating(error);
         if (error.reason == Reason::AlreadyExists) {
             const auto there = co_await context_.client.get<Pod>({walk.set.metadata.namespace_, pod_name(walk.set, ordinal)});
-            if (there && client::is_controlled_by(there->metadata, walk.set.metadata.uid)) co_return {};
+            if (there && objects::is_controlled_by(there->metadata, walk.set.metadata.uid)) co_return {};
         }
         if (!told) events_.warning(walk.set, "FailedCreate", what + "failed error: " + error.message);
         co_return error;
@@ -270,10 +263,9 @@ Task<> StatefulSetController::create(Walk walk, int ordinal) {
 Task<> StatefulSetController::remove(Walk walk, PodPointer pod) {
     const std::string what = fmt::format("Delete Pod {} in StatefulSet {} ", pod->metadata.name, walk.set.metadata.name);
     const auto removed = co_await context_.client.remove<Pod>(client::key_of(*pod), {.uid = pod->metadata.uid});
-    if (!removed && removed.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(removed)) co_return {};
     if (!removed) {
-        if (removed.error().reason != Reason::Cancelled)
-            events_.warning(walk.set, "FailedDelete", what + "failed error: " + removed.error().message);
+        if (!is_cancelled(removed)) events_.warning(walk.set, "FailedDelete", what + "failed error: " + removed.error().message);
         co_return removed.error();
     }
     events_.normal(walk.set, "SuccessfulDelete", what + "successful");

@@ -42,7 +42,6 @@ private:
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    std::shared_ptr<const StatefulSet> owner_of_pod(const Pod& pod) const;
     void pod_changed(const Pod& pod);
     Task<Revisions> sync_revisions(const StatefulSet& set);
     Task<> clean_history(const StatefulSet& set, const Revisions& revisions, const std::vector<PodPointer>& pods);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
 #include "controllers/framework/sim/sim_world.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 namespace {
@@ -49,7 +49,7 @@ struct StatefulSetTest : SimWorld {
         std::string all;
         for (const Pod& pod : pods())
             all += (all.empty() ? "" : " ") + pod.metadata.name + "=" + pod.spec.containers[0].image +
-                   (client::is_terminating(pod) ? "-" : "");
+                   (objects::is_terminating(pod) ? "-" : "");
         return all;
     }
     auto status() { return api.find<StatefulSet>(Key)->status; }

@@ -1,5 +1,6 @@
 #include "controllers/ttl_after_finished/ttl_after_finished.h"
 
+#include "base/error_reasons.h"
 #include "controllers/job/job_status.h"
 
 namespace porthole::controllers {
@@ -32,13 +33,12 @@ Task<Requeue> TtlAfterFinishedController::reconcile(client::NamespacedName key) 
     if (*left > Duration::zero()) co_return Requeue::in(*left);
     // The cache may lag: the time may just have been prolonged, or the job may be a namesake by now.
     const auto live = co_await client_.get<Job>(key);
-    if (!live && live.error().reason == Reason::NotFound) co_return Requeue::never();
+    if (is_not_found(live)) co_return Requeue::never();
     if (!live) co_return live.error();
     const auto really_left = time_left(*live, loop().wall_now());
     if (!really_left) co_return Requeue::never();
     if (*really_left > Duration::zero()) co_return Requeue::in(*really_left);
-    const auto removed = co_await client_.remove<Job>(key, {.uid = live->metadata.uid, .propagation_policy = "Foreground"});
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed.error();
+    CO_TRY_VOID(ignore_not_found(co_await client_.remove<Job>(key, {.uid = live->metadata.uid, .propagation_policy = "Foreground"})));
     co_return Requeue::never();
 }
 

@@ -1,5 +1,7 @@
 #include "kubelet/container/cgroups.h"
 
+#include "base/error_reasons.h"
+
 #include <algorithm>
 
 namespace porthole::kubelet {
@@ -72,13 +74,13 @@ Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxCont
 
 Result<void> CgroupFiles::remove_tree(const std::string& directory) {
     const auto names = files_.list(directory);
-    if (!names) return names.error().reason == Reason::NotFound ? Result<void>() : names.error();
+    if (!names) return is_not_found(names) ? Result<void>() : names.error();
     for (const std::string& name : *names) {
         const auto status = files_.link_status(directory + "/" + name);
         if (status && status->is_directory()) TRY_VOID(remove_tree(directory + "/" + name));
     }
     const Result<void> removed = files_.remove(directory);
-    if (!removed && removed.error().reason != Reason::NotFound) return removed.error();
+    if (!removed && !is_not_found(removed)) return removed.error();
     return {};
 }
 

@@ -97,7 +97,7 @@ Result<void> add_windows_part(const ContainerInputs& in, cri::ContainerConfig& c
 void add_linux_part(const SandboxInputs& in, cri::PodSandboxConfig& config) {
     config.linux = linux_sandbox_config(in.pod);
     config.linux->cgroup_parent = in.cgroup_parent;
-    config.linux->resources = linux_resources(pod_requests(in.pod), pod_limits(in.pod));
+    config.linux->resources = linux_resources(objects::pod_requests(in.pod.spec), objects::pod_limits(in.pod.spec));
     if (!in.pod.spec.overhead.empty()) config.linux->overhead = linux_resources(in.pod.spec.overhead, in.pod.spec.overhead);
 }
 
@@ -160,7 +160,7 @@ cri::PodSandboxConfig make_sandbox_config(SandboxInputs in) {
 }
 
 std::string pod_cgroup(const core::Pod& pod, const std::string& root) {
-    const std::string qos = qos_class_of(pod);
+    const std::string qos = objects::qos_class(pod.spec);
     const char* tier = qos == core::PodQOSClass::Burstable ? "/burstable" : qos == core::PodQOSClass::BestEffort ? "/besteffort" : "";
     return root + "/kubepods" + tier + "/pod" + pod.metadata.uid;
 }

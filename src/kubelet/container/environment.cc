@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "kubelet/container/expansion.h"
 
 namespace porthole::kubelet {
@@ -21,20 +22,16 @@ bool is_valid_name(const std::string& name) {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f && c != '='; });
 }
 
-std::string upper(std::string_view name) {
-    std::string text;
-    for (const char c : name) text += c == '-' || c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+/// "my-dns.tcp" → "MY_DNS_TCP"
+std::string variable_name(std::string_view name) {
+    std::string text = to_upper(name);
+    std::replace_if(text.begin(), text.end(), [](char c) { return c == '-' || c == '.'; }, '_');
     return text;
 }
 
 std::string host_port(const std::string& host, std::int32_t port) {
     const bool ipv6 = host.find(':') != std::string::npos;
     return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-}
-
-std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
 }
 
 class Builder {
@@ -147,19 +144,19 @@ Environment service_environment(const std::vector<std::shared_ptr<const core::Se
     for (const auto& service : services) {
         const std::string& address = service->spec.cluster_ip;
         if (address.empty() || address == "None" || service->spec.ports.empty()) continue;
-        const std::string name = upper(service->metadata.name);
+        const std::string name = variable_name(service->metadata.name);
         const core::ServicePort& first = service->spec.ports.front();
         set(result, name + "_SERVICE_HOST", address);
         set(result, name + "_SERVICE_PORT", std::to_string(first.port));
         for (const core::ServicePort& port : service->spec.ports)
-            if (!port.name.empty()) set(result, name + "_SERVICE_PORT_" + upper(port.name), std::to_string(port.port));
+            if (!port.name.empty()) set(result, name + "_SERVICE_PORT_" + variable_name(port.name), std::to_string(port.port));
         for (const core::ServicePort& port : service->spec.ports) {
             const std::string protocol = port.protocol.empty() ? "TCP" : port.protocol;
-            const std::string url = lower(protocol) + "://" + host_port(address, port.port);
-            const std::string prefix = name + "_PORT_" + std::to_string(port.port) + "_" + upper(protocol);
+            const std::string url = to_lower(protocol) + "://" + host_port(address, port.port);
+            const std::string prefix = name + "_PORT_" + std::to_string(port.port) + "_" + variable_name(protocol);
             if (&port == &first) set(result, name + "_PORT", url);
             set(result, prefix, url);
-            set(result, prefix + "_PROTO", lower(protocol));
+            set(result, prefix + "_PROTO", to_lower(protocol));
             set(result, prefix + "_PORT", std::to_string(port.port));
             set(result, prefix + "_ADDR", address);
         }

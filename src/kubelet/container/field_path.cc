@@ -1,13 +1,9 @@
 #include "kubelet/container/field_path.h"
 
+#include "base/strings.h"
+
 namespace porthole::kubelet {
 namespace {
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
-    return text;
-}
 
 /// "metadata.labels['app']" → "app" for prefix "metadata.labels".
 std::optional<std::string> subscript(const std::string& path, const std::string& prefix) {
@@ -20,32 +16,6 @@ std::string value_or_empty(const std::map<std::string, std::string>& map, const 
     return found == map.end() ? "" : found->second;
 }
 
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        switch (c) {
-            case '"':
-                out += "\\\"";
-                break;
-            case '\\':
-                out += "\\\\";
-                break;
-            case '\n':
-                out += "\\n";
-                break;
-            case '\r':
-                out += "\\r";
-                break;
-            case '\t':
-                out += "\\t";
-                break;
-            default:
-                out += c;
-        }
-    }
-    return out + "\"";
-}
-
 std::string in_units_of(const Quantity& amount, const Quantity& divisor, bool is_cpu) {
     const std::int64_t unit = divisor.is_zero() ? 1000 : divisor.milli_value();
     if (is_cpu || unit < 1000) return std::to_string((amount.milli_value() + unit - 1) / unit);
@@ -56,9 +26,7 @@ std::string in_units_of(const Quantity& amount, const Quantity& divisor, bool is
 }  // namespace
 
 std::string format_map(const std::map<std::string, std::string>& map) {
-    std::string text;
-    for (const auto& [key, value] : map) text += (text.empty() ? "" : "\n") + key + "=" + quoted(value);
-    return text;
+    return join(map, "\n", [](const auto& item) { return item.first + "=" + quote(item.second); });
 }
 
 Result<std::string> field_value(const core::Pod& pod, const std::string& path, const DownwardContext& context) {
@@ -73,9 +41,9 @@ Result<std::string> field_value(const core::Pod& pod, const std::string& path, c
     if (path == "spec.serviceAccountName") return pod.spec.service_account_name;
     const auto first = [](const std::vector<std::string>& list) { return list.empty() ? std::string() : list.front(); };
     if (path == "status.hostIP") return first(context.host_addresses);
-    if (path == "status.hostIPs") return joined(context.host_addresses);
+    if (path == "status.hostIPs") return join(context.host_addresses, ",");
     if (path == "status.podIP") return first(context.pod_addresses);
-    if (path == "status.podIPs") return joined(context.pod_addresses);
+    if (path == "status.podIPs") return join(context.pod_addresses, ",");
     return Error(Reason::BadRequest, "unsupported fieldPath: " + path);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/strings.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -24,13 +26,6 @@ std::string alias_lines(const std::vector<core::HostAlias>& aliases) {
         text += "\n";
     }
     return text;
-}
-
-std::vector<std::string> words(std::string_view line) {
-    std::istringstream stream{std::string(line)};
-    std::vector<std::string> result;
-    for (std::string word; stream >> word;) result.push_back(word);
-    return result;
 }
 
 void append_new(std::vector<std::string>& list, const std::vector<std::string>& more) {
@@ -70,12 +65,6 @@ bool cut_searches(cri::DNSConfig& config) {
         return true;
     }
     return cut;
-}
-
-std::string joined_names(const std::vector<std::string>& parts) {
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : " ") + part;
-    return text;
 }
 
 }  // namespace
@@ -123,7 +112,7 @@ cri::DNSConfig parse_resolv_conf(std::string_view text) {
     cri::DNSConfig config;
     std::istringstream lines{std::string(text)};
     for (std::string line; std::getline(lines, line);) {
-        std::vector<std::string> fields = words(line);
+        std::vector<std::string> fields = split_words(line);
         if (fields.size() < 2 || fields[0][0] == '#' || fields[0][0] == ';') continue;
         const std::string key = std::move(fields.front());
         fields.erase(fields.begin());
@@ -172,12 +161,12 @@ DnsOutcome pod_dns(const core::Pod& pod, const ClusterDns& cluster) {
     if (cut_servers(config)) {
         outcome.warning_reason = "DNSConfigForming";
         outcome.warning = "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: " +
-                          joined_names(config.servers);
+                          join(config.servers, " ");
     }
     if (cut_searches(config)) {
         outcome.warning_reason = "DNSConfigForming";
         outcome.warning = "Search Line limits were exceeded, some search paths have been omitted, the applied search line is: " +
-                          joined_names(config.searches);
+                          join(config.searches, " ");
     }
     return outcome;
 }

@@ -1,8 +1,8 @@
 #include "kubelet/container/windows_config.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/strings.h"
 #include "kubelet/container/security_context.h"
 
 namespace porthole::kubelet {
@@ -21,11 +21,6 @@ core::WindowsSecurityContextOptions windows_options(const core::Pod& pod, const 
     if (pod.spec.security_context) take(pod.spec.security_context->windows_options);
     if (container.security_context) take(container.security_context->windows_options);
     return options;
-}
-
-bool equal_in_any_case(std::string_view a, std::string_view b) {
-    return std::ranges::equal(
-        a, b, [](char x, char y) { return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y)); });
 }
 
 }  // namespace
@@ -76,7 +71,7 @@ bool is_host_process(const core::Pod& pod, const core::Container& container) {
 Result<void> verify_not_administrator(const core::Pod& pod, const core::Container& container, const ImageUser& image_user) {
     if (!effective_security_context(pod, container).run_as_non_root.value_or(false)) return {};
     const std::string user = windows_options(pod, container).run_as_user_name.value_or(image_user.name);
-    if (!equal_in_any_case(user, "ContainerAdministrator") && !equal_in_any_case(user, "S-1-5-93-2-1")) return {};
+    if (!equal_ignoring_case(user, "ContainerAdministrator") && !equal_ignoring_case(user, "S-1-5-93-2-1")) return {};
     return Error(Reason::BadRequest, "container's runAsUserName (" + user + ") which will be regarded as root identity and will break " +
                                          "non-root policy (pod: \"" + pod_full_text(pod) + "\", container: " + container.name + ")");
 }

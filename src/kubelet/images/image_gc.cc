@@ -1,5 +1,7 @@
 #include "kubelet/images/image_gc.h"
 
+#include "base/error_reasons.h"
+
 #include <algorithm>
 
 namespace porthole::kubelet {
@@ -58,7 +60,7 @@ Task<std::uint64_t> ImageGc::remove_unused(std::uint64_t bytes_wanted) {
         cri::RemoveImageRequest request;
         request.image.emplace().image = id;
         auto removed = co_await images_.remove_image(std::move(request));
-        if (!removed && removed.error().reason == Reason::Cancelled) co_return std::move(removed).error();
+        if (is_cancelled(removed)) co_return std::move(removed).error();
         if (!removed) {
             log_.warn("image cannot be removed", {{"image", id}, {"error", removed.error().message}});
             continue;

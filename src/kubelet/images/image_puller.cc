@@ -1,5 +1,6 @@
 #include "kubelet/images/image_puller.h"
 
+#include "base/error_reasons.h"
 #include "base/time.h"
 
 namespace porthole::kubelet {
@@ -59,7 +60,7 @@ Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const Contain
     const std::string full = name->full();
     auto status = co_await images_.image_status(status_request(full));
     if (!status) {
-        if (status.error().reason == Reason::Cancelled) co_return std::move(status).error();
+        if (is_cancelled(status)) co_return std::move(status).error();
         const std::string message = "Failed to inspect image \"" + full + "\": " + status.error().message;
         events_.warning(reference, "InspectFailed", message);
         co_return failed("ImageInspectError", message);
@@ -90,7 +91,7 @@ Task<ImageOutcome> ImagePuller::pull(Request request) {
     const MonotonicTime began = loop_.now();
     auto pulled = co_await pull_with_credentials(request);
     if (!pulled) {
-        if (pulled.error().reason == Reason::Cancelled) co_return std::move(pulled).error();
+        if (is_cancelled(pulled)) co_return std::move(pulled).error();
         const std::string& why = pulled.error().message;
         events_.warning(request.reference, "Failed", "Failed to pull image \"" + request.text + "\": " + why);
         backoff_.next(request.key, loop_.now());
@@ -122,7 +123,7 @@ Task<cri::PullImageResponse> ImagePuller::pull_with_credentials(const Request& r
     for (std::size_t i = 0; i + 1 < request.credentials.size(); ++i) {
         message.auth = request.credentials[i];
         auto pulled = co_await images_.pull_image(message);
-        if (pulled || pulled.error().reason == Reason::Cancelled) co_return std::move(pulled);
+        if (pulled || is_cancelled(pulled)) co_return std::move(pulled);
     }
     if (!request.credentials.empty()) message.auth = request.credentials.back();
     co_return co_await images_.pull_image(std::move(message));

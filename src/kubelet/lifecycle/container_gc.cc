@@ -1,5 +1,7 @@
 #include "kubelet/lifecycle/container_gc.h"
 
+#include "base/error_reasons.h"
+
 #include <algorithm>
 #include <set>
 
@@ -76,8 +78,7 @@ Task<> ContainerGc::remove_pod(std::string uid) {
 Task<> ContainerGc::remove_container(std::string id) {
     cri::RemoveContainerRequest request;
     request.container_id = id;
-    auto removed = co_await runtime_.remove_container(std::move(request));
-    if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+    CO_TRY_VOID(ignore_not_found(co_await runtime_.remove_container(std::move(request))));
     if (link_directory_.empty()) co_return {};
     for (const std::string& name : files_.list(link_directory_).value_or(std::vector<std::string>()))
         if (name.ends_with("-" + id + ".log")) (void)files_.remove(link_directory_ + "/" + name);
@@ -88,13 +89,11 @@ Task<> ContainerGc::remove_sandbox(std::string id, bool ready) {
     if (ready) {
         cri::StopPodSandboxRequest stop;
         stop.pod_sandbox_id = id;
-        auto stopped = co_await runtime_.stop_pod_sandbox(std::move(stop));
-        if (!stopped && stopped.error().reason != Reason::NotFound) co_return std::move(stopped).error();
+        CO_TRY_VOID(ignore_not_found(co_await runtime_.stop_pod_sandbox(std::move(stop))));
     }
     cri::RemovePodSandboxRequest request;
     request.pod_sandbox_id = id;
-    auto removed = co_await runtime_.remove_pod_sandbox(std::move(request));
-    if (!removed && removed.error().reason != Reason::NotFound) co_return std::move(removed).error();
+    CO_TRY_VOID(ignore_not_found(co_await runtime_.remove_pod_sandbox(std::move(request))));
     co_return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "schema/json.h"
 
 namespace porthole::kubelet {
@@ -48,8 +49,7 @@ Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::Containe
     cri::StopContainerRequest stop;
     stop.container_id = container.id;
     stop.timeout = std::chrono::ceil<std::chrono::seconds>(left).count();
-    auto stopped = co_await services_.runtime.stop_container(std::move(stop));
-    if (!stopped && stopped.error().reason != Reason::NotFound) co_return std::move(stopped).error();
+    CO_TRY_VOID(ignore_not_found(co_await services_.runtime.stop_container(std::move(stop))));
     co_return {};
 }
 
@@ -61,7 +61,7 @@ Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> po
     auto hooked = co_await with_timeout(run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->pre_stop,
                                                  spec.container, container.id, pod->status.pod_ip, grace),
                                         grace, "preStop hook");
-    if (!hooked && hooked.error().reason == Reason::Cancelled) co_return std::move(hooked).error();
+    if (is_cancelled(hooked)) co_return std::move(hooked).error();
     if (!hooked && hooked.error().reason != Reason::Timeout) {
         services_.log.warn("preStop hook failed",
                            {{"pod", pod_key(*pod)}, {"container", spec.container.name}, {"error", hooked.error().message}});
@@ -110,8 +110,7 @@ Task<> ContainerKiller::kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntim
     for (const cri::PodSandboxStatus& sandbox : state.sandboxes) {
         cri::StopPodSandboxRequest stop;
         stop.pod_sandbox_id = sandbox.id;
-        auto stopped = co_await services_.runtime.stop_pod_sandbox(std::move(stop));
-        if (!stopped && stopped.error().reason != Reason::NotFound) co_return std::move(stopped).error();
+        CO_TRY_VOID(ignore_not_found(co_await services_.runtime.stop_pod_sandbox(std::move(stop))));
     }
     co_return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/error_reasons.h"
 #include "base/time.h"
 #include "kubelet/container/windows_config.h"
 #include "windows/support.h"
@@ -48,7 +49,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::start(const PodStartContext
     }
     auto config = co_await prepare(context, spec, image);
     if (!config) {
-        if (config.error().reason == Reason::Cancelled) co_return std::move(config).error();
+        if (is_cancelled(config)) co_return std::move(config).error();
         co_return failed("CreateContainerConfigError", config.error().message);
     }
     const std::int32_t attempt = static_cast<std::int32_t>(config->metadata->attempt);
@@ -58,7 +59,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::start(const PodStartContext
     create.sandbox_config = context.sandbox;
     auto created = co_await services_.runtime.create_container(std::move(create));
     if (!created) {
-        if (created.error().reason == Reason::Cancelled) co_return std::move(created).error();
+        if (is_cancelled(created)) co_return std::move(created).error();
         co_return failed("CreateContainerError", created.error().message);
     }
     const std::string id = created->container_id;
@@ -68,7 +69,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::start(const PodStartContext
     start.container_id = id;
     auto started = co_await services_.runtime.start_container(std::move(start));
     if (!started) {
-        if (started.error().reason == Reason::Cancelled) co_return std::move(started).error();
+        if (is_cancelled(started)) co_return std::move(started).error();
         co_return failed("RunContainerError", started.error().message);
     }
     services_.events.normal(reference, "Started", "Container started");
@@ -187,7 +188,7 @@ Task<std::optional<WaitingReason>> ContainerStarter::run_post_start(const PodSta
     auto hooked = co_await run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->post_start,
                                     spec.container, id, address, HookLimit);
     if (hooked) co_return std::optional<WaitingReason>();
-    if (hooked.error().reason == Reason::Cancelled) co_return std::move(hooked).error();
+    if (is_cancelled(hooked)) co_return std::move(hooked).error();
     const core::ObjectReference reference = reference_to(*context.pod, &spec);
     services_.log.warn("postStart hook failed",
                        {{"pod", pod_key(*context.pod)}, {"container", spec.container.name}, {"error", hooked.error().message}});

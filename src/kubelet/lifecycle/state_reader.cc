@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
 #include "kubelet/container/windows_config.h"
 
 namespace porthole::kubelet {
@@ -39,7 +40,7 @@ Task<PodRuntimeState> StateReader::read(std::string uid) {
         cri::PodSandboxStatusRequest request;
         request.pod_sandbox_id = sandbox.id;
         auto found = co_await runtime_.pod_sandbox_status(std::move(request));
-        if (!found && found.error().reason == Reason::NotFound) continue;  // removed meanwhile
+        if (is_not_found(found)) continue;  // removed meanwhile
         if (!found) co_return std::move(found).error();
         if (found->status) state.sandboxes.push_back(std::move(*found->status));
     }
@@ -50,7 +51,7 @@ Task<PodRuntimeState> StateReader::read(std::string uid) {
         cri::ContainerStatusRequest request;
         request.container_id = container.id;
         auto found = co_await runtime_.container_status(std::move(request));
-        if (!found && found.error().reason == Reason::NotFound) continue;
+        if (is_not_found(found)) continue;
         if (!found) co_return std::move(found).error();
         if (!found->status) continue;
         if (is_exited(*found->status)) add_termination_message(*found->status);

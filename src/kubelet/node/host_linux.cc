@@ -2,29 +2,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <sstream>
 
 #include "kubelet/node/host.h"
 
+#include "base/strings.h"
+
 namespace porthole::kubelet {
 namespace {
-
-std::string trimmed(std::string text) {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-    return text;
-}
 
 /// The value of `key` in lines of "key<separator>value".
 std::string field(const std::string& text, const std::string& key, char separator) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t at = line.find(separator);
-        if (at == std::string::npos || trimmed(line.substr(0, at)) != key) continue;
-        std::string value = line.substr(at + 1);
-        value.erase(0, std::min(value.find_first_not_of(" \t\""), value.size()));
-        while (!value.empty() && (value.back() == '"' || std::isspace(static_cast<unsigned char>(value.back())))) value.pop_back();
-        return value;
+        if (at == std::string::npos || trim(std::string_view(line).substr(0, at)) != key) continue;
+        return std::string(trim(std::string_view(line).substr(at + 1), " \t\r\""));
     }
     return "";
 }
@@ -65,10 +58,10 @@ public:
         const std::string memory = read("/proc/meminfo");
         facts.memory = kilobytes(memory, "MemTotal");
         facts.swap = kilobytes(memory, "SwapTotal");
-        facts.machine_id = trimmed(read("/etc/machine-id"));
-        facts.system_uuid = trimmed(read("/sys/class/dmi/id/product_uuid"));
+        facts.machine_id = trim(read("/etc/machine-id"));
+        facts.system_uuid = trim(read("/sys/class/dmi/id/product_uuid"));
         if (facts.system_uuid.empty()) facts.system_uuid = facts.machine_id;
-        facts.boot_id = trimmed(read("/proc/sys/kernel/random/boot_id"));
+        facts.boot_id = trim(read("/proc/sys/kernel/random/boot_id"));
         facts.os_image = field(read("/etc/os-release"), "PRETTY_NAME", '=');
         if (facts.os_image.empty()) facts.os_image = "Linux";
         facts.operating_system = "linux";
@@ -121,8 +114,7 @@ private:
         for (std::string line; std::getline(devices, line);) {
             const std::size_t colon = line.find(':');
             if (colon == std::string::npos) continue;
-            std::string name = line.substr(0, colon);
-            name.erase(0, std::min(name.find_first_not_of(' '), name.size()));
+            const std::string name(trim(std::string_view(line).substr(0, colon)));
             if (usage.network_interface.empty() && name != "lo") usage.network_interface = name;
             if (name != usage.network_interface) continue;
             std::istringstream words(line.substr(colon + 1));

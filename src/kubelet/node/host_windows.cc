@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/flag_set.h"
+#include "base/strings.h"
 #include "kubelet/node/host.h"
 
 namespace porthole::kubelet {

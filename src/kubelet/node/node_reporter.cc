@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/coordination_v1.h"
+#include "base/error_reasons.h"
+#include "objects/conditions.h"
 #include "schema/json.h"
 #include "windows/builds.h"
 
@@ -143,17 +145,10 @@ Task<> NodeReporter::register_node() {
 
 void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition made, const char* event) {
     const Timestamp now(services_.loop.wall_now());
-    made.last_heartbeat_time = made.last_transition_time = now;
-    std::string before;
-    for (core::NodeCondition& existing : status.conditions) {
-        if (existing.type != made.type) continue;
-        if (existing.status == made.status && !existing.last_transition_time.is_zero())
-            made.last_transition_time = existing.last_transition_time;
-        before = std::exchange(existing, made).status;
-    }
-    const bool known = std::any_of(status.conditions.begin(), status.conditions.end(),
-                                   [&](const core::NodeCondition& one) { return one.type == made.type; });
-    if (!known) status.conditions.push_back(made);
+    const core::NodeCondition* known = objects::find_condition(status.conditions, made.type);
+    const std::string before = known ? known->status : "";
+    objects::set_condition(status.conditions, made, now);
+    objects::find_condition(status.conditions, made.type)->last_heartbeat_time = now;
     std::string& last = last_condition_[made.type];
     // After a start the other conditions are told as they are; readiness only where it has changed, as by upstream's kubelet.
     const bool old_news = last.empty() && made.type == core::NodeConditionType::Ready && (before.empty() || before == made.status);
@@ -198,7 +193,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
                   health.pid_pressure ? "NodeHasInsufficientPID" : "NodeHasSufficientPID");
     // Only where it is true, or was: nobody looks for its absence, and a patch does not take a condition away.
     const std::string unknown = windows::unknown_build(facts_.windows_build);
-    const bool told = std::ranges::any_of(status.conditions, [](const core::NodeCondition& one) { return one.type == UnsupportedBuild; });
+    const bool told = objects::find_condition(status.conditions, UnsupportedBuild);
     if (!unknown.empty()) {
         set_condition(status, condition(UnsupportedBuild, true, UnsupportedBuild, unknown), UnsupportedBuild);
     } else if (told) {
@@ -234,7 +229,7 @@ Task<> NodeReporter::report() {
     auto node = co_await services_.client.get<core::Node>({"", identity_.name});
     if (!node) {
         // Somebody deleted it: a node that lives comes back.
-        if (node.error().reason == Reason::NotFound) registered_ = false;
+        if (is_not_found(node)) registered_ = false;
         co_return std::move(node).error();
     }
     CO_TRY(node, co_await correct_labels(std::move(*node), system_labels(facts_)));
@@ -252,18 +247,18 @@ Task<> NodeReporter::run_status() {
     for (;;) {
         wake_.reset();
         auto reported = co_await report();
-        if (!reported && reported.error().reason == Reason::Cancelled) co_return std::move(reported).error();
+        if (is_cancelled(reported)) co_return std::move(reported).error();
         if (!reported) services_.log.warn("node status cannot be reported", {{"error", reported.error().message}});
         const Duration pause = reported ? StatusPeriod : registered_ ? Duration(2s) : Duration(500ms);
         const auto woken = co_await with_timeout(wake_.wait(), pause, "node status");
-        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(woken)) co_return cancelled_error();
     }
 }
 
 Task<> NodeReporter::renew_lease() {
     const client::NamespacedName key{LeaseNamespace, identity_.name};
     auto lease = co_await services_.client.get<Lease>(key);
-    const bool fresh = !lease && lease.error().reason == Reason::NotFound;
+    const bool fresh = is_not_found(lease);
     if (!lease && !fresh) co_return std::move(lease).error();
     Lease wanted = lease ? std::move(*lease) : Lease();
     wanted.metadata.name = identity_.name;
@@ -286,7 +281,7 @@ Task<> NodeReporter::renew_lease() {
 Task<> NodeReporter::run_lease() {
     for (;;) {
         auto renewed = registered_ ? co_await renew_lease() : Result<void>();
-        if (!renewed && renewed.error().reason == Reason::Cancelled) co_return std::move(renewed).error();
+        if (is_cancelled(renewed)) co_return std::move(renewed).error();
         if (!renewed) services_.log.warn("node lease cannot be renewed", {{"error", renewed.error().message}});
         CO_TRY_VOID(co_await services_.loop.sleep(renewed && registered_ ? LeasePeriod : Duration(1s)));
     }

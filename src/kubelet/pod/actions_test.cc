@@ -239,13 +239,13 @@ Quantity quantity(const char* text) { return Quantity::parse(text).value(); }
 TEST(PodResources, QosClassFollowsRequestsAndLimits) {
     core::Pod pod;
     pod.spec.containers = {container("a"), container("b")};
-    EXPECT_EQ(qos_class_of(pod), "BestEffort");
+    EXPECT_EQ(objects::qos_class(pod.spec), "BestEffort");
     for (core::Container& one : pod.spec.containers) one.resources.limits = {{"cpu", quantity("1")}, {"memory", quantity("1Gi")}};
-    EXPECT_EQ(qos_class_of(pod), "Guaranteed");
+    EXPECT_EQ(objects::qos_class(pod.spec), "Guaranteed");
     pod.spec.containers[1].resources.requests = {{"cpu", quantity("500m")}};
-    EXPECT_EQ(qos_class_of(pod), "Burstable");
+    EXPECT_EQ(objects::qos_class(pod.spec), "Burstable");
     pod.spec.containers[1].resources = {};
-    EXPECT_EQ(qos_class_of(pod), "Burstable");
+    EXPECT_EQ(objects::qos_class(pod.spec), "Burstable");
 }
 
 TEST(PodResources, TheLargestMomentCounts) {
@@ -256,9 +256,9 @@ TEST(PodResources, TheLargestMomentCounts) {
     };
     pod.spec.containers = {with(container("a"), "100m"), with(container("b"), "200m")};
     pod.spec.init_containers = {with(container("s", "Always"), "50m"), with(container("i"), "600m")};
-    EXPECT_EQ(pod_requests(pod).at("cpu").milli_value(), 650);
+    EXPECT_EQ(objects::pod_requests(pod.spec).at("cpu").milli_value(), 650);
     pod.spec.init_containers[1] = with(container("i"), "10m");
-    EXPECT_EQ(pod_requests(pod).at("cpu").milli_value(), 350);
+    EXPECT_EQ(objects::pod_requests(pod.spec).at("cpu").milli_value(), 350);
 }
 
 TEST(PodResources, KernelNumbers) {

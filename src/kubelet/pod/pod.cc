@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/hash.h"
 #include "schema/json.h"
 
 namespace porthole::kubelet {
@@ -63,13 +64,9 @@ std::string container_field_path(const ContainerSpec& spec) {
     return std::string("spec.") + list + "{" + spec.container.name + "}";
 }
 
-bool is_sidecar(const core::Container& container) { return container.restart_policy == core::ContainerRestartPolicy::Always; }
-
 std::string container_hash(const core::Container& container) {
-    std::uint32_t hash = 2166136261u;  // FNV-1a
-    for (const char c : container.name + '\0' + container.image) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
     char text[9];
-    std::snprintf(text, sizeof text, "%x", hash);
+    std::snprintf(text, sizeof text, "%x", fnv1a_32(container.name + '\0' + container.image));
     return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/core_v1.h"
 #include "kubelet/cri/cri.h"
+#include "objects/pod_resources.h"
 
 namespace porthole::kubelet {
 
@@ -57,8 +58,7 @@ std::optional<ContainerSpec> find_container(const core::Pod& pod, const std::str
 /// "spec.containers{name}": where an event about a container points.
 std::string container_field_path(const ContainerSpec& spec);
 
-/// An init container that keeps running beside the regular ones (restartPolicy Always).
-bool is_sidecar(const core::Container& container);
+using objects::is_sidecar;
 /// Changes when the container must be made anew: by name and image.
 std::string container_hash(const core::Container& container);
 /// An object reference for events; `container` adds the field path.

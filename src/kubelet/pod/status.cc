@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "kubelet/pod/resources.h"
+#include "objects/conditions.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -225,12 +227,6 @@ Counts count_regular(const core::Pod& pod, const core::PodStatus& status) {
     return counts;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string text = "[";
-    for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
-    return text + "]";
-}
-
 core::PodCondition condition(const char* type, bool holds, std::string reason = "", std::string message = "") {
     core::PodCondition made;
     made.type = type;
@@ -240,12 +236,6 @@ core::PodCondition condition(const char* type, bool holds, std::string reason = 
     return made;
 }
 
-const core::PodCondition* find_condition(const core::PodStatus& status, const std::string& type) {
-    for (const core::PodCondition& one : status.conditions)
-        if (one.type == type) return &one;
-    return nullptr;
-}
-
 using Condition = core::PodConditionType;
 
 /// The two lists that messages about containers name.
@@ -253,8 +243,9 @@ struct Unfit {
     std::vector<std::string> unknown, unfit;
     std::string message(const char* what) const {
         std::string text;
-        if (!unknown.empty()) text = "containers with unknown status: " + joined(unknown);
-        if (!unfit.empty()) text += (text.empty() ? "" : ", ") + ("containers with " + std::string(what) + " status: " + joined(unfit));
+        if (!unknown.empty()) text = "containers with unknown status: [" + join(unknown, " ") + "]";
+        if (!unfit.empty())
+            text += (text.empty() ? "" : ", ") + ("containers with " + std::string(what) + " status: [" + join(unfit, " ") + "]");
         return text;
     }
 };
@@ -305,7 +296,7 @@ core::PodCondition ready_condition(const core::Pod& pod, const core::PodStatus& 
     if (containers.status != core::ConditionStatus::True) return ready;
     std::string message;
     for (const core::PodReadinessGate& gate : pod.spec.readiness_gates) {
-        const core::PodCondition* found = find_condition(status, gate.condition_type);
+        const core::PodCondition* found = objects::find_condition(status.conditions, gate.condition_type);
         if (found && found->status == core::ConditionStatus::True) continue;
         if (!message.empty()) message += ", ";
         message += found ? "the status of pod readiness gate \"" + gate.condition_type + "\" is not \"True\", but " + found->status
@@ -313,19 +304,6 @@ core::PodCondition ready_condition(const core::Pod& pod, const core::PodStatus& 
     }
     if (message.empty()) return ready;
     return condition(Condition::Ready, false, "ReadinessGatesNotReady", message);
-}
-
-void set_condition(core::PodStatus& status, core::PodCondition condition, std::int64_t generation, SystemTime now) {
-    condition.observed_generation = generation;
-    condition.last_transition_time = Timestamp(now);
-    for (core::PodCondition& existing : status.conditions) {
-        if (existing.type != condition.type) continue;
-        if (existing.status == condition.status && !existing.last_transition_time.is_zero())
-            condition.last_transition_time = existing.last_transition_time;
-        existing = std::move(condition);
-        return;
-    }
-    status.conditions.push_back(std::move(condition));
 }
 
 void set_addresses(const StatusInputs& in, core::PodStatus& status) {
@@ -392,7 +370,10 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
 void update_conditions(const core::Pod& pod, core::PodStatus& status, bool has_sandbox, SystemTime now) {
     const std::int64_t generation = pod.metadata.generation;
     const core::PodCondition containers_ready = containers_ready_condition(pod, status);
-    const auto set = [&](core::PodCondition one) { set_condition(status, std::move(one), generation, now); };
+    const auto set = [&](core::PodCondition one) {
+        one.observed_generation = generation;
+        objects::set_condition(status.conditions, std::move(one), Timestamp(now));
+    };
     set(condition(Condition::PodReadyToStartContainers, has_sandbox));
     set(initialized_condition(pod, status));
     set(ready_condition(pod, status, containers_ready));
@@ -407,7 +388,7 @@ core::PodStatus generate_status(const StatusInputs& in) {
     status.nominated_node_name = in.previous.nominated_node_name;
     status.resource_claim_statuses = in.previous.resource_claim_statuses;
     status.start_time = in.previous.start_time ? in.previous.start_time : std::optional(Timestamp(in.now));
-    status.qos_class = qos_class_of(in.pod);
+    status.qos_class = objects::qos_class(in.pod.spec);
     set_addresses(in, status);
 
     const ContainerStatuses containers(in);

@@ -1,5 +1,7 @@
 #include "kubelet/probes/network_prober.h"
 
+#include "base/error_reasons.h"
+#include "base/strings.h"
 #include "base/time.h"
 #include "net/grpc.h"
 #include "net/http_client.h"
@@ -55,8 +57,8 @@ net::HttpRequest request_for(const HttpTarget& target) {
     request.path = target.path.substr(0, question);
     if (question != std::string::npos) request.query = target.path.substr(question + 1);
     bool has_agent = false, has_accept = false;
-    for (auto [name, value] : target.headers) {
-        for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const auto& [given, value] : target.headers) {
+        const std::string name = to_lower(given);
         has_agent = has_agent || name == "user-agent";
         has_accept = has_accept || name == "accept";
         if (!value.empty()) request.headers.add(name, value);
@@ -75,7 +77,7 @@ public:
         const std::string url = target.url();
         auto outcome = co_await with_timeout(http_with_redirects(target), timeout, "probe");
         if (outcome) co_return std::move(outcome);
-        if (outcome.error().reason == Reason::Cancelled) co_return std::move(outcome).error();
+        if (is_cancelled(outcome)) co_return std::move(outcome).error();
         const bool late = outcome.error().reason == Reason::Timeout;
         const std::string why = late ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
                                      : dial_text(target.host, target.port, outcome.error().message);
@@ -89,7 +91,7 @@ public:
             (*connected)->close();
             co_return ProbeOutcome{.success = true};
         }
-        if (connected.error().reason == Reason::Cancelled) co_return std::move(connected).error();
+        if (is_cancelled(connected)) co_return std::move(connected).error();
         const bool late = connected.error().reason == Reason::Timeout;
         co_return ProbeOutcome{.output = dial_text(host, port, late ? "i/o timeout" : connected.error().message)};
     }
@@ -103,7 +105,7 @@ public:
         CO_TRY_VOID(co_await channel.close());
         const std::string address = host_port(host, port);
         if (!reply) {
-            if (reply.error().reason == Reason::Cancelled) co_return std::move(reply).error();
+            if (is_cancelled(reply)) co_return std::move(reply).error();
             const bool unreachable = reply.error().reason == Reason::Timeout || reply.error().reason == Reason::Unavailable;
             co_return ProbeOutcome{.output = unreachable ? "timeout: failed to connect service \"" + address + "\" within " +
                                                                format_duration(timeout) + ": " + reply.error().message

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error_reasons.h"
+#include "base/strings.h"
 #include "base/time.h"
 
 namespace porthole::kubelet {
@@ -180,7 +182,7 @@ Task<> ProbeManager::run(std::shared_ptr<Worker> worker) {
         worker->wake.reset();
         CO_TRY_VOID(co_await probe_once(worker));
         const auto woken = co_await with_timeout(worker->wake.wait(), period, "probe period");
-        if (!woken && woken.error().reason == Reason::Cancelled) co_return cancelled_error();
+        if (is_cancelled(woken)) co_return cancelled_error();
     }
     co_return {};
 }
@@ -206,7 +208,7 @@ Task<> ProbeManager::probe_once(std::shared_ptr<Worker> worker) {
 
     const std::string id = worker->container_id;
     auto outcome = co_await try_probe(worker);
-    if (!outcome && outcome.error().reason == Reason::Cancelled) co_return std::move(outcome).error();
+    if (is_cancelled(outcome)) co_return std::move(outcome).error();
     if (worker->stopped || worker->container_id != id || !outcome) co_return {};
     const ProbeVerdict verdict = outcome->success ? ProbeVerdict::Success : ProbeVerdict::Failure;
     worker->run = verdict == worker->last ? worker->run + 1 : 1;
@@ -250,7 +252,7 @@ Task<ProbeOutcome> ProbeManager::try_probe(std::shared_ptr<Worker> worker) {
             }
             co_return std::move(outcome);
         }
-        if (outcome.error().reason == Reason::Cancelled) co_return std::move(outcome).error();
+        if (is_cancelled(outcome)) co_return std::move(outcome).error();
         last = std::move(outcome).error();
     }
     services_.events.warning(reference, "Unhealthy", name + " probe errored and resulted in unknown state: " + last.message);
@@ -285,8 +287,7 @@ Task<ProbeOutcome> ProbeManager::call_exec(std::shared_ptr<Worker> worker) {
     const std::int64_t seconds = request.timeout;
     auto ended = co_await services_.runtime.exec_sync(std::move(request));
     if (!ended && ended.error().reason == Reason::Timeout) {
-        std::string command;
-        for (const std::string& word : worker->probe.exec->command) command += (command.empty() ? "" : " ") + word;
+        const std::string command = join(worker->probe.exec->command, " ");
         co_return ProbeOutcome{.output = "command timed out: \"" + command + "\" timed out after " + std::to_string(seconds) + "s"};
     }
     if (!ended) co_return std::move(ended).error();

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/error_reasons.h"
 #include "kubelet/server/log_reader.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/server/stats.h"
@@ -25,16 +26,6 @@ Task<> respond(net::HttpResponder& responder, int code, const char* type, std::s
     std::vector<net::Bytes> body;
     body.push_back(bytes_of(std::move(text)));
     co_return co_await responder.respond(code, {{"content-type", type}}, std::move(body));
-}
-
-std::vector<std::string> split_path(const std::string& path) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at < path.size();) {
-        const std::size_t slash = std::min(path.find('/', at), path.size());
-        if (slash > at) parts.push_back(net::percent_decode(std::string_view(path).substr(at, slash - at)));
-        at = slash + 1;
-    }
-    return parts;
 }
 
 std::string value_of(const Query& query, std::string_view key) {
@@ -98,7 +89,7 @@ struct KubeletServer::Impl {
 
     Task<> route(net::HttpRequest request, net::HttpResponder& responder) {
         CO_TRY_VOID(co_await access.check(request));
-        const std::vector<std::string> path = split_path(request.path);
+        const std::vector<std::string> path = net::split_path(request.path);
         const Query query = net::parse_query(request.query);
         const std::string first = path.empty() ? "" : path[0];
         if (first == "healthz") co_return co_await respond(responder, 200, Text, "ok");
@@ -246,7 +237,7 @@ struct KubeletServer::Impl {
 
     Task<bool> is_alive(std::string id) {
         const auto status = co_await container_status(std::move(id));
-        if (!status && status.error().reason == Reason::Cancelled) co_return status.error();
+        if (is_cancelled(status)) co_return status.error();
         co_return bool(status && (is_running(*status) || status->state == cri::ContainerState::ContainerCreated));
     }
 
@@ -267,7 +258,7 @@ struct KubeletServer::Impl {
         CO_TRY_VOID(co_await responder.start(200, {{"content-type", "text/plain"}}));
         const auto read = co_await reader.run([&responder](std::string text) { return send(responder, std::move(text)); },
                                               [this, id] { return is_alive(id); });
-        if (!read && read.error().reason != Reason::NotFound) co_return read.error();
+        if (!read && !is_not_found(read)) co_return read.error();
         co_return co_await responder.finish();
     }
 
@@ -334,7 +325,7 @@ KubeletServer::~KubeletServer() = default;
 Task<> KubeletServer::handle(net::HttpRequest request, net::HttpResponder& responder) {
     const std::string what = request.method + " " + request.path;
     auto handled = co_await impl_->route(std::move(request), responder);
-    if (handled || handled.error().reason == Reason::Cancelled) co_return handled;
+    if (handled || is_cancelled(handled)) co_return handled;
     impl_->log.debug("request failed", {{"request", what}, {"error", handled.error().message}});
     if (responder.started()) co_return handled;
     co_return co_await respond(responder, http_code(handled.error().reason), Text, handled.error().message + "\n");

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "client/fake/fake_api.h"
-#include "client/pods.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/sim/fake_runtime.h"
+#include "objects/pods.h"
 #include "runtime/asio_loop.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"

@@ -4,22 +4,14 @@
 #include <charconv>
 #include <limits>
 
+#include "base/error_reasons.h"
+#include "base/strings.h"
 #include "kubelet/server/log_reader.h"
 
 namespace porthole::kubelet {
 namespace {
 
 constexpr std::int64_t MostTailLines = 100'000;
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    for (std::size_t start = 0; start <= text.size();) {
-        const std::size_t end = std::min(text.find(separator, start), text.size());
-        parts.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return parts;
-}
 
 /// A part of a path that names something in its folder: neither the folder itself nor what is above, no other stream of a file.
 bool is_plain(const std::string& part) {
@@ -84,11 +76,11 @@ Result<std::optional<NodeLogQuery>> NodeLogQuery::parse(const std::vector<std::p
 
 Result<std::string> NodeLogQuery::find(FileSystem& files, const std::vector<std::string>& folders, const std::string& service) const {
     std::vector<std::vector<std::string>> places{{service + ".log"}, {service, service + ".log"}, {service}};
-    if (service.contains('/')) places = {split_at(service, '/')};
+    if (service.contains('/')) places = {split(service, '/')};
     for (const std::string& folder : folders) {
         for (const auto& parts : places) {
             auto place = file_below(files, folder, parts);
-            if (!place && place.error().reason == Reason::NotFound) continue;
+            if (is_not_found(place)) continue;
             TRY_VOID(place);
             TRY(const FileStatus status, files.status(*place));
             if (status.is_regular()) return place;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error_reasons.h"
 #include "kubelet/container/expansion.h"
 #include "kubelet/volumes/registry.h"
 
@@ -59,7 +60,7 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
         const std::string directory =
             pod_directory(pod->metadata.uid) + "/volumes/" + directory_name((*plugin)->name()) + "/" + volume.name;
         auto path = co_await (*plugin)->set_up({pod, volume, directory, node_allocatable}, services_);
-        if (!path && path.error().reason == Reason::Cancelled) co_return std::move(path).error();
+        if (is_cancelled(path)) co_return std::move(path).error();
         if (!path) {
             co_return Error(path.error().reason, "MountVolume.SetUp failed for volume \"" + volume.name + "\" : " + path.error().message);
         }
@@ -115,7 +116,7 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
     const std::string target = pod_directory(pod.metadata.uid) + "/volume-subpaths/" + container.volume_mounts[index].name + "/" +
                                container.name + "/" + std::to_string(index);
     Result<std::string> bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
-    if (!bound && bound.error().reason == Reason::NotFound) {
+    if (is_not_found(bound)) {
         TRY_VOID(services_.mounter.make_beneath(volume_path, sub_path));
         bound = services_.mounter.bind_beneath(volume_path, sub_path, target);
     }

@@ -1,15 +1,16 @@
 #include "node_join/windows_node/environment.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/strings.h"
 
 namespace porthole::node_join {
 namespace {
 
 std::string comparable(std::string folder) {
     while (folder.size() > 3 && (folder.back() == '\\' || folder.back() == '/')) folder.pop_back();
-    std::ranges::transform(folder, folder.begin(), [](unsigned char c) { return c == '/' ? '\\' : static_cast<char>(std::tolower(c)); });
-    return folder;
+    std::ranges::replace(folder, '/', '\\');
+    return to_lower(folder);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <sddl.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
+#include "base/strings.h"
 #include "base/wide_windows.h"
 #include "hns/dll/load_hns.h"
 #include "kubelet/cri/cri_grpc.h"
@@ -96,11 +96,6 @@ std::string program_of_service(const std::string& name) {
     return words.empty() ? "" : words.front();
 }
 
-std::string lower(std::string text) {
-    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
 bool is_same_file(const fs::path& one, const fs::path& other) {
     std::error_code code;
     return fs::exists(other, code) && fs::equivalent(one, other, code) && !code;
@@ -127,7 +122,7 @@ std::string computer_name() {
     wchar_t name[256] = L"";
     DWORD size = std::size(name);
     GetComputerNameExW(ComputerNameDnsHostname, name, &size);
-    return lower(to_utf8(name));
+    return to_lower(to_utf8(name));
 }
 
 std::string machine_variable(const wchar_t* name) {
@@ -152,8 +147,8 @@ HostFacts look_at_host(const WindowsNode& node, ServiceManager& manager) {
     if (const auto address = IpAddress::parse(node.ip)) facts.adapter = net::mac_of_interface_with(*address);
     bool own_runs = false;
     for (const char* name : NodeServices) {
-        const std::string program = lower(program_of_service(name));
-        if (!program.empty() && !program.starts_with(lower(node.folder) + "\\")) facts.foreign_service = name;
+        const std::string program = to_lower(program_of_service(name));
+        if (!program.empty() && !program.starts_with(to_lower(node.folder) + "\\")) facts.foreign_service = name;
         const auto state = manager.find(name);
         own_runs |= state && *state && **state != ServiceState::Stopped;
     }
@@ -172,7 +167,7 @@ Result<void> install_programs(const WindowsNode& node) {
     if (!code) fs::create_directories(to_wide(node.log_folder), code);
     if (code) return Error(Reason::Io, "cannot make the folders of " + node.folder + ": " + code.message());
     const fs::path own = own_program();
-    if (!fs::exists(program, code) || lower(own.parent_path().string()) != lower(folder.string())) TRY_VOID(place(own, program));
+    if (!fs::exists(program, code) || to_lower(own.parent_path().string()) != to_lower(folder.string())) TRY_VOID(place(own, program));
     for (const char* name : HostPrograms) {
         if (!is_same_file(own, folder / (std::string(name) + ".exe"))) TRY_VOID(place(program, folder / (std::string(name) + ".exe")));
     }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/ip.h"
+#include "base/strings.h"
 
 namespace porthole::node_join {
 
@@ -18,12 +19,6 @@ bool is_node_name(const std::string& name) {
     const auto plain = [](unsigned char c) { return std::isdigit(c) || (c >= 'a' && c <= 'z'); };
     return !name.empty() && name.size() <= LongestName && plain(name.front()) && plain(name.back()) &&
            std::ranges::all_of(name, [&](unsigned char c) { return plain(c) || c == '-' || c == '.'; });
-}
-
-std::string join_list(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : ",") + part;
-    return all;
 }
 
 std::map<std::string, std::string> environment(const WindowsNode& node) {
@@ -49,8 +44,8 @@ ServiceDefinition kubelet(const WindowsNode& node, const std::string& runtime_se
         service.command.insert(service.command.end(),
                                {"--image-gc-high-threshold=100", "--eviction-hard=memory.available<500Mi,nodefs.available<0%"});
     if (!node.system_reserved.empty()) service.command.push_back("--system-reserved=" + node.system_reserved);
-    if (!node.labels.empty()) service.command.push_back("--node-labels=" + join_list(node.labels));
-    if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join_list(node.taints));
+    if (!node.labels.empty()) service.command.push_back("--node-labels=" + join(node.labels, ","));
+    if (!node.taints.empty()) service.command.push_back("--register-with-taints=" + join(node.taints, ","));
     if (!runtime_service.empty()) service.depends_on.push_back(runtime_service);
     return service;
 }

@@ -4,6 +4,7 @@
 
 #include "base/flag_set.h"
 #include "base/quantity.h"
+#include "base/strings.h"
 #include "windows/builds.h"
 
 namespace porthole::node_join {
@@ -55,8 +56,7 @@ Check check_adapter(const HostFacts& facts, const WindowsNode& node) {
 
 Check check_ports(const HostFacts& facts) {
     if (facts.taken_ports.empty()) return passed("ports", "the ports of a node are free");
-    std::string list;
-    for (const auto port : facts.taken_ports) list += (list.empty() ? "" : ", ") + std::to_string(port);
+    const std::string list = join(facts.taken_ports, ", ", [](auto port) { return std::to_string(port); });
     return failed("ports", "in use by another program: TCP " + list, "find it with Get-NetTCPConnection -LocalPort and stop it");
 }
 
@@ -125,9 +125,7 @@ std::string completed_no_proxy(const std::string& no_proxy, const WindowsNode& n
                                                                      node.service_cidr, ".svc", "." + node.cluster_domain}) {
         if (std::ranges::find(all, one) == all.end()) all.push_back(one);
     }
-    std::string text;
-    for (const std::string& one : all) text += (text.empty() ? "" : ",") + one;
-    return text;
+    return join(all, ",");
 }
 
 }  // namespace porthole::node_join

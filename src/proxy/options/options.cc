@@ -1,9 +1,9 @@
 #include "proxy/options/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "base/strings.h"
 #include "schema/yaml.h"
 
 namespace porthole::proxy {
@@ -177,11 +177,7 @@ bool gate(const Raw& raw, const char* name) {
     return found == raw.gates.end() || found->second != "false";
 }
 
-void read_node_name(const Raw& raw, KubeProxyOptions& options) {
-    std::string& name = options.kernelspace.node_name;
-    name = raw.hostname;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-}
+void read_node_name(const Raw& raw, KubeProxyOptions& options) { options.kernelspace.node_name = to_lower(raw.hostname); }
 
 Result<void> read_kernelspace(const Raw& raw, const std::map<std::string, std::string>& environment, KubeProxyOptions& options) {
     auto& kernelspace = options.kernelspace;

@@ -45,8 +45,8 @@ void Resources::raise_to(const Resources& other) {
 
 bool Toleration::tolerates(const Taint& taint) const {
     if (effect && *effect != taint.effect) return false;
-    if (key.empty()) return exists;
-    return key == taint.key && (exists || value == taint.value);
+    if (!key.empty() && key != taint.key) return false;
+    return exists || value == taint.value;
 }
 
 bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations) {

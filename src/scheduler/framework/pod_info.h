@@ -25,6 +25,8 @@ struct Resources {
     bool operator==(const Resources&) const = default;
 };
 
+inline void raise_to(Resources& highest, const Resources& other) { highest.raise_to(other); }
+
 enum class TaintEffect : std::uint8_t { NoSchedule, PreferNoSchedule, NoExecute };
 
 struct Taint {
@@ -33,6 +35,7 @@ struct Taint {
     bool operator==(const Taint&) const = default;
 };
 
+/// The rule is that of objects::tolerates(), over effects that are compared as numbers.
 struct Toleration {
     std::string key, value;
     bool exists = false;                ///< operator Exists; an empty key then tolerates every taint

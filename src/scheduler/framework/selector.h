@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include "objects/requirement.h"
 
 namespace porthole::scheduler {
 
@@ -12,7 +13,7 @@ using Labels = std::map<std::string, std::string>;
 
 /// One requirement on a label: `key op values`. GreaterThan and LessThan compare whole numbers, as node selectors do.
 struct Requirement {
-    enum class Operator : std::uint8_t { In, NotIn, Exists, DoesNotExist, GreaterThan, LessThan };
+    using Operator = objects::Operator;
     std::string key;
     Operator op = Operator::In;
     std::vector<std::string> values;

@@ -1,5 +1,6 @@
 #include "winhost/host/cni_network.h"
 
+#include "base/strings.h"
 #include "hns/hresult.h"
 #include "schema/json.h"
 #include "winhost/runtime/command_line.h"
@@ -11,12 +12,6 @@ namespace {
 using schema::Value;
 
 bool is_configuration(const std::string& name) { return name.ends_with(".conf") || name.ends_with(".conflist") || name.ends_with(".json"); }
-
-std::string join(const std::vector<std::string>& words, const char* separator) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-    return text;
-}
 
 }  // namespace
 

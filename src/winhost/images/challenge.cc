@@ -1,15 +1,9 @@
 #include "winhost/images/challenge.h"
 
-#include <cctype>
+#include "base/strings.h"
 
 namespace porthole::winhost {
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result;
-    for (const unsigned char c : text) result += static_cast<char>(std::tolower(c));
-    return result;
-}
 
 void skip(std::string_view& text, std::string_view characters) {
     text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
@@ -39,10 +33,10 @@ std::string take_value(std::string_view& text) {
 Challenge parse_challenge(std::string_view text) {
     Challenge challenge;
     skip(text, " ");
-    challenge.scheme = lower(take_until(text, " "));
+    challenge.scheme = to_lower(take_until(text, " "));
     for (;;) {
         skip(text, " ,");
-        const std::string name = lower(take_until(text, "=, "));
+        const std::string name = to_lower(take_until(text, "=, "));
         skip(text, " ");
         if (name.empty() && !text.starts_with('=')) return challenge;
         if (!text.starts_with('=')) continue;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <set>
 
+#include "base/strings.h"
 #include "winhost/images/files.h"
 #include "winhost/images/layer_names.h"
 #include "winhost/images/tar_reader.h"
@@ -27,12 +28,6 @@ constexpr mode_t Mode = 0755;
 using Path = std::vector<std::string>;
 
 Error invalid(const std::string& entry, const std::string& what) { return Error(Reason::Invalid, "entry \"" + entry + "\" " + what); }
-
-std::string joined(const Path& path) {
-    std::string text;
-    for (const std::string& name : path) text += (text.empty() ? "" : "/") + name;
-    return text;
-}
 
 bool same_name(std::string_view a, std::string_view b) { return fold_case(a) == fold_case(b); }
 
@@ -109,7 +104,7 @@ private:
         path.pop_back();
         TRY(const FileDescriptor folder, ensure_folders(entry.name, path));
         if (name.starts_with(HiddenPrefix)) return hide(entry.name, folder, path, name);
-        const std::string spelled = names_.spelling(joined(path), name);
+        const std::string spelled = names_.spelling(join(path, "/"), name);
         if (entry.type != TarEntry::Type::Folder && is_protected(path, spelled)) {
             ++outcome_.left_out;
             return {};
@@ -132,7 +127,7 @@ private:
     /// Wine finds its own programs and libraries below C:\Windows by their signature: an image must not put others in their place.
     bool is_protected(const Path& folder, const std::string& name) const {
         if (folder.empty() ? !same_name(name, "windows") : !same_name(folder[0], "windows")) return false;
-        const std::string path = "/" + job_.drive_path + "/" + joined(folder) + "/" + name;
+        const std::string path = "/" + job_.drive_path + "/" + join(folder, "/") + "/" + name;
         return std::ranges::any_of(job_.template_lowers, [&](const std::string& root) {
             struct stat status{};
             return ::lstat((root + path).c_str(), &status) == 0;
@@ -144,7 +139,7 @@ private:
         FileDescriptor at(::fcntl(drive_.get(), F_DUPFD_CLOEXEC, 0));
         Path done;
         for (std::string& name : path) {
-            name = names_.spelling(joined(done), name);
+            name = names_.spelling(join(done, "/"), name);
             TRY_VOID(ensure_folder(entry, at, done, name));
             at = FileDescriptor(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
             if (!at) return invalid(entry, "lies below \"" + name + "\", which is not a folder");
@@ -174,7 +169,7 @@ private:
         if (mark.starts_with(MetadataPrefix)) return {};
         const std::string wanted = mark.substr(HiddenPrefix.size());
         if (wanted.empty() || wanted == "." || wanted == "..") return invalid(entry, "hides nothing");
-        const std::string name = names_.spelling(joined(path), wanted);
+        const std::string name = names_.spelling(join(path, "/"), wanted);
         if (is_protected(path, name)) return leave_out();
         if (::mknodat(folder.get(), name.c_str(), S_IFCHR, makedev(0, 0)) == 0 || errno == EEXIST) return {};  // the layer's own file wins
         return io_error("hiding", entry);
@@ -187,7 +182,7 @@ private:
     }
 
     Result<void> make_opaque(const Path& path) {
-        const std::string place = path.empty() ? root_ : root_ + "/" + joined(path);
+        const std::string place = path.empty() ? root_ : root_ + "/" + join(path, "/");
         if (::lsetxattr(place.c_str(), "trusted.overlay.opaque", "y", 1, 0) != 0) return io_error("marking", place);
         return {};
     }
@@ -220,8 +215,8 @@ private:
         std::string text;
         for (std::size_t i = 0; i < path.size(); ++i) text += "../";
         Path spelled;
-        for (const std::string& part : *target) spelled.push_back(names_.spelling(joined(spelled), part));
-        text += joined(spelled);
+        for (const std::string& part : *target) spelled.push_back(names_.spelling(join(spelled, "/"), part));
+        text += join(spelled, "/");
         if (text.empty()) text = ".";
         TRY_VOID(make_room(entry.name, folder, name));
         if (::symlinkat(text.c_str(), folder.get(), name.c_str()) != 0) return io_error("linking", entry.name);
@@ -236,7 +231,7 @@ private:
         const std::string last = std::move(target.back());
         target.pop_back();
         TRY(const FileDescriptor there, ensure_folders(entry.link_name, target));
-        const std::string spelled = names_.spelling(joined(target), last);
+        const std::string spelled = names_.spelling(join(target, "/"), last);
         TRY_VOID(make_room(entry.name, folder, name));
         if (::linkat(there.get(), spelled.c_str(), folder.get(), name.c_str(), 0) == 0) return {};
         if (errno == ENOENT && is_protected(target, spelled)) return leave_out();

@@ -1,5 +1,7 @@
 #include "winhost/runtime/command_line.h"
 
+#include "base/strings.h"
+
 namespace porthole::winhost {
 
 std::string quote_argument(const std::string& argument) {
@@ -20,10 +22,6 @@ std::string quote_argument(const std::string& argument) {
     return quoted + "\"";
 }
 
-std::string join_command_line(const std::vector<std::string>& arguments) {
-    std::string line;
-    for (const std::string& argument : arguments) line += (line.empty() ? "" : " ") + quote_argument(argument);
-    return line;
-}
+std::string join_command_line(const std::vector<std::string>& arguments) { return join(arguments, " ", quote_argument); }
 
 }  // namespace porthole::winhost

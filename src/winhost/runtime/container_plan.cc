@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "winhost/runtime/command_line.h"
 
 namespace porthole::winhost {
@@ -14,26 +15,19 @@ constexpr std::int64_t EmulationMemory = 64 << 20;
 /// CRI counts the whole machine as 10000.
 constexpr std::int64_t WholeMachine = 10'000;
 
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; });
-    return text;
-}
-
-std::string join(const std::vector<std::string>& words, bool finished) {
-    if (!finished) return join_command_line(words);
-    std::string line;
-    for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-    return line;
+/// `words` as a command line; of an image with `args_escaped` they are one already.
+std::string command_line_of(const std::vector<std::string>& words, bool args_escaped) {
+    return args_escaped ? join(words, " ") : join_command_line(words);
 }
 
 }  // namespace
 
 Result<ProgramSpec> plan_program(const cri::ContainerConfig& config, const ImageConfig& image, const std::string& hostname) {
     ProgramSpec spec;
-    const std::string command = config.command.empty() ? join(image.entrypoint, image.args_escaped) : join_command_line(config.command);
+    const std::string command =
+        config.command.empty() ? command_line_of(image.entrypoint, image.args_escaped) : join_command_line(config.command);
     std::string arguments = join_command_line(config.args);
-    if (config.args.empty() && config.command.empty()) arguments = join(image.command, image.args_escaped);
+    if (config.args.empty() && config.command.empty()) arguments = command_line_of(image.command, image.args_escaped);
     spec.command_line = command + (command.empty() || arguments.empty() ? "" : " ") + arguments;
     if (spec.command_line.empty()) return Error(Reason::BadRequest, "no command specified");
     spec.directory = !config.working_dir.empty() ? config.working_dir : !image.working_dir.empty() ? image.working_dir : "C:\\";
@@ -48,7 +42,7 @@ Result<ContainerUser> plan_user(const cri::ContainerConfig& config, const ImageC
     std::string name = image.user;
     if (config.windows && config.windows->security_context && !config.windows->security_context->run_as_username.empty())
         name = config.windows->security_context->run_as_username;
-    std::string plain = lower(name);
+    std::string plain = to_lower(name);
     if (const std::size_t domain = plain.find("user manager\\"); domain == 0) plain.erase(0, plain.find('\\') + 1);
     if (plain.empty() || plain == "containeradministrator" || plain == "s-1-5-93-2-1") return ContainerUser::Administrator;
     if (plain == "containeruser" || plain == "s-1-5-93-2-2") return ContainerUser::User;
@@ -80,7 +74,7 @@ Result<std::string> plan_stop_event(cri::Signal signal, const std::string& image
     static constexpr Event Events[] = {{"", "6"},        {"sigterm", "6"},   {"term", "6"},      {"15", "6"},         {"ctrlshutdown", "6"},
                                        {"ctrlc", "0"},   {"ctrlbreak", "1"}, {"ctrlclose", "2"}, {"ctrllogoff", "5"}, {"sigkill", "kill"},
                                        {"kill", "kill"}, {"9", "kill"}};
-    std::string name = lower(image_signal);
+    std::string name = to_lower(image_signal);
     if (signal == cri::Signal::Sigterm) name = "sigterm";
     if (signal == cri::Signal::Sigkill) name = "sigkill";
     for (const Event& event : Events)

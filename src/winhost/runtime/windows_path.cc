@@ -2,18 +2,17 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::winhost {
 namespace {
 
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
 bool is_separator(char letter) { return letter == '\\' || letter == '/'; }
-bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
+bool is_letter(char letter) { return to_lower(letter) >= 'a' && to_lower(letter) <= 'z'; }
 
 }  // namespace
 
-bool same_name(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
+bool same_name(std::string_view a, std::string_view b) { return equal_ignoring_case(a, b); }
 
 Result<WindowsPath> WindowsPath::parse(std::string_view text) {
     const auto invalid = [&](const char* why) { return Error(Reason::BadRequest, "the path \"" + std::string(text) + "\" " + why); };
@@ -21,7 +20,7 @@ Result<WindowsPath> WindowsPath::parse(std::string_view text) {
     if (rest.size() >= 2 && is_separator(rest[0]) && is_separator(rest[1])) return invalid("is not a path on a drive");
     WindowsPath path;
     if (rest.size() >= 2 && is_letter(rest[0]) && rest[1] == ':') {
-        path.drive = lower(rest[0]);
+        path.drive = to_lower(rest[0]);
         rest.remove_prefix(2);
     }
     if (rest.empty() ? text.empty() : !is_separator(rest[0])) return invalid("is not absolute");
@@ -45,7 +44,7 @@ std::string WindowsPath::text() const {
 
 bool is_pipe_path(std::string_view text) {
     std::string plain;
-    for (const char letter : text) plain.push_back(letter == '/' ? '\\' : lower(letter));
+    for (const char letter : text) plain.push_back(letter == '/' ? '\\' : to_lower(letter));
     return plain.starts_with("\\\\.\\pipe\\") || plain.starts_with("\\\\?\\pipe\\");
 }
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/strings.h"
+
 namespace porthole::winhost {
 namespace {
-
-char lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter; }
-
-bool equal(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
-}
 
 std::string escaped(std::string_view text) {
     std::string result;
@@ -25,7 +21,7 @@ std::string escaped(std::string_view text) {
 std::string prefix_of(std::string_view name) { return name.empty() ? "@=" : "\"" + escaped(name) + "\"="; }
 
 bool sets(const std::string& line, std::string_view prefix) {
-    return line.size() >= prefix.size() && equal(std::string_view(line).substr(0, prefix.size()), prefix);
+    return line.size() >= prefix.size() && equal_ignoring_case(std::string_view(line).substr(0, prefix.size()), prefix);
 }
 
 }  // namespace
@@ -69,7 +65,8 @@ std::string RegistryFile::text() const {
 
 RegistryFile::Key* RegistryFile::find(std::string_view key) {
     const std::string path = escaped(key);
-    const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const Key& candidate) { return equal(candidate.path, path); });
+    const auto found =
+        std::find_if(keys_.begin(), keys_.end(), [&](const Key& candidate) { return equal_ignoring_case(candidate.path, path); });
     return found == keys_.end() ? nullptr : &*found;
 }
 const RegistryFile::Key* RegistryFile::find(std::string_view key) const { return const_cast<RegistryFile*>(this)->find(key); }
@@ -105,7 +102,8 @@ void RegistryFile::remove_value(std::string_view key, std::string_view name) {
 void RegistryFile::remove_tree(std::string_view key) {
     const std::string path = escaped(key), below = path + "\\\\";
     std::erase_if(keys_, [&](const Key& candidate) {
-        return equal(candidate.path, path) || equal(std::string_view(candidate.path).substr(0, below.size()), below);
+        return equal_ignoring_case(candidate.path, path) ||
+               equal_ignoring_case(std::string_view(candidate.path).substr(0, below.size()), below);
     });
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/strings.h"
 #include "cni/plugin/errors.h"
 #include "cni/plugin/members.h"
 #include "hns/hresult.h"
@@ -37,8 +38,7 @@ const std::vector<OldPolicy>& old_policies() {
 std::optional<std::uint32_t> protocol_number(std::string_view name) {
     static const std::map<std::string, std::uint32_t, std::less<>> names{
         {"icmpv4", 1}, {"igmp", 2}, {"tcp", 6}, {"udp", 17}, {"icmpv6", 58}};
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = to_lower(name);
     if (const auto found = names.find(lower); found != names.end()) return found->second;
     std::uint32_t number = 0;
     const auto [end, error] = std::from_chars(lower.data(), lower.data() + lower.size(), number);

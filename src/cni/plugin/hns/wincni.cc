@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "cni/plugin/errors.h"
 #include "cni/plugin/members.h"
 #include "hns/hresult.h"

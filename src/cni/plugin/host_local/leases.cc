@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::cni {
 
 namespace {
@@ -14,16 +16,10 @@ std::optional<IpAddress> address_of_name(std::string name) {
 
 /// Other programs have written "\n" or nothing between the two, and spaces around them.
 Holder parse_holder(std::string text) {
-    const auto trim = [](std::string part) {
-        const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
-        part.erase(part.begin(), std::ranges::find_if_not(part, blank));
-        while (!part.empty() && blank(static_cast<unsigned char>(part.back()))) part.pop_back();
-        return part;
-    };
-    text = trim(std::move(text));
+    text = trim(text);
     const std::size_t newline = text.find('\n');
     if (newline == text.npos) return {text, ""};
-    return {trim(text.substr(0, newline)), trim(text.substr(newline))};
+    return {std::string(trim(text.substr(0, newline))), std::string(trim(text.substr(newline)))};
 }
 
 }  // namespace

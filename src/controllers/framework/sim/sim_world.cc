@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "client/pods.h"
+#include "objects/conditions.h"
+#include "objects/pods.h"
 
 namespace porthole::controllers {
 
@@ -51,11 +52,11 @@ void SimWorld::crash() {
 void SimWorld::kubelet() {
     for (const Pod& pod : api.list<Pod>()) {
         const client::NamespacedName key = client::key_of(pod);
-        if (client::is_terminating(pod)) {
+        if (objects::is_terminating(pod)) {
             if (pod.metadata.finalizers.empty()) api.erase<Pod>(key);
             continue;
         }
-        if (client::is_terminal(pod) || client::is_ready(pod)) continue;
+        if (objects::is_terminal(pod) || objects::is_ready(pod)) continue;
         api.change<Pod>(key, [&](Pod& pod) {
             if (pod.spec.node_name.empty()) pod.spec.node_name = "n1";
             pod.status.phase = "Running";
@@ -70,7 +71,7 @@ void SimWorld::set_ready(const client::NamespacedName& key, bool ready) {
         api::core::v1::PodCondition condition;
         condition.type = "Ready";
         condition.status = ready ? "True" : "False";
-        client::set_condition(pod.status, condition, loop.wall_now());
+        objects::set_condition(pod.status.conditions, condition, Timestamp(loop.wall_now()));
     });
 }
 

@@ -1,3 +1,4 @@
+#include "base/strings.h"
 #include "hns/emulator/emulator_fixture.h"
 
 namespace porthole::hns::emulator {
@@ -14,15 +15,10 @@ protected:
     std::vector<std::string> ids;
 };
 
-std::string lower(std::string text) {
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text;
-}
-
 // HNS-06: ids come back in upper case, as clients hash them.
 TEST_F(LoadBalancersTest, ShowsBackendsInUpperCase) {
     start_with_pods("2022");
-    const auto made = get(client().create(balancer({lower(ids[0]), lower(ids[1])}, {"10.96.7.8"})));
+    const auto made = get(client().create(balancer({to_lower(ids[0]), to_lower(ids[1])}, {"10.96.7.8"})));
     EXPECT_EQ(made.host_compute_endpoints, ids);
     EXPECT_EQ(made.port_mappings.at(0).internal_port, 8080u);
     const auto listed = get(client().list<hcn::HostComputeLoadBalancer>());

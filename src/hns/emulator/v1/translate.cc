@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ip.h"
+#include "base/strings.h"
 #include "hns/hresult.h"
 #include "schema/convert.h"
 
@@ -13,24 +14,6 @@ constexpr std::string_view EndpointPath = "/endpoints/";
 
 /// States of an endpoint.
 enum EndpointState : std::uint32_t { Created = 1, Attached = 2, AttachedSharing = 3 };
-
-std::string join(const std::vector<std::string>& items) {
-    std::string text;
-    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
-    return text;
-}
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> items;
-    for (std::size_t from = 0; from < text.size();) {
-        const std::size_t to = std::min(text.find(',', from), text.size());
-        std::string item = text.substr(from, to - from);
-        std::erase(item, ' ');
-        if (!item.empty()) items.push_back(std::move(item));
-        from = to + 1;
-    }
-    return items;
-}
 
 std::vector<schema::Value> from_policies(const std::vector<hcn::Policy>& policies) {
     std::vector<schema::Value> flat;
@@ -131,7 +114,7 @@ hcn1::Network from_network(const Network& network) {
         for (const hcn::Subnet& subnet : ipam.subnets) old.subnets.push_back(from_subnet(subnet));
     }
     old.dns_suffix = document.dns.domain;
-    old.dns_server_list = join(document.dns.server_list);
+    old.dns_server_list = join(document.dns.server_list, ",");
     return old;
 }
 
@@ -159,7 +142,7 @@ Result<hcn::HostComputeNetwork> to_network(const hcn1::Network& old) {
         document.ipams.front().subnets.push_back(std::move(added));
     }
     document.dns.domain = old.dns_suffix;
-    document.dns.server_list = split(old.dns_server_list);
+    document.dns.server_list = split_list(old.dns_server_list);
     return document;
 }
 
@@ -178,8 +161,8 @@ hcn1::Endpoint from_endpoint(const Model& model, const Endpoint& endpoint) {
     }
     old.gateway_address = gateway_of(document.routes, true);
     old.gateway_address_v6 = gateway_of(document.routes, false);
-    old.dns_suffix = document.dns.domain.empty() ? join(document.dns.search) : document.dns.domain;
-    old.dns_server_list = join(document.dns.server_list);
+    old.dns_suffix = document.dns.domain.empty() ? join(document.dns.search, ",") : document.dns.domain;
+    old.dns_server_list = join(document.dns.server_list, ",");
     old.is_remote_endpoint = is_remote(document);
     old.disable_icc = (document.flags & EndpointFlags::DisableInterComputeCommunication) != 0;
     old.enable_low_metric = (document.flags & EndpointFlags::EnableLowInterfaceMetric) != 0;
@@ -209,8 +192,8 @@ Result<hcn::HostComputeEndpoint> to_endpoint(const hcn1::Endpoint& old) {
         if (is_gateway(gateway)) document.routes.push_back(default_route(gateway));
     }
     document.dns.domain = old.dns_domain.empty() ? old.dns_suffix : old.dns_domain;
-    document.dns.search = split(old.dns_suffix);
-    document.dns.server_list = split(old.dns_server_list);
+    document.dns.search = split_list(old.dns_suffix);
+    document.dns.server_list = split_list(old.dns_server_list);
     if (old.is_remote_endpoint) document.flags |= EndpointFlags::RemoteEndpoint;
     if (old.disable_icc) document.flags |= EndpointFlags::DisableInterComputeCommunication;
     if (old.enable_low_metric) document.flags |= EndpointFlags::EnableLowInterfaceMetric;

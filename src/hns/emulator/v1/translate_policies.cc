@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "base/strings.h"
 #include "hns/emulator/v1/translate.h"
 #include "hns/hresult.h"
 #include "schema/convert.h"
@@ -28,12 +29,6 @@ const std::vector<Row>& rows() {
         {"VSID", "VSID", {{"VSID", "IsolationId"}}},
     };
     return table;
-}
-
-bool same_letters(std::string_view left, std::string_view right) {
-    hcn::Policy policy;
-    policy.type = left;
-    return is_policy(policy, right);
 }
 
 constexpr struct {
@@ -77,18 +72,18 @@ Result<hcn::Policy> to_policy(const schema::Value& flat) {
     hcn::Policy policy;
     policy.settings = schema::Value::object();
     for (const schema::Member& member : flat.as_object()) {
-        if (same_letters(member.key, "Type")) policy.type = member.value.string_or("");
+        if (equal_ignoring_case(member.key, "Type")) policy.type = member.value.string_or("");
     }
     const Row* row = nullptr;
     for (const Row& candidate : rows()) {
-        if (same_letters(candidate.old_type, policy.type)) row = &candidate;
+        if (equal_ignoring_case(candidate.old_type, policy.type)) row = &candidate;
     }
     if (row) policy.type = row->new_type;
     for (const schema::Member& member : flat.as_object()) {
-        if (same_letters(member.key, "Type")) continue;
+        if (equal_ignoring_case(member.key, "Type")) continue;
         std::string_view name = member.key;
         for (const Renamed& renamed : row ? row->members : std::vector<Renamed>()) {
-            if (same_letters(renamed.old_name, member.key)) name = renamed.new_name;
+            if (equal_ignoring_case(renamed.old_name, member.key)) name = renamed.new_name;
         }
         schema::Value value = member.value;
         if (policy.type == hcn::EndpointPolicyType::Acl && name != "Priority") to_text(value);

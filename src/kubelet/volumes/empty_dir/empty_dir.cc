@@ -33,7 +33,7 @@ private:
     static std::uint64_t memory_size(const VolumeRequest& request) {
         std::int64_t size = 0;
         if (request.volume.empty_dir->size_limit) size = request.volume.empty_dir->size_limit->value();
-        const std::int64_t pod_limit = amount_of(pod_limits(*request.pod), "memory").value();
+        const std::int64_t pod_limit = amount_of(objects::pod_limits(request.pod->spec), "memory").value();
         if (pod_limit > 0 && (size == 0 || pod_limit < size)) size = pod_limit;
         return static_cast<std::uint64_t>(size);
     }

@@ -1,5 +1,7 @@
 #include "kubelet/volumes/object_volumes/object_volumes.h"
 
+#include "base/error_reasons.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -16,7 +18,7 @@ std::uint32_t mode_of(std::optional<std::int32_t> mode) { return static_cast<std
 /// An object that may be missing where `optional` says so: nullptr then.
 template <class T>
 Result<std::shared_ptr<const T>> allow_missing(Result<std::shared_ptr<const T>> found, std::optional<bool> optional) {
-    if (!found && found.error().reason == Reason::NotFound && optional.value_or(false)) return std::shared_ptr<const T>();
+    if (is_not_found(found) && optional.value_or(false)) return std::shared_ptr<const T>();
     return found;
 }
 

@@ -4,24 +4,13 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "hns/emulator/data_plane/linux/addressing.h"
 #include "hns/guid.h"
 
 namespace porthole::hns::emulator {
 
 namespace {
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> parts(1);
-    for (const char c : text) {
-        if (c == ',')
-            parts.emplace_back();
-        else if (c != ' ')
-            parts.back() += c;
-    }
-    std::erase(parts, "");
-    return parts;
-}
 
 using Sets = std::vector<hcn::SetPolicySettings>;
 
@@ -32,7 +21,7 @@ void expand_set(const Sets& sets, const std::string& id, int depth, std::vector<
     for (const auto& set : sets) {
         if (set.id != id && !same_guid(set.id, id)) continue;
         const bool nested = set.policy_type == hcn::SetPolicyType::Nestedipset;
-        for (const std::string& value : split(set.values)) {
+        for (const std::string& value : split_list(set.values)) {
             if (nested)
                 expand_set(sets, value, depth + 1, values);
             else
@@ -43,7 +32,7 @@ void expand_set(const Sets& sets, const std::string& id, int depth, std::vector<
 
 /// nullopt where any address will do; an empty text where none does, because a set has no members.
 std::optional<std::string> address_set(const std::string& text, const Sets& sets) {
-    const std::vector<std::string> named = split(text);
+    const std::vector<std::string> named = split_list(text);
     if (named.empty()) return std::nullopt;
     std::vector<std::string> values;
     for (const std::string& value : named) {
@@ -66,7 +55,7 @@ bool is_number_or_range(const std::string& text) {
 
 std::string port_set(const std::string& text) {
     std::string joined;
-    for (const std::string& part : split(text)) {
+    for (const std::string& part : split_list(text)) {
         if (is_number_or_range(part)) joined.append(joined.empty() ? "" : ", ").append(part);
     }
     return joined;
@@ -75,7 +64,7 @@ std::string port_set(const std::string& text) {
 /// Numbers; "" for any protocol (nothing, or 256).
 std::string protocol_set(const std::string& text) {
     std::string joined;
-    for (const std::string& part : split(text)) {
+    for (const std::string& part : split_list(text)) {
         if (part == "256" || part == "0") return "";
         if (is_number_or_range(part)) joined.append(joined.empty() ? "" : ", ").append(part);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::hns::emulator {
 
 std::optional<IpPrefix> ipv4_range(const std::string& text) {
@@ -36,8 +38,8 @@ std::string ipv4_of(const Endpoint& endpoint) {
 }
 
 std::string linux_mac(const std::string& mac) {
-    std::string text = mac;
-    for (char& c : text) c = c == '-' ? ':' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string text = to_lower(mac);
+    std::replace(text.begin(), text.end(), '-', ':');
     return text;
 }
 

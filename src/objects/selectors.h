@@ -5,7 +5,7 @@
 #include "api/meta_v1.h"
 #include "schema/box.h"
 
-namespace porthole::client {
+namespace porthole::objects {
 
 using Labels = std::map<std::string, std::string>;
 
@@ -23,4 +23,4 @@ bool selects_everything(const api::meta::v1::LabelSelector& selector);
 /// The form for a query: "a=b,c in (d,e),!f".
 std::string to_query(const api::meta::v1::LabelSelector& selector);
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -6,7 +6,7 @@
 #include "api/core_v1.h"
 
 /// Which volume a claim may have: the binder decides by it, and the scheduler foresees what the binder will do.
-namespace porthole::client {
+namespace porthole::objects {
 
 /// The claim's class; "" for none, which only volumes without a class fit.
 const std::string& class_of(const api::core::v1::PersistentVolumeClaim& claim);
@@ -21,4 +21,4 @@ std::shared_ptr<const api::core::v1::PersistentVolume> choose_volume(
     const std::vector<std::shared_ptr<const api::core::v1::PersistentVolume>>& volumes, const api::core::v1::PersistentVolumeClaim& claim,
     const api::core::v1::Node* node);
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

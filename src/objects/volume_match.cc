@@ -1,11 +1,11 @@
-#include "client/volume_match.h"
+#include "objects/volume_match.h"
 
 #include <algorithm>
 
-#include "client/node_selectors.h"
-#include "client/selectors.h"
+#include "objects/node_selectors.h"
+#include "objects/selectors.h"
 
-namespace porthole::client {
+namespace porthole::objects {
 
 using api::core::v1::Node;
 using api::core::v1::PersistentVolume;
@@ -63,4 +63,4 @@ std::shared_ptr<const PersistentVolume> choose_volume(const std::vector<std::sha
     return best;
 }
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -4,13 +4,14 @@
 
 #include "api/core_v1.h"
 #include "base/quantity.h"
+#include "objects/pod_resources.h"
 #include "runtime/event_loop.h"
 #include "schema/type.h"
 
 /// What objects use up of a ResourceQuota: counted by admission before a write, and by the quota controller afterwards.
-namespace porthole::client {
+namespace porthole::objects {
 
-using ResourceAmounts = std::map<std::string, Quantity>;
+using ResourceAmounts = ResourceList;
 
 /// "count/deployments.apps", "count/pods": the number of objects of a kind.
 std::string count_resource(const schema::Kind& kind);
@@ -29,6 +30,4 @@ bool covers(const api::core::v1::ResourceQuotaSpec& quota, const api::core::v1::
 /// A quota with scopes counts nothing but pods.
 bool counts_only_pods(const api::core::v1::ResourceQuotaSpec& quota);
 
-ResourceAmounts& operator+=(ResourceAmounts& sum, const ResourceAmounts& more);
-
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -1,11 +1,11 @@
-#include "client/quota_usage.h"
+#include "objects/quota_usage.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "client/pods.h"
+#include "objects/pods.h"
 
-namespace porthole::client {
+namespace porthole::objects {
 
 using namespace api::core::v1;
 
@@ -13,35 +13,8 @@ namespace {
 
 const Quantity One = Quantity::from_value(1);
 
-/// Of what containers ask for together: those that run side by side, or the largest that runs before them.
-ResourceAmounts pod_total(const PodSpec& spec, ResourceAmounts ResourceRequirements::* what) {
-    ResourceAmounts sum, sidecars, before;
-    for (const Container& container : spec.containers) sum += container.resources.*what;
-    for (const Container& container : spec.init_containers) {
-        ResourceAmounts step = sidecars;
-        step += container.resources.*what;
-        if (container.restart_policy == "Always") sidecars = step;
-        for (const auto& [name, amount] : step) before[name] = std::max(before[name], amount);
-    }
-    sum += sidecars;
-    for (const auto& [name, amount] : before) sum[name] = std::max(sum[name], amount);
-    for (const auto& [name, amount] : spec.overhead)
-        if (what == &ResourceRequirements::requests || sum.contains(name)) sum[name] += amount;
-    return sum;
-}
-
 /// Without a domain or in one of Kubernetes' own.
 bool is_native(const std::string& resource) { return resource.find('/') == resource.npos || resource.contains("kubernetes.io/"); }
-
-bool is_best_effort(const Pod& pod) {
-    const auto asks = [](const Container& container) {
-        const auto counts = [](const auto& amount) {
-            return (amount.first == "cpu" || amount.first == "memory") && !amount.second.is_zero();
-        };
-        return std::ranges::any_of(container.resources.requests, counts) || std::ranges::any_of(container.resources.limits, counts);
-    };
-    return std::ranges::none_of(pod.spec.containers, asks) && std::ranges::none_of(pod.spec.init_containers, asks);
-}
 
 bool crosses_namespaces(const Pod& pod) {
     if (!pod.spec.affinity) return false;
@@ -56,8 +29,8 @@ bool crosses_namespaces(const Pod& pod) {
 
 bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const Pod& pod) {
     const std::string& scope = wanted.scope_name;
-    if (scope == "BestEffort") return is_best_effort(pod);
-    if (scope == "NotBestEffort") return !is_best_effort(pod);
+    if (scope == "BestEffort") return qos_class(pod.spec) == PodQOSClass::BestEffort;
+    if (scope == "NotBestEffort") return qos_class(pod.spec) != PodQOSClass::BestEffort;
     if (scope == "Terminating") return pod.spec.active_deadline_seconds.has_value();
     if (scope == "NotTerminating") return !pod.spec.active_deadline_seconds.has_value();
     if (scope == "CrossNamespacePodAffinity") return crosses_namespaces(pod);
@@ -70,11 +43,6 @@ bool fits_scope(const ScopedResourceSelectorRequirement& wanted, const Pod& pod)
 }
 
 }  // namespace
-
-ResourceAmounts& operator+=(ResourceAmounts& sum, const ResourceAmounts& more) {
-    for (const auto& [name, amount] : more) sum[name] += amount;
-    return sum;
-}
 
 std::string count_resource(const schema::Kind& kind) {
     return "count/" + std::string(kind.plural) + (kind.group.empty() ? "" : "." + std::string(kind.group));
@@ -99,11 +67,11 @@ ResourceAmounts usage_of(const Pod& pod, SystemTime now) {
     const bool overdue = pod.metadata.deletion_timestamp && pod.metadata.deletion_timestamp->to_system_time() < now;
     if (is_terminal(pod) || overdue) return usage;
     usage["pods"] = One;
-    for (const auto& [name, amount] : pod_total(pod.spec, &ResourceRequirements::requests)) {
+    for (const auto& [name, amount] : pod_requests(pod.spec)) {
         usage["requests." + name] = amount;
         if (name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-")) usage[name] = amount;
     }
-    for (const auto& [name, amount] : pod_total(pod.spec, &ResourceRequirements::limits))
+    for (const auto& [name, amount] : pod_limits(pod.spec))
         if (is_native(name)) usage["limits." + name] = amount;
     return usage;
 }
@@ -140,4 +108,4 @@ bool covers(const ResourceQuotaSpec& quota, const Pod& pod) {
     return std::ranges::all_of(quota.scope_selector->match_expressions, [&](const auto& wanted) { return fits_scope(wanted, pod); });
 }
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

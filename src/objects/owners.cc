@@ -1,8 +1,8 @@
-#include "client/owners.h"
+#include "objects/owners.h"
 
 #include <algorithm>
 
-namespace porthole::client {
+namespace porthole::objects {
 
 using api::core::v1::ObjectReference;
 using api::meta::v1::ObjectMeta;
@@ -45,4 +45,4 @@ bool has_finalizer(const ObjectMeta& metadata, const std::string& finalizer) {
     return std::ranges::find(metadata.finalizers, finalizer) != metadata.finalizers.end();
 }
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -1,12 +1,8 @@
 #pragma once
-#include <string_view>
-
 #include "api/core_v1.h"
 #include "runtime/event_loop.h"
 
-namespace porthole::client {
-
-const api::core::v1::PodCondition* find_condition(const api::core::v1::PodStatus& status, std::string_view type);
+namespace porthole::objects {
 
 /// Condition Ready is True.
 bool is_ready(const api::core::v1::Pod& pod);
@@ -18,7 +14,4 @@ inline bool is_terminating(const api::core::v1::Pod& pod) { return pod.metadata.
 /// Neither terminal nor being deleted.
 bool is_active(const api::core::v1::Pod& pod);
 
-/// Sets the condition of that type; its transition time changes only with its status. False when nothing has changed.
-bool set_condition(api::core::v1::PodStatus& status, api::core::v1::PodCondition condition, SystemTime now);
-
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -1,8 +1,8 @@
-#include "client/quota_usage.h"
+#include "objects/quota_usage.h"
 
 #include <gtest/gtest.h>
 
-namespace porthole::client {
+namespace porthole::objects {
 namespace {
 
 using namespace api::core::v1;
@@ -31,6 +31,16 @@ TEST(QuotaUsage, APodUsesWhatItsContainersAskForTogetherOrItsLargestInitContaine
     sidecar.restart_policy = "Always";
     pod.spec.init_containers = {sidecar, container("250m")};
     EXPECT_EQ(usage_of(pod, {}).at("cpu").to_string(), "400m") << "a sidecar runs beside the containers";
+}
+
+TEST(QuotaUsage, APodUsesWhatItStatesForItself) {
+    Pod pod;
+    pod.spec.containers = {container("100m", "1")};
+    pod.spec.resources.emplace().requests["cpu"] = quantity("2");
+    pod.spec.resources->limits["cpu"] = quantity("3");
+    const auto usage = usage_of(pod, {});
+    EXPECT_EQ(usage.at("cpu").to_string(), "2");
+    EXPECT_EQ(usage.at("limits.cpu").to_string(), "3");
 }
 
 TEST(QuotaUsage, AnEndedPodIsCountedOnlyAsAnObject) {
@@ -77,7 +87,9 @@ TEST(QuotaUsage, ScopesChoosePods) {
     EXPECT_TRUE(covers(by_class, burstable));
     EXPECT_FALSE(covers(by_class, best_effort));
     EXPECT_TRUE(covers({}, best_effort));
+    best_effort.spec.resources.emplace().requests["cpu"] = quantity("1");
+    EXPECT_FALSE(covers(scoped("BestEffort"), best_effort)) << "its own requests count";
 }
 
 }  // namespace
-}  // namespace porthole::client
+}  // namespace porthole::objects

@@ -5,7 +5,7 @@
 #include "api/meta_v1.h"
 #include "schema/type.h"
 
-namespace porthole::client {
+namespace porthole::objects {
 
 /// The reference to the one owner that manages the object (controller=true); nullptr when nobody does.
 const api::meta::v1::OwnerReference* find_controller(const api::meta::v1::ObjectMeta& metadata);
@@ -27,4 +27,4 @@ api::core::v1::ObjectReference object_reference(const T& object) {
 
 bool has_finalizer(const api::meta::v1::ObjectMeta& metadata, const std::string& finalizer);
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

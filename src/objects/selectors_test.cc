@@ -1,8 +1,8 @@
-#include "client/selectors.h"
+#include "objects/selectors.h"
 
 #include <gtest/gtest.h>
 
-namespace porthole::client {
+namespace porthole::objects {
 namespace {
 
 using api::meta::v1::LabelSelector;
@@ -53,4 +53,4 @@ TEST(Selectors, AreWrittenForQueries) {
 }
 
 }  // namespace
-}  // namespace porthole::client
+}  // namespace porthole::objects

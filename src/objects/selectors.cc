@@ -1,24 +1,21 @@
-#include "client/selectors.h"
+#include "objects/selectors.h"
 
 #include <algorithm>
 
 #include "base/strings.h"
+#include "objects/requirement.h"
 
-namespace porthole::client {
+namespace porthole::objects {
 namespace {
 
 using api::meta::v1::LabelSelector;
 using api::meta::v1::LabelSelectorRequirement;
 
 bool holds(const LabelSelectorRequirement& requirement, const Labels& labels) {
+    const std::optional<Operator> operation = parse_operator(requirement.operator_);
+    if (!operation || *operation == Operator::GreaterThan || *operation == Operator::LessThan) return false;
     const auto found = labels.find(requirement.key);
-    const bool present = found != labels.end();
-    const auto listed = [&] { return std::ranges::find(requirement.values, found->second) != requirement.values.end(); };
-    if (requirement.operator_ == "In") return present && listed();
-    if (requirement.operator_ == "NotIn") return !present || !listed();
-    if (requirement.operator_ == "Exists") return present;
-    if (requirement.operator_ == "DoesNotExist") return !present;
-    return false;
+    return objects::holds(*operation, requirement.values, found == labels.end() ? nullptr : &found->second);
 }
 
 }  // namespace
@@ -53,4 +50,4 @@ std::string to_query(const LabelSelector& selector) {
     return join(terms, ",");
 }
 
-}  // namespace porthole::client
+}  // namespace porthole::objects

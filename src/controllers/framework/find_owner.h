@@ -1,0 +1,43 @@
+#pragma once
+#include <vector>
+
+#include "api/meta_v1.h"
+#include "client/client.h"
+#include "objects/owners.h"
+#include "objects/selectors.h"
+#include "schema/type.h"
+
+// Which owners a change of a dependent concerns. `Owners` are those of one kind, with find(key) and list(namespace) as client::Informer
+// has them; each has a selector in spec.selector.
+namespace porthole::controllers {
+
+/// The one of `owners`, which are of `kind`, that controls the dependent. Null where it is not cached, where one of the same name has taken
+/// its place, and where another kind or nobody controls the dependent.
+template <class Owners>
+auto find_owner(const Owners& owners, const schema::Kind& kind, const api::meta::v1::ObjectMeta& dependent) {
+    using Pointer = decltype(owners.find(client::NamespacedName{}));
+    const auto* reference = objects::find_controller(dependent);
+    if (!reference || reference->kind != kind.kind) return Pointer();
+    Pointer owner = owners.find({dependent.namespace_, reference->name});
+    return owner && owner->metadata.uid == reference->uid ? owner : Pointer();
+}
+
+/// The owners whose selectors match the dependent: any of them may adopt it, if nobody controls it.
+template <class Owners>
+std::vector<client::NamespacedName> matching_owners(const Owners& owners, const api::meta::v1::ObjectMeta& dependent) {
+    std::vector<client::NamespacedName> keys;
+    for (const auto& owner : owners.list(dependent.namespace_))
+        if (objects::matches(owner->spec.selector, dependent.labels)) keys.push_back(client::key_of(*owner));
+    return keys;
+}
+
+/// The owners to reconcile when the dependent has changed: the one that controls it, or those that may adopt it.
+template <class Owners>
+std::vector<client::NamespacedName> concerned_owners(const Owners& owners, const schema::Kind& kind,
+                                                     const api::meta::v1::ObjectMeta& dependent) {
+    if (const auto owner = find_owner(owners, kind, dependent)) return {client::key_of(*owner)};
+    if (objects::find_controller(dependent)) return {};
+    return matching_owners(owners, dependent);
+}
+
+}  // namespace porthole::controllers
