@@ -1,5 +1,7 @@
 #include "net/http_server.h"
 
+#include <algorithm>
+
 #include "net/http_connection.h"
 #include "net/socket.h"
 #include "runtime/asio_loop.h"
