@@ -44,8 +44,8 @@ public:
         for (const ServiceDefinition& service : node_services(node_, "")) {
             TRY_VOID(start(service));
             if (service.name != "flanneld") continue;
-            const auto service = hns::own_hns(world_.loop, *world_.pool);
-            TRY_VOID(world_.run(wait_for_pod_network(world_.loop, *service, node_)));
+            const auto host_network = hns::own_hns(world_.loop, *world_.pool);
+            TRY_VOID(world_.run(wait_for_pod_network(world_.loop, *host_network, node_)));
             progress_.done("HNS network " + node_.network_name() + " and its configuration " + node_.cni_config());
         }
         return world_.run(wait_for_success());
