@@ -31,12 +31,12 @@ public:
     template <class T>
         requires requires { T::kind(); }
     void normal(const T& object, std::string reason, std::string message) {
-        normal(object_reference(object), std::move(reason), std::move(message));
+        normal(objects::object_reference(object), std::move(reason), std::move(message));
     }
     template <class T>
         requires requires { T::kind(); }
     void warning(const T& object, std::string reason, std::string message) {
-        warning(object_reference(object), std::move(reason), std::move(message));
+        warning(objects::object_reference(object), std::move(reason), std::move(message));
     }
     /// `annotations` go into a new event's metadata.
     void record(const api::core::v1::ObjectReference& object, std::string type, std::string reason, std::string message,

@@ -5,8 +5,8 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/network_namespace.h"
+#include "local_cluster/supervisor.h"
 #include "local_cluster/system_unit.h"
-#include "local_cluster/teardown.h"
 
 namespace porthole::cmd {
 

@@ -71,7 +71,7 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole up --detach                            one Linux node; then: kubectl get nodes\n"
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
-        "                                                  Windows Server 2019 and 2025 beside each other\n"
+        "                                                  Windows Server 2019 and 2025 next to each other\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

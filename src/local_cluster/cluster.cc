@@ -55,7 +55,7 @@ Result<void> parse_nodes(const std::string& text, ClusterOptions& options) {
             continue;
         }
         if (profile != "2019" && profile != "2022" && profile != "2025")
-            return wrong("\"" + profile + "\" is no Windows Server that is emulated (2019, 2022, 2025)");
+            return wrong("\"" + profile + "\" is not a release that can be emulated (2019, 2022, 2025)");
         windows_nodes.insert(windows_nodes.end(), static_cast<std::size_t>(count), profile);
     }
     if (linux_nodes < 1) return wrong("a cluster needs at least one Linux node");

@@ -164,7 +164,8 @@ SpreadConstraint spread_constraint(const core::TopologySpreadConstraint& from, c
                                 .honor_node_affinity = from.node_affinity_policy.value_or("Honor") == "Honor",
                                 .honor_node_taints = from.node_taints_policy.value_or("Ignore") == "Honor"};
     for (const std::string& key : from.match_label_keys) {
-        if (const auto own = labels.find(key); own != labels.end()) constraint.selector.add({key, Operator::In, {own->second}});
+        if (const auto own = labels.find(key); own != labels.end())
+            constraint.selector.add({key, Requirement::Operator::In, {own->second}});
     }
     return constraint;
 }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "schema/depth.h"
-
 namespace porthole::schema {
 
 /// A hash table of positions in `members_`, open addressing; twice as many slots as members.

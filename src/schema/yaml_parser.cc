@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
-#include "schema/depth.h"
+#include "schema/value.h"
 #include "schema/yaml.h"
 #include "schema/yaml_scalar.h"
 

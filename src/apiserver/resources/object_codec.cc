@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
-#include "schema/depth.h"
 #include "schema/json.h"
+#include "schema/value.h"
 
 namespace porthole::apiserver {
 namespace {

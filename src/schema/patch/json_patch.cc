@@ -1,9 +1,9 @@
 #include <charconv>
 
-#include "schema/depth.h"
 #include "schema/json.h"
 #include "schema/patch/json_pointer.h"
 #include "schema/patch/patches.h"
+#include "schema/value.h"
 
 namespace porthole::schema {
 
