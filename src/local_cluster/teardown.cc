@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "local_cluster/emulated_host.h"
-#include "local_cluster/supervisor.h"
 #include "runtime/mounts.h"
 #include "teardown/teardown.h"
 
@@ -38,26 +37,7 @@ Task<> end_all(AsioLoop& loop, std::vector<ProcessId> processes) {
     co_return {};
 }
 
-class NoReport final : public ProgressReport {
-    void begin(const std::string&) override {}
-    void done(const std::string&) override {}
-    void failed(const std::string&, const std::string&) override {}
-};
-
 }  // namespace
-
-Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Cluster cluster) {
-    if (is_running(cluster.supervisor)) {
-        send_signal(cluster.supervisor, SIGTERM);
-        const auto ended = co_await with_timeout(wait_for_exit(loop, cluster.supervisor), 2min, "the supervisor's end");
-        if (!ended) co_return ended;
-        CO_TRY(cluster, Cluster::load(data));
-        if (cluster.processes.empty()) co_return {};
-    }
-    NoReport report;
-    Supervisor supervisor(loop, processes, data, std::move(cluster), report, Logger(make_stderr_sink(LogLevel::Error), "down"));
-    co_return co_await supervisor.shut_down();
-}
 
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster) {
     for (const NodeHost& node : cluster.nodes(data)) {

@@ -4,10 +4,6 @@
 
 namespace porthole::local_cluster {
 
-/// Ends the cluster and removes what it left: by its supervisor, or in the supervisor's place where that has died. Error: Timeout when
-/// the supervisor does not end within two minutes.
-Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Cluster cluster);
-
 /// Removes what a cluster's processes left on the machine: shims and pods, mounts, cgroups, links, rules. Safe at any time;
 /// the processes named in cluster.json must have ended, except containerd, through which pods end in good order.
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
