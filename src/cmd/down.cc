@@ -6,7 +6,6 @@
 #include "local_cluster/end_cluster.h"
 #include "local_cluster/kubeconfig_entry.h"
 #include "local_cluster/network_namespace.h"
-#include "local_cluster/supervisor.h"
 #include "local_cluster/system_unit.h"
 
 namespace porthole::cmd {
