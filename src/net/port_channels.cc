@@ -36,21 +36,21 @@ Result<std::vector<std::uint16_t>> requested_ports(const std::string& query) {
 /// As it stands at the begin of both channels of a port: little-endian.
 std::string port_mark(std::uint16_t port) { return {static_cast<char>(port & 0xff), static_cast<char>(port >> 8)}; }
 
-Task<> carry(EventLoop& loop, PortForwardClient& far, ForwardedConnection near) {
-    const auto beyond = co_await far.open(near.port);
-    if (!beyond) co_return co_await near.errors->write(beyond.error().message);
+Task<> carry(EventLoop& loop, PortForwardClient& remote, ForwardedConnection local) {
+    const auto beyond = co_await remote.open(local.port);
+    if (!beyond) co_return co_await local.errors->write(beyond.error().message);
     ChildTask asking(loop);
-    asking.start(copy_stream(*near.data, *beyond->data));
-    auto answered = co_await copy_stream(*beyond->data, *near.data);
+    asking.start(copy_stream(*local.data, *beyond->data));
+    auto answered = co_await copy_stream(*beyond->data, *local.data);
     asking.cancel();
     (void)co_await asking.join();
-    if (answered) answered = co_await copy_stream(*beyond->errors, *near.errors);
+    if (answered) answered = co_await copy_stream(*beyond->errors, *local.errors);
     co_return answered;
 }
 
-Task<> carry_all(EventLoop& loop, PortForwardClient& far, std::vector<ForwardedConnection> connections) {
+Task<> carry_all(EventLoop& loop, PortForwardClient& remote, std::vector<ForwardedConnection> connections) {
     std::vector<Task<>> tasks;
-    for (ForwardedConnection& connection : connections) tasks.push_back(carry(loop, far, std::move(connection)));
+    for (ForwardedConnection& connection : connections) tasks.push_back(carry(loop, remote, std::move(connection)));
     (void)co_await when_all(std::move(tasks));
     co_return {};
 }
@@ -62,7 +62,7 @@ bool is_port_channels_request(const HttpRequest& request) {
     return is_websocket_request(request) && std::ranges::none_of(offered, [](const std::string& p) { return p.starts_with("SPDY/3.1+"); });
 }
 
-Task<> serve_port_channels(EventLoop& loop, const HttpRequest& request, HttpResponder& responder, PortForwardClient& far) {
+Task<> serve_port_channels(EventLoop& loop, const HttpRequest& request, HttpResponder& responder, PortForwardClient& remote) {
     CO_TRY(const auto ports, requested_ports(request.query));
     CO_TRY(auto accepted, co_await accept_websocket(loop, request, responder, {"v4.channel.k8s.io", "v4.base64.channel.k8s.io", ""}));
     const auto socket = ChannelSocket::start(loop, std::move(accepted), WebSocket::Role::Server, 2 * ports.size());
@@ -78,7 +78,7 @@ Task<> serve_port_channels(EventLoop& loop, const HttpRequest& request, HttpResp
         for (ByteStream* stream : {connection.data.get(), connection.errors.get()})
             if (waited) waited = co_await stream->write(port_mark(connection.port));
     }
-    carrying.start(carry_all(loop, far, std::move(connections)), [&] { changed.set(); });
+    carrying.start(carry_all(loop, remote, std::move(connections)), [&] { changed.set(); });
     watching.start(ChannelSocket::wait_over(socket), [&] { changed.set(); });
     if (waited) waited = co_await changed.wait();
     carrying.cancel();
