@@ -24,6 +24,8 @@ PORTHOLE = pathlib.Path(os.environ.get("PORTHOLE", ROOT / "build/release/bin/por
 TOOLS = ROOT / "build/tools"
 CLIENTS = {"new": TOOLS / "kubectl-new", "1.20": TOOLS / "kubectl-1.20"}
 NEWEST_CLIENT = "new" if CLIENTS["new"].exists() else "1.20"  # the new one needs Go to build
+# For tests of commands that kubectl 1.20 lacks, or sends to versions of the API that are gone.
+needs_newest_kubectl = unittest.skipUnless(CLIENTS["new"].exists(), "the newest kubectl is not built: ./run clients")
 IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"

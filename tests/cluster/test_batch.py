@@ -2,7 +2,7 @@
 
 import unittest
 
-from harness import ClusterCase
+from harness import ClusterCase, needs_newest_kubectl
 from manifests import container, pod_spec
 
 
@@ -73,12 +73,14 @@ class CronJobs(ClusterCase):  # WKL-06
         self.assertEqual(jobs[0]["metadata"]["ownerReferences"][0]["name"], "tick")
         self.assertRegex(jobs[0]["metadata"]["name"], r"^tick-\d+$")
 
+    @needs_newest_kubectl
     def test_job_can_be_made_by_hand_while_it_is_suspended(self):
         self.apply(cron_job("paused", "* * * * *", "echo by hand", suspend=True))
         self.kubectl("create", "job", "now", "--from=cronjob/paused")
         self.kubectl("wait", "--for=condition=complete", "job/now", "--timeout=60s", seconds=70)
         self.assertEqual([found["metadata"]["name"] for found in self.list("jobs")], ["now"])
 
+    @needs_newest_kubectl
     def test_schedule_that_nobody_understands_is_refused(self):
         error = self.kubectl_fails("create", "cronjob", "odd", "--image=x", "--schedule=61 * * * *")
         self.assertIn("spec.schedule: Invalid value", error)

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import unittest
 
-from harness import ClusterCase, run
+from harness import ClusterCase, needs_newest_kubectl, run
 from manifests import container, pod, web_deployment
 
 
@@ -124,6 +124,7 @@ class Rights(ClusterCase):
         error = self.kubectl_fails("create", "rolebinding", "more", "--clusterrole=cluster-admin", "--user=x", "--as=some-admin")
         self.assertIn("attempting to grant RBAC permissions not currently held", error)
 
+    @needs_newest_kubectl
     def test_acting_as_another_is_a_right_of_its_own(self):
         self.kubectl("create", "rolebinding", "view", "--clusterrole=view", "--user=reader")
         self.assertIn("No resources found", self.kubectl_run("get", "pods", "--as=reader").stderr)
