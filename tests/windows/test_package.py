@@ -37,9 +37,9 @@ class Package(WineTest):
 
     def test_configuration_examples_are_read(self):
         kubelet = self.wine("bin/kubelet.exe", "--config=" + windows_path(PACKAGE / "examples/kubelet-config.yaml"), "--kubeconfig=C:\\none")
-        self.assertRegex(kubelet.stderr, r"no kubeconfig C:\\none")
+        self.assertRegex(kubelet.stderr, r"no kubeconfig at C:\\none")
         proxy = self.wine("bin/kube-proxy.exe", "--config=" + windows_path(PACKAGE / "examples/kube-proxy-config.yaml"))
-        self.assertRegex(proxy.stderr, r"no kubeconfig C:\\k\\config")
+        self.assertRegex(proxy.stderr, r"no kubeconfig at C:\\k\\config")
         for plugin in ("win-bridge", "win-overlay"):
             answer = self.wine(f"bin/{plugin}.exe", CNI_COMMAND="VERSION", check=True, stdin=(PACKAGE / f"examples/{plugin}.conf").read_text())
             self.assertIn("1.0.0", json.loads(answer.stdout)["supportedVersions"])

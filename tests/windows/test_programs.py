@@ -38,4 +38,4 @@ class Programs(WineTest):
     def test_a_wrong_role_is_named(self):
         refused = self.wine("bin/porthole.exe", "kubelett")
         self.assertEqual(refused.returncode, 2)
-        self.assertIn('no role "kubelett"', refused.stderr)
+        self.assertIn('unknown role "kubelett"', refused.stderr)
