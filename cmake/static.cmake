@@ -3,6 +3,10 @@
 option(PORTHOLE_STATIC "link the program without shared libraries" OFF)
 
 if(PORTHOLE_STATIC AND NOT WIN32)
+  # CMake remembers where it found libraries, so a build folder cannot change over.
+  if(SQLite3_LIBRARY MATCHES "\\.so$")
+    message(FATAL_ERROR "${CMAKE_BINARY_DIR} was configured for shared libraries: remove it and build again")
+  endif()
   # fmt, spdlog and wslay: Debian packages no archives of them.
   execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/static/build_dependencies.sh
                   OUTPUT_VARIABLE porthole_static_prefix OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
