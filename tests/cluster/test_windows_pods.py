@@ -356,7 +356,7 @@ class Warnings(WindowsCase):
     def test_memory_that_cannot_be_guaranteed(self):
         differing = windows_pod("differing", container_fields={"resources": {"requests": {"memory": "64Mi"}, "limits": {"memory": "128Mi"}}})
         self.assertIn("Warning: spec.containers[0].resources.requests[memory]: differs from the limit", self.told(differing))
-        self.assertIn("Warning: spec.containers[0].resources: without any request or limit",
+        self.assertIn("Warning: spec.containers[0].resources: without requests or limits",
                       self.told(windows_pod("unbounded", container_fields={"resources": {}})))
 
     # POD-22
