@@ -38,10 +38,11 @@ class Controllers(WindowsCase):
         self.wait_rolled_out("web", 120)
         self.kubectl("set", "env", "deployment/web", "COLOUR=green")
         self.wait_rolled_out("web", 120)
-        self.assertIn("COLOUR=green", self.exec("deploy/web", "cmd", "/c", "set"))
+        # A pod of the other version that is still ending may be the one that kubectl picks first.
+        self.eventually(lambda: "COLOUR=green" in self.exec("deploy/web", "cmd", "/c", "set"), 30, "the new version answers")
         self.kubectl("rollout", "undo", "deployment/web")
         self.wait_rolled_out("web", 120)
-        self.assertNotIn("COLOUR=green", self.exec("deploy/web", "cmd", "/c", "set"))
+        self.eventually(lambda: "COLOUR=green" not in self.exec("deploy/web", "cmd", "/c", "set"), 30, "the old version answers")
         self.kubectl("scale", "deployment/web", "--replicas=3")
         self.ready_pods("app=web", 3)
 
