@@ -146,6 +146,8 @@ class Controllers(WindowsCase):
 
 
 class Placement(WindowsCase):
+    alone = True  # it fills nodes that other tests name in their pods
+
     def node(self, name):
         return self.get("node", name, namespaced=False)
 
