@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""All known floods at once against a cluster on this machine: floods.py --data DIR [--seconds 60] [--only NAME,NAME] [--json].
+
+Each flood is a process that holds connections and sends as fast as it is answered, as an attacker would who has no credentials, or a
+token for one namespace. Meanwhile the server's memory is read from /proc, and `kubectl get nodes` is timed. The exit code is 1 when the
+memory passes --most-mb, or the slowest answer --most-seconds. The floods run with a low priority: what the attackers' own machines would
+compute must not be taken from the server's.
+
+It makes the namespace `floods` and deletes it at the end. Run it in the network namespace of the cluster, as root.
+"""
+
+import argparse
+import base64
+import http.client
+import json
+import multiprocessing
+import os
+import pathlib
+import re
+import secrets
+import select
+import socket
+import ssl
+import statistics
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+NAMESPACE, ACCOUNT, POD = "floods", "flooder", "server"
+CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+LARGE, LARGE_MAPS = 500_000, 20  # bytes of one config map, and how many there are: what a list of them is
+IMAGE = "registry.porthole.internal/web:1"  # a server that writes little, on every node
+
+
+class Target:
+    """A server, and the token by which the floods with credentials come in."""
+
+    def __init__(self, kubeconfig):
+        text = pathlib.Path(kubeconfig).read_text()
+        field = lambda name: re.search(rf'"?{name}"?:\s*"?([^"\s,]+)', text).group(1)
+        self.host, port = re.search(r"https://([^:/]+):(\d+)", field("server")).groups()
+        self.port = int(port)
+        self.authority = base64.b64decode(field("certificate-authority-data")).decode()
+        self.token = ""
+
+    def connect(self):
+        context = ssl.create_default_context(cadata=self.authority)
+        plain = socket.create_connection((self.host, self.port), timeout=10)
+        return context.wrap_socket(plain, server_hostname=self.host)
+
+    def head(self, method, path, *headers, token=True):
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self.host}", *headers]
+        if token:
+            lines.append(f"Authorization: Bearer {self.token}")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+class Flood:
+    """What all floods share: when they end, and what they count."""
+
+    def __init__(self, target, seconds, counter):
+        self.target, self.end, self.counter = target, time.monotonic() + seconds, counter
+
+    def going(self):
+        return time.monotonic() < self.end
+
+    def count(self, number=1):
+        with self.counter.get_lock():
+            self.counter.value += number
+
+    def connect(self):
+        """A connection, or None when the server takes no more for now."""
+        try:
+            return self.target.connect()
+        except OSError:
+            time.sleep(0.05)
+            return None
+
+    def hold(self, number, request):
+        """Keeps `number` connections open that have sent `request` and read nothing."""
+        held = []
+        while self.going():
+            if len(held) < number:
+                connection = self.connect()
+                if connection:
+                    try:
+                        connection.sendall(request())
+                        held.append(connection)
+                        self.count()
+                    except OSError:
+                        connection.close()
+                continue
+            time.sleep(0.2)
+            for connection in held[:]:  # those that the server has ended
+                if select.select([connection.fileno()], [], [], 0)[0] and self.has_ended(connection):
+                    connection.close()
+                    held.remove(connection)
+        for connection in held:
+            connection.close()
+
+    @staticmethod
+    def has_ended(connection):
+        """Without taking what is there to be read, so that the server goes on waiting for its reader."""
+        duplicate = socket.socket(fileno=os.dup(connection.fileno()))
+        try:
+            return duplicate.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        finally:
+            duplicate.close()
+
+    def ask(self, requests):
+        """One connection after another, on each the requests, whose answers are read."""
+        while self.going():
+            try:
+                client = http.client.HTTPSConnection(self.target.host, self.target.port, timeout=10,
+                                                     context=ssl.create_default_context(cadata=self.target.authority))
+                for method, path, body, headers in requests():
+                    client.request(method, path, body=body, headers=headers)
+                    client.getresponse().read()
+                    self.count()
+                    if not self.going():
+                        return
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+
+    def authorization(self, content_type="application/json"):
+        return {"Authorization": f"Bearer {self.target.token}", "Content-Type": content_type}
+
+
+def half_open_connections(flood):
+    """The head of a request, and never its end."""
+    flood.hold(1000, lambda: b"GET /version HTTP/1.1\r\nHost: a\r\nX-Wait: ")
+
+
+def bodies_before_authentication(flood):
+    """Bodies of 3 MB from nobody, sent as far as they are taken."""
+    waiting = []
+    while flood.going():
+        connection = flood.connect() if len(waiting) < 200 else None
+        if connection:
+            connection.settimeout(0.5)
+            try:
+                connection.sendall(flood.target.head("POST", CONFIG_MAPS, "Content-Type: application/json", "Content-Length: 3000000", token=False))
+                waiting.append(connection)
+            except OSError:
+                connection.close()
+        for connection in waiting[:]:
+            try:
+                connection.sendall(b"x" * 65536)
+                flood.count()
+            except (OSError, ValueError):
+                connection.close()
+                waiting.remove(connection)
+
+
+def lists_not_read(flood):
+    """Lists of 10 MB whose readers take nothing."""
+    flood.hold(100, lambda: flood.target.head("GET", CONFIG_MAPS))
+
+
+def watches_not_read(flood):
+    """Watches of large objects that change all the time, whose readers take nothing."""
+    flood.hold(150, lambda: flood.target.head("GET", CONFIG_MAPS + "?watch=true&resourceVersion=0"))
+
+
+def large_patches(flood):
+    """Patches of the largest size with as many operations as there may be, and changes of large objects, for the watches."""
+    operations = [{"op": "add", "path": f"/data/k{number}", "value": "v"} for number in range(9000)]
+    operations += [{"op": "remove", "path": f"/data/k{number}"} for number in range(900)]
+    patch = json.dumps(operations)
+
+    def requests():
+        for number in range(LARGE_MAPS):
+            change = json.dumps({"data": {"large": secrets.token_hex(LARGE // 2)}})
+            yield "PATCH", f"{CONFIG_MAPS}/large-{number}", change, flood.authorization("application/merge-patch+json")
+            yield "PATCH", f"{CONFIG_MAPS}/small", patch, flood.authorization("application/json-patch+json")
+    flood.ask(requests)
+
+
+def new_metric_series(flood):
+    """Paths, verbs and user agents that nobody has used before, from nobody."""
+    def requests():
+        for _ in range(50):
+            name = secrets.token_hex(15000)
+            yield "GET", f"/apis/{name}/v1/x", None, {"User-Agent": name[:2000]}
+            yield "X" + secrets.token_hex(8).upper(), f"/api/v1/{name[:40]}", None, {}
+    flood.ask(requests)
+
+
+def future_resource_versions(flood):
+    """Reads that wait for a version that does not come, in more connections than there are places for requests."""
+    flood.hold(450, lambda: flood.target.head("GET", CONFIG_MAPS + "?resourceVersion=999999999999&resourceVersionMatch=NotOlderThan"))
+
+
+def upgraded(flood, method, *headers):
+    """A connection that has become an attach session, or None."""
+    connection = flood.connect()
+    if not connection:
+        return None
+    query = "attach?stdout=true&stderr=true"
+    try:
+        connection.sendall(flood.target.head(method, f"/api/v1/namespaces/{NAMESPACE}/pods/{POD}/{query}", "Connection: Upgrade", *headers))
+        if b" 101 " in connection.recv(4096).split(b"\r\n")[0]:
+            return connection
+    except OSError:
+        pass
+    connection.close()
+    time.sleep(0.2)
+    return None
+
+
+def send_without_reading(flood, connections, frames):
+    """Sends `frames` on sessions that `connections` makes, again on another when the server ends one."""
+    sessions = []
+    while flood.going():
+        if len(sessions) < 8:
+            made = connections()
+            if made:
+                made.settimeout(0.5)
+                sessions.append(made)
+        for session in sessions[:]:
+            try:
+                session.sendall(frames())
+                flood.count()
+            except OSError:
+                session.close()
+                sessions.remove(session)
+
+
+def websocket_pings(flood):
+    """Pings whose answers are not read."""
+    headers = ("Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: " + base64.b64encode(os.urandom(16)).decode(),
+               "Sec-WebSocket-Protocol: v5.channel.k8s.io")
+    ping = b"\x89\xfd\0\0\0\0" + b"x" * 125  # with a mask of zeros
+    send_without_reading(flood, lambda: upgraded(flood, "GET", *headers), lambda: ping * 400)
+
+
+def spdy_streams(flood):
+    """Streams that are opened and reset, and pings, whose answers are not read."""
+    headers = ("Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io")
+    number = [1]
+
+    def frames():
+        burst = b""
+        compressor = zlib.compressobj()
+        for _ in range(300):
+            stream, number[0] = number[0], (number[0] + 2) % 0x7fffffff
+            block = compressor.compress(b"\0\0\0\0") + compressor.flush(zlib.Z_SYNC_FLUSH)
+            burst += struct.pack(">HHIIIH", 0x8003, 1, len(block) + 10, stream, 0, 0) + block
+            burst += struct.pack(">HHIII", 0x8003, 3, 8, stream, 5)
+            burst += struct.pack(">HHII", 0x8003, 6, 4, stream)
+        return burst
+    send_without_reading(flood, lambda: upgraded(flood, "POST", *headers), frames)
+
+
+FLOODS = [half_open_connections, bodies_before_authentication, lists_not_read, watches_not_read, large_patches, new_metric_series,
+          future_resource_versions, websocket_pings, spdy_streams]
+
+
+def run_flood(flood, target, seconds, counter, niceness):
+    os.nice(niceness)
+    flood(Flood(target, seconds, counter))
+
+
+class Cluster:
+    def __init__(self, data, kubectl):
+        self.data, self.kubectl_program = pathlib.Path(data), kubectl
+        self.kubeconfig = self.data / "admin.kubeconfig"
+
+    def kubectl(self, *words, check=True, stdin=None):
+        return subprocess.run([self.kubectl_program, "--kubeconfig", str(self.kubeconfig), *words], check=check, capture_output=True, text=True,
+                              input=stdin, timeout=60).stdout
+
+    def server_memory(self):
+        """Resident megabytes of the server."""
+        pid = json.loads((self.data / "cluster.json").read_text())["processes"]["server"]["pid"]
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
+
+    def prepare(self, image):
+        """What the floods with credentials use: a namespace with an account, large objects and a pod."""
+        self.kubectl("create", "namespace", NAMESPACE)
+        deadline = time.monotonic() + 20
+        while "default" not in self.kubectl("get", "serviceaccounts", "-n", NAMESPACE, check=False):
+            if time.monotonic() > deadline:
+                raise SystemExit("the namespace has no service account")
+            time.sleep(0.1)
+        self.kubectl("create", "serviceaccount", ACCOUNT, "-n", NAMESPACE)
+        self.kubectl("create", "rolebinding", ACCOUNT, "--clusterrole=admin", f"--serviceaccount={NAMESPACE}:{ACCOUNT}", "-n", NAMESPACE)
+        maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"large-{number}"}, "data": {"large": "x" * LARGE}}
+                for number in range(LARGE_MAPS)]
+        maps.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "small"}, "data": {"k": "v"}})
+        for one in maps:
+            self.kubectl("create", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(one))
+        self.kubectl("run", POD, "-n", NAMESPACE, f"--image={image}", "--restart=Never", f"--labels=app={POD}")
+        self.kubectl("wait", "-n", NAMESPACE, f"pod/{POD}", "--for=condition=Ready", "--timeout=50s")
+        return self.kubectl("create", "token", ACCOUNT, "-n", NAMESPACE).strip()
+
+    def clean_up(self):
+        self.kubectl("delete", "namespace", NAMESPACE, "--wait=false", check=False)
+
+
+def watch_over(cluster, seconds):
+    """(highest memory, times of `kubectl get nodes`, the failures among them) while the floods run."""
+    highest, times, failures = 0.0, [], []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        started = time.monotonic()
+        asked = subprocess.Popen([cluster.kubectl_program, "--kubeconfig", str(cluster.kubeconfig), "get", "nodes"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while asked.poll() is None:
+            highest = max(highest, cluster.server_memory())
+            time.sleep(0.02)
+        if asked.returncode != 0:
+            failures.append(asked.stderr.read().strip())
+        asked.stderr.close()
+        times.append(time.monotonic() - started)
+        while time.monotonic() < min(end, started + 0.5):
+            highest = max(highest, cluster.server_memory())
+            time.sleep(0.05)
+    return highest, times, failures
+
+
+def flood_all(cluster, floods, seconds, token, niceness):
+    target = Target(cluster.kubeconfig)
+    target.token = token
+    running = []
+    for flood in floods:
+        counter = multiprocessing.Value("q", 0)
+        process = multiprocessing.Process(target=run_flood, args=(flood, target, seconds, counter, niceness))
+        process.start()
+        running.append((flood, process, counter))
+    try:
+        highest, times, failures = watch_over(cluster, seconds)
+    finally:
+        for _, process, _ in running:
+            process.join(15)
+            if process.is_alive():
+                process.kill()
+                process.join()
+    return {"floods": {flood.__name__: counter.value for flood, _, counter in running}, "memoryMb": round(highest, 1),
+            "median": round(statistics.median(times), 3), "slowest": round(max(times), 3), "asked": len(times), "failures": failures}
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--data", required=True)
+    arguments.add_argument("--seconds", type=float, default=60)
+    arguments.add_argument("--only", default="", help=", ".join(flood.__name__ for flood in FLOODS))
+    arguments.add_argument("--kubectl", default="kubectl")
+    arguments.add_argument("--image", default=IMAGE)
+    arguments.add_argument("--most-mb", type=float, default=300)
+    arguments.add_argument("--most-seconds", type=float, default=1)
+    arguments.add_argument("--nice", type=int, default=15)
+    arguments.add_argument("--json", action="store_true")
+    options = arguments.parse_args()
+    chosen = [flood for flood in FLOODS if not options.only or flood.__name__ in options.only.split(",")]
+    cluster = Cluster(options.data, options.kubectl)
+    idle = cluster.server_memory()
+    try:
+        result = flood_all(cluster, chosen, options.seconds, cluster.prepare(options.image), options.nice)
+    finally:
+        cluster.clean_up()
+    result["idleMb"] = round(idle, 1)
+    if options.json:
+        print(json.dumps(result))
+    else:
+        for name, count in result["floods"].items():
+            print(f"{name:32} {count:>10}")
+        print(f"server's memory: {result['idleMb']} MB before, {result['memoryMb']} MB at most")
+        print(f"kubectl get nodes: {result['asked']} times, median {result['median']} s, slowest {result['slowest']} s")
+        for failure in result["failures"]:
+            print(f"failed: {failure}")
+    calm = result["memoryMb"] <= options.most_mb and result["slowest"] <= options.most_seconds and not result["failures"]
+    sys.exit(0 if calm else 1)
+
+
+if __name__ == "__main__":
+    main()

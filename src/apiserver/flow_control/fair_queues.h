@@ -1,0 +1,106 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "runtime/event_loop.h"
+
+namespace porthole::apiserver {
+
+/// What a request costs.
+struct Work {
+    std::uint32_t seats = 1;  ///< that it takes while it is served
+    double later = 0;         ///< seat-seconds of what it causes after its answer, such as telling watchers
+};
+
+/// The queues of one priority level and the seats that its requests take.
+///
+/// Fair queuing for server requests (KEP-1040): a progress meter R counts the seat-seconds that every busy queue would have had if all had
+/// the same. A queue's next request starts, in these terms, where its last one ended, and not before it arrived; the request that would end
+/// first is served next. A request counts as `EstimatedService` seconds until it ends, and then as long as it took.
+///
+///     A's requests take 100 ms, B's 10 ms. After one of each A's queue has been served up to 0.1 s and B's up to 0.01 s, so nine of B
+///     are next (0.02, 0.03, ... 0.1), and then one of A again.
+///
+/// Differs from Kubernetes: R grows by the seats that are taken, not by those that could be. One thread serves all requests here, so it is
+/// often the processor and not the limit that lets requests wait; R would run away from what the queues get, and they would be served in
+/// order of arrival. Pure: the caller tells the time, and resumes what start_next() yields. Entries are owned by the caller; those that
+/// are queued or served are referred to until they leave.
+class FairQueues {
+public:
+    struct Configuration {
+        std::uint32_t queues = 0;  ///< 0: a request that cannot be served at once is refused
+        std::uint32_t hand_size = 1, queue_length = 0;
+    };
+    struct Queue;
+    struct Entry {
+        Work work;
+        std::uint64_t flow = 0;  ///< hash of the flow that it belongs to
+        MonotonicTime arrived{}, started{};
+        // The rest is for FairQueues.
+        double arrival = 0;  ///< R when it came
+        Queue* queue = nullptr;
+        Entry *previous = nullptr, *next = nullptr;
+    };
+    struct Queue {
+        Entry *first = nullptr, *last = nullptr;  ///< that wait
+        std::uint32_t waiting = 0, executing = 0;
+        std::uint32_t seats_in_use = 0, seats_waiting = 0;
+        double work_waiting = 0;  ///< seat-seconds
+        double next_start = 0;    ///< R at which its next request starts
+        std::uint64_t served = 0;
+        std::size_t place = 0;  ///< among the queues in which requests wait
+        bool busy() const { return waiting > 0 || executing > 0; }
+    };
+    static constexpr double EstimatedService = 0.003;  ///< seconds
+
+    /// Waiting requests stay where they are; queues that are too many go when they are empty.
+    void configure(const Configuration& configuration);
+    const Configuration& configuration() const { return configuration_; }
+    /// Of seats. What is served beyond it goes on.
+    void set_limit(std::uint32_t seats) { limit_ = seats; }
+    std::uint32_t limit() const { return limit_; }
+
+    /// Lets the request wait in the shortest queue of its flow's hand. False when that is full. Requires: there are queues.
+    bool enqueue(Entry& entry, MonotonicTime now);
+    /// The request whose turn it is, which is now served; null when none waits or its seats are not free.
+    Entry* start_next(MonotonicTime now);
+    /// Serves a request without a queue, up to the limit. False when its seats are not free.
+    bool start_unqueued(Entry& entry, MonotonicTime now);
+    /// Serves it whatever the limit.
+    void start_exempt(Entry& entry, MonotonicTime now);
+    /// A request that was served ends.
+    void finish(Entry& entry, MonotonicTime now);
+    /// A request that waits leaves.
+    void remove(Entry& entry, MonotonicTime now);
+
+    std::uint32_t waiting() const { return waiting_; }
+    std::uint32_t executing() const { return executing_; }
+    std::uint32_t seats_in_use() const { return seats_in_use_; }
+    std::uint32_t seats_waiting() const { return seats_waiting_; }
+    bool idle() const { return waiting_ == 0 && executing_ == 0; }
+    bool can_start() const { return waiting_ > 0 && seats_in_use_ < limit_; }
+    const std::deque<Queue>& queues() const { return queues_; }
+
+private:
+    static double work_of(const Entry& entry) { return entry.work.seats * EstimatedService + entry.work.later; }
+    void advance(MonotonicTime now);
+    bool fits(std::uint32_t seats) const;
+    Queue& choose_queue(std::uint64_t flow);
+    void unlink(Entry& entry);
+    void take_seats(Entry& entry, MonotonicTime now);
+    void drop_empty_queues();
+
+    Configuration configuration_;
+    std::uint32_t limit_ = 0;
+    std::deque<Queue> queues_;
+    std::vector<Queue*> waited_in_;  ///< the queues in which requests wait
+    double progress_ = 0;            ///< R
+    MonotonicTime advanced_{};
+    std::uint32_t busy_queues_ = 0, queued_seats_in_use_ = 0;
+    std::uint32_t waiting_ = 0, executing_ = 0, seats_in_use_ = 0, seats_waiting_ = 0;
+    std::uint64_t enqueued_ = 0, served_ = 0;
+};
+
+}  // namespace porthole::apiserver

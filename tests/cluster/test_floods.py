@@ -1,0 +1,30 @@
+"""A short version of bench/floods.py: every known flood at once, against a cluster of its own."""
+
+import json
+import sys
+import unittest
+
+from harness import CLIENTS, ROOT, ClusterCase, SharedCluster, needs_newest_kubectl, run
+
+FLOODED = SharedCluster("linux=1")
+
+
+class Floods(ClusterCase):
+    shared = FLOODED
+    alone = True  # it takes all processors
+
+    @needs_newest_kubectl
+    def test_the_server_stays_small_and_answers(self):
+        done = run(self.cluster.network.inside([sys.executable, str(ROOT / "bench/floods.py"), "--data", str(self.cluster.data), "--json",
+                                                "--seconds", "10", "--kubectl", str(CLIENTS["new"])]),
+                   seconds=120, check=False, env=self.cluster.environment())
+        self.assertTrue(done.stdout.startswith("{"), done.stderr)
+        result = json.loads(done.stdout)
+        self.assertTrue(all(result["floods"].values()), f"a flood did nothing: {result}")
+        self.assertEqual(result["failures"], [])
+        self.assertLess(result["memoryMb"], 300, result)
+        self.assertLess(result["slowest"], 30, result)  # an answer at all: how soon is what the benchmark tells
+
+
+if __name__ == "__main__":
+    unittest.main()
