@@ -1,0 +1,63 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "apiserver/audit/auditor.h"
+#include "base/log.h"
+#include "runtime/random.h"
+#include "runtime/scope.h"
+
+namespace porthole::apiserver {
+
+/// Sends events to a service in batches, as upstream's webhook back end does: POST of an audit.k8s.io/v1 EventList. Lives on the loop.
+///
+/// Events wait in a buffer until there are enough for a batch or the oldest has waited long enough; when the buffer is full, further ones
+/// are lost ("buffered"). One batch is on its way at a time. Any answer but a 2xx is tried again, five times in all and each time after a
+/// longer pause; then the batch is lost ("webhook").
+class AuditWebhook final : public AuditBackend {
+public:
+    struct Options {
+        std::size_t buffer_size = 10'000;  ///< events
+        std::size_t batch_max_size = 400;  ///< events
+        Duration batch_max_wait = std::chrono::seconds(30);
+        Duration initial_backoff = std::chrono::seconds(10);
+    };
+    /// Differs from Kubernetes: the buffer is bounded in bytes, too, since events may hold whole objects. Those on their way count.
+    static constexpr std::size_t MostBytes = 16 << 20;
+
+    /// Sends a body and yields the HTTP code. Error: Unavailable.
+    using Post = std::function<Task<int>(std::string body)>;
+    struct Seams {
+        EventLoop& loop;
+        Random& random;
+        Logger log;
+        Post post;
+    };
+    AuditWebhook(Seams seams, Options options);
+
+    void add(const std::string& event) override;
+    std::vector<Lost> lost() const override { return {{"buffered", dropped_}, {"webhook", failed_}}; }
+    /// Sends what waits, once and for at most `limit`; what is not taken is lost. Nothing is added afterwards.
+    Task<> close(Duration limit = std::chrono::seconds(5));
+
+private:
+    Task<> send_batches();
+    Task<> wait_for_batch();
+    /// Takes the oldest events out of the buffer.
+    std::string next_batch(std::size_t& events, std::size_t& bytes);
+    Task<> deliver(const std::string& batch);
+    Task<> deliver_once(std::string batch);
+    Task<> flush();
+
+    Seams seams_;
+    const Options options_;
+    std::deque<std::string> waiting_;
+    std::size_t bytes_ = 0;  ///< waiting, and on their way
+    std::uint64_t dropped_ = 0, failed_ = 0;
+    bool losing_ = false;  ///< since the last event that was taken
+    Event arrived_, full_;
+    Scope scope_;
+};
+
+}  // namespace porthole::apiserver
