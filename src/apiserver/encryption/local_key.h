@@ -1,0 +1,42 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "apiserver/encryption/encryption_configuration.h"
+
+namespace porthole::apiserver {
+
+/// The file in a data directory that the secrets of its cluster are encrypted with when nothing else is configured: an
+/// EncryptionConfiguration for secrets with the provider secretbox, and identity last, so that values of older versions can be read.
+/// Mode 0600. Blocks. Each change replaces the file as a whole and is on disk when it returns.
+class LocalKeyFile {
+public:
+    explicit LocalKeyFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+    const std::filesystem::path& path() const { return path_; }
+    /// Makes the file with a new key when there is none. Error: Io.
+    Result<void> ensure() const;
+    /// Error: Io, BadRequest for a file that is not as this class writes it.
+    Result<EncryptionConfiguration> read() const;
+    /// "sha256:…" of the text, as the server reports what it uses. Error: Io.
+    Result<std::string> hash() const;
+
+    /// The keys, the one that writes first. Error: as read().
+    Result<std::vector<std::string>> key_names() const;
+    /// A new key that writes; those before it can still be read. Error: as read().
+    Result<void> add_key() const;
+    /// Only the first key stays. Requires: nothing that is stored was written with another. Error: as read().
+    Result<void> drop_old_keys() const;
+
+private:
+    Result<void> write(const std::vector<EncryptionProvider::Key>& keys) const;
+    Result<std::vector<EncryptionProvider::Key>> keys() const;
+
+    const std::filesystem::path path_;
+};
+
+/// "sha256:…" of a configuration file's text.
+std::string configuration_hash(std::string_view text);
+
+}  // namespace porthole::apiserver

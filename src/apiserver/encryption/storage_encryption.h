@@ -1,0 +1,72 @@
+#pragma once
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "apiserver/encryption/value_transformer.h"
+
+namespace porthole::apiserver {
+
+/// What of the store is encrypted on disk and how, and with which key each value there is. Any thread.
+///
+/// A value is stale when its resource's first provider would write it with another key (or none): writing it again then changes what is
+/// on disk, although the object stays the same. Rotation of a key consists of this: make the new key the first, write what is stale, drop
+/// the old key.
+class StorageEncryption {
+public:
+    explicit StorageEncryption(MakeKmsCipher make_kms) : make_kms_(std::move(make_kms)) {}
+
+    /// From now on. Waits for the write in progress: what is written afterwards is written with the new first key, and what was written
+    /// before counts as stale at once. Blocks for that, and for KMS plug-ins that are new.
+    void use(const EncryptionConfiguration& configuration);
+
+    /// Of objects in the store whose resource is encrypted, or was; without those that are as they should be.
+    std::size_t stale_values() const;
+    bool is_stale(std::string_view key) const;
+    /// What could not be decrypted when the store was loaded, with one of them.
+    struct Unreadable {
+        std::size_t count = 0;
+        std::string example, why;
+    };
+    Unreadable unreadable() const;
+    /// Whether a value of `key` can be encrypted. Never blocks for long. Error: InternalError.
+    Result<void> check_writable(std::string_view key) const;
+
+    // For the engine:
+    using Transformed = StorageCipher::Transformed;
+    /// Keeps use() waiting while it lives.
+    std::shared_lock<std::shared_mutex> hold() const { return std::shared_lock(mutex_); }
+    /// Whether values of `key` are transformed. Requires: hold(), as the next two.
+    bool covers(std::string_view key) const { return transformer_of(key) != nullptr; }
+    Result<Transformed> seal(std::string_view key, std::string_view value) const;
+    Result<Transformed> open(std::string_view key, std::string_view stored) const;
+    /// What is on disk under `key` now; nullopt: nothing that can be read.
+    void note(const std::string& key, std::optional<EncryptionKeyId> written_with);
+    void note_unreadable(Unreadable unreadable);
+
+private:
+    struct Entry {
+        std::string group, resource;  ///< "*" stands for all
+        std::shared_ptr<ValueTransformer> transformer;
+    };
+    const ValueTransformer* transformer_of(std::string_view key) const;
+    EncryptionKeyId wanted_key(std::string_view key) const;
+
+    const MakeKmsCipher make_kms_;
+    mutable std::shared_mutex mutex_;
+    std::vector<Entry> entries_;  ///< exact ones first, then groups, then all; by mutex_
+    mutable std::mutex keys_mutex_;
+    std::unordered_map<std::string, EncryptionKeyId> keys_;  ///< of covered resources and of encrypted values; by keys_mutex_
+    Unreadable unreadable_;                                  ///< by keys_mutex_
+};
+
+/// The path that upstream's server stores the object of `key` under, "/registry/secrets/NAMESPACE/NAME": the context of a value's
+/// encryption, so that it can be read in an etcd, too.
+std::string upstream_path(std::string_view key);
+
+}  // namespace porthole::apiserver

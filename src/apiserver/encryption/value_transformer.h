@@ -1,0 +1,49 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/encryption/storage_cipher.h"
+
+namespace porthole::apiserver {
+
+/// What every encrypted value on disk begins with: "k8s:enc:secretbox:v1:NAME:" and so on, as upstream's.
+inline constexpr std::string_view EncryptedPrefix = "k8s:enc:";
+
+/// Makes the cipher of a KMS provider.
+using MakeKmsCipher = std::function<std::shared_ptr<StorageCipher>(const EncryptionProvider& provider)>;
+
+/// How the values of one resource are stored: by the providers of a configuration in their order. The first one writes; one that fits
+/// what a value begins with reads. See apiserver: pkg/storage/value/transformer.go. Any thread; immutable.
+class ValueTransformer {
+public:
+    /// Requires: at least one provider.
+    ValueTransformer(const std::vector<EncryptionProvider>& providers, const MakeKmsCipher& make_kms);
+
+    using Transformed = StorageCipher::Transformed;
+    /// Errors: InternalError.
+    Result<Transformed> seal(std::string_view value, std::string_view context) const;
+    /// Error: InternalError, in upstream's words.
+    Result<Transformed> open(std::string_view stored, std::string_view context) const;
+    EncryptionKeyId write_key() const;
+    Result<void> ready() const;
+
+private:
+    struct Key {
+        std::string name_prefix;  ///< "NAME:", "" for KMS
+        std::shared_ptr<StorageCipher> cipher;
+    };
+    struct Provider {
+        std::string prefix;  ///< "" for identity
+        std::vector<Key> keys;
+        const char* no_key = "";
+    };
+    static void open_with(const Provider& provider, std::string_view stored, std::string_view context, Result<Transformed>& opened,
+                          std::vector<std::string>& failures);
+
+    std::vector<Provider> providers_;
+};
+
+}  // namespace porthole::apiserver
