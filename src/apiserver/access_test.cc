@@ -1,76 +1,10 @@
 #include <algorithm>
 #include <deque>
 
-#include "apiserver/api_server_fixture.h"
-#include "apiserver/cache/keys.h"
+#include "apiserver/access_fixture.h"
 
 namespace porthole::apiserver {
 namespace {
-
-/// Requests of users with few rights, through the whole server.
-class Access : public ApiServerFixture {
-protected:
-    /// Keeps streamed bodies too.
-    struct StreamKeeper final : net::HttpResponder {
-        Task<> respond(int code_, net::Headers, std::vector<net::Bytes> pieces) override {
-            code = code_;
-            for (const net::Bytes& piece : pieces) body += *piece;
-            co_return {};
-        }
-        Task<> start(int code_, net::Headers) override {
-            code = code_;
-            co_return {};
-        }
-        Task<> write(net::Bytes piece) override {
-            body += *piece;
-            co_return {};
-        }
-        Task<> finish(net::Headers) override { co_return {}; }
-        Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
-        bool started() const override { return code != 0; }
-        int code = 0;
-        std::string body;
-    };
-
-    static User jane() { return {.name = "jane", .groups = {std::string(GroupAuthenticated)}}; }
-
-    StreamKeeper as(User user, std::string method, std::string path_and_query, std::string body = "", std::string content_type = "") {
-        StreamKeeper keeper;
-        const std::size_t mark = path_and_query.find('?');
-        net::HttpRequest request{.method = std::move(method), .path = path_and_query.substr(0, mark), .body = std::move(body)};
-        if (mark != std::string::npos) request.query = path_and_query.substr(mark + 1);
-        if (!content_type.empty()) request.headers.add("content-type", content_type);
-        EXPECT_TRUE(sim::run(loop, api->server().handle_as(std::move(user), std::move(request), keeper)));
-        return keeper;
-    }
-
-    /// jane gets the rules, everywhere. The caches follow before the next request.
-    void grant(const std::string& rules, const std::string& name = "granted") {
-        const Answer role =
-            post("/apis/rbac.authorization.k8s.io/v1/clusterroles", R"({"metadata":{"name":")" + name + R"("},"rules":[)" + rules + "]}");
-        ASSERT_EQ(role.code, 201) << role.text;
-        const Answer bound = post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-                                  R"({"metadata":{"name":")" + name +
-                                      R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
-                                      R"("kind":"ClusterRole","name":")" +
-                                      name +
-                                      R"("},)"
-                                      R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"jane"}]})");
-        ASSERT_EQ(bound.code, 201) << bound.text;
-        loop.run_ready();
-    }
-
-    /// Puts an object of any kind into the store as it is, with nothing but its metadata.
-    void put_bare(const schema::Kind& kind, const std::string& name) {
-        const std::string namespace_ = kind.namespaced() ? "default" : "";
-        std::string value =
-            R"({"kind":")" + std::string(kind.kind) + R"(","apiVersion":")" + kind.api_version() + R"(","metadata":{"name":")" + name + '"';
-        if (kind.namespaced()) value += R"(,"namespace":"default")";
-        store::Transaction transaction;
-        transaction.operations.push_back(store::Put{.key = object_key(kind, namespace_, name), .value = value + "}}"});
-        ASSERT_TRUE(sim::run(loop, api->store().commit(std::move(transaction))));
-    }
-};
 
 TEST_F(Access, ToOneNameShowsNoOtherObjectByAnyRouteOfAnyKind) {
     grant(R"({"apiGroups":["*"],"resources":["*"],"verbs":["get","list","watch"],"resourceNames":["mine"]})");
@@ -235,6 +169,28 @@ TEST_F(Access, EvictionByAnotherNodeLeavesTheBudgetAlone) {
     EXPECT_EQ(get(budget).body.at_path({"status", "disruptionsAllowed"})->int_or(-1), 0);
 }
 
+TEST_F(Access, ABodyIsReadOnceItsSenderMayWrite) {
+    const auto token = post("/api/v1/namespaces/default/serviceaccounts/default/token", "{}").body;
+    const auto ask = [&](const std::string& authorization) {
+        StreamKeeper keeper;
+        net::HttpRequest request{.method = "POST", .path = ConfigMaps};
+        if (!authorization.empty()) request.headers.add("authorization", authorization);
+        EXPECT_TRUE(sim::run(loop, api->server().handle(std::move(request), keeper)));
+        return std::pair(keeper.code, keeper.bodies_read);
+    };
+    const std::string bearer = "Bearer " + std::string(token.string_at({"status", "token"}));
+    EXPECT_EQ(ask(""), std::pair(403, 0));
+    EXPECT_EQ(ask("Bearer nonsense"), std::pair(401, 0));
+    EXPECT_EQ(ask(bearer), std::pair(403, 0));
+    grant(R"({"apiGroups":[""],"resources":["configmaps"],"verbs":["create"]})");
+    ASSERT_EQ(merge("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/granted",
+                    R"({"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"default"}]})")
+                  .code,
+              200);
+    loop.run_ready();
+    EXPECT_EQ(ask(bearer), std::pair(201, 1));
+}
+
 /// Objects that are hard on whoever reads them.
 class AccessObjects : public Access {
 protected:
@@ -298,26 +254,54 @@ TEST_F(AccessObjects, ThatCannotBeReadDoNotFreezeRights) {
     loop.run_ready();
     grant(R"({"apiGroups":[""],"resources":["configmaps"],"verbs":["list"]})");
     EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 200) << "what came after the bad object counts";
-    ASSERT_TRUE(sim::run(loop, transport->close()));
-    ASSERT_TRUE(sim::run(loop, api->close()));
-    transport.reset();
-    auto again = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test"), nullptr},
-                                 std::make_unique<store::MemoryEngine>(disk), options());
-    ASSERT_TRUE(again);
-    api = std::move(*again);
-    EXPECT_TRUE(sim::run(loop, api->start())) << "the server starts with it";
-    transport = api->transport(loopback_user(), "test");
+    restart();
     EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 200);
 }
 
-/// With an audit log and short limits.
+TEST_F(Access, ABadCertificateIsNotNone) {
+    const auto ask = [&](net::Peer peer, net::Headers headers) {
+        StreamKeeper keeper;
+        net::HttpRequest request{.method = "GET", .path = "/readyz", .headers = std::move(headers), .peer = std::move(peer)};
+        EXPECT_TRUE(sim::run(loop, api->server().handle(std::move(request), keeper)));
+        return keeper.code;
+    };
+    const net::Peer bad{.certificate_error = "certificate has expired"};
+    EXPECT_EQ(ask({}, {}), 200);
+    EXPECT_EQ(ask(bad, {}), 401);
+    const Answer token = post("/api/v1/namespaces/default/serviceaccounts/default/token", "{}");
+    EXPECT_EQ(ask(bad, {{"authorization", "Bearer " + std::string(token.body.string_at({"status", "token"}))}}), 200);
+}
+
+TEST_F(Access, AConnectionDoesNotOutliveTheAuthorityOfItsCertificate) {
+    const auto ask = [&] {
+        StreamKeeper keeper;
+        net::Peer peer;
+        peer.certificate.emplace().common_name = "ann";
+        peer.certificate->authority = "old";
+        peer.certificate->not_after = loop.wall_now() + std::chrono::hours(1);
+        net::HttpRequest request{.method = "GET", .path = "/version", .peer = std::move(peer)};
+        EXPECT_TRUE(sim::run(loop, api->server().handle(std::move(request), keeper)));
+        return keeper.code;
+    };
+    api->client_certificates().trust({"new", "old"});
+    EXPECT_EQ(ask(), 200);
+    EXPECT_EQ(api->client_certificates().sightings().at("ann").authority, "old");
+    api->client_certificates().trust({"new"});
+    EXPECT_EQ(ask(), 401);
+}
+
+/// With an audit log, short limits and without priority and fairness.
 class AccessLimits : public Access {
 protected:
-    std::vector<std::string> audit;
+    KeptEvents kept;
+    std::vector<std::string>& audit = kept.events;
+    Auditor auditor{KeptEvents::everything(), {&kept}};
     ApiServerOptions options() override {
         ApiServerOptions chosen = example_options();
-        chosen.audit = [this](const std::string& line) { audit.push_back(line); };
+        chosen.audit = &auditor;
         chosen.limits.reading = 2;
+        chosen.limits.request_time = std::chrono::seconds(2);
+        chosen.priority_and_fairness = false;
         return chosen;
     }
 };
@@ -358,6 +342,164 @@ TEST_F(AccessLimits, NodesKeepTheirPlacesWhenOthersTakeAllOfTheirs) {
     EXPECT_TRUE(sim::run(loop, when_all(std::move(tasks))));
     EXPECT_EQ(keepers[2].code, 429);
     EXPECT_EQ(keepers[3].code, 200);
+}
+
+TEST_F(AccessLimits, ARequestThatTakesTooLongIsAnswered) {
+    const Answer late = get("/api/v1/pods?resourceVersion=999999");  // waits for it, for three seconds
+    EXPECT_EQ(late.code, 504);
+    EXPECT_EQ(late.at({"message"}), "Timeout: request did not complete within the allotted timeout");
+    EXPECT_EQ(get("/api/v1/pods").code, 200);
+}
+
+/// Priority and fairness with few seats: global-default has one.
+class AccessFlows : public Access {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions chosen = example_options();
+        chosen.limits.mutating = 4;
+        chosen.limits.reading = 4;
+        return chosen;
+    }
+    void SetUp() override {
+        Access::SetUp();
+        grant(R"({"apiGroups":[""],"resources":["pods"],"verbs":["list","watch"]})");
+    }
+    void TearDown() override {
+        EXPECT_TRUE(sim::run(loop, flood.close()));
+        Access::TearDown();
+    }
+    /// Goes on while others ask. A list of a revision that never comes holds its seat for three seconds.
+    HeaderKeeper& begin(const User& user, const std::string& path, const std::string& query) {
+        HeaderKeeper& keeper = keepers.emplace_back();
+        net::HttpRequest request{.method = "GET", .path = path, .query = query};
+        flood.spawn(api->server().handle_as(user, std::move(request), keeper));
+        return keeper;
+    }
+    HeaderKeeper& begin_list(const User& user) { return begin(user, "/api/v1/pods", "resourceVersion=999999"); }
+    std::string page(const std::string& name) { return get("/debug/api_priority_and_fairness/" + name).text; }
+
+    std::deque<HeaderKeeper> keepers;
+    Scope flood{loop};
+};
+
+TEST_F(AccessFlows, AFloodIsRefusedAndNobodyElseIs) {
+    ASSERT_EQ(post("/api/v1/nodes", R"({"metadata":{"name":"n1"}})").code, 201);
+    loop.run_ready();
+    for (int i = 0; i < 400; ++i) begin_list(jane());
+    loop.run_ready();
+    const auto refused = std::ranges::count(keepers, 429, &HeaderKeeper::code);
+    EXPECT_EQ(refused, 400 - 1 - 6 * 50) << "one is served, the hand of six queues is full";
+    const auto& last = *std::ranges::find(keepers, 429, &HeaderKeeper::code);
+    EXPECT_EQ(last.headers.get("retry-after"), "1");
+    EXPECT_TRUE(last.body.contains(R"("reason":"TooManyRequests")")) << last.body;
+    EXPECT_TRUE(last.body.contains("Too many requests, please try again later.")) << last.body;
+
+    const User node{.name = "system:node:n1", .groups = {"system:nodes", std::string(GroupAuthenticated)}};
+    HeaderKeeper& of_node = begin(node, "/api/v1/nodes/n1", "");
+    HeaderKeeper& of_master = begin(loopback_user(), "/api/v1/nodes/n1", "");
+    HeaderKeeper& probe = begin(jane(), "/readyz", "");
+    loop.run_ready();
+    EXPECT_EQ(of_node.code, 200);
+    EXPECT_EQ(of_master.code, 200);
+    EXPECT_EQ(probe.code, 200);
+    EXPECT_EQ(get("/api/v1/pods").code, 200) << "a component";
+
+    HeaderKeeper& quiet = begin({.name = "joe", .groups = {std::string(GroupAuthenticated)}}, "/version", "");
+    loop.advance(std::chrono::seconds(4));
+    EXPECT_EQ(quiet.code, 200) << "before the 300 that wait";
+    EXPECT_TRUE(page("dump_priority_levels").contains("\nglobal-default,    6,            false,  false,       29")) << page("dump_priority_levels");
+    EXPECT_TRUE(page("dump_requests?includeRequestDetails=1").contains("jane,             list,   /api/v1/pods,")) << page("dump_requests?includeRequestDetails=1").substr(0, 2000);
+}
+
+TEST_F(AccessFlows, ThoseWhoMayNotWaitTooAndAreTold) {
+    begin_list(jane());
+    HeaderKeeper& denied = begin(jane(), "/api/v1/secrets", "");
+    loop.run_ready();
+    EXPECT_EQ(denied.code, 0);
+    loop.advance(std::chrono::seconds(4));
+    EXPECT_EQ(denied.code, 403);
+}
+
+TEST_F(AccessFlows, AWatchHoldsItsSeatOnlyWhileItBegins) {
+    HeaderKeeper& watch = begin(jane(), "/api/v1/pods", "watch=true");
+    loop.run_ready();
+    EXPECT_EQ(watch.code, 200);
+    HeaderKeeper& other = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(other.code, 200);
+}
+
+TEST_F(AccessFlows, AnswersTellHowTheyWereClassified) {
+    const auto uid = [&](const std::string& path) { return std::string(get("/apis/flowcontrol.apiserver.k8s.io/v1/" + path).at({"metadata", "uid"})); };
+    HeaderKeeper& one = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(one.headers.get("x-kubernetes-pf-flowschema-uid"), uid("flowschemas/global-default"));
+    EXPECT_EQ(one.headers.get("x-kubernetes-pf-prioritylevel-uid"), uid("prioritylevelconfigurations/global-default"));
+    EXPECT_TRUE(get("/metrics").text.contains(
+        R"(apiserver_flowcontrol_dispatched_requests_total{priority_level="global-default",flow_schema="global-default"} 1)"));
+}
+
+TEST_F(AccessFlows, FollowTheObjects) {
+    const std::string flows = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    ASSERT_EQ(post(flows, R"({"metadata":{"name":"janes"},"spec":{"matchingPrecedence":50,"priorityLevelConfiguration":{"name":"janes"},"rules":[{)"
+                          R"("subjects":[{"kind":"User","user":{"name":"jane"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})")
+                  .code,
+              201);
+    loop.advance(std::chrono::seconds(1));
+    const auto dangling = [&](const std::string& name) {
+        const Answer found = get(flows + "/" + name);
+        const schema::Value* condition = found.body.at_path({"status", "conditions"});
+        return condition ? std::string(condition->as_array().at(0).string_at({"status"})) : found.text;
+    };
+    EXPECT_EQ(dangling("janes"), "True");
+    EXPECT_EQ(dangling("global-default"), "False");
+    const std::string levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations";
+    ASSERT_EQ(post(levels, R"({"metadata":{"name":"janes"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})").code, 201);
+    loop.advance(std::chrono::seconds(1));
+    EXPECT_EQ(dangling("janes"), "False");
+    HeaderKeeper& one = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(one.headers.get("x-kubernetes-pf-flowschema-uid"), get(flows + "/janes").at({"metadata", "uid"}));
+}
+
+TEST_F(AccessFlows, DefaultsAreKeptAsTheirAnnotationSays) {
+    const std::string levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/";
+    const auto shares = [&](const std::string& name) {
+        const Answer answer = get(levels + name);
+        const schema::Value* found = answer.body.at_path({"spec", "limited", "nominalConcurrencyShares"});
+        return found ? found->as_int() : -1;
+    };
+    const char* const changed = R"({"spec":{"limited":{"nominalConcurrencyShares":77}}})";
+    ASSERT_EQ(merge(levels + "system", changed).code, 200);
+    ASSERT_EQ(merge(levels + "node-high", R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":"false"}},"spec":{"limited":{"nominalConcurrencyShares":77}}})").code, 200);
+    ASSERT_EQ(merge(levels + "workload-low", R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":null}},"spec":{"limited":{"nominalConcurrencyShares":77}}})").code, 200);
+    EXPECT_EQ(merge(levels + "catch-all", changed).code, 422);
+    EXPECT_EQ(merge(levels + "exempt", R"({"spec":{"exempt":{"nominalConcurrencyShares":9}}})").code, 200);
+    ASSERT_EQ(remove(levels + "global-default").code, 200);
+    ASSERT_EQ(remove(levels + "catch-all").code, 200);
+    ASSERT_EQ(post("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", R"({"metadata":{"name":"older","annotations":{"apf.kubernetes.io/autoupdate-spec":"true"}},)"
+                   R"("spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})").code, 201);
+    loop.advance(std::chrono::seconds(61));
+    EXPECT_EQ(shares("system"), 30);
+    EXPECT_EQ(shares("node-high"), 77);
+    EXPECT_EQ(shares("workload-low"), 77) << "somebody has changed it";
+    EXPECT_EQ(get(levels + "workload-low").body.at_path({"metadata", "annotations", "apf.kubernetes.io/autoupdate-spec"})->as_string(), "false");
+    EXPECT_EQ(get(levels + "exempt").body.at_path({"spec", "exempt", "nominalConcurrencyShares"})->as_int(), 9);
+    EXPECT_EQ(shares("global-default"), 20) << "missing ones are made again";
+    EXPECT_EQ(shares("catch-all"), 5);
+    EXPECT_EQ(get(levels + "older").code, 404) << "no release that is running has it";
+}
+
+TEST_F(AccessObjects, ManyReservationsThatNoServiceHasAreRemoved) {
+    for (int slice = 0; slice < 5; ++slice) {
+        store::Transaction transaction;
+        for (int i = 0; i < 1000; ++i)
+            transaction.operations.push_back(
+                store::Put{.key = "/allocation/node-ports/" + std::to_string(30000 + slice * 1000 + i), .value = "a/b"});
+        ASSERT_TRUE(sim::run(loop, api->store().commit(std::move(transaction))));
+    }
+    restart();
+    EXPECT_EQ(api->store().count("/allocation/node-ports/"), 0u);
 }
 
 }  // namespace

@@ -10,6 +10,12 @@ void AdmissionChain::add(std::unique_ptr<AdmissionPlugin> plugin) {
     plugins_.push_back(std::move(plugin));
 }
 
+std::vector<std::string> AdmissionChain::names() const {
+    std::vector<std::string> names;
+    for (const auto& plugin : plugins_) names.emplace_back(plugin->name());
+    return names;
+}
+
 Task<> AdmissionChain::admit(AdmissionAttributes& attributes) const {
     for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->admit(attributes));
     co_return {};

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "apiserver/request/api_object.h"
 #include "apiserver/request/user.h"
+#include "apiserver/validation/api_object.h"
 #include "runtime/task.h"
 
 namespace porthole::apiserver {
@@ -28,7 +28,7 @@ struct AdmissionAttributes {
     bool is(std::string_view group, std::string_view resource) const { return kind.group == group && kind.plural == resource; }
 };
 
-/// One step that may change or reject writes. Declare its factory in plugins.h and add it to the chain in chain.cc.
+/// One step that may change or reject writes. Add it to plugins.def.
 ///
 /// Called for every create, update, delete and connect of every resource, between authorization and validation: return early for
 /// requests that do not concern the plugin. Runs on the store's loop; several requests may be in admission at the same time, so a
@@ -45,13 +45,16 @@ public:
     virtual Task<> validate(const AdmissionAttributes& attributes);
 };
 
-/// All plugins in the order of the list in chain.cc: first every admit, then (with the final object) every validate.
+/// Owns all plugins, in the order of the list plugins.def: first every admit, then (with the final object) every validate. The first
+/// error ends the request. Must outlive the requests.
 class AdmissionChain {
 public:
     /// Requires: a name that no plugin of the chain has.
     void add(std::unique_ptr<AdmissionPlugin> plugin);
     Task<> admit(AdmissionAttributes& attributes) const;
     Task<> validate(const AdmissionAttributes& attributes) const;
+    /// Of the plugins, in their order.
+    std::vector<std::string> names() const;
 
 private:
     std::vector<std::unique_ptr<AdmissionPlugin>> plugins_;

@@ -1,6 +1,6 @@
 #pragma once
 #include "apiserver/admission/plugins.h"
-#include "apiserver/cache/object_fixture.h"
+#include "apiserver/storage/object_fixture.h"
 
 namespace porthole::apiserver {
 
@@ -55,6 +55,15 @@ protected:
     std::vector<std::string> warnings_;         // of the last object
     std::map<std::string, std::string> audit_;  // likewise
     ObjectReader reader_{*store_};
+    ObjectMap<api::rbac::v1::Role> roles_;
+    ObjectMap<api::rbac::v1::RoleBinding> role_bindings_;
+    ObjectMap<api::rbac::v1::ClusterRole> cluster_roles_;
+    ObjectMap<api::rbac::v1::ClusterRoleBinding> cluster_role_bindings_;
+    RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
+    SeededRandom random_{1};
+    windows::Systems systems_{.linux = true, .windows = true};
+    AdmissionDependencies given_{
+        .reader = reader_, .rbac = rbac_, .authorizer = rbac_, .random = random_, .loop = loop_, .systems = [this] { return systems_; }};
 };
 
 }  // namespace porthole::apiserver

@@ -31,11 +31,10 @@ protected:
         pod.spec.containers.emplace_back().name = "main";
         return pod;
     }
-    SeededRandom random_{1};
 };
 
 TEST_F(Admission, NothingIsMadeInANamespaceThatIsMissingOrGoing) {
-    auto plugin = namespace_lifecycle(reader_);
+    auto plugin = make_namespace_lifecycle(given_);
     EXPECT_EQ(create(*plugin, pod()), "");
     Pod lost = pod();
     lost.metadata.namespace_ = "b";
@@ -50,14 +49,14 @@ TEST_F(Admission, NothingIsMadeInANamespaceThatIsMissingOrGoing) {
 }
 
 TEST_F(Admission, TheSystemsNamespacesStay) {
-    auto plugin = namespace_lifecycle(reader_);
+    auto plugin = make_namespace_lifecycle(given_);
     EXPECT_EQ(remove_object(*plugin, named<Namespace>("", "kube-system")),
               "namespaces \"kube-system\" is forbidden: this namespace may not be deleted");
     EXPECT_EQ(remove_object(*plugin, named<Namespace>("", "a")), "");
 }
 
 TEST_F(Admission, APodMountsTheTokenOfItsAccount) {
-    auto plugin = service_account_admission(reader_, random_);
+    auto plugin = make_service_account(given_);
     Pod admitted = pod();
     ASSERT_EQ(create(*plugin, admitted), "");
     EXPECT_EQ(admitted.spec.service_account_name, "default");
@@ -69,7 +68,7 @@ TEST_F(Admission, APodMountsTheTokenOfItsAccount) {
 }
 
 TEST_F(Admission, ATokenIsNotMountedWhereItIsUnwanted) {
-    auto plugin = service_account_admission(reader_, random_);
+    auto plugin = make_service_account(given_);
     Pod refusing = pod();
     refusing.spec.automount_service_account_token = false;
     ASSERT_EQ(create(*plugin, refusing), "");
@@ -91,7 +90,7 @@ TEST_F(Admission, PriorityComesFromItsClass) {
     high.value = 1000;
     high.preemption_policy = "Never";
     put(high);
-    auto plugin = priority_admission(reader_);
+    auto plugin = make_priority(given_);
 
     Pod plain = pod();
     ASSERT_EQ(create(*plugin, plain), "");
@@ -118,7 +117,7 @@ TEST_F(Admission, OnlyOnePriorityClassIsTheDefault) {
     first.global_default = true;
     first.value = 7;
     put(first);
-    auto plugin = priority_admission(reader_);
+    auto plugin = make_priority(given_);
     PriorityClass second = first;
     second.metadata.name = "second";
     EXPECT_EQ(create(*plugin, second),
@@ -132,7 +131,7 @@ TEST_F(Admission, OnlyOnePriorityClassIsTheDefault) {
 }
 
 TEST_F(Admission, PodsOutliveTheLossOfTheirNodeByFiveMinutes) {
-    auto plugin = default_toleration_seconds();
+    auto plugin = make_default_toleration_seconds(given_);
     Pod admitted = pod();
     admitted.spec.tolerations = {
         {.key = "node.kubernetes.io/not-ready", .operator_ = "Exists", .effect = "NoExecute", .toleration_seconds = 5}};
@@ -151,7 +150,7 @@ TEST_F(Admission, LimitRangesFillAndBoundContainers) {
     item.default_request = Quantities{{"cpu", amount("100m")}};
     item.max = Quantities{{"cpu", amount("1")}};
     put(range);
-    auto plugin = limit_ranger(reader_);
+    auto plugin = make_limit_ranger(given_);
 
     Pod plain = pod();
     ASSERT_EQ(create(*plugin, plain), "");
@@ -173,7 +172,7 @@ TEST_F(Admission, LimitRangesBoundWhatAPodNeedsAsAWhole) {
     item.type = "Pod";
     item.max = Quantities{{"cpu", amount("1")}};
     put(range);
-    auto plugin = limit_ranger(reader_);
+    auto plugin = make_limit_ranger(given_);
     const auto limited = [&](const char* cpu) {
         Container container;
         container.name = cpu;
@@ -206,7 +205,7 @@ TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {
         one.metadata.creation_timestamp = Timestamp::from_seconds(std::string(name) == "new" ? 2 : 1);
         put(one);
     }
-    auto storage = default_storage_class(reader_);
+    auto storage = make_default_storage_class(given_);
     PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
     ASSERT_EQ(create(*storage, claim), "");
     EXPECT_EQ(claim.spec.storage_class_name, "new");
@@ -215,7 +214,7 @@ TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {
     ASSERT_EQ(create(*storage, manual), "");
     EXPECT_EQ(manual.spec.storage_class_name, "");
 
-    auto ingress_class = default_ingress_class(reader_);
+    auto ingress_class = make_default_ingress_class(given_);
     IngressClass marked = named<IngressClass>("", "nginx");
     marked.metadata.annotations["ingressclass.kubernetes.io/is-default-class"] = "true";
     put(marked);
@@ -230,14 +229,14 @@ TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {
 }
 
 TEST_F(Admission, StorageIsProtectedWhileInUse) {
-    auto plugin = storage_object_in_use_protection();
+    auto plugin = make_storage_object_in_use_protection(given_);
     PersistentVolumeClaim claim = named<PersistentVolumeClaim>("a", "data");
     ASSERT_EQ(create(*plugin, claim), "");
     EXPECT_EQ(claim.metadata.finalizers, std::vector<std::string>{"kubernetes.io/pvc-protection"});
 }
 
 TEST_F(Admission, NewNodesAreTaintedOnce) {
-    auto plugin = taint_nodes_by_condition();
+    auto plugin = make_taint_nodes_by_condition(given_);
     Node node = named<Node>("", "n1");
     ASSERT_EQ(create(*plugin, node), "");
     ASSERT_EQ(create(*plugin, node), "");
@@ -250,7 +249,7 @@ TEST_F(Admission, ARuntimeClassBringsOverheadAndPlace) {
     slow.overhead.emplace().pod_fixed = {{"memory", amount("64Mi")}};
     slow.scheduling.emplace().node_selector = {{"kubernetes.io/os", "windows"}};
     put(slow);
-    auto plugin = runtime_class_admission(reader_);
+    auto plugin = make_runtime_class(given_);
     Pod admitted = pod();
     admitted.spec.runtime_class_name = "wine";
     ASSERT_EQ(create(*plugin, admitted), "");
@@ -287,12 +286,7 @@ protected:
         role.rules = {{.verbs = {"get"}, .api_groups = {""}, .resources = {resource}}};
         return role;
     }
-    ObjectMap<Role> roles_;
-    ObjectMap<RoleBinding> role_bindings_;
-    ObjectMap<ClusterRole> cluster_roles_;
-    ObjectMap<ClusterRoleBinding> cluster_role_bindings_;
-    RbacAuthorizer rbac_{{roles_, role_bindings_, cluster_roles_, cluster_role_bindings_}};
-    AdmissionPluginPtr plugin_ = rbac_escalation(reader_, rbac_, rbac_);
+    AdmissionPluginPtr plugin_ = make_rbac_escalation(given_);
 };
 
 TEST_F(Escalation, NobodyGrantsMoreThanHeHolds) {

@@ -1,6 +1,6 @@
 #include "api/certificates_v1.h"
 #include "apiserver/admission/admission_fixture.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -26,7 +26,11 @@ struct CertificateRequestsTest : AdmissionTest {
         return made;
     }
     Rights rights;
-    AdmissionPluginPtr plugin = certificate_requests(rights);
+    AdmissionDependencies with_rights{
+        .reader = reader_, .rbac = rbac_, .authorizer = rights, .random = random_, .loop = loop_, .systems = {}};
+    AdmissionPluginPtr approval = make_certificate_approval(with_rights);
+    AdmissionPluginPtr signing = make_certificate_signing(with_rights);
+    AdmissionPluginPtr restriction = make_certificate_subject_restriction(with_rights);
 };
 
 TEST_F(CertificateRequestsTest, ApprovingTakesTheRightOverTheSigner) {
@@ -44,11 +48,11 @@ TEST_F(CertificateRequestsTest, ApprovingTakesTheRightOverTheSigner) {
     for (const auto& row : rows) {
         SCOPED_TRACE(row.granted);
         rights.granted = row.granted;
-        EXPECT_EQ(update(*plugin, before, after, "approval") == "", row.passes);
+        EXPECT_EQ(update(*approval, before, after, "approval") == "", row.passes);
         EXPECT_EQ(error_.reason == Reason::Forbidden, !row.passes);
     }
     rights.granted.clear();
-    EXPECT_EQ(update(*plugin, before, after, "approval"),
+    EXPECT_EQ(update(*approval, before, after, "approval"),
               "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: "
               "user not permitted to approve requests with signerName \"example.test/web\"");
 }
@@ -57,11 +61,11 @@ TEST_F(CertificateRequestsTest, SigningTakesARightThatOtherChangesOfTheStatusDoN
     const auto before = request("example.test/web");
     auto after = before;
     after.status.conditions.push_back({.type = "Seen", .status = "True"});
-    EXPECT_EQ(update(*plugin, before, after, "status"), "");
+    EXPECT_EQ(update(*signing, before, after, "status"), "");
     after.status.certificate = "PEM";
-    EXPECT_NE(update(*plugin, before, after, "status"), "");
+    EXPECT_NE(update(*signing, before, after, "status"), "");
     rights.granted = "sign example.test/web";
-    EXPECT_EQ(update(*plugin, before, after, "status"), "");
+    EXPECT_EQ(update(*signing, before, after, "status"), "");
 }
 
 TEST_F(CertificateRequestsTest, ASignerOfAnotherNameInTheBodyChangesNothing) {
@@ -70,15 +74,15 @@ TEST_F(CertificateRequestsTest, ASignerOfAnotherNameInTheBodyChangesNothing) {
     after.spec.signer_name = "mine.test/x";
     after.status.conditions.push_back({.type = "Approved", .status = "True"});
     rights.granted = "approve mine.test/x";
-    EXPECT_NE(update(*plugin, before, after, "approval"), "");
+    EXPECT_NE(update(*approval, before, after, "approval"), "");
 }
 
 TEST_F(CertificateRequestsTest, NobodyAsksToBeAnAdministrator) {
-    EXPECT_EQ(create(*plugin, request("kubernetes.io/kube-apiserver-client", {"system:masters"})),
+    EXPECT_EQ(create(*restriction, request("kubernetes.io/kube-apiserver-client", {"system:masters"})),
               "certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: "
               "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed");
-    EXPECT_EQ(create(*plugin, request("kubernetes.io/kube-apiserver-client", {"developers"})), "");
-    EXPECT_EQ(create(*plugin, request("example.test/web", {"system:masters"})), "");
+    EXPECT_EQ(create(*restriction, request("kubernetes.io/kube-apiserver-client", {"developers"})), "");
+    EXPECT_EQ(create(*restriction, request("example.test/web", {"system:masters"})), "");
 }
 
 }  // namespace

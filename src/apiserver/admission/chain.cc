@@ -1,26 +1,108 @@
+#include <algorithm>
+#include <array>
+#include <ranges>
+
 #include "apiserver/admission/plugins.h"
+#include "base/strings.h"
 
 namespace porthole::apiserver {
+namespace {
 
-AdmissionChain make_admission_chain(const AdmissionDependencies& dependencies) {
+enum class When { Always, On, Off };
+
+struct Listed {
+    std::string_view name;
+    When when;
+    Result<AdmissionPluginPtr> (*make)(const AdmissionDependencies& given);
+};
+
+/// plugins.def, in its order.
+constexpr Listed Plugins[] = {
+#define PORTHOLE_ADMISSION_PLUGIN(name, Name, when) \
+    {#Name, When::when, [](const AdmissionDependencies& given) -> Result<AdmissionPluginPtr> { return make_##name(given); }},
+#define PORTHOLE_CONFIGURED_ADMISSION_PLUGIN(name, Name, when) {#Name, When::when, make_##name},
+#include "apiserver/admission/plugins.def"
+};
+
+/// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
+constexpr std::array<std::string_view, 19> Missing = {
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "ClusterTrustBundleAttest",
+    "ExtendedResourceToleration",
+    "JobValidation",
+    "LimitPodHardAntiAffinityTopology",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NodeDeclaredFeatureValidator",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "PodGroupProtection",
+    "PodGroupWorkloadExists",
+    "PodResizeValidator",
+    "PodTopologyLabels",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+};
+
+bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+bool is_switchable(std::string_view name) {
+    return std::ranges::any_of(Plugins, [&](const Listed& one) { return one.name == name && one.when != When::Always; });
+}
+
+Error refused(const std::string& what) { return Error(Reason::BadRequest, what); }
+
+Result<void> check_names(const AdmissionOptions& options) {
+    for (const std::string& name : options.enabled) {
+        if (is_switchable(name)) continue;
+        if (std::ranges::find(Missing, name) != Missing.end())
+            return refused("enable-admission-plugins plugin " + quote(name) + " is not supported by this server");
+        return refused("enable-admission-plugins plugin " + quote(name) + " is unknown");
+    }
+    for (const std::string& name : options.disabled)
+        if (!is_switchable(name) && std::ranges::find(Missing, name) == Missing.end())
+            return refused("disable-admission-plugins plugin " + quote(name) + " is unknown");
+    std::vector<std::string> both;
+    std::ranges::copy_if(options.enabled, std::back_inserter(both),
+                         [&](const std::string& name) { return contains(options.disabled, name); });
+    if (both.empty()) return {};
+    std::ranges::sort(both);
+    return refused("[" + join(both, " ") + "] in enable-admission-plugins and disable-admission-plugins overlapped");
+}
+
+bool runs(const Listed& plugin, const AdmissionOptions& options) {
+    if (plugin.when == When::Always) return true;
+    return contains(options.enabled, plugin.name) || (plugin.when == When::On && !contains(options.disabled, plugin.name));
+}
+
+}  // namespace
+
+Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, const AdmissionOptions& options) {
+    TRY_VOID(check_names(options));
+    dependencies.configurations = &options.configurations;
     AdmissionChain chain;
-    chain.add(namespace_lifecycle(dependencies.reader));
-    chain.add(limit_ranger(dependencies.reader));
-    chain.add(service_account_admission(dependencies.reader, dependencies.random));
-    chain.add(node_restriction(dependencies.reader));
-    chain.add(taint_nodes_by_condition());
-    chain.add(pod_security_admission(dependencies.reader));
-    chain.add(priority_admission(dependencies.reader));
-    chain.add(default_toleration_seconds());
-    chain.add(default_storage_class(dependencies.reader));
-    chain.add(storage_object_in_use_protection());
-    chain.add(runtime_class_admission(dependencies.reader));
-    chain.add(certificate_requests(dependencies.authorizer));
-    chain.add(default_ingress_class(dependencies.reader));
-    chain.add(rbac_escalation(dependencies.reader, dependencies.rbac, dependencies.authorizer));
-    chain.add(windows_support(dependencies.reader, dependencies.systems));
-    chain.add(resource_quota_admission(dependencies.reader, dependencies.clock));
+    for (const Listed& listed : Plugins) {
+        if (!runs(listed, options)) continue;
+        auto plugin = listed.make(dependencies);
+        if (!plugin) return std::move(plugin).error().with_context("admission plugin " + quote(listed.name));
+        CHECK((*plugin)->name() == listed.name);
+        chain.add(std::move(*plugin));
+    }
     return chain;
+}
+
+std::string admission_plugin_help() {
+    std::string on, off;
+    for (const Listed& listed : Plugins) {
+        if (listed.when == When::Always) continue;
+        std::string& names = listed.when == When::On ? on : off;
+        if (!names.empty()) names += ", ";
+        names += listed.name;
+    }
+    return "on without this flag: " + on + "; others: " + off;
 }
 
 }  // namespace porthole::apiserver

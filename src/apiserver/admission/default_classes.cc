@@ -87,8 +87,14 @@ public:
 
 }  // namespace
 
-AdmissionPluginPtr default_storage_class(const ObjectReader& reader) { return std::make_unique<DefaultStorageClass>(reader); }
-AdmissionPluginPtr default_ingress_class(const ObjectReader& reader) { return std::make_unique<DefaultIngressClass>(reader); }
-AdmissionPluginPtr storage_object_in_use_protection() { return std::make_unique<StorageObjectInUseProtection>(); }
+AdmissionPluginPtr make_default_storage_class(const AdmissionDependencies& given) {
+    return std::make_unique<DefaultStorageClass>(given.reader);
+}
+AdmissionPluginPtr make_default_ingress_class(const AdmissionDependencies& given) {
+    return std::make_unique<DefaultIngressClass>(given.reader);
+}
+AdmissionPluginPtr make_storage_object_in_use_protection(const AdmissionDependencies&) {
+    return std::make_unique<StorageObjectInUseProtection>();
+}
 
 }  // namespace porthole::apiserver

@@ -33,6 +33,6 @@ public:
 
 }  // namespace
 
-AdmissionPluginPtr default_toleration_seconds() { return std::make_unique<DefaultTolerationSeconds>(); }
+AdmissionPluginPtr make_default_toleration_seconds(const AdmissionDependencies&) { return std::make_unique<DefaultTolerationSeconds>(); }
 
 }  // namespace porthole::apiserver

@@ -139,6 +139,6 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr limit_ranger(const ObjectReader& reader) { return std::make_unique<LimitRanger>(reader); }
+AdmissionPluginPtr make_limit_ranger(const AdmissionDependencies& given) { return std::make_unique<LimitRanger>(given.reader); }
 
 }  // namespace porthole::apiserver

@@ -47,6 +47,8 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr namespace_lifecycle(const ObjectReader& reader) { return std::make_unique<NamespaceLifecycle>(reader); }
+AdmissionPluginPtr make_namespace_lifecycle(const AdmissionDependencies& given) {
+    return std::make_unique<NamespaceLifecycle>(given.reader);
+}
 
 }  // namespace porthole::apiserver

@@ -186,6 +186,6 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr node_restriction(const ObjectReader& reader) { return std::make_unique<NodeRestriction>(reader); }
+AdmissionPluginPtr make_node_restriction(const AdmissionDependencies& given) { return std::make_unique<NodeRestriction>(given.reader); }
 
 }  // namespace porthole::apiserver

@@ -27,7 +27,7 @@ protected:
         pod.spec.node_name = node;
         return pod;
     }
-    AdmissionPluginPtr plugin_ = node_restriction(reader_);
+    AdmissionPluginPtr plugin_ = make_node_restriction(given_);
 };
 
 TEST_F(NodeRestrictionTest, LeavesOtherUsersAlone) {
@@ -94,9 +94,9 @@ TEST_F(NodeRestrictionTest, ANodeTouchesOnlyThePodsOnIt) {
     EXPECT_EQ(update(*plugin_, pod_on("n1"), pod_on("n1"), "status"), "");
     EXPECT_EQ(update(*plugin_, pod_on("n2"), pod_on("n2"), "status"),
               "pods \"web\" is forbidden: node \"n1\" can only update status for pods with spec.nodeName set to itself");
-    Pod relabelled = pod_on("n1");
-    relabelled.metadata.labels["x"] = "y";
-    EXPECT_EQ(update(*plugin_, pod_on("n1"), relabelled, "status"),
+    Pod relabeled = pod_on("n1");
+    relabeled.metadata.labels["x"] = "y";
+    EXPECT_EQ(update(*plugin_, pod_on("n1"), relabeled, "status"),
               "pods \"web\" is forbidden: node \"n1\" cannot update labels through pod status");
     EXPECT_NE(update(*plugin_, pod_on("n1"), pod_on("n1")), "");
     EXPECT_EQ(remove_object(*plugin_, pod_on("n1")), "");

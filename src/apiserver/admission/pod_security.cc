@@ -167,6 +167,6 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr pod_security_admission(const ObjectReader& reader) { return std::make_unique<PodSecurity>(reader); }
+AdmissionPluginPtr make_pod_security(const AdmissionDependencies& given) { return std::make_unique<PodSecurity>(given.reader); }
 
 }  // namespace porthole::apiserver

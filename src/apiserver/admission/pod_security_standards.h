@@ -25,12 +25,13 @@ std::optional<PodSecurityLevel> parse_pod_security_level(std::string_view text);
 /// "latest", "v1.24".
 std::optional<int> parse_pod_security_version(std::string_view text);
 
+/// One rule that a pod breaks.
 struct PodSecurityViolation {
     std::string reason, detail;  ///< as in "privileged (container "a" must not set securityContext.privileged=true)"
 };
 
 /// What a pod does that the policy does not allow: the baseline's first, each in order of its name.
-/// Source: the Pod Security Standards of Kubernetes' documentation; windows pods are spared what Windows does not know (KEP-2802).
+/// Source: the Pod Security Standards of Kubernetes' documentation; Windows pods are exempt from what Windows does not have (KEP-2802).
 std::vector<PodSecurityViolation> pod_security_violations(const PodSecurityPolicy& policy, const api::meta::v1::ObjectMeta& metadata,
                                                           const api::core::v1::PodSpec& spec);
 

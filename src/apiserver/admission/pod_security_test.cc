@@ -4,7 +4,7 @@
 #include "api/core_v1.h"
 #include "apiserver/admission/admission_fixture.h"
 #include "schema/convert.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -30,7 +30,7 @@ struct PodSecurityTest : AdmissionTest {
     }
     std::string answer(const std::string& spec) { return create(*plugin, pod(spec)); }
 
-    AdmissionPluginPtr plugin = pod_security_admission(reader_);
+    AdmissionPluginPtr plugin = make_pod_security(given_);
 };
 
 constexpr const char* Harmless = "{containers: [{name: a, image: i}]}";
@@ -42,7 +42,7 @@ TEST_F(PodSecurityTest, BaselineRefusesWhatLeavesTheContainerAndSaysWhichContain
     namespace_with({{"enforce", "baseline"}});
     const struct {
         const char* spec;
-        const char* complaint;  ///< "" when it passes
+        const char* message;  ///< "" when it passes
     } rows[] = {
         {Harmless, ""},
         {"{containers: [{name: a, securityContext: {privileged: true}}]}",
@@ -68,7 +68,7 @@ TEST_F(PodSecurityTest, BaselineRefusesWhatLeavesTheContainerAndSaysWhichContain
     for (const auto& row : rows) {
         SCOPED_TRACE(row.spec);
         const std::string expected =
-            *row.complaint ? "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": " + std::string(row.complaint) : "";
+            *row.message ? "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": " + std::string(row.message) : "";
         EXPECT_EQ(answer(row.spec), expected);
     }
 }
@@ -130,9 +130,9 @@ TEST_F(PodSecurityTest, WorkloadsAreMadeWithAWarning) {
 TEST_F(PodSecurityTest, PodsThatAreThereMayStillChange) {
     namespace_with({{"enforce", "restricted"}});
     const Pod before = pod(Harmless);
-    Pod labelled = before;
-    labelled.metadata.labels["a"] = "b";
-    EXPECT_EQ(update(*plugin, before, labelled), "");
+    Pod labeled = before;
+    labeled.metadata.labels["a"] = "b";
+    EXPECT_EQ(update(*plugin, before, labeled), "");
     Pod other = before;
     other.spec.containers[0].image = "another";
     EXPECT_THAT(update(*plugin, before, other), HasSubstr("violates PodSecurity"));

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "api/core_v1.h"
-#include "apiserver/request/api_object.h"
+#include "apiserver/validation/api_object.h"
 
 namespace porthole::apiserver {
 

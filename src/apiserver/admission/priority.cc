@@ -70,6 +70,6 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr priority_admission(const ObjectReader& reader) { return std::make_unique<PriorityAdmission>(reader); }
+AdmissionPluginPtr make_priority(const AdmissionDependencies& given) { return std::make_unique<PriorityAdmission>(given.reader); }
 
 }  // namespace porthole::apiserver

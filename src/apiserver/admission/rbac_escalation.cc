@@ -112,8 +112,8 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr rbac_escalation(const ObjectReader& reader, const RbacAuthorizer& rbac, Authorizer& authorizer) {
-    return std::make_unique<RbacEscalation>(reader, rbac, authorizer);
+AdmissionPluginPtr make_rbac_escalation(const AdmissionDependencies& given) {
+    return std::make_unique<RbacEscalation>(given.reader, given.rbac, given.authorizer);
 }
 
 }  // namespace porthole::apiserver

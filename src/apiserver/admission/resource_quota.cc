@@ -169,8 +169,8 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr resource_quota_admission(const ObjectReader& reader, const Clock& clock) {
-    return std::make_unique<ResourceQuotaAdmission>(reader, clock);
+AdmissionPluginPtr make_resource_quota(const AdmissionDependencies& given) {
+    return std::make_unique<ResourceQuotaAdmission>(given.reader, given.loop);
 }
 
 }  // namespace porthole::apiserver

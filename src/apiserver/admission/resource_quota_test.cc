@@ -30,7 +30,7 @@ struct ResourceQuotaTest : AdmissionTest {
         made.metadata.name = name;
         return made;
     }
-    AdmissionPluginPtr plugin_ = resource_quota_admission(reader_, loop_);
+    AdmissionPluginPtr plugin_ = make_resource_quota(given_);
 };
 
 TEST_F(ResourceQuotaTest, WithoutAQuotaEverythingPasses) { EXPECT_EQ(create(*plugin_, pod("a")), ""); }

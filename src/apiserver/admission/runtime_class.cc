@@ -46,6 +46,6 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr runtime_class_admission(const ObjectReader& reader) { return std::make_unique<RuntimeClassAdmission>(reader); }
+AdmissionPluginPtr make_runtime_class(const AdmissionDependencies& given) { return std::make_unique<RuntimeClassAdmission>(given.reader); }
 
 }  // namespace porthole::apiserver

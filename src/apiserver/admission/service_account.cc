@@ -98,8 +98,8 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr service_account_admission(const ObjectReader& reader, Random& random) {
-    return std::make_unique<ServiceAccountAdmission>(reader, random);
+AdmissionPluginPtr make_service_account(const AdmissionDependencies& given) {
+    return std::make_unique<ServiceAccountAdmission>(given.reader, given.random);
 }
 
 }  // namespace porthole::apiserver

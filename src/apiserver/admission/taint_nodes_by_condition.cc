@@ -27,6 +27,6 @@ public:
 
 }  // namespace
 
-AdmissionPluginPtr taint_nodes_by_condition() { return std::make_unique<TaintNodesByCondition>(); }
+AdmissionPluginPtr make_taint_nodes_by_condition(const AdmissionDependencies&) { return std::make_unique<TaintNodesByCondition>(); }
 
 }  // namespace porthole::apiserver

@@ -78,8 +78,8 @@ private:
 
 }  // namespace
 
-AdmissionPluginPtr windows_support(const ObjectReader& reader, SystemsOfNodes systems) {
-    return std::make_unique<WindowsSupport>(reader, std::move(systems));
+AdmissionPluginPtr make_windows_support(const AdmissionDependencies& given) {
+    return std::make_unique<WindowsSupport>(given.reader, given.systems);
 }
 
 }  // namespace porthole::apiserver

@@ -17,8 +17,7 @@ using testing::IsEmpty;
 
 class WindowsSupportAdmission : public AdmissionTest {
 protected:
-    AdmissionPluginPtr plugin_ = windows_support(reader_, [this] { return systems_; });
-    windows::Systems systems_{.linux = true, .windows = true};
+    AdmissionPluginPtr plugin_ = make_windows_support(given_);
 };
 
 Pod pod_for_windows() {

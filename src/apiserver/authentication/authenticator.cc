@@ -1,12 +1,16 @@
 #include "apiserver/authentication/authenticator.h"
 
-#include "base/error_reasons.h"
+#include <algorithm>
+#include "base/result.h"
 
 namespace porthole::apiserver {
 
 Task<std::optional<User>> CertificateAuthenticator::authenticate(const net::HttpRequest& request) {
+    if (!request.peer.certificate_error.empty()) co_return Error(Reason::Unauthorized, "Unauthorized");
     const auto& certificate = request.peer.certificate;
     if (!certificate || certificate->common_name.empty()) co_return std::optional<User>();
+    if (!certificate->of_client || !certificates_.accepts(*certificate)) co_return Error(Reason::Unauthorized, "Unauthorized");
+    certificates_.saw(*certificate, clock_.wall_now());
     User user{.name = certificate->common_name, .groups = certificate->organizations};
     user.extra["authentication.kubernetes.io/credential-id"] = {"X509SHA256=" + certificate->fingerprint};
     co_return std::optional<User>(std::move(user));
@@ -28,6 +32,9 @@ Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) con
     }
     // A bearer token that nobody knows is a bad credential, not none.
     if (refused || request.headers.has("authorization")) co_return Error(Reason::Unauthorized, "Unauthorized");
+    const auto& paths = anonymous_.paths;
+    if (!anonymous_.enabled || (!paths.empty() && std::ranges::find(paths, net::percent_decode(request.path)) == paths.end()))
+        co_return Error(Reason::Unauthorized, "Unauthorized");
     co_return User{.name = std::string(AnonymousUser), .groups = {std::string(GroupUnauthenticated)}};
 }
 

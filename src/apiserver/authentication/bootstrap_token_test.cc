@@ -1,6 +1,6 @@
 #include "api/core_v1.h"
 #include "apiserver/authentication/service_account_tokens.h"
-#include "apiserver/cache/object_fixture.h"
+#include "apiserver/storage/object_fixture.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -6,8 +6,8 @@
 #include "api/core_v1.h"
 #include "apiserver/request/status.h"
 #include "base/base64.h"
-#include "net/x509.h"
-#include "schema/json.h"
+#include "net/tls/x509.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -68,7 +68,7 @@ Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, 
     Value kubernetes = Value::object({{"namespace", namespace_}, {"serviceaccount", reference(account, found->metadata.uid)}});
     if (spec.bound_object_ref) TRY_VOID(check_bound(*spec.bound_object_ref, namespace_, kubernetes));
     const std::int64_t now = seconds_now(clock_);
-    const bool for_pod = spec.bound_object_ref && spec.bound_object_ref->kind == "Pod";
+    const bool for_pod = settings_.extend && spec.bound_object_ref && spec.bound_object_ref->kind == "Pod";
     const bool extended = for_pod && wanted == ExtendableSeconds && spec.audiences == std::vector{settings_.api_audiences.front()};
     if (extended) kubernetes["warnafter"] = now + wanted;
 
@@ -82,9 +82,9 @@ Result<TokenRequest> ServiceAccountTokens::issue(const std::string& namespace_, 
                                         {"kubernetes.io", std::move(kubernetes)},
                                         {"nbf", now},
                                         {"sub", "system:serviceaccount:" + namespace_ + ":" + account}});
-    const Value header = Value::object({{"alg", key_.algorithm}, {"kid", key_.id}});
+    const Value header = Value::object({{"alg", keys_.front().algorithm}, {"kid", keys_.front().id}});
     std::string token = encode_base64url(schema::to_json(header)) + "." + encode_base64url(schema::to_json(claims));
-    TRY(const std::string signature, key_.sign(token));
+    TRY(const std::string signature, keys_.front().sign(token));
     request.status.token = token + "." + encode_base64url(signature);
     request.status.expiration_timestamp = Timestamp::from_seconds(now + wanted);
     spec.expiration_seconds = wanted;
@@ -145,8 +145,8 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     auto claims = schema::parse_json(*payload);
     const auto head = schema::parse_json(*header);
     if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return ClaimsPtr();
-    if (head->string_at({"alg"}) != key_.algorithm || head->string_at({"kid"}) != key_.id ||
-        !key_.verify(token.substr(0, last), *signature)) {
+    const auto key = std::ranges::find(keys_, head->string_at({"kid"}), &TokenKey::id);
+    if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(token.substr(0, last), *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
     if (verified_.size() == VerifiedTokens) verified_.clear();
@@ -218,14 +218,23 @@ Result<void> ServiceAccountTokens::check_alive(const Value& kubernetes, const st
     return {};
 }
 
-Value ServiceAccountTokens::jwks() const { return Value::object({{"keys", Value::array({key_.jwk})}}); }
+void ServiceAccountTokens::use_keys(std::vector<TokenKey> keys) {
+    keys_ = std::move(keys);
+    verified_.clear();
+}
+
+Value ServiceAccountTokens::jwks() const {
+    Value keys = Value::array();
+    for (const TokenKey& key : keys_) keys.as_array().push_back(key.jwk);
+    return Value::object({{"keys", std::move(keys)}});
+}
 
 Value ServiceAccountTokens::openid_configuration() const {
     return Value::object({{"issuer", settings_.issuer},
                           {"jwks_uri", settings_.issuer + "/openid/v1/jwks"},
                           {"response_types_supported", Value::array({"id_token"})},
                           {"subject_types_supported", Value::array({"public"})},
-                          {"id_token_signing_alg_values_supported", Value::array({key_.algorithm})}});
+                          {"id_token_signing_alg_values_supported", Value::array({keys_.front().algorithm})}});
 }
 
 Task<std::optional<User>> ServiceAccountAuthenticator::authenticate(const net::HttpRequest& request) {

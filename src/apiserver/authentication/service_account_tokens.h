@@ -7,7 +7,7 @@
 
 #include "api/authentication_v1.h"
 #include "apiserver/authentication/authenticator.h"
-#include "apiserver/cache/object_reader.h"
+#include "apiserver/storage/object_reader.h"
 #include "runtime/random.h"
 #include "schema/value.h"
 
@@ -24,15 +24,18 @@ struct TokenKey {
 
 /// Issues and checks the tokens of service accounts: JWTs bound to the account and, where asked, to a pod, node or secret.
 ///
-/// A token holds as long as what it is bound to is there with the same uid, and until it expires.
+/// A token is valid until it expires, as long as what it is bound to exists with the same uid. Lives on the store's loop, as `reader`
+/// does; references must outlive it.
 class ServiceAccountTokens {
 public:
     struct Settings {
         std::string issuer;                      ///< claim iss, an https URL
         std::vector<std::string> api_audiences;  ///< what a token for this server is issued for; the first is the default
+        bool extend = true;                      ///< tokens of pods hold for a year, for clients that never read theirs again
     };
-    ServiceAccountTokens(TokenKey key, Settings settings, const ObjectReader& reader, const Clock& clock, Random& random)
-        : key_(std::move(key)), settings_(std::move(settings)), reader_(reader), clock_(clock), random_(random) {}
+    /// The first key signs; tokens of any of them hold. Requires: at least one.
+    ServiceAccountTokens(std::vector<TokenKey> keys, Settings settings, const ObjectReader& reader, const Clock& clock, Random& random)
+        : keys_(std::move(keys)), settings_(std::move(settings)), reader_(reader), clock_(clock), random_(random) {}
 
     /// Fills the status of a TokenRequest for the account. Errors: NotFound, Invalid, Conflict for a wrong uid.
     Result<api::authentication::v1::TokenRequest> issue(const std::string& namespace_, const std::string& account,
@@ -41,9 +44,11 @@ public:
         User user;
         std::vector<std::string> audiences;  ///< those asked for that the token is meant for; at least one
     };
-    /// Who the token speaks for; nullopt when it is no token of ours. Error: Unauthorized, also for a token of other audiences.
+    /// Who the token speaks for; nullopt when this server did not issue it. Error: Unauthorized, also for a token of other audiences.
     Result<std::optional<Verified>> verify(std::string_view token, const std::vector<std::string>& audiences) const;
 
+    /// Other keys from now on: tokens of those that are not among them are refused.
+    void use_keys(std::vector<TokenKey> keys);
     const Settings& settings() const { return settings_; }
     schema::Value jwks() const;
     schema::Value openid_configuration() const;
@@ -51,20 +56,20 @@ public:
 private:
     using ClaimsPtr = std::shared_ptr<const schema::Value>;
 
-    /// What a token says if we have signed it; null when it is no token of ours. Error: Unauthorized.
+    /// What a token says if we have signed it; null when this server did not issue it. Error: Unauthorized.
     Result<ClaimsPtr> signed_claims(std::string_view token) const;
     Result<void> check_bound(const api::authentication::v1::BoundObjectReference& bound, const std::string& namespace_,
                              schema::Value& claims) const;
     Result<User> user_of(const schema::Value& claims) const;
     Result<void> check_alive(const schema::Value& kubernetes, const std::string& namespace_, User& user) const;
 
-    TokenKey key_;
+    std::vector<TokenKey> keys_;
     Settings settings_;
     const ObjectReader& reader_;
     const Clock& clock_;
     Random& random_;
     /// By the token's SHA-256: checking a signature costs more than all else that a request does. What can change (time, the
-    /// objects a token is bound to) is asked anew each time.
+    /// objects a token is bound to) is checked each time.
     mutable std::unordered_map<std::string, ClaimsPtr> verified_;
 };
 

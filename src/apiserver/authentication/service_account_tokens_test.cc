@@ -2,9 +2,9 @@
 
 #include "api/core_v1.h"
 #include "apiserver/authentication/signing_key.h"
-#include "apiserver/cache/object_fixture.h"
+#include "apiserver/storage/object_fixture.h"
 #include "base/base64.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "runtime/random.h"
 
 namespace porthole::apiserver {
@@ -54,7 +54,7 @@ protected:
     SeededRandom random_{7};
     ObjectReader reader_{*store_};
     TokenKey key_ = fresh_key();
-    ServiceAccountTokens tokens_{key_, {.issuer = Issuer, .api_audiences = Audiences}, reader_, loop_, random_};
+    ServiceAccountTokens tokens_{{key_}, {.issuer = Issuer, .api_audiences = Audiences}, reader_, loop_, random_};
 };
 
 TEST_F(ServiceAccountTokensTest, SpeaksForTheAccountItWasIssuedFor) {
@@ -85,6 +85,16 @@ TEST_F(ServiceAccountTokensTest, AKubeletsTokenIsExtendedForClientsThatNeverRead
     EXPECT_EQ(issued->status.expiration_timestamp.seconds(), Timestamp(loop_.wall_now()).seconds() + 3607);
     loop_.advance(24h);
     EXPECT_EQ(verified(issued->status.token), "system:serviceaccount:a:robot");
+}
+
+TEST_F(ServiceAccountTokensTest, NoTokenIsExtendedWhereThatIsOff) {
+    const ServiceAccountTokens strict({key_}, {.issuer = Issuer, .api_audiences = Audiences, .extend = false}, reader_, loop_, random_);
+    TokenRequest request = bound_to_pod();
+    request.spec.expiration_seconds = 3607;
+    const auto issued = strict.issue("a", "robot", request);
+    ASSERT_TRUE(issued);
+    loop_.advance(3607s);
+    EXPECT_EQ(verified(issued->status.token), "service account token has expired");
 }
 
 TEST_F(ServiceAccountTokensTest, OnlyATokenBoundToAPodIsExtended) {
@@ -131,10 +141,10 @@ TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
     EXPECT_EQ(verified(good.substr(0, dot + 1) + encode_base64url(claims) + good.substr(last)),
               "invalid bearer token: the signature is not this server's");
 
-    const ServiceAccountTokens stranger(fresh_key(), tokens_.settings(), reader_, loop_, random_);
+    const ServiceAccountTokens stranger({fresh_key()}, tokens_.settings(), reader_, loop_, random_);
     EXPECT_EQ(verified(stranger.issue("a", "robot", {})->status.token), "invalid bearer token: the signature is not this server's");
 
-    const ServiceAccountTokens elsewhere(key_, {.issuer = "https://elsewhere", .api_audiences = Audiences}, reader_, loop_, random_);
+    const ServiceAccountTokens elsewhere({key_}, {.issuer = "https://elsewhere", .api_audiences = Audiences}, reader_, loop_, random_);
     EXPECT_EQ(verified(elsewhere.issue("a", "robot", {})->status.token), "(no token of ours)");
     EXPECT_EQ(verified("not.a.token"), "(no token of ours)");
     EXPECT_EQ(verified("opaque"), "(no token of ours)");
@@ -184,6 +194,20 @@ TEST(BearerToken, IsReadFromTheHeaderOrTheSubprotocol) {
         request.headers.add(row.header, row.value);
         EXPECT_EQ(bearer_token(request), row.token);
     }
+}
+
+TEST_F(ServiceAccountTokensTest, HoldWhileTheirKeyIsKnownThoughAnotherOneSigns) {
+    const TokenKey next = fresh_key();
+    const std::string before = token();
+    EXPECT_EQ(verified(before), "system:serviceaccount:a:robot");
+    tokens_.use_keys({next, key_});
+    const std::string after = token();
+    EXPECT_EQ(verified(before), "system:serviceaccount:a:robot");
+    EXPECT_EQ(verified(after), "system:serviceaccount:a:robot");
+    EXPECT_EQ(tokens_.jwks().at_path({"keys"})->as_array().size(), 2u) << "who verifies tokens elsewhere needs both";
+    tokens_.use_keys({next});
+    EXPECT_EQ(verified(before), "invalid bearer token: the signature is not this server's");
+    EXPECT_EQ(verified(after), "system:serviceaccount:a:robot");
 }
 
 }  // namespace

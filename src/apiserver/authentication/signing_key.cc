@@ -1,6 +1,6 @@
 #include "apiserver/authentication/signing_key.h"
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 

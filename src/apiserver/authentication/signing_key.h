@@ -1,6 +1,6 @@
 #pragma once
 #include "apiserver/authentication/service_account_tokens.h"
-#include "net/crypto.h"
+#include "net/tls/crypto.h"
 
 namespace porthole::apiserver {
 

@@ -1,6 +1,6 @@
 #include "apiserver/authorization/authorizer.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "base/strings.h"
 
 namespace porthole::apiserver {
@@ -38,8 +38,10 @@ Task<Decision> PrivilegedGroupAuthorizer::authorize(const AuthorizationAttribute
 
 Task<Decision> PublicPathAuthorizer::authorize(const AuthorizationAttributes& attributes) {
     if (attributes.is_resource || attributes.verb != "get") co_return Decision::no_opinion();
-    for (const std::string_view root : {"/healthz", "/livez", "/readyz", "/version"})
+    for (const std::string_view root : {"/healthz", "/livez", "/readyz"})
         if (is_under(attributes.path, root)) co_return Decision::allow();
+    if (!version_and_discovery_) co_return Decision::no_opinion();
+    if (is_under(attributes.path, "/version")) co_return Decision::allow();
     if (!attributes.user.in_group(GroupAuthenticated)) co_return Decision::no_opinion();
     for (const std::string_view root : {"/api", "/apis", "/openapi"})
         if (is_under(attributes.path, root)) co_return Decision::allow();

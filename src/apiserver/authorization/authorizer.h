@@ -15,13 +15,14 @@ struct AuthorizationAttributes {
     std::string verb;
     bool is_resource = false;
     std::string group, version, resource, subresource, namespace_, name;
-    std::string path;                            ///< for what is no resource
+    std::string path;                            ///< where `is_resource` is false
     std::string label_selector, field_selector;  ///< of list, watch and deletecollection, as sent
 
     bool read_only() const { return verb == "get" || verb == "list" || verb == "watch"; }
 };
 AuthorizationAttributes authorization_attributes(const User& user, const RequestInfo& info);
 
+/// An authorizer's answer. NoOpinion leaves the question to the next one.
 struct Decision {
     enum class Kind { Allow, Deny, NoOpinion };
     Kind kind = Kind::NoOpinion;
@@ -33,6 +34,7 @@ struct Decision {
     bool allowed() const { return kind == Kind::Allow; }
 };
 
+/// Decides what a user may do. Runs on the server's loop; several decisions may be in progress at a time.
 class Authorizer {
 public:
     virtual ~Authorizer() = default;
@@ -46,13 +48,17 @@ public:
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 };
 
-/// Health, version and (for those who have shown who they are) discovery, which everyone may read.
+/// Health, which everyone may read, and with `version_and_discovery` also the version, and for those who have shown who they are discovery.
 class PublicPathAuthorizer final : public Authorizer {
 public:
+    explicit PublicPathAuthorizer(bool version_and_discovery = true) : version_and_discovery_(version_and_discovery) {}
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
+
+private:
+    bool version_and_discovery_;
 };
 
-/// Asks in order; the first that allows or denies decides. What nobody allows is denied.
+/// Asks in order; the first that allows or denies decides. What none allows is denied. Owns the authorizers.
 class AuthorizerChain final : public Authorizer {
 public:
     void add(std::unique_ptr<Authorizer> authorizer) { authorizers_.push_back(std::move(authorizer)); }
@@ -62,7 +68,7 @@ private:
     std::vector<std::unique_ptr<Authorizer>> authorizers_;
 };
 
-/// The Forbidden error for a decision that is no permission, in Kubernetes' words.
+/// The Forbidden error for a decision that does not allow, in Kubernetes' words.
 Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason);
 
 }  // namespace porthole::apiserver

@@ -6,7 +6,7 @@
 namespace porthole::apiserver {
 
 /// The roles and bindings that every cluster starts with (bootstrap_policy.txt), with Kubernetes' names and labels. At each
-/// start of the server missing ones are made and missing rules and subjects added, unless an object's annotation
+/// start of the server missing ones are created and missing rules and subjects added, unless an object's annotation
 /// rbac.authorization.kubernetes.io/autoupdate is "false".
 struct BootstrapPolicy {
     std::vector<api::rbac::v1::ClusterRole> cluster_roles;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authorization/bootstrap_policy.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "runtime/scope.h"
 
 namespace porthole::apiserver {

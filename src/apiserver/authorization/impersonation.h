@@ -1,7 +1,7 @@
 #pragma once
 #include "apiserver/authorization/authorizer.h"
 #include "apiserver/request/user.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace porthole::apiserver {
 

@@ -4,7 +4,7 @@
 
 #include "api/core_v1.h"
 #include "api/storage_v1.h"
-#include "apiserver/request/field_selector.h"
+#include "apiserver/validation/field_selector.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -3,14 +3,15 @@
 
 #include "apiserver/authorization/node_graph.h"
 #include "apiserver/authorization/rbac.h"
-#include "apiserver/cache/object_reader.h"
+#include "apiserver/storage/object_reader.h"
 
 namespace porthole::apiserver {
 
 /// The node that `user` speaks for: "system:node:<name>" in the group system:nodes. nullopt for everyone else.
 std::optional<std::string> node_of(const User& user);
 
-/// What a kubelet may do: the rules of the role system:node, narrowed to itself, its pods and what they refer to.
+/// What a kubelet may do: the rules of the role system:node, narrowed to itself, its pods and what they refer to. No opinion about
+/// other users. References must outlive it.
 class NodeAuthorizer final : public Authorizer {
 public:
     NodeAuthorizer(const NodeGraph& graph, const RbacAuthorizer& rbac, const ObjectReader& reader)

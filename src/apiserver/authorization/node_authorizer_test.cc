@@ -2,7 +2,7 @@
 
 #include "api/storage_v1.h"
 #include "apiserver/authorization/bootstrap_policy.h"
-#include "apiserver/cache/object_fixture.h"
+#include "apiserver/storage/object_fixture.h"
 
 namespace porthole::apiserver {
 namespace {

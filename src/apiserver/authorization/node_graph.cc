@@ -1,7 +1,7 @@
 #include "apiserver/authorization/node_graph.h"
 
-#include "apiserver/cache/keys.h"
-#include "schema/json.h"
+#include "apiserver/storage/keys.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

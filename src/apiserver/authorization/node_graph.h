@@ -11,7 +11,7 @@ namespace porthole::apiserver {
 
 /// Which secrets, config maps, claims and service accounts the pods of each node refer to: what that node may read.
 ///
-/// Things are named "secrets/ns/name". Mirror pods refer to nothing: their node made them up itself.
+/// Things are named "secrets/ns/name". Mirror pods refer to nothing: their node invents them. Lives on the store's loop.
 class NodeGraph {
 public:
     void put_pod(const std::string& key, const api::core::v1::Pod& pod);

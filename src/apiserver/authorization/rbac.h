@@ -3,7 +3,7 @@
 
 #include "api/rbac_v1.h"
 #include "apiserver/authorization/authorizer.h"
-#include "apiserver/cache/mirror.h"
+#include "apiserver/storage/mirror.h"
 
 namespace porthole::apiserver {
 
@@ -37,7 +37,7 @@ private:
 bool rule_allows(const api::rbac::v1::PolicyRule& rule, const AuthorizationAttributes& attributes);
 /// `binding_namespace` completes a service account without one.
 bool subject_is(const api::rbac::v1::Subject& subject, const User& user, std::string_view binding_namespace);
-/// Whether whoever holds `owned` may do all that `wanted` allows: nobody may grant what they do not have.
+/// Whether the holder of `owned` may do all that `wanted` allows: no one may grant what they do not have.
 bool covers(const std::vector<api::rbac::v1::PolicyRule>& owned, const std::vector<api::rbac::v1::PolicyRule>& wanted);
 
 }  // namespace porthole::apiserver

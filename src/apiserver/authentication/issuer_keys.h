@@ -1,0 +1,48 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/authentication/jwt.h"
+#include "apiserver/authentication/jwt_issuer.h"
+#include "apiserver/outgoing/outgoing_client.h"
+#include "base/log.h"
+#include "runtime/sync.h"
+
+namespace porthole::apiserver {
+
+/// The public keys of an issuer: found by OpenID Connect discovery, followed by one task, and asked for by many.
+///
+/// The issuer is asked at start (every 10 s until it answers), every hour, and when a token names a key that is not known: then no more
+/// often than every 10 s, so that forged tokens do not become requests to the issuer. Lives on `loop`; references outlive it.
+class IssuerKeys {
+public:
+    IssuerKeys(JwtIssuer issuer, OutgoingClients& clients, EventLoop& loop, Logger log);
+
+    /// Keeps the keys up to date until cancelled.
+    Task<> follow();
+    const std::vector<JsonWebKey>& known() const { return keys_; }
+    /// Waits until the keys have been asked for again; at once when that was done a short time ago, and not beyond 10 s.
+    Task<> renew();
+
+private:
+    Task<> load();
+    Task<std::string> get(OutgoingClient& client, std::string path);
+
+    const JwtIssuer issuer_;
+    OutgoingClients& clients_;
+    EventLoop& loop_;
+    Logger log_;
+    std::vector<JsonWebKey> keys_;
+    bool loaded_ = false;
+    MonotonicTime asked_at_;  ///< when the issuer was asked last
+    Event wanted_;
+    WaitList<void> waiting_;
+};
+
+/// Where the discovery document is: URL of the server, and the path on it.
+std::string discovery_url_of(const JwtIssuer& issuer);
+/// The jwks_uri of a discovery document. Error: BadRequest for a document of another issuer, and for a URI that is not https.
+Result<std::string> jwks_uri_of(std::string_view document, const std::string& issuer);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,44 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/authentication/authenticator.h"
+#include "apiserver/outgoing/webhook.h"
+#include "base/lru_map.h"
+
+namespace porthole::apiserver {
+
+/// A server that is asked who a bearer token speaks for, by a TokenReview: --authentication-token-webhook-config-file and its like.
+struct TokenWebhookOptions {
+    std::string kubeconfig;                  ///< path
+    std::string version = "v1beta1";         ///< of authentication.k8s.io
+    Duration ttl = std::chrono::minutes(2);  ///< for which an answer is remembered; 0: not at all
+};
+
+/// Asks about every bearer token that comes to it; what could not be found out is a bad credential. Answers, also those that refuse, are
+/// remembered for `ttl` by the token's SHA-256 (4096 of them). Lives on one loop, which outlives it.
+class TokenWebhookAuthenticator final : public Authenticator {
+public:
+    TokenWebhookAuthenticator(std::unique_ptr<Webhook> webhook, TokenWebhookOptions options, std::vector<std::string> audiences,
+                              const Clock& clock);
+    Task<std::optional<User>> authenticate(const net::HttpRequest& request) override;
+
+private:
+    struct Answer {
+        std::optional<User> user;
+        MonotonicTime until;
+    };
+
+    std::unique_ptr<Webhook> webhook_;
+    const TokenWebhookOptions options_;
+    const std::vector<std::string> audiences_;
+    const Clock& clock_;
+    LruMap<Answer> answers_;
+};
+
+/// The user of an answered TokenReview; nullopt where it does not authenticate, or not for any of `audiences`. Error: Unauthorized for an
+/// answer with an error, or without a name.
+Result<std::optional<User>> user_of_token_review(const schema::Value& review, const std::vector<std::string>& audiences);
+
+}  // namespace porthole::apiserver

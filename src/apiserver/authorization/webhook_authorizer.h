@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+
+#include "apiserver/authorization/authorization_config.h"
+#include "apiserver/authorization/authorizer.h"
+#include "apiserver/outgoing/webhook.h"
+#include "base/lru_map.h"
+
+namespace porthole::apiserver {
+
+/// Leaves decisions to a server. What it says is remembered, 8192 answers, except for questions whose text is longer than 10,000 bytes.
+/// When it fails, its options say whether it denies or leaves the decision to the next authorizer. Lives on one loop, which outlives it.
+class WebhookAuthorizer final : public Authorizer {
+public:
+    WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock);
+    Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
+
+private:
+    struct Answer {
+        Decision decision;
+        MonotonicTime until;
+    };
+
+    std::unique_ptr<Webhook> webhook_;
+    const WebhookAuthorizerOptions options_;
+    const Clock& clock_;
+    LruMap<Answer> answers_;  ///< by the question
+};
+
+/// The question as spec of a SubjectAccessReview of that version.
+schema::Value access_review_spec(const AuthorizationAttributes& attributes, std::string_view version);
+/// Error: InternalError for a review that is both allowed and denied.
+Result<Decision> decision_of_access_review(const schema::Value& review);
+
+/// Allows or denies everything.
+class FixedAuthorizer final : public Authorizer {
+public:
+    explicit FixedAuthorizer(Decision decision) : decision_(std::move(decision)) {}
+    Task<Decision> authorize(const AuthorizationAttributes&) override { co_return decision_; }
+
+private:
+    Decision decision_;
+};
+
+}  // namespace porthole::apiserver

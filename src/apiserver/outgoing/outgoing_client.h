@@ -1,0 +1,49 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "client/kubeconfig.h"
+#include "net/http/http.h"
+#include "runtime/task.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::apiserver {
+
+/// What one request to a server elsewhere may cost.
+struct OutgoingLimits {
+    Duration time = std::chrono::seconds(30);  ///< from the call until the whole answer is there
+    std::size_t answer_bytes = 1 << 20;
+};
+
+/// One server that the administrator has named. Requests run side by side; none waits for another.
+class OutgoingClient {
+public:
+    virtual ~OutgoingClient() = default;
+    /// The whole answer. `request.path` is below the server's own path; with a bearer token, where the server's configuration has one.
+    /// Redirects are answers like any other. Errors: Unavailable or Io when the server cannot be reached or breaks off; Timeout;
+    /// RequestEntityTooLarge when the answer is longer than allowed; Cancelled. Never one for a status code.
+    virtual Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) = 0;
+};
+
+/// Makes the clients: over sockets, or as tests play the servers. Outlives them. Used on the API server's loop.
+class OutgoingClients {
+public:
+    virtual ~OutgoingClients() = default;
+    /// Error: BadRequest for a server that is not a URL, and for certificates or keys that are not valid.
+    virtual Result<std::unique_ptr<OutgoingClient>> open(const client::ClientConfig& server) = 0;
+    /// Where the files are that configurations name.
+    virtual FileSystem& files() = 0;
+    /// Ends the connections, and with them the requests in progress. Nothing is sent afterwards.
+    virtual Task<> close() = 0;
+};
+
+/// By HTTP/2 or HTTP/1.1 over TLS. `loop` and `files` outlive it; close() it before it is destroyed.
+std::unique_ptr<OutgoingClients> make_outgoing_clients(AsioLoop& loop, FileSystem& files);
+
+/// The current context of the kubeconfig at `path`. Error: BadRequest, NotFound or Io, with the path.
+Result<std::unique_ptr<OutgoingClient>> open_by_kubeconfig(OutgoingClients& clients, const std::string& path);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,42 @@
+#pragma once
+#include <memory>
+
+#include "apiserver/outgoing/outgoing_client.h"
+#include "runtime/random.h"
+#include "schema/value.h"
+
+namespace porthole::apiserver {
+
+/// A server that answers reviews: objects whose status it fills.
+///
+/// A call that fails in passing (the server cannot be reached, or answers 429, 500, 502, 503 or 504) is made again, up to five times, with
+/// growing waits as upstream has them; all of it takes no longer than `limits.time`. No more than `calls` are in progress at a time: a
+/// server that hangs must not hold the memory of every request. Lives on `loop`; loop and random outlive it.
+class Webhook {
+public:
+    struct Settings {
+        OutgoingLimits limits;
+        Duration first_wait = std::chrono::milliseconds(500);
+        std::size_t calls = 256;
+    };
+    Webhook(std::unique_ptr<OutgoingClient> client, EventLoop& loop, Random& random, Settings settings)
+        : client_(std::move(client)), loop_(loop), random_(random), settings_(settings) {}
+
+    /// What the server made of `review`: an object of the same apiVersion and kind. Errors: those of OutgoingClient::send;
+    /// TooManyRequests; InternalError for a code that is not 2xx and for an answer that is something else.
+    Task<schema::Value> review(schema::Value review);
+
+private:
+    Task<schema::Value> attempts(std::shared_ptr<const schema::Value> review);
+
+    std::unique_ptr<OutgoingClient> client_;
+    EventLoop& loop_;
+    Random& random_;
+    Settings settings_;
+    std::size_t in_progress_ = 0;
+};
+
+/// What an answer with this body says, if it answers `review`. Error: InternalError.
+Result<schema::Value> parse_review_answer(std::string_view body, const schema::Value& review);
+
+}  // namespace porthole::apiserver
