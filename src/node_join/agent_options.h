@@ -20,7 +20,12 @@ struct AgentOptions {
     std::string pod_manifests;  ///< folder of static pods; "" for none
     std::uint16_t kubelet_port = 10250;
     int max_pods = 110;
-    bool shared_disk = false;  ///< how full the disk is says nothing of this node: it costs no image and no pod
+    std::int64_t pod_max_pids = -1;  ///< processes and threads of one pod; -1 for no limit
+    bool seccomp_default = false;    ///< the runtime's profile for containers that name none
+    bool protect_kernel_defaults = false;  ///< refuse to run where the kernel is set otherwise than Kubernetes wants it
+    std::string streaming_idle_timeout = "4h0m0s", tls_min_version;
+    std::vector<std::string> tls_cipher_suites;
+    bool shared_disk = false;  ///< the disk is shared with other uses: no image is removed and no pod evicted because it is full
     std::vector<std::string> labels, taints;
 };
 

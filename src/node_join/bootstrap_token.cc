@@ -1,7 +1,7 @@
 #include "node_join/bootstrap_token.h"
 
 #include "api/core_v1.h"
-#include "base/time.h"
+#include "base/time/time.h"
 #include "runtime/random.h"
 
 namespace porthole::node_join {
@@ -23,6 +23,12 @@ Task<std::string> create_bootstrap_token(client::Client& client, std::optional<S
     if (expires) secret.data["expiration"] = Timestamp(*expires).to_string();
     CO_TRY_VOID(co_await client.create(std::move(secret)));
     co_return id + "." + key;
+}
+
+Task<> remove_bootstrap_token(client::Client& client, std::string token) {
+    const std::string id = token.substr(0, token.find('.'));
+    CO_TRY_VOID(co_await client.remove<api::core::v1::Secret>({BootstrapTokenNamespace, BootstrapTokenPrefix + id}));
+    co_return {};
 }
 
 }  // namespace porthole::node_join

@@ -10,7 +10,10 @@ inline constexpr const char* BootstrapTokenNamespace = "kube-system";
 /// Before the token's id: the name of its Secret.
 inline const std::string BootstrapTokenPrefix = "bootstrap-token-";
 
-/// Makes a token with which nodes may join, and which signs cluster-info for them. Yields "<id>.<secret>".
+/// Creates a token with which nodes may join, and which signs cluster-info for them. Yields "<id>.<secret>". Errors: the API's.
 Task<std::string> create_bootstrap_token(client::Client& client, std::optional<SystemTime> expires, std::string description);
+
+/// Deletes it, or its id alone. Error: NotFound.
+Task<> remove_bootstrap_token(client::Client& client, std::string token);
 
 }  // namespace porthole::node_join

@@ -3,19 +3,48 @@
 #include <algorithm>
 
 #include "api/certificates_v1.h"
+#include "api/core_v1.h"
+#include "base/result.h"
 #include "client/backoff.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
+#include "schema/json/json.h"
 
 namespace porthole::node_join {
 
 using namespace std::chrono_literals;
 using api::certificates::v1::CertificateSigningRequest;
+using api::core::v1::Node;
 
 namespace {
 
+constexpr Duration EarlyPeriod = 5s;
 constexpr Duration LongestNap = 1h;  ///< the wall clock may be set while we sleep
 constexpr Duration ServingLife = 24h * 365, ServingSkew = 5min;
 constexpr Duration FirstRetry = 10s, LongestRetry = 1h;
+constexpr Duration RetryOfTheFirst = 500ms;  ///< a node that starts is not registered yet
+
+/// The certificate, once it has been approved and issued.
+Task<std::string> obtain(EventLoop& loop, client::Client& client, CertificateSigningRequest request) {
+    auto created = co_await client.create(std::move(request));
+    if (!created && created.error().reason == Reason::Unauthorized) {
+        co_return Error(Reason::Unauthorized,
+                        "the token is unknown to the server or has expired; create another with `porthole token create`");
+    }
+    if (!created) co_return std::move(created).error();
+    const MonotonicTime deadline = loop.now() + 60s;
+    while (loop.now() < deadline) {
+        CO_TRY(const auto current, co_await client.get<CertificateSigningRequest>(client::key_of(*created)));
+        if (!current.status.certificate.empty()) co_return current.status.certificate;
+        for (const auto& condition : current.status.conditions) {
+            if (condition.type == "Denied" || condition.type == "Failed")
+                co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
+        }
+        CO_TRY_VOID(co_await loop.sleep(200ms));
+    }
+    co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name +
+                                         " has not been approved within a minute; `kubectl certificate approve " + created->metadata.name +
+                                         "` approves it, then try again");
+}
 
 }  // namespace
 
@@ -28,25 +57,32 @@ Task<KeyPair> request_node_certificate(EventLoop& loop, client::Client& client, 
     request.spec.signer_name = "kubernetes.io/kube-apiserver-client-kubelet";
     // Upstream 1.20 approves only requests with key encipherment, although keys that are not RSA cannot do that; later versions take both.
     request.spec.usages = {"digital signature", "key encipherment", "client auth"};
-    auto created = co_await client.create(std::move(request));
-    if (!created && created.error().reason == Reason::Unauthorized) {
-        co_return Error(Reason::Unauthorized,
-                        "the token is unknown to the server or has expired; create another with `porthole token create`");
+    CO_TRY(std::string certificate, co_await obtain(loop, client, std::move(request)));
+    co_return KeyPair{std::move(certificate), key.pem()};
+}
+
+Task<KeyPair> request_serving_certificate(EventLoop& loop, client::Client& client, std::string node_name) {
+    CO_TRY(const Node node, co_await client.get<Node>({"", node_name}));
+    net::CertificateSubject subject{.common_name = "system:node:" + node_name, .organizations = {"system:nodes"}};
+    for (const auto& address : node.status.addresses) {
+        auto& names = address.type.ends_with("IP") ? subject.ip_addresses : subject.dns_names;
+        if (std::ranges::find(names, address.address) == names.end()) names.push_back(address.address);
     }
-    if (!created) co_return std::move(created).error();
-    const MonotonicTime deadline = loop.now() + 60s;
-    while (loop.now() < deadline) {
-        CO_TRY(const auto current, co_await client.get<CertificateSigningRequest>(client::key_of(*created)));
-        if (!current.status.certificate.empty()) co_return KeyPair{current.status.certificate, key.pem()};
-        for (const auto& condition : current.status.conditions) {
-            if (condition.type == "Denied" || condition.type == "Failed")
-                co_return Error(Reason::Forbidden, "the cluster refused the node: " + condition.message);
-        }
-        CO_TRY_VOID(co_await loop.sleep(200ms));
-    }
-    co_return Error(Reason::Timeout, "the certificate request " + created->metadata.name +
-                                         " has not been approved within a minute; `kubectl certificate approve " + created->metadata.name +
-                                         "` approves it, then try again");
+    if (node.status.addresses.empty()) co_return Error(Reason::NotFound, "the node has no addresses yet");
+    const net::PrivateKey key = net::PrivateKey::generate();
+    CertificateSigningRequest request;
+    request.metadata.generate_name = "csr-";
+    request.spec.request = net::create_certificate_request(key, subject);
+    request.spec.signer_name = "kubernetes.io/kubelet-serving";
+    request.spec.usages = {"digital signature", "server auth"};
+    CO_TRY(std::string certificate, co_await obtain(loop, client, std::move(request)));
+    co_return KeyPair{std::move(certificate), key.pem()};
+}
+
+Task<bool> approves_serving_certificates(client::Client& client) {
+    CO_TRY(const net::Bytes version, co_await client.get_raw("/version"));
+    CO_TRY(const schema::Value document, schema::parse_json(*version));
+    co_return document.string_at({"gitVersion"}).contains("+porthole-");
 }
 
 Result<KeyPair> make_serving_certificate(const std::string& node_name, const std::string& address, SystemTime now) {
@@ -68,37 +104,53 @@ Result<SystemTime> renewal_time(const std::string& certificate_pem, Random& rand
 Task<> CertificateRenewal::sleep_until(SystemTime time) {
     for (;;) {
         const Duration left = time - seams_.loop.wall_now();
-        if (left <= Duration::zero()) co_return {};
-        CO_TRY_VOID(co_await seams_.loop.sleep(std::min(left, LongestNap)));
+        if (left <= Duration::zero() || (early_ && early_())) co_return {};
+        CO_TRY_VOID(co_await seams_.loop.sleep(std::min(left, early_ ? EarlyPeriod : LongestNap)));
     }
 }
 
 Task<std::string> CertificateRenewal::renew() {
-    CO_TRY(const KeyPair pair, co_await request_node_certificate(seams_.loop, seams_.client, node_name_));
+    CO_TRY(const KeyPair pair, co_await ask_(seams_.loop, seams_.client, node_name_));
     CO_TRY_VOID(use_(pair));
     co_return pair.certificate_pem;
 }
 
 /// Tries until it is done. Error: Cancelled.
-Task<std::string> CertificateRenewal::renew_at_last() {
-    client::Backoff backoff(seams_.random, FirstRetry, LongestRetry);
+Task<std::string> CertificateRenewal::renew_at_last(Duration first_retry) {
+    client::Backoff backoff(seams_.random, first_retry, LongestRetry);
     for (;;) {
         Result<std::string> renewed = co_await renew();
-        if (renewed || renewed.error().reason == Reason::Cancelled) co_return renewed;
+        if (renewed || is_cancelled(renewed)) co_return renewed;
         const Duration wait = backoff.next();
-        seams_.log.warn("the node's certificate could not be renewed",
-                        {{"node", node_name_}, {"error", renewed.error().message}, {"again in s", wait / 1s}});
+        if (renewed.error().reason != Reason::NotFound)
+            seams_.log.warn("the node's certificate could not be renewed",
+                            {{"node", node_name_}, {"error", renewed.error().message}, {"again in s", wait / 1s}});
         CO_TRY_VOID(co_await seams_.loop.sleep(wait));
     }
 }
 
 Task<> CertificateRenewal::run(std::string certificate_pem) {
+    if (certificate_pem.empty()) {
+        CO_TRY(certificate_pem, co_await renew_at_last(RetryOfTheFirst));
+    }
     for (;;) {
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, seams_.random));
         CO_TRY_VOID(co_await sleep_until(due));
-        CO_TRY(certificate_pem, co_await renew_at_last());
+        CO_TRY(certificate_pem, co_await renew_at_last(FirstRetry));
         seams_.log.info("the node's certificate has been renewed", {{"node", node_name_}});
     }
+}
+
+Task<> serve_with_issued_certificates(CertificateRenewal::Seams seams, std::string node_name,
+                                      std::function<Result<void>(const KeyPair&)> use) {
+    Result<bool> approves = false;
+    while (!(approves = co_await approves_serving_certificates(seams.client))) {
+        if (approves.error().reason == Reason::Cancelled) co_return approves.error();
+        CO_TRY_VOID(co_await seams.loop.sleep(1s));
+    }
+    if (!*approves) co_return {};
+    CertificateRenewal renewal(seams, std::move(node_name), std::move(use), request_serving_certificate);
+    co_return co_await renewal.run("");
 }
 
 }  // namespace porthole::node_join

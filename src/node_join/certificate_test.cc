@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "api/certificates_v1.h"
+#include "api/core_v1.h"
 #include "client/fake/fake_api.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
 
@@ -17,6 +18,18 @@ using api::certificates::v1::CertificateSigningRequest;
 using testing::AllOf;
 using testing::Ge;
 using testing::Le;
+
+/// The fake API, which says what version it is.
+struct VersionedApi final : client::Transport {
+    explicit VersionedApi(client::Transport& api) : api(api) {}
+    Task<client::ApiResponse> call(client::ApiRequest request) override {
+        if (request.path != "/version") co_return co_await api.call(std::move(request));
+        co_return client::ApiResponse{200, std::make_shared<const std::string>(R"({"gitVersion":")" + version + R"("})")};
+    }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest request) override { return api.watch(std::move(request)); }
+    client::Transport& api;
+    std::string version;
+};
 
 struct NodeCertificate : testing::Test {
     ~NodeCertificate() override {
@@ -48,18 +61,23 @@ struct NodeCertificate : testing::Test {
             if (loop.now() - begin > 2h) return -1;
         return static_cast<int>((loop.now() - begin) / 1min);
     }
+    void set_version(std::string version) { server.version = std::move(version); }
+    std::function<Result<void>(const KeyPair&)> keep() {
+        return [this](const KeyPair& pair) -> Result<void> {
+            used.push_back(pair);
+            return {};
+        };
+    }
     std::size_t requests() { return api.list<CertificateSigningRequest>().size(); }
 
     sim::SimLoop loop;
     client::FakeApi api{loop};
-    client::Client client{api};
+    VersionedApi server{api};
+    client::Client client{server};
     SeededRandom random{1};
     net::CertificateAuthority ca = net::CertificateAuthority::create("ca", loop.wall_now() - 1h, loop.wall_now() + 24h * 3650);
     std::vector<KeyPair> used;
-    CertificateRenewal renewal{{loop, client, random, Logger(make_null_sink(), "test")}, "a", [this](const KeyPair& pair) -> Result<void> {
-                                   used.push_back(pair);
-                                   return {};
-                               }};
+    CertificateRenewal renewal{{loop, client, random, Logger(make_null_sink(), "test")}, "a", keep()};
     Scope scope{loop};
 };
 
@@ -113,6 +131,35 @@ TEST_F(NodeCertificate, SaysWhoRefusedIt) {
     ASSERT_TRUE(answer.has_value());
     ASSERT_FALSE(*answer);
     EXPECT_EQ(answer->error().message, "the cluster refused the node: not you");
+}
+
+TEST_F(NodeCertificate, ForServingIsAskedForOnceTheNodeHasAddresses) {
+    set_version("v1.36.0+porthole-1");
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", keep()));
+    loop.advance(10s);
+    EXPECT_EQ(requests(), 0u);
+    api::core::v1::Node node;
+    node.metadata.name = "a";
+    node.status.addresses = {{.type = "InternalIP", .address = "10.0.0.1"}, {.type = "Hostname", .address = "a"}};
+    api.put(node);
+    loop.advance(20s);
+    ASSERT_EQ(requests(), 1u);
+    const auto request = api.list<CertificateSigningRequest>()[0];
+    EXPECT_EQ(request.spec.signer_name, "kubernetes.io/kubelet-serving");
+    const auto subject = net::parse_certificate_request(request.spec.request)->subject;
+    EXPECT_EQ(subject.common_name, "system:node:a");
+    EXPECT_EQ(subject.dns_names, std::vector<std::string>{"a"});
+    EXPECT_EQ(subject.ip_addresses, std::vector<std::string>{"10.0.0.1"});
+    sign_all(90min);
+    EXPECT_EQ(used.size(), 1u);
+    EXPECT_THAT(minutes_to_next_request(), AllOf(Ge(59), Le(69))) << "and renewed";
+}
+
+TEST_F(NodeCertificate, ForServingIsNotAskedOfAClusterWhereNothingWouldApproveIt) {
+    set_version("v1.36.0");
+    scope.spawn(serve_with_issued_certificates({loop, client, random, Logger(make_null_sink(), "test")}, "a", keep()));
+    loop.advance(1h);
+    EXPECT_EQ(requests(), 0u);
 }
 
 }  // namespace

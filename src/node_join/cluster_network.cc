@@ -1,10 +1,11 @@
 #include "node_join/cluster_network.h"
 
 #include "api/core_v1.h"
-#include "base/ip.h"
+#include "base/result.h"
+#include "base/values/ip.h"
 #include "client/client.h"
 #include "schema/value.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::node_join {
 namespace {
@@ -58,7 +59,7 @@ Result<void> learn_from_kubeadm(const std::string& cluster_configuration, Cluste
 
 Task<ClusterNetwork> ask_kubeadm(client::Client& client, ClusterNetwork network) {
     const auto stored = co_await client.get<api::core::v1::ConfigMap>({"kube-system", "kubeadm-config"});
-    if (!stored && (stored.error().reason == Reason::NotFound || stored.error().reason == Reason::Forbidden)) co_return network;
+    if (!stored && (is_not_found(stored) || stored.error().reason == Reason::Forbidden)) co_return network;
     if (!stored) co_return stored.error();
     const auto configuration = stored->data.find("ClusterConfiguration");
     if (configuration != stored->data.end()) {

@@ -10,7 +10,7 @@ class Client;
 
 namespace porthole::node_join {
 
-/// What a cluster's network is like, as it tells those who join (the ConfigMap kube-public/cluster-info). A cluster that is not ours
+/// What a cluster's network is like, as it publishes it for those who join (the ConfigMap kube-public/cluster-info). A foreign cluster
 /// says nothing of it there; then the usual values stay until kubeadm's configuration or the user says more.
 struct ClusterNetwork {
     std::string cluster_cidr = "10.244.0.0/16", service_cidr = "10.96.0.0/12";
@@ -21,10 +21,10 @@ struct ClusterNetwork {
 ClusterNetwork cluster_network(const std::map<std::string, std::string>& data);
 
 /// What kubeadm's ClusterConfiguration (YAML) says of the network. Its DNS service has the tenth address of the services. What it does
-/// not name stays as it was. Error: BadRequest for what is no such configuration.
+/// not name stays as it was. Error: BadRequest for what is not such a configuration.
 Result<void> learn_from_kubeadm(const std::string& cluster_configuration, ClusterNetwork& network);
-/// The same from the ConfigMap kube-system/kubeadm-config, which kubeadm lets nodes read. Nothing is learnt where there is none: the
-/// cluster was not made by kubeadm. `client` must be a node's.
+/// The same from the ConfigMap kube-system/kubeadm-config, which kubeadm lets nodes read. Yields `network` unchanged where there is none:
+/// the cluster was not made by kubeadm. `client` must be a node's.
 Task<ClusterNetwork> ask_kubeadm(client::Client& client, ClusterNetwork network);
 
 /// The user's own words for what a cluster does not say, or says wrongly; "" leaves it as it is. A service range brings its tenth
@@ -43,7 +43,7 @@ inline constexpr const char* BackendKey = "podNetworkBackend";
 Result<std::string> choose_backend(const std::string& asked, const ClusterNetwork& network);
 
 /// The IPv4 range of "10.244.0.0/16" or "fd00::/48,10.244.0.0/16". Error: BadRequest for a cluster of IPv6 alone, which a Windows node
-/// cannot join, and for what is no range.
+/// cannot join, and for what is not a range.
 Result<std::string> range_for_windows(const std::string& ranges);
 
 }  // namespace porthole::node_join

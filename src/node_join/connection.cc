@@ -1,13 +1,23 @@
 #include "node_join/connection.h"
 
+#include "base/result.h"
 #include "client/http_transport.h"
 #include "client/older_versions.h"
+#include "net/tls/x509.h"
 #include "node_join/certificate.h"
 #include "node_join/identity.h"
+#include "node_join/pki.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::node_join {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration AuthorityPeriod = 30s;
+
+}  // namespace
 
 Result<client::ClientConfig> NodeConnection::read() {
     TRY(const auto document, client::read_kubeconfig(seams_.files, kubeconfig_));
@@ -28,10 +38,14 @@ Result<void> NodeConnection::open(std::string kubeconfig, std::string server) {
 
 Result<void> NodeConnection::take(client::ClientConfig next) {
     TRY(auto way, seams_.connect(next));
+    adopt(std::move(next), std::move(way));
+    return {};
+}
+
+void NodeConnection::adopt(client::ClientConfig next, std::unique_ptr<client::Transport> way) {
     config_ = std::move(next);
     transport_->replace(std::move(way));
     if (told_) told_();
-    return {};
 }
 
 /// The file comes first: what is in use must be there after a restart.
@@ -39,6 +53,7 @@ Result<void> NodeConnection::take_renewed(const KeyPair& identity) {
     TRY_VOID(write_node_identity(*own_folder_, identity));
     client::ClientConfig next = config_;
     next.certificate_pem = next.key_pem = identity.certificate_pem + identity.key_pem;
+    renewed_for_ = config_.ca_pem;
     return take(std::move(next));
 }
 
@@ -47,7 +62,41 @@ Task<> NodeConnection::renew(std::string node_name) {
     client::Client client(*transport_);
     CertificateRenewal renewal({seams_.loop, client, seams_.random, seams_.log}, std::move(node_name),
                                [this](const KeyPair& identity) { return take_renewed(identity); });
+    renewal.early_when([this] { return is_of_an_old_authority(); });
     co_return co_await renewal.run(config_.certificate_pem);
+}
+
+bool NodeConnection::is_of_an_old_authority() const {
+    if (renewed_for_ == config_.ca_pem || split_certificates(config_.ca_pem).size() < 2) return false;
+    const auto own = net::parse_certificate(config_.certificate_pem), signer = net::parse_certificate(config_.ca_pem);
+    return own && signer && own->issuer_common_name != signer->subject.common_name;
+}
+
+/// One by which the server cannot be reached would cut the node off for good, so it is tried before it is kept.
+Task<> NodeConnection::take_authority(std::string ca_pem) {
+    client::ClientConfig next = config_;
+    next.ca_pem = ca_pem;
+    CO_TRY(auto way, seams_.connect(next));
+    client::Client client(*way);
+    CO_TRY_VOID(co_await published_authority(client));
+    const auto file = own_folder_ ? *own_folder_ / "ca.crt" : std::filesystem::path();
+    if (!file.empty() && std::filesystem::exists(file)) CO_TRY_VOID(write_durably(file, ca_pem, 0644));
+    adopt(std::move(next), std::move(way));
+    seams_.log.info("the cluster's authorities have changed", {{"trusted", split_certificates(ca_pem).size()}});
+    co_return {};
+}
+
+Task<> NodeConnection::follow_authority() {
+    client::Client client(*transport_);
+    for (;;) {
+        CO_TRY_VOID(co_await seams_.loop.sleep(AuthorityPeriod));
+        const auto published = co_await published_authority(client);
+        if (is_cancelled(published)) co_return published.error();
+        if (!published || *published == config_.ca_pem) continue;
+        const auto taken = co_await take_authority(*published);
+        if (is_cancelled(taken)) co_return taken;
+        if (!taken) seams_.log.warn("the cluster's authorities cannot be taken over", {{"error", taken.error().message}});
+    }
 }
 
 Task<> NodeConnection::follow() {

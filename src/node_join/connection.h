@@ -4,12 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "client/client.h"
 #include "client/kubeconfig.h"
+#include "client/transport.h"
 #include "node_join/key_pair.h"
-#include "node_join/renewable_transport.h"
 #include "runtime/random.h"
 
 namespace porthole {
@@ -18,8 +19,27 @@ class AsioLoop;
 
 namespace porthole::node_join {
 
-/// A node program's way to the cluster: what its kubeconfig says, while the certificate that the kubeconfig names is replaced by newer
-/// ones. What has begun ends on the old way.
+/// A transport to the API that is replaced while it is in use: what has begun ends on the old one, what begins uses the new one. Owns all
+/// of them until it is destroyed.
+class RenewableTransport final : public client::Transport {
+public:
+    explicit RenewableTransport(std::unique_ptr<client::Transport> first) : current_(std::move(first)) {}
+
+    void replace(std::unique_ptr<client::Transport> next) {
+        retired_.push_back(std::move(current_));
+        current_ = std::move(next);
+    }
+
+    Task<client::ApiResponse> call(client::ApiRequest request) override { return current_->call(std::move(request)); }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest request) override { return current_->watch(std::move(request)); }
+
+private:
+    std::unique_ptr<client::Transport> current_;
+    std::vector<std::unique_ptr<client::Transport>> retired_;  ///< open streams may still read from them; one in eight months
+};
+
+/// A node program's connection to the cluster: what its kubeconfig says, while the certificate that the kubeconfig names is replaced by
+/// newer ones. Requests that have begun end with the old one. Lives on one loop; owns the transport, whose users must end before it.
 class NodeConnection {
 public:
     using Connect = std::function<Result<std::unique_ptr<client::Transport>>(const client::ClientConfig&)>;
@@ -34,26 +54,34 @@ public:
 
     /// `server` wins over the kubeconfig's unless it is "". Errors: as read_kubeconfig and Kubeconfig::resolve.
     Result<void> open(std::string kubeconfig, std::string server = "");
-    /// Both are there once it is open; the transport stays for as long as this object.
+    /// Both require a successful open(); the transport stays the same for as long as this object exists.
     client::Transport& transport() { return *transport_; }
     const client::ClientConfig& config() const { return config_; }
     /// Called on the loop after each change of config().
     void on_change(std::function<void()> told) { told_ = std::move(told); }
 
-    /// Renews the identity that `join` has written; one that somebody else keeps is theirs to renew, and is followed. Until cancelled.
+    /// Renews the identity that `join` has written; one that another program keeps is read again instead, as by follow(). Until cancelled.
     Task<> renew(std::string node_name);
-    /// Takes what others write into the kubeconfig's files, within a minute. Until cancelled.
+    /// Takes the authorities that the cluster publishes, as soon as they verify the server: into use, and into ca.crt where `join` has
+    /// written that. The certificate is renewed when another authority signs from now on. Until cancelled.
+    Task<> follow_authority();
+    /// Takes what others write into the kubeconfig's files, within a minute; what cannot be read is logged. Until cancelled.
     Task<> follow();
 
 private:
     Result<client::ClientConfig> read();
     Result<void> take(client::ClientConfig next);
+    void adopt(client::ClientConfig next, std::unique_ptr<client::Transport> way);
+    Task<> take_authority(std::string ca_pem);
+    /// Whether the certificate is of an authority that is being replaced.
+    bool is_of_an_old_authority() const;
     Result<void> take_renewed(const KeyPair& identity);
 
     Seams seams_;
     std::string kubeconfig_, server_;
     std::optional<std::filesystem::path> own_folder_;  ///< of the identity, where `join` has written it
     client::ClientConfig config_;
+    std::string renewed_for_;  ///< the authorities for which the certificate was last renewed
     std::unique_ptr<RenewableTransport> transport_;
     std::function<void()> told_;
 };

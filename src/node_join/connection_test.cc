@@ -6,8 +6,9 @@
 
 #include "api/certificates_v1.h"
 #include "api/core_v1.h"
+#include "base/base64.h"
 #include "client/fake/fake_api.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "node_join/identity.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
@@ -35,6 +36,13 @@ private:
     std::string& last_;
 };
 
+/// A server whose certificate does not verify.
+class Wall final : public client::Transport {
+public:
+    Task<client::ApiResponse> call(client::ApiRequest) override { co_return Error(Reason::Unavailable, "not trusted"); }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest) override { co_return Error(Reason::Unavailable, "not trusted"); }
+};
+
 struct NodeConnectionTest : testing::Test {
     NodeConnectionTest() {
         char name[] = "/tmp/node-connection-XXXXXX";
@@ -57,6 +65,7 @@ struct NodeConnectionTest : testing::Test {
     NodeConnection::Seams seams() {
         const auto connect = [this](const client::ClientConfig& config) -> Result<std::unique_ptr<client::Transport>> {
             if (config.certificate_pem.empty()) return Error(Reason::BadRequest, "no certificate");
+            if (config.ca_pem.contains(unusable)) return std::make_unique<Wall>();
             return std::make_unique<Door>(api, config.certificate_pem, came_with);
         };
         return {loop, *files, random, connect, Logger(make_null_sink(), "test")};
@@ -79,6 +88,15 @@ struct NodeConnectionTest : testing::Test {
             });
         loop.advance(1s);
     }
+    /// What the cluster tells those who join.
+    void publish(const std::string& ca_pem) {
+        api::core::v1::ConfigMap info;
+        info.metadata.name = "cluster-info";
+        info.metadata.namespace_ = "kube-public";
+        info.data["kubeconfig"] = "clusters:\n- cluster:\n    certificate-authority-data: " + encode_base64(ca_pem) + "\n";
+        api.put(info);
+    }
+    std::string authority_file() { return *files->read((folder / "ca.crt").string()); }
     void wait_for_request() {
         for (int minutes = 0; minutes < 75 && api.list<CertificateSigningRequest>().empty(); ++minutes) loop.advance(1min);
         EXPECT_EQ(api.list<CertificateSigningRequest>().size(), 1u);
@@ -91,6 +109,7 @@ struct NodeConnectionTest : testing::Test {
     net::CertificateAuthority authority = net::CertificateAuthority::create("ca", loop.wall_now() - 1h, loop.wall_now() + 24h * 3650);
     fs::path folder;
     std::string came_with;
+    std::string unusable = "(none)";  ///< authorities that say this do not verify the server
     NodeConnection connection{seams()};
     Scope scope{loop};
 };
@@ -124,6 +143,43 @@ TEST_F(NodeConnectionTest, TheNodesOtherProgramsTakeWhatTheKubeletHasRenewed) {
     EXPECT_NE(shown_by(connection), file());
     loop.advance(61s);
     EXPECT_EQ(shown_by(connection), renewed.certificate_pem + renewed.key_pem);
+}
+
+TEST_F(NodeConnectionTest, FollowsTheClustersAuthorityAndRenewsItsCertificateWithTheNewOne) {
+    ASSERT_TRUE(connection.open(kubeconfig()));
+    publish(authority.certificate_pem());
+    scope.spawn(connection.renew("a"));
+    scope.spawn(connection.follow_authority());
+    loop.advance(5min);
+    EXPECT_TRUE(api.list<CertificateSigningRequest>().empty()) << "nothing has changed";
+
+    const auto next = net::CertificateAuthority::create("ca-2", loop.wall_now() - 1h, loop.wall_now() + 24h * 3650);
+    const std::string both = next.certificate_pem() + authority.certificate_pem();
+    publish(both);
+    loop.advance(40s);
+    EXPECT_EQ(connection.config().ca_pem, both);
+    EXPECT_EQ(authority_file(), both) << "it must be there after a restart";
+    authority = next;
+    ASSERT_EQ(api.list<CertificateSigningRequest>().size(), 1u);
+    sign_all();
+    EXPECT_EQ(net::parse_certificate(connection.config().certificate_pem)->issuer_common_name, "ca-2");
+    loop.advance(10min);
+    EXPECT_EQ(api.list<CertificateSigningRequest>().size(), 1u) << "once";
+
+    publish(next.certificate_pem());
+    loop.advance(40s);
+    EXPECT_EQ(authority_file(), next.certificate_pem());
+}
+
+TEST_F(NodeConnectionTest, TakesNoAuthorityByWhichTheServerIsNotReached) {
+    ASSERT_TRUE(connection.open(kubeconfig()));
+    const auto other = net::CertificateAuthority::create("other", loop.wall_now() - 1h, loop.wall_now() + 24h * 3650);
+    unusable = other.certificate_pem();
+    publish(other.certificate_pem());
+    scope.spawn(connection.follow_authority());
+    loop.advance(5min);
+    EXPECT_EQ(connection.config().ca_pem, authority.certificate_pem());
+    EXPECT_EQ(authority_file(), authority.certificate_pem());
 }
 
 TEST_F(NodeConnectionTest, WhatCannotBeReadChangesNothing) {

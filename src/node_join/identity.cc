@@ -9,13 +9,14 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "net/detached_jws.h"
-#include "net/x509.h"
+#include "net/tls/crypto.h"
+#include "net/tls/x509.h"
+#include "node_join/ca_rotation.h"
 #include "node_join/certificate.h"
 #include "runtime/asio_loop.h"
-#include "runtime/durable_file.h"
+#include "runtime/files/durable_file.h"
 #include "schema/value.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::node_join {
 namespace {
@@ -78,6 +79,13 @@ Task<ConfigMap> wait_for_signature(AsioLoop& loop, client::Client& client, JoinT
 
 }  // namespace
 
+Task<std::string> published_authority(client::Client& client) {
+    CO_TRY(const ConfigMap info, co_await client.get<ConfigMap>({"kube-public", "cluster-info"}));
+    const auto kubeconfig = info.data.find("kubeconfig");
+    if (kubeconfig == info.data.end()) co_return Error(Reason::NotFound, "cluster-info has no kubeconfig");
+    co_return authority_of(kubeconfig->second);
+}
+
 Result<void> check_target(JoinTarget& target) {
     if (!target.server.starts_with("https://")) target.server = "https://" + target.server;
     if (!is_token(target.token)) {
@@ -96,10 +104,14 @@ Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target) {
     client::Client client(*transport);
     CO_TRY(ConfigMap stored, co_await wait_for_signature(loop, client, target));
     CO_TRY(std::string ca_pem, authority_of(stored.data["kubeconfig"]));
-    CO_TRY(const auto ca, net::parse_certificate(ca_pem));
-    const std::string hash = std::string(HashPrefix) + net::to_hex(net::sha256(ca.public_der));
-    if (std::ranges::find(target.ca_hashes, hash) == target.ca_hashes.end()) {
-        co_return Error(Reason::Unauthorized, "the server's authority is " + hash +
+    CO_TRY(const auto authorities, authority_ids(ca_pem));
+    // While an authority is rotated there are two, and either hash was handed out.
+    const bool expected = std::ranges::any_of(authorities, [&](const std::string& id) {
+        return std::ranges::find(target.ca_hashes, std::string(HashPrefix) + id) != target.ca_hashes.end();
+    });
+    if (!expected) {
+        co_return Error(Reason::Unauthorized, "the server's authority is " + std::string(HashPrefix) +
+                                                  (authorities.empty() ? "" : authorities.front()) +
                                                   ", which does not match --ca-cert-hash: "
                                                   "either the hash belongs to another cluster, or someone is intercepting the connection");
     }

@@ -12,12 +12,13 @@ namespace porthole {
 class AsioLoop;
 }
 namespace porthole::client {
+class Client;
 class Kubeconfig;
 }
 
 namespace porthole::node_join {
 
-/// The cluster that a machine is to join, and why it may be believed to be that one: the command line of `join`.
+/// The cluster that a machine is to join, and what it is verified by: the command line of `join`.
 struct JoinTarget {
     std::string server;                  ///< "https://10.0.0.5:6443", or without the scheme
     std::string token;                   ///< "abcdef.0123456789abcdef"
@@ -34,8 +35,12 @@ struct ClusterInfo {
 Result<void> check_target(JoinTarget& target);
 
 /// Reads kube-public/cluster-info from a server that is not trusted yet. Trusts the authority that it names only if its public
-/// key is one of those we were told, and the whole is signed by somebody who knows our token. Error: Unauthorized otherwise.
+/// key is one of those we were told, and the whole is signed by our token. Errors: Unauthorized otherwise; Unavailable; BadRequest.
 Task<ClusterInfo> discover_cluster(AsioLoop& loop, JoinTarget target);
+
+/// The authorities that the cluster publishes for those who join, told by a server that is trusted already. Errors: NotFound where the
+/// cluster has no cluster-info; as any request.
+Task<std::string> published_authority(client::Client& client);
 
 /// A node's client certificate, asked for as the token's owner. Errors: as request_node_certificate.
 Task<KeyPair> request_node_identity(AsioLoop& loop, JoinTarget target, std::string ca_pem, std::string node_name);

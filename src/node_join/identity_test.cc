@@ -18,7 +18,7 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
     const struct {
         const char* name;
         JoinTarget target;
-        const char* complaint;  ///< nullptr: it is fine
+        const char* message;  ///< nullptr: it is fine
     } rows[] = {
         {"right", {"10.0.0.5:6443", "abcdef.0123456789abcdef", {Hash}}, nullptr},
         {"short token", {"10.0.0.5:6443", "abcdef.0123456789abcde", {Hash}}, "token create"},
@@ -32,9 +32,9 @@ TEST(NodeIdentity, RefusesWhatCannotBeATokenOrAHashBeforeAskingAnybody) {
         SCOPED_TRACE(row.name);
         const auto checked = check_target(row.target);
         EXPECT_EQ(row.target.server, "https://10.0.0.5:6443");
-        ASSERT_EQ(checked.has_value(), row.complaint == nullptr);
+        ASSERT_EQ(checked.has_value(), row.message == nullptr);
         if (checked) continue;
-        EXPECT_NE(checked.error().message.find(row.complaint), std::string::npos) << checked.error().message;
+        EXPECT_NE(checked.error().message.find(row.message), std::string::npos) << checked.error().message;
         EXPECT_EQ(checked.error().message.find('\n'), std::string::npos);
     }
 }

@@ -1,7 +1,10 @@
 #include "node_join/pki.h"
 
-#include "net/x509.h"
-#include "runtime/durable_file.h"
+#include "base/strings.h"
+#include "base/time/time.h"
+#include "net/tls/x509.h"
+#include "node_join/ca_rotation.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::node_join {
 namespace {
@@ -13,9 +16,45 @@ using net::CertificateOptions;
 using net::CertificateSubject;
 using net::PrivateKey;
 
-constexpr auto AuthorityLife = 24h * 3650;
 constexpr auto CertificateLife = 24h * 365;
-constexpr auto ClockSkew = 5min;  ///< certificates begin a little earlier, for peers whose clock is behind
+constexpr auto Transition = 24h * 30;
+constexpr const char* TransitionFile = "kubelets-unverified-until";
+
+/// An authority that signs itself, made where it is missing.
+Result<CertificateAuthority> ensure_authority(const fs::path& folder, const std::string& name, const std::string& common_name,
+                                              SystemTime now) {
+    if (!fs::exists(folder / (name + ".crt"))) {
+        const auto made = CertificateAuthority::create(common_name, now - ClockSkew, now + AuthorityLife);
+        TRY_VOID(write_pair(folder, name, {made.certificate_pem(), made.key_pem()}));
+    }
+    TRY(const KeyPair pair, read_pair(folder, name));
+    return CertificateAuthority::load(pair.certificate_pem, pair.key_pem);
+}
+
+/// The pair on disk while it says `subject`, is of `ca`, belongs together (a crash may come between the two files) and is not in its last
+/// third; else a new one. Its certificate is followed by `chain`.
+Result<KeyPair> ensure_pair(const fs::path& folder, const std::string& name, const CertificateAuthority& ca,
+                            const CertificateSubject& subject, bool for_server, SystemTime now, const std::string& chain = "") {
+    TRY(const auto issuer, net::parse_certificate(ca.certificate_pem()));
+    if (auto stored = read_pair(folder, name)) {
+        const auto info = net::parse_certificate(stored->certificate_pem);
+        const bool fits = info && info->subject == subject && info->issuer_common_name == issuer.subject.common_name &&
+                          CertificateAuthority::load(stored->certificate_pem, stored->key_pem);
+        if (fits && now < info->not_after - (info->not_after - info->not_before) / 3) {
+            const std::string wanted = split_certificates(stored->certificate_pem).front() + chain;
+            if (stored->certificate_pem == wanted) return stored;
+            stored->certificate_pem = wanted;
+            TRY_VOID(write_pair(folder, name, *stored));
+            return stored;
+        }
+    }
+    TRY(KeyPair pair, issue(ca, subject, for_server, now));
+    pair.certificate_pem += chain;
+    TRY_VOID(write_pair(folder, name, pair));
+    return pair;
+}
+
+}  // namespace
 
 Result<void> write_pair(const fs::path& folder, const std::string& name, const KeyPair& pair) {
     TRY_VOID(write_durably(folder / (name + ".key"), pair.key_pem));
@@ -32,42 +71,30 @@ Result<KeyPair> read_pair(const fs::path& folder, const std::string& name) {
 Result<KeyPair> issue(const CertificateAuthority& ca, const CertificateSubject& subject, bool for_server, SystemTime now) {
     const PrivateKey key = PrivateKey::generate();
     const CertificateOptions options{
-        .not_before = now - ClockSkew, .not_after = now + CertificateLife, .for_server = for_server, .for_client = true};
+        .not_before = now - ClockSkew, .not_after = now + CertificateLife, .for_server = for_server, .for_client = !for_server};
     TRY(std::string certificate, ca.issue(key, subject, options));
     return KeyPair{std::move(certificate), key.pem()};
 }
-
-/// The pair on disk while it says `subject` and is not in its last third; else a new one.
-Result<KeyPair> ensure_pair(const fs::path& folder, const std::string& name, const CertificateAuthority& ca,
-                            const CertificateSubject& subject, bool for_server, SystemTime now) {
-    if (auto stored = read_pair(folder, name)) {
-        const auto info = net::parse_certificate(stored->certificate_pem);
-        if (info && info->subject == subject && now < info->not_after - (info->not_after - info->not_before) / 3) return stored;
-    }
-    TRY(KeyPair pair, issue(ca, subject, for_server, now));
-    TRY_VOID(write_pair(folder, name, pair));
-    return pair;
-}
-
-}  // namespace
 
 Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime now) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
     fs::permissions(folder, fs::perms::owner_all, error);
-    if (!fs::exists(folder / "ca.crt")) {
-        const auto ca = CertificateAuthority::create("porthole-ca", now - ClockSkew, now + AuthorityLife);
-        TRY_VOID(write_pair(folder, "ca", {ca.certificate_pem(), ca.key_pem()}));
-    }
+    if (fs::exists(folder / "ca.crt") && !fs::exists(folder / "kubelet-serving-ca.crt"))
+        TRY_VOID(write_durably(folder / TransitionFile, Timestamp(now + Transition).to_string() + "\n"));
     if (!fs::exists(folder / "sa.key")) TRY_VOID(write_durably(folder / "sa.key", PrivateKey::generate().pem()));
 
-    TRY(const KeyPair ca_pair, read_pair(folder, "ca"));
-    TRY(const auto ca, CertificateAuthority::load(ca_pair.certificate_pem, ca_pair.key_pem));
+    TRY_VOID(resume_ca_rotation(folder));
+    TRY(const auto ca, ensure_authority(folder, "ca", "porthole-ca", now));
+    TRY(const std::string cross, cross_certificate(folder));
+    TRY_VOID(ensure_authority(folder, "kubelet-serving-ca", "porthole-kubelet-serving-ca", now));
+    TRY(const auto front_proxy, ensure_authority(folder, "front-proxy-ca", "porthole-front-proxy-ca", now));
+    TRY_VOID(ensure_pair(folder, "front-proxy-client", front_proxy, {.common_name = "front-proxy-client"}, false, now));
     TRY_VOID(ensure_pair(folder, "apiserver", ca,
-                         {.common_name = "kube-apiserver", .dns_names = names.dns, .ip_addresses = names.addresses}, true, now));
-    TRY_VOID(ensure_pair(folder, "admin", ca, {.common_name = "kubernetes-admin", .organizations = {"system:masters"}}, false, now));
-    TRY_VOID(ensure_pair(folder, "apiserver-kubelet-client", ca, {.common_name = "kube-apiserver-kubelet-client"}, false, now));
+                         {.common_name = "kube-apiserver", .dns_names = names.dns, .ip_addresses = names.addresses}, true, now, cross));
+    TRY_VOID(ensure_pair(folder, "admin", ca, {.common_name = "kubernetes-admin", .organizations = {"system:masters"}}, false, now, cross));
+    TRY_VOID(ensure_pair(folder, "apiserver-kubelet-client", ca, {.common_name = "kube-apiserver-kubelet-client"}, false, now, cross));
     return load(folder);
 }
 
@@ -81,14 +108,25 @@ Result<Pki> Pki::load(const fs::path& folder) {
     TRY(pki.admin, read_pair(folder, "admin"));
     TRY(pki.kubelet_client, read_pair(folder, "apiserver-kubelet-client"));
     TRY(pki.service_account_key_pem, read_file(folder / "sa.key"));
+    // An earlier version's folder lacks what follows until its server has been started again.
+    for (const auto& [name, pair] :
+         {std::pair("kubelet-serving-ca", &pki.kubelet_serving_ca), std::pair("front-proxy-ca", &pki.front_proxy_ca),
+          std::pair("front-proxy-client", &pki.front_proxy_client)})
+        if (fs::exists(folder / (std::string(name) + ".crt"))) {
+            TRY(*pair, read_pair(folder, name));
+        }
+    if (fs::exists(folder / "sa-previous.key")) {
+        TRY(pki.previous_service_account_key_pem, read_file(folder / "sa-previous.key"));
+    }
+    if (const auto until = read_file(folder / TransitionFile)) {
+        TRY(const Timestamp parsed, Timestamp::parse(trim(*until)));
+        pki.kubelets_unverified_until = parsed.to_system_time();
+    }
     return pki;
 }
 
-Result<KeyPair> Pki::issue_node(const std::string& name, const std::string& address, SystemTime now) const {
-    TRY(const auto ca, CertificateAuthority::load(ca_pem, ca_key_pem_));
-    return issue(ca,
-                 {.common_name = "system:node:" + name, .organizations = {"system:nodes"}, .dns_names = {name}, .ip_addresses = {address}},
-                 true, now);
+Result<KeyPair> Pki::issue_node(const std::string& name, SystemTime now) const {
+    return issue_client("system:node:" + name, {"system:nodes"}, now);
 }
 
 Result<KeyPair> Pki::issue_client(const std::string& common_name, const std::vector<std::string>& groups, SystemTime now) const {

@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "net/tls/x509.h"
 #include "node_join/key_pair.h"
+#include "node_join/pki_files.h"
 #include "runtime/event_loop.h"
 
 namespace porthole::node_join {
 
-/// The cluster's own certificate authority and what it issued, as files of mode 0600 in one folder. Made at first start;
-/// certificates in their last third are issued anew by ensure().
+/// The cluster's own certificate authorities and what they issued, as files of mode 0600 in one folder. Made at first start;
+/// ensure() replaces certificates in their last third. Short blocking calls; one process at a time.
 class Pki {
 public:
     struct Names {
@@ -21,16 +23,24 @@ public:
     /// Only what is there. Error: NotFound.
     static Result<Pki> load(const std::filesystem::path& folder);
 
-    std::string ca_pem;
-    KeyPair server;          ///< serves the API
-    KeyPair admin;           ///< system:masters
-    KeyPair kubelet_client;  ///< the API server's own, towards kubelets
+    std::string ca_pem;          ///< the authority that signs, and while it is being rotated the one before as well
+    KeyPair kubelet_serving_ca;  ///< issues what kubelets serve with, and nothing else
+    KeyPair front_proxy_ca;      ///< of the certificate below, and nothing else
+    KeyPair front_proxy_client;  ///< the API server's own, towards extension API servers
+    KeyPair server;              ///< serves the API
+    KeyPair admin;               ///< system:masters
+    KeyPair kubelet_client;      ///< the API server's own, towards kubelets
     std::string service_account_key_pem;
+    std::string previous_service_account_key_pem;  ///< whose tokens still hold, while it is being rotated; else ""
 
-    /// A client and server certificate for `node` as system:node:<name> of group system:nodes.
-    Result<KeyPair> issue_node(const std::string& name, const std::string& address, SystemTime now) const;
+    /// Until when a kubelet whose certificate does not verify is still asked: a cluster that is older than its authority for kubelets has
+    /// nodes that have no certificate of it yet. The epoch for all others.
+    SystemTime kubelets_unverified_until{};
+
+    /// A client certificate for `node` as system:node:<name> of group system:nodes.
+    Result<KeyPair> issue_node(const std::string& name, SystemTime now) const;
     Result<KeyPair> issue_client(const std::string& common_name, const std::vector<std::string>& groups, SystemTime now) const;
-    /// "sha256:<hex>" of the CA's public key, as join commands carry it.
+    /// "sha256:<hex>" of the public key of the CA that signs, as join commands carry it.
     Result<std::string> ca_hash() const;
     const std::string& ca_key_pem() const { return ca_key_pem_; }
 

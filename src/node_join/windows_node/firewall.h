@@ -1,12 +1,12 @@
 #pragma once
 #include "node_join/windows_node/node_plan.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::node_join {
 
-/// Makes the rule, or makes it anew. Error: Unavailable when Windows' firewall does not show it afterwards, as under Wine.
+/// Creates the rule, or replaces it. Error: Unavailable when Windows' firewall does not show it afterwards, as under Wine.
 Task<> ensure_firewall_rule(ProcessRunner& processes, FirewallRule rule);
-/// Fine where there is none.
+/// Success where there is none.
 Task<> remove_firewall_rule(ProcessRunner& processes, std::string name);
 
 }  // namespace porthole::node_join

@@ -16,7 +16,7 @@
 #include "kubelet/cri/cri_grpc.h"
 #include "net/interface_address.h"
 #include "runtime/handle_windows.h"
-#include "runtime/windows_command_line.h"
+#include "runtime/processes/windows_command_line.h"
 
 namespace porthole::node_join {
 

@@ -11,7 +11,7 @@ namespace porthole::node_join {
 /// Error: BadRequest for a label or taint that cannot be read.
 Result<api::core::v1::Node> first_node(const WindowsNode& node, const kubelet::HostFacts& facts);
 
-/// Makes it unless it is there, in which case it stays as it is: its kubelet corrects the labels. Yields a line that says which.
+/// Creates it unless it is there, in which case it stays as it is: its kubelet corrects the labels. Yields a line that says which.
 Task<std::string> introduce_node(client::Transport& transport, api::core::v1::Node node);
 
 }  // namespace porthole::node_join

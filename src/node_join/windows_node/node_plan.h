@@ -20,7 +20,7 @@ struct WindowsNode {
     std::string priority_class = "ABOVE_NORMAL_PRIORITY_CLASS";
     std::string system_reserved = "memory=2Gi";  ///< kept from pods by the scheduler, as the kubelet's flag
     std::vector<std::string> labels, taints;
-    bool shared_disk = false;     ///< how full the disk is says nothing of this node: it costs no image and no pod
+    bool shared_disk = false;     ///< as AgentOptions::shared_disk
     std::string proxy, no_proxy;  ///< for the services' own requests; "" for none
 
     bool direct_server_return = false;  ///< of the proxy; without it each service port takes 64 ports of the host

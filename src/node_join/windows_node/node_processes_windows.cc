@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/wide_windows.h"
-#include "runtime/windows_command_line.h"
+#include "runtime/processes/windows_command_line.h"
 
 namespace porthole::node_join {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/flag_set.h"
-#include "base/quantity.h"
 #include "base/strings.h"
+#include "base/values/quantity.h"
 #include "windows/builds.h"
 
 namespace porthole::node_join {

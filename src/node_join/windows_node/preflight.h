@@ -24,6 +24,7 @@ struct HostFacts {
 
 enum class CheckOutcome { Pass, Warn, Fail };
 
+/// One check's result.
 struct Check {
     std::string id;  ///< stable, for scripts: "runtime"
     CheckOutcome outcome = CheckOutcome::Pass;
