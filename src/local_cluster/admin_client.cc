@@ -22,6 +22,7 @@ Result<std::unique_ptr<AdminClient>> connect_as_admin(AsioLoop& loop, const std:
     auto admin = std::make_unique<AdminClient>(std::move(transport));
     admin->server = config.server;
     admin->ca_pem = config.ca_pem;
+    admin->certificate_pem = config.certificate_pem;
     return admin;
 }
 

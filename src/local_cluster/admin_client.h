@@ -8,11 +8,11 @@
 
 namespace porthole::local_cluster {
 
-/// A client with the rights of whoever may read the kubeconfig.
+/// A client with the rights of the kubeconfig's user. Owns its transport; used on the loop that it was made for.
 struct AdminClient {
     std::unique_ptr<client::Transport> transport;
     client::Client client{*transport};
-    std::string server, ca_pem;
+    std::string server, ca_pem, certificate_pem;
 };
 
 /// `kubeconfig` "" means the cluster on this machine in `data`, if there is one, else what kubectl would use.

@@ -15,6 +15,7 @@ struct ProcessId {
     bool operator==(const ProcessId&) const = default;
 };
 
+/// A program to start and leave running.
 struct ChildCommand {
     std::vector<std::string> arguments;       ///< arguments[0] is a path or found in PATH
     std::filesystem::path log_file;           ///< standard output and error are appended here
@@ -30,11 +31,11 @@ Result<ProcessId> start_child(const ChildCommand& command);
 /// The running process `pid`, or start_time 0 when there is none (a zombie does not run).
 ProcessId identify(int pid);
 bool is_running(const ProcessId& process);
-/// Sends `signal` unless the process has gone.
+/// Sends `signal` unless the process has ended.
 void send_signal(const ProcessId& process, int signal);
-/// Waits until `process` has ended, whoever started it; reaps it if it is ours.
+/// Waits until `process` has ended, be it a child of ours or not; reaps it if it is.
 Task<> wait_for_exit(AsioLoop& loop, ProcessId process);
-/// SIGTERM, then SIGKILL after `grace`; returns when it has gone.
+/// SIGTERM, then SIGKILL after `grace`; returns when it has ended.
 Task<> stop_process(AsioLoop& loop, ProcessId process, Duration grace);
 
 }  // namespace porthole::local_cluster

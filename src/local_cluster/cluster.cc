@@ -6,9 +6,9 @@
 #include <cstring>
 #include <sstream>
 
-#include "base/ip.h"
-#include "runtime/durable_file.h"
-#include "schema/json.h"
+#include "base/values/ip.h"
+#include "runtime/files/durable_file.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::local_cluster {
@@ -115,6 +115,7 @@ Result<Cluster> Cluster::load(const DataDir& data) {
     string("hostPrefix", options.host_prefix);
     string("bridge", options.bridge);
     if (const Value* first = value.find("firstHost")) options.first_host = static_cast<int>(first->int_or(options.first_host));
+    if (const Value* hardened = value.find("hardened")) options.hardened = hardened->bool_or(false);
     if (value.find("foreign")) {
         const auto part = [&](const char* key) { return std::string(value.string_at({"foreign", key})); };
         options.foreign = ForeignCluster{.server = part("server"),
@@ -151,6 +152,7 @@ Result<void> Cluster::save(const DataDir& data) const {
         {"bridge", options.bridge},
         {"firstHost", options.first_host},
         {"port", static_cast<int>(options.port)},
+        {"hardened", options.hardened},
         {"networkNamespace", static_cast<std::int64_t>(network_namespace)},
         {"supervisor", encode(supervisor)},
         {"processes", std::move(processes_value)},

@@ -11,7 +11,7 @@
 
 namespace porthole::local_cluster {
 
-/// A cluster elsewhere that this machine's hosts join, and what a join needs to believe and to be believed.
+/// A cluster elsewhere that this machine's hosts join, and the credentials for both directions.
 struct ForeignCluster {
     std::string server, token, ca_hash;
     node_join::NetworkWishes wishes;  ///< of its network, where it does not say it itself
@@ -29,8 +29,9 @@ struct ClusterOptions {
     std::string cluster_domain = "cluster.local";
     std::string node_cidr = "10.89.0.0/24";  ///< the hosts' own addresses; the first is this machine's
     std::uint16_t port = 6443;
+    bool hardened = false;                  ///< set as the CIS Kubernetes Benchmark wants it, see hardened.h
     std::optional<ForeignCluster> foreign;  ///< then there is no server here, and no Linux node
-    std::string host_prefix;                ///< before the hosts' names, which must be nobody else's in a foreign cluster
+    std::string host_prefix;                ///< before the hosts' names, which must be unique in a foreign cluster
     std::string bridge;                     ///< an existing one that the hosts are joined to, NAME or NAME@NAMESPACE; "" for one of our own
     int first_host = 2;                     ///< number in node_cidr of the first host that is not this machine
     bool operator==(const ClusterOptions&) const = default;
@@ -40,6 +41,7 @@ struct ClusterOptions {
 /// otherwise. Error: BadRequest, with what to write.
 Result<void> parse_nodes(const std::string& text, ClusterOptions& options);
 
+/// The host of one node.
 struct NodeHost {
     std::string name;  ///< for example "linux-2" or "windows-1"
     std::string address;
@@ -61,7 +63,7 @@ struct Cluster {
     std::string server_address() const;
     std::string server_url() const;
 
-    /// Error: NotFound when there is no cluster in `data`.
+    /// Error: NotFound when there is no cluster in `data`, Forbidden when it cannot be read.
     static Result<Cluster> load(const DataDir& data);
     Result<void> save(const DataDir& data) const;
 };

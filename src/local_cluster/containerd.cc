@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "local_cluster/pause_image.h"
-#include "runtime/durable_file.h"
+#include "bundled_images/bundled_images.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 
@@ -29,7 +29,7 @@ state = ")" +
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
   sandbox_image = ")" +
-           SandboxImage + R"("
+           bundled_images::PauseImage + R"("
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   [plugins."io.containerd.grpc.v1.cri".containerd]
@@ -82,7 +82,7 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
     for (;;) {
         CO_TRY(const CommandOutput listed, co_await ctr({"images", "list", "--quiet"}));
         if (listed.exit_code == 0) {
-            if (listed.output.find(SandboxImage) != std::string::npos) co_return {};
+            if (listed.output.contains(bundled_images::PauseImage)) co_return {};
             break;
         }
         last = listed.errors;
@@ -91,12 +91,8 @@ Task<> NodeContainerd::ensure_ready(EventLoop& loop) {
         }
         CO_TRY_VOID(co_await loop.sleep(30ms));
     }
-    const fs::path archive = state() / "pause.tar";
-    CO_TRY_VOID(write_durably(archive, std::string(pause_image())));
-    const auto imported = co_await import(archive);
-    fs::remove(archive);
-    if (!imported) co_return imported.error();
-    co_return {};
+    co_return co_await bundled_images::import_into_containerd(processes_, data_.containerd_socket(node_.name).string(),
+                                                              *bundled_images::find_bundled_image(bundled_images::PauseImage));
 }
 
 Task<std::vector<std::string>> NodeContainerd::import(fs::path archive) {

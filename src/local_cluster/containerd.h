@@ -1,25 +1,23 @@
 #pragma once
 #include "local_cluster/child_process.h"
 #include "local_cluster/cluster.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
-/// The image of every Linux sandbox; the program carries it, so that no registry is needed.
-inline constexpr const char* SandboxImage = "registry.porthole.internal/pause:1";
-
-/// The distribution's containerd with a root, state and socket of its own for one node of this machine.
+/// The distribution's containerd with a root, state and socket of its own for one node of this machine. Does not own the process: the
+/// supervisor runs command(). References outlive it and its tasks.
 class NodeContainerd {
 public:
     NodeContainerd(ProcessRunner& processes, const DataDir& data, NodeHost node)
         : processes_(processes), data_(data), node_(std::move(node)) {}
 
-    /// Writes the configuration and makes the folders.
+    /// Writes the configuration and creates the folders. Error: Io; BadRequest for a path that containerd cannot have.
     Result<void> prepare() const;
     ChildCommand command() const;
     /// Waits until the socket answers, then imports the sandbox image. Error: Timeout, naming the log file.
     Task<> ensure_ready(EventLoop& loop);
-    /// Imports a docker or OCI archive. Yields the names of its images.
+    /// Imports a docker or OCI archive. Yields the names of its images. Error: BadRequest with containerd's words.
     Task<std::vector<std::string>> import(std::filesystem::path archive);
 
     std::filesystem::path log_file() const { return data_.logs() / (node_.name + "-containerd.log"); }

@@ -1,17 +1,12 @@
 #include "local_cluster/data_dir.h"
 
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/hash.h"
+
 namespace porthole::local_cluster {
 namespace {
-
-std::uint64_t fnv1a(const std::string& text) {
-    std::uint64_t hash = 0xcbf29ce484222325ull;
-    for (const unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3ull;
-    return hash;
-}
 
 /// Without links, as far as this user may look.
 std::filesystem::path resolved(const std::filesystem::path& path) {
@@ -24,7 +19,7 @@ std::filesystem::path resolved(const std::filesystem::path& path) {
 
 DataDir::DataDir(const std::filesystem::path& root) : root_(resolved(std::filesystem::absolute(root))) {
     char digits[8];
-    std::snprintf(digits, sizeof digits, "%06x", static_cast<unsigned>(fnv1a(root_.string()) >> 40));
+    std::snprintf(digits, sizeof digits, "%06x", static_cast<unsigned>(fnv1a_64(root_.string()) >> 40));
     id_ = digits;
 }
 

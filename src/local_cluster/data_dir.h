@@ -4,7 +4,7 @@
 
 namespace porthole::local_cluster {
 
-/// Where a cluster on this machine keeps its things. Everything is found from the data directory alone.
+/// Where a cluster on this machine keeps its files. Everything is found from the data directory alone. Creates nothing.
 class DataDir {
 public:
     explicit DataDir(const std::filesystem::path& root);
@@ -17,11 +17,13 @@ public:
 
     std::filesystem::path pki() const { return root_ / "pki"; }
     std::filesystem::path store() const { return root_ / "store"; }
+    /// What secrets are encrypted with on disk.
+    std::filesystem::path encryption_file() const { return root_ / "encryption.yaml"; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }
     std::filesystem::path node(const std::string& name) const { return root_ / "nodes" / name; }
-    /// Sockets and process state, gone with a reboot. Short, since a Unix socket's path ends at 107 bytes.
+    /// Sockets and process state, not kept over a reboot. Short, since a Unix socket's path ends at 107 bytes.
     std::filesystem::path runtime() const { return std::filesystem::path("/run/porthole") / id_; }
     std::filesystem::path runtime(const std::string& node) const { return runtime() / node; }
     std::filesystem::path containerd_socket(const std::string& node) const { return runtime(node) / "containerd.sock"; }

@@ -1,5 +1,6 @@
 #include "local_cluster/emulated_host.h"
-#include "runtime/durable_file.h"
+#include "base/strings.h"
+#include "runtime/files/durable_file.h"
 
 #include <sstream>
 
@@ -11,14 +12,9 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-std::string trimmed(std::string text) {
-    text.erase(text.find_last_not_of(" \r\n") + 1);
-    return text;
-}
-
 /// The last line that a program printed before it failed: the one that says why.
 std::string last_line(const CommandOutput& result) {
-    const std::string text = trimmed(result.errors.empty() ? result.output : result.errors);
+    const std::string text(trim(result.errors.empty() ? result.output : result.errors));
     return text.empty() ? "exit code " + std::to_string(result.exit_code) : text.substr(text.rfind('\n') + 1);
 }
 
@@ -61,8 +57,8 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
                                       "kubeadm.exe",
                                       "join",
                                       target.server,
-                                      "--token",
-                                      target.token,
+                                      "--token-file",
+                                      "-",
                                       "--discovery-token-ca-cert-hash",
                                       target.ca_hash,
                                       "--node-name",
@@ -79,7 +75,9 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
           std::pair("--cluster-dns", wishes.cluster_dns.c_str()), std::pair("--cluster-domain", wishes.cluster_domain.c_str())}) {
         if (*value) words.insert(words.end(), {flag, value});
     }
-    CO_TRY(const CommandOutput result, co_await processes_.run(winhost("exec", std::move(words))));
+    Command command = winhost("exec", std::move(words));
+    command.input = target.token + "\n";  // a command line can be read by everyone on this machine
+    CO_TRY(const CommandOutput result, co_await processes_.run(std::move(command)));
     CO_TRY_VOID(write_durably(data_.logs() / (node_.name + "-join.log"), result.output + result.errors));
     if (result.exit_code != 0) co_return Error(Reason::Unavailable, "the host cannot join: " + last_line(result));
     co_return write_durably(folder() / "joined", target.server + "\n");

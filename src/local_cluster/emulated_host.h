@@ -1,12 +1,13 @@
 #pragma once
 #include "local_cluster/child_process.h"
 #include "local_cluster/cluster.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
 /// An emulated Windows host of this machine's cluster: `porthole winhost` in the host's network namespace. What is done to the host is
-/// done the way its administrator would: by programs run on it.
+/// done the way its administrator would: by programs run on it. Does not own the process: the supervisor runs command(). References
+/// outlive it and its tasks.
 class EmulatedHost {
 public:
     EmulatedHost(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, NodeHost node)

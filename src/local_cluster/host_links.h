@@ -3,7 +3,7 @@
 #include <string>
 
 #include "local_cluster/cluster.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
@@ -14,13 +14,14 @@ namespace porthole::local_cluster {
 ///                                       ph1a2b3cn2 ─┤─ eth0 10.89.0.2  (namespace porthole-1a2b3c-linux-2)
 ///                                       ph1a2b3cn3 ─┘─ eth0 10.89.0.3  (namespace porthole-1a2b3c-linux-3)
 ///
-/// Were the bridge the machine's own, all that passes it would also pass the machine's rules (br_netfilter): a firewall's, and the service
-/// proxy's, after which the bridge sends nothing back through the port it came from.
+/// If the bridge were in the machine's own namespace, all that passes it would also pass the machine's rules (br_netfilter): a firewall's,
+/// and the service proxy's, after which the bridge sends nothing back through the port it came from. References outlive it and its tasks.
+/// Errors: Io.
 class HostLinks {
 public:
     HostLinks(ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
 
-    /// Makes what is missing; harmless when all is there.
+    /// Creates what is missing; harmless when all is there.
     Task<> ensure();
     /// Removes all of it, whatever state it is in.
     Task<> remove();

@@ -6,9 +6,9 @@
 
 #include "client/kubeconfig.h"
 #include "node_join/pki.h"
-#include "runtime/durable_file.h"
-#include "runtime/file_system.h"
-#include "schema/json.h"
+#include "runtime/files/durable_file.h"
+#include "runtime/files/file_system.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::local_cluster {

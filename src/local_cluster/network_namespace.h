@@ -9,7 +9,7 @@ namespace porthole::local_cluster {
 std::uint64_t own_network_namespace();
 
 /// Brings the calling thread, and what it starts, into the network namespace of that number, found by a name below /run/netns or by
-/// a process that is in it. Does nothing where neither is left: then the namespace is gone, with all that was in it. Nor for 0.
+/// a process that is in it. Does nothing for 0, nor where neither is left: then the namespace has ended, with all that was in it.
 /// Error: Io.
 Result<void> enter_network_namespace(std::uint64_t number);
 

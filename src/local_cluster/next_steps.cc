@@ -1,12 +1,30 @@
 #include "local_cluster/next_steps.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "local_cluster/child_process.h"
 
 namespace porthole::local_cluster {
 
-std::string next_steps(const DataDir& data, const ClusterHealth& health) {
+std::string typed_program() {
+    const std::filesystem::path own = own_program();
+    std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
+    for (std::string folder; std::getline(path, folder, ':');) {
+        std::error_code code;
+        const auto found = std::filesystem::path(folder) / "porthole";
+        if (!std::filesystem::exists(found, code)) continue;
+        if (std::filesystem::equivalent(found, own, code)) return "porthole";
+        break;
+    }
+    return own.string();
+}
+
+std::string next_steps(const DataDir& data, const ClusterHealth& health, const std::string& program) {
     const std::string flag = data.flag();
-    if (!health.running) return "start it:  porthole up" + flag + "\nor delete it:  porthole down --purge" + flag + "\n";
+    if (!health.running) return "start it:  " + program + " up" + flag + "\nor delete it:  " + program + " down --purge" + flag + "\n";
     if (!health.process_not_running.empty()) {
         std::string log = health.process_not_running;
         std::ranges::replace(log, '/', '-');
@@ -16,9 +34,17 @@ std::string next_steps(const DataDir& data, const ClusterHealth& health) {
         return "see why " + health.first_not_ready + " is not Ready:  kubectl --context porthole describe node " + health.first_not_ready +
                "\nlogs:  " + data.logs().string() + "\n";
     }
-    if (health.foreign) return "see them in their cluster:  kubectl get nodes\nend them:  porthole winnode leave" + flag + "\n";
-    return "use it:  kubectl --context porthole get nodes\nwithout that context:  porthole kubeconfig" + flag +
-           " > cluster.kubeconfig\nend it:  porthole down" + flag + "\n";
+    if (health.foreign) return "see them in their cluster:  kubectl get nodes\nend them:  " + program + " winnode leave" + flag + "\n";
+    return "use it:  kubectl --context porthole get nodes\nwithout that context:  " + program + " kubeconfig" + flag +
+           " > cluster.kubeconfig\nsee it work:  " + program + " sample web" + flag + "\ncheck its network:  " + program +
+           " net verify" + flag + "\nend it:  " + program + " down" + flag + "\n";
+}
+
+std::string up_notes(const DataDir& data, const std::string& program, const std::string& sudo_user) {
+    const std::string own_kubectl = "for kubectl of " + sudo_user + ":  sudo " + program + " kubeconfig" + data.flag() +
+                                    " > porthole.kubeconfig; export KUBECONFIG=$PWD/porthole.kubeconfig\n";
+    return (sudo_user.empty() || sudo_user == "root" ? "" : own_kubectl) + "see it work:  " + program + " sample web" + data.flag() +
+           "\nmore:  " + program + " status" + data.flag() + "\n";
 }
 
 std::string server_notes(const DataDir& data, const std::string& server, const std::string& ca_hash) {

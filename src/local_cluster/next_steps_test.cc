@@ -14,6 +14,14 @@ TEST(NextSteps, OfARunningClusterAreToUseAndToEndIt) {
     EXPECT_THAT(text, HasSubstr("kubectl --context porthole get nodes\n"));
     EXPECT_THAT(text, HasSubstr("porthole down --data /srv/dev\n"));
     EXPECT_THAT(text, HasSubstr("porthole kubeconfig --data /srv/dev"));
+    EXPECT_THAT(text, HasSubstr("porthole sample web --data /srv/dev\n"));
+    EXPECT_THAT(next_steps(DataDir("/srv/dev"), {.running = true}, "build/porthole"), HasSubstr("end it:  build/porthole down"));
+}
+
+TEST(NextSteps, AfterUpTellTheUserOfSudoHowToReachTheCluster) {
+    EXPECT_EQ(up_notes(DataDir("/srv/dev"), "porthole", ""),
+              "see it work:  porthole sample web --data /srv/dev\nmore:  porthole status --data /srv/dev\n");
+    EXPECT_THAT(up_notes(DataDir("/srv/dev"), "porthole", "ana"), HasSubstr("for kubectl of ana:  sudo porthole kubeconfig --data /srv/dev > "));
 }
 
 TEST(NextSteps, OfAStoppedClusterAreToStartOrToDeleteIt) {

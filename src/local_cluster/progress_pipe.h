@@ -6,7 +6,7 @@
 namespace porthole::local_cluster {
 
 /// The supervisor's end of the pipe to the command that has started it: a line a step, "begin|done|failed TAB step [TAB why]", and
-/// "ready" last. A reader that has gone changes nothing: the cluster stays.
+/// "ready" last. Without a reader it does nothing: the cluster stays.
 class ProgressPipe final : public ProgressReport {
 public:
     /// Owns `fd`; -1 for no reader.
@@ -27,7 +27,7 @@ private:
     int fd_;
 };
 
-/// The command's end: passes the steps on to `progress` until the supervisor says ready or has gone. Owns `fd`. False: it has gone.
+/// The command's end: passes the steps on to `progress` until the supervisor says ready, or has ended: false. Blocks. Owns `fd`.
 bool follow_progress(int fd, ProgressReport& progress);
 
 }  // namespace porthole::local_cluster

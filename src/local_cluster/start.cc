@@ -95,11 +95,14 @@ Result<Cluster> planned_cluster(const DataDir& data, const ClusterOptions& optio
     auto known = Cluster::load(data);
     running = known && is_running(known->supervisor);
     if (!known) return Cluster{.options = options};
-    if (running && !(known->options == options)) {
+    // What is encrypted could not be read without it.
+    ClusterOptions wanted = options;
+    wanted.hardened = wanted.hardened || known->options.hardened;
+    if (running && !(known->options == wanted)) {
         return Error(Reason::AlreadyExists, "a cluster with other options is running in " + data.root().string() +
                                                 "; end it first with `porthole down" + data.flag() + "`");
     }
-    known->options = options;
+    known->options = std::move(wanted);
     return known;
 }
 

@@ -2,30 +2,33 @@
 
 #include <signal.h>
 
+#include "base/result.h"
 #include "base/version.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "local_cluster/containerd.h"
 #include "local_cluster/emulated_host.h"
+#include "local_cluster/hardened.h"
 #include "local_cluster/host_links.h"
 #include "local_cluster/network_namespace.h"
 #include "local_cluster/teardown.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 #include "node_join/agent_options.h"
 #include "node_join/bootstrap_token.h"
 #include "node_join/identity.h"
-#include "runtime/durable_file.h"
-#include "schema/json.h"
+#include "runtime/files/durable_file.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::local_cluster {
 
 using namespace node_join;
-
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 namespace {
+
+constexpr Duration JoinLimit = 5min;  ///< the life of a host's token; a join that takes as long has failed
 
 /// Ends a message about a failure with where to read more.
 std::string see(const fs::path& log) { return "; see " + log.string(); }
@@ -38,6 +41,12 @@ bool is_ready(const schema::Value& node) {
     }
     return false;
 }
+
+class NoReport final : public ProgressReport {
+    void begin(const std::string&) override {}
+    void done(const std::string&) override {}
+    void failed(const std::string&, const std::string&) override {}
+};
 
 }  // namespace
 
@@ -66,18 +75,37 @@ Result<void> Supervisor::prepare() {
                             "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
                            {cluster_.server_address(), "127.0.0.1", service}},
                           loop_.wall_now()));
+    TRY(identity_, pki_.issue_client("porthole-supervisor", {}, loop_.wall_now()));
     return cluster_.save(data_);
 }
 
 ChildCommand Supervisor::server_command() const {
     const ClusterOptions& options = cluster_.options;
-    return {
-        {own_program().string(), "server", "--data", data_.root().string(), "--port", std::to_string(options.port), "--advertise-address",
-         cluster_.server_address(), "--service-cidr", options.service_cidr, "--cluster-cidr", options.cluster_cidr, "--cluster-dns",
-         options.cluster_dns, "--cluster-domain", options.cluster_domain, "--backend", options.backend, "--revive-supervisor"},
-        data_.logs() / "server.log",
-        "",
-        -1};
+    std::vector<std::string> arguments{own_program().string(),
+                                       "server",
+                                       "--data",
+                                       data_.root().string(),
+                                       "--port",
+                                       std::to_string(options.port),
+                                       "--advertise-address",
+                                       cluster_.server_address(),
+                                       "--service-cidr",
+                                       options.service_cidr,
+                                       "--cluster-cidr",
+                                       options.cluster_cidr,
+                                       "--cluster-dns",
+                                       options.cluster_dns,
+                                       "--cluster-domain",
+                                       options.cluster_domain,
+                                       "--backend",
+                                       options.backend,
+                                       "--revive-supervisor"};
+    // Of the audit log little, as it shares a person's disk with everything else.
+    std::vector<std::string> more{"--audit-log-maxsize", "20", "--audit-log-maxbackup", "5"};
+    if (options.hardened) more = hardened_server_flags();
+    arguments.insert(arguments.end(), {"--audit-log-path", (data_.logs() / "audit.log").string()});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return {std::move(arguments), data_.logs() / "server.log", "", -1};
 }
 
 ChildCommand Supervisor::agent_command(const NodeHost& node) const {
@@ -97,6 +125,7 @@ ChildCommand Supervisor::agent_command(const NodeHost& node) const {
     agent.cluster_domain = options.cluster_domain;
     agent.shared_disk = true;  // with everything else on a person's machine, which is often nearly full
     agent.cgroup_root = "/porthole-" + data_.id() + "/" + node.name;
+    if (options.hardened) harden(agent, *make_file_system());
     ChildCommand command{agent_arguments(agent), data_.logs() / (node.name + "-agent.log"), "", -1};
     if (!node.network_namespace.empty()) command.network_namespace = "/run/netns/" + node.network_namespace;
     return command;
@@ -126,7 +155,7 @@ Task<> Supervisor::keep_running(std::string name, ChildCommand command) {
 
 Task<std::string> Supervisor::api_get(std::string path) {
     CO_TRY(auto tls, net::TlsClientContext::create(
-                         {.ca_pem = pki_.ca_pem, .certificate_pem = pki_.admin.certificate_pem, .key_pem = pki_.admin.key_pem}));
+                         {.ca_pem = pki_.ca_pem, .certificate_pem = identity_.certificate_pem, .key_pem = identity_.key_pem}));
     net::HttpClient client(loop_, {.host = "127.0.0.1", .port = cluster_.options.port}, std::move(tls));
     net::HttpRequest request;
     request.method = "GET";
@@ -143,7 +172,7 @@ Task<> Supervisor::wait_for_api() {
     for (;;) {
         const auto answer = co_await with_timeout(api_get("/readyz"), 2s, "asking the server whether it is ready");
         if (answer) co_return {};
-        if (answer.error().reason == Reason::Cancelled) co_return answer.error();
+        if (is_cancelled(answer)) co_return answer.error();
         if (loop_.now() > deadline) {
             co_return Error(Reason::Timeout, answer.error().message + see(data_.logs() / "server.log"));
         }
@@ -158,7 +187,7 @@ Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log)
         if (answer) {
             const auto node = schema::parse_json(*answer);
             if (node && is_ready(*node)) co_return {};
-        } else if (answer.error().reason == Reason::Cancelled) {
+        } else if (is_cancelled(answer)) {
             co_return answer.error();
         }
         if (loop_.now() > deadline) {
@@ -170,15 +199,22 @@ Task<> Supervisor::wait_for_node(std::string name, Duration limit, fs::path log)
 
 Task<> Supervisor::bring_up(NodeHost node) { return node.is_windows() ? bring_up_windows(node) : bring_up_linux(node); }
 
-Task<ForeignCluster> Supervisor::make_invitation(std::string node_name) {
+/// As long as nobody has come in by it, a token lets anyone who knows it become any node: it is there for the time of the join only.
+Task<> Supervisor::join_own(EmulatedHost& host, std::string node_name) {
     CO_TRY(const std::string ca_hash, pki_.ca_hash());
     client::ClientConfig config{.server = "https://127.0.0.1:" + std::to_string(cluster_.options.port), .ca_pem = pki_.ca_pem};
-    config.certificate_pem = pki_.admin.certificate_pem;
-    config.key_pem = pki_.admin.key_pem;
+    config.certificate_pem = identity_.certificate_pem;
+    config.key_pem = identity_.key_pem;
     CO_TRY(const auto transport, client::make_http_transport(loop_, config, std::string("porthole-supervisor/") + PortholeVersion));
     client::Client client(*transport);
-    CO_TRY(std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + 15min, "join of " + node_name));
-    co_return ForeignCluster{.server = cluster_.server_url(), .token = std::move(token), .ca_hash = ca_hash};
+    CO_TRY(const std::string token, co_await create_bootstrap_token(client, loop_.wall_now() + JoinLimit, "join of " + node_name));
+    const ForeignCluster target{.server = cluster_.server_url(), .token = token, .ca_hash = ca_hash};
+    auto joined = co_await host.join(target, cluster_.options.backend);
+    if (!joined && joined.error().reason == Reason::Cancelled) co_return joined;
+    const auto removed = co_await remove_bootstrap_token(client, token);
+    if (!removed && removed.error().reason != Reason::NotFound)
+        log_.warn("the token of a join is left until it expires", {{"node", node_name}, {"error", removed.error().message}});
+    co_return joined;
 }
 
 Task<> Supervisor::bring_up_windows(NodeHost node) {
@@ -189,20 +225,18 @@ Task<> Supervisor::bring_up_windows(NodeHost node) {
     children_.spawn(keep_running(node.name + "/winhost", host.command()));
     CO_TRY_VOID(co_await host.ensure_ready());
     if (!host.has_joined()) {
-        ForeignCluster target;
         if (cluster_.options.foreign) {
-            target = *cluster_.options.foreign;
+            CO_TRY_VOID(co_await host.join(*cluster_.options.foreign, cluster_.options.backend));
         } else {
-            CO_TRY(target, co_await make_invitation(node.name));
+            CO_TRY_VOID(co_await join_own(host, node.name));
         }
-        CO_TRY_VOID(co_await host.join(std::move(target), cluster_.options.backend));
     }
     if (cluster_.options.foreign) co_return {};  // whose state is not ours to read
     co_return co_await wait_for_node(node.name, 2min, host.log_file());
 }
 
 Task<> Supervisor::bring_up_linux(NodeHost node) {
-    CO_TRY(const KeyPair identity, pki_.issue_node(node.name, node.address, loop_.wall_now()));
+    CO_TRY(const KeyPair identity, pki_.issue_node(node.name, loop_.wall_now()));
     const NodeContainerd containerd(processes_, data_, node);
     CO_TRY_VOID(containerd.prepare());
     const fs::path folder = data_.node(node.name);
@@ -220,7 +254,7 @@ Task<> Supervisor::step(std::string name, Task<> work) {
     auto result = co_await std::move(work);
     if (result) {
         report_.done(name);
-    } else if (result.error().reason != Reason::Cancelled) {
+    } else if (!is_cancelled(result)) {
         report_.failed(name, result.error().message);
     }
     co_return result;
@@ -268,6 +302,19 @@ Task<> Supervisor::shut_down() {
     CO_TRY_VOID(co_await links.remove());
     cluster_.supervisor = {};
     co_return cluster_.save(data_);
+}
+
+Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Cluster cluster) {
+    if (is_running(cluster.supervisor)) {
+        send_signal(cluster.supervisor, SIGTERM);
+        const auto ended = co_await with_timeout(wait_for_exit(loop, cluster.supervisor), 2min, "the supervisor's end");
+        if (!ended) co_return ended;
+        CO_TRY(cluster, Cluster::load(data));
+        if (cluster.processes.empty()) co_return {};
+    }
+    NoReport report;
+    Supervisor supervisor(loop, processes, data, std::move(cluster), report, Logger(make_stderr_sink(LogLevel::Error), "down"));
+    co_return co_await supervisor.shut_down();
 }
 
 }  // namespace porthole::local_cluster

@@ -1,27 +1,29 @@
 #pragma once
-
 #include "base/log.h"
 #include "base/progress_report.h"
 #include "local_cluster/cluster.h"
 #include "node_join/pki.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/scope.h"
 
 namespace porthole::local_cluster {
 
+class EmulatedHost;
+
 /// Runs a cluster on this machine: starts its processes in order, starts again what dies, and ends them in order.
 ///
-/// It may itself die at any time: cluster.json names every process, and the next supervisor adopts those still running.
+/// It may itself die at any time: cluster.json names every process, and the next supervisor adopts those still running. Lives on `loop`;
+/// references outlive it. Run serve() or shut_down() to its end before destroying it.
 class Supervisor {
 public:
     Supervisor(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, Cluster cluster, ProgressReport& report, Logger log);
 
-    /// Brings everything up. On failure all is taken down again and the error says what failed.
+    /// Starts everything. On failure all is ended again and the error says what failed.
     Task<> start();
-    /// Waits for stop(), then ends all processes and removes what they left.
+    /// Waits for stop(), then ends all processes and removes their leftovers.
     Task<> serve();
     void stop() { stop_.set(); }
-    /// Ends the processes named in cluster.json, whoever started them, and removes what they left.
+    /// Ends the processes named in cluster.json, also those that an earlier supervisor started, and removes their leftovers.
     Task<> shut_down();
 
 private:
@@ -31,8 +33,8 @@ private:
     /// Keeps one process alive until the scope closes; backs off from 0.1 s to 10 s while it dies early.
     Task<> keep_running(std::string name, ChildCommand command);
     Task<> wait_for_api();
-    /// A token with which a host joins our own cluster.
-    Task<ForeignCluster> make_invitation(std::string node_name);
+    /// Joins a host to our own cluster.
+    Task<> join_own(EmulatedHost& host, std::string node_name);
     Task<> bring_up(NodeHost node);
     Task<> bring_up_linux(NodeHost node);
     Task<> bring_up_windows(NodeHost node);
@@ -40,7 +42,7 @@ private:
     Task<> wait_for_node(std::string name, Duration limit, std::filesystem::path log);
     Task<> step(std::string name, Task<> work);
     Task<> end_process(const std::string& name, Duration grace);
-    /// GET with the administrator's certificate; the body of a 200.
+    /// GET as the supervisor; the body of a 200.
     Task<std::string> api_get(std::string path);
 
     AsioLoop& loop_;
@@ -48,10 +50,15 @@ private:
     const DataDir& data_;
     Cluster cluster_;
     node_join::Pki pki_;
+    node_join::KeyPair identity_;  ///< what the API knows the supervisor by: it waits for nodes and makes bootstrap tokens, no more
     ProgressReport& report_;
     Logger log_;
     Scope children_;
     Event stop_;
 };
+
+/// Ends the cluster and removes its leftovers: by its supervisor, or in the supervisor's place where that has died. Errors: Timeout when
+/// the supervisor does not end within two minutes; those of Cluster::load() and Supervisor::shut_down().
+Task<> end_cluster(AsioLoop& loop, ProcessRunner& processes, DataDir data, Cluster cluster);
 
 }  // namespace porthole::local_cluster

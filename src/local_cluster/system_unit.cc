@@ -1,7 +1,7 @@
 #include "local_cluster/system_unit.h"
 
 #include "local_cluster/cluster.h"
-#include "runtime/durable_file.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
@@ -17,9 +17,9 @@ public:
     const std::string& name() const { return name_; }
     const std::string& text() const { return text_; }
 
-    /// Whether systemd runs this machine; without it there is nobody to install a unit for.
+    /// Whether systemd runs this machine; without it no unit can be installed.
     static bool possible();
-    /// Writes the unit and has it started with the machine; `now` starts it at once, and anew if it runs with other words.
+    /// Writes the unit and has it started with the machine; `now` starts it at once, and restarts it if it runs with another command line.
     /// Errors: Io.
     Task<> install(ProcessRunner& processes, bool now) const;
     /// Harmless where it is not installed. `stop` ends the service, too.

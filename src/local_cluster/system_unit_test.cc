@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "local_cluster/cluster.h"
-#include "runtime/durable_file.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -42,11 +42,11 @@ TEST(SystemUnit, SystemdUnderstandsTheUnits) {
     for (const SystemUnit& unit :
          {SystemUnit::cluster("/srv/my cluster", "abcdef"), SystemUnit::agent({"/bin/true", "agent", "--node-labels", "a=b c"})}) {
         SCOPED_TRACE(unit.name());
-        const std::string file = std::string(folder) + "/" + unit.name(), complaints = file + ".out";
+        const std::string file = std::string(folder) + "/" + unit.name(), diagnostics = file + ".out";
         ASSERT_TRUE(write_durably(file, unit.text(), 0644));
-        const int code = std::system(("systemd-analyze verify --man=no " + file + " >" + complaints + " 2>&1").c_str());
+        const int code = std::system(("systemd-analyze verify --man=no " + file + " >" + diagnostics + " 2>&1").c_str());
         std::string about_us;
-        std::ifstream lines(complaints);
+        std::ifstream lines(diagnostics);
         for (std::string line; std::getline(lines, line);)
             if (line.find(unit.name()) != std::string::npos) about_us += line + "\n";
         EXPECT_EQ(about_us, "") << "exit " << code;

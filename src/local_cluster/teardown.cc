@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "local_cluster/emulated_host.h"
-#include "runtime/mounts.h"
+#include "runtime/files/mounts.h"
 #include "teardown/teardown.h"
 
 namespace porthole::local_cluster {

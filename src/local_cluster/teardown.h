@@ -1,10 +1,10 @@
 #pragma once
 #include "local_cluster/cluster.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::local_cluster {
 
-/// Removes what a cluster's processes left on the machine: shims and pods, mounts, cgroups, links, rules. Safe at any time;
+/// Removes the leftovers of a cluster's processes on the machine: shims and pods, mounts, cgroups, links, rules. Safe at any time;
 /// the processes named in cluster.json must have ended, except containerd, through which pods end in good order.
 Task<> clean_up(AsioLoop& loop, ProcessRunner& processes, const DataDir& data, const Cluster& cluster);
 

@@ -1,0 +1,38 @@
+#include "cmd/doctor/checks/server_flags.h"
+
+namespace porthole::cmd::doctor {
+
+void check_admission_plugins(const Evidence& evidence, Findings& findings) {
+    const auto require = [&](Item item, const char* plugin, Verdict otherwise, std::string remedy) {
+        with_flag(evidence, findings, item, "enable-admission-plugins", [&](const std::string& running) {
+            std::vector<std::string> missing;
+            if (!has_word(running, plugin)) missing.push_back(plugin);
+            findings.none(item, otherwise, std::move(missing), "the plugin does not run", remedy);
+        });
+    };
+    const std::string enable = "porthole server --enable-admission-plugins=";
+    require({"1.2.3", "services take no external addresses of their choice"}, "DenyServiceExternalIPs", Verdict::Warn,
+            enable + "DenyServiceExternalIPs");
+    require({"1.2.9", "events are limited in number"}, "EventRateLimit", Verdict::Warn, enable + "EventRateLimit");
+    require({"1.2.11", "an image that another pod has pulled needs the pod's own right to it"}, "AlwaysPullImages", Verdict::Warn,
+            enable + "AlwaysPullImages, where every image has a registry that nodes reach");
+    require({"1.2.12", "pods have the service account they name"}, "ServiceAccount", Verdict::Fail, "do not disable ServiceAccount");
+    require({"1.2.13", "nothing is made in a namespace that ends"}, "NamespaceLifecycle", Verdict::Fail,
+            "do not disable NamespaceLifecycle");
+    require({"1.2.14", "a node changes only what is its own"}, "NodeRestriction", Verdict::Fail, "do not disable NodeRestriction");
+    require({"5.2.1", "a policy decides what pods may do"}, "PodSecurity", Verdict::Fail, "do not disable PodSecurity");
+    with_flag(evidence, findings, {"1.2.10", "no plugin admits everything"}, "enable-admission-plugins", [&](const std::string& running) {
+        constexpr Item Everything{"1.2.10", "no plugin admits everything"};
+        has_word(running, "AlwaysAdmit") ? findings.fail(Everything, "AlwaysAdmit runs", "do not enable AlwaysAdmit")
+                                         : findings.pass(Everything);
+    });
+    constexpr Item Images{"5.5.1", "images are admitted by where they come from"};
+    with_flag(evidence, findings, Images, "enable-admission-plugins", [&](const std::string& running) {
+        if (has_word(running, "ImagePolicyWebhook") || has_word(running, "ValidatingAdmissionPolicy") ||
+            has_word(running, "ValidatingAdmissionWebhook"))
+            return findings.pass(Images, "a policy or a webhook can; which, is to be looked at");
+        findings.not_applicable(Images, "this version has no plugin that judges images");
+    });
+}
+
+}  // namespace porthole::cmd::doctor

@@ -1,0 +1,68 @@
+#include "cmd/doctor/checks/server_flags.h"
+
+namespace porthole::cmd::doctor {
+namespace {
+
+bool is_set(const std::string& value) { return !value.empty(); }
+auto is(const char* wanted) {
+    return [wanted](const std::string& value) { return value == wanted; };
+}
+
+/// By what the server answers, which is surer than what it was told.
+void judge_anonymous(const Evidence& evidence, Findings& findings) {
+    constexpr Item Anonymous{"1.2.1", "anonymous requests are refused"};
+    std::vector<std::string> open, health;
+    for (const AnonymousAnswer& answer : evidence.anonymous) {
+        if (answer.code >= 300) continue;
+        const bool harmless = answer.path == "/healthz" || answer.path == "/version";
+        (harmless ? health : open).push_back(answer.path);
+    }
+    if (!open.empty())
+        return findings.fail(Anonymous, "they are answered", "remove what binds roles to system:unauthenticated or system:anonymous", open);
+    if (health.empty()) return findings.pass(Anonymous);
+    if (evidence.flag("anonymous-auth") == "false" || health == std::vector<std::string>{"/healthz"})
+        return findings.pass(Anonymous, "health is answered, for probes");
+    findings.warn(Anonymous, "health and version are answered, and cluster-info for those who join",
+                  "porthole server --anonymous-auth=false, where all nodes have joined and probes have credentials", health);
+}
+
+}  // namespace
+
+void check_api_server_access(const Evidence& evidence, Findings& findings) {
+    const auto require = [&](Item item, const char* flag, auto good, std::string remedy) {
+        require_flag(evidence, findings, item, flag, good, std::move(remedy));
+    };
+    judge_anonymous(evidence, findings);
+    require(
+        {"1.2.2", "no tokens from a file"}, "token-auth-file", [](const std::string& file) { return file.empty(); },
+        "remove --token-auth-file; service accounts, certificates and OIDC give users credentials that end");
+    for (const auto& [number, title, flag] :
+         {std::tuple("1.2.4", "the server shows kubelets a certificate", "kubelet-client-certificate"),
+          std::tuple("1.2.5", "kubelets' certificates are verified", "kubelet-certificate-authority"),
+          std::tuple("1.2.22", "tokens of service accounts are verified by a key of their own", "service-account-key-file"),
+          std::tuple("1.2.24", "the server has a certificate", "tls-cert-file"),
+          std::tuple("1.2.25", "clients' certificates are verified", "client-ca-file")})
+        require({number, title}, flag, is_set, std::string("set --") + flag);
+    require(
+        {"1.2.6", "requests are authorized"}, "authorization-mode",
+        [](const std::string& modes) { return !modes.empty() && !has_word(modes, "AlwaysAllow"); }, "--authorization-mode=Node,RBAC");
+    require(
+        {"1.2.7", "nodes are authorized by what runs on them"}, "authorization-mode",
+        [](const std::string& modes) { return has_word(modes, "Node"); }, "--authorization-mode=Node,RBAC");
+    require(
+        {"1.2.8", "users are authorized by roles"}, "authorization-mode", [](const std::string& modes) { return has_word(modes, "RBAC"); },
+        "--authorization-mode=Node,RBAC");
+    require({"1.2.15", "the API server offers no profiles"}, "profiling", is("false"), "--profiling=false");
+    require(
+        {"1.2.20", "requests have a time limit"}, "request-timeout",
+        [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, "--request-timeout=60s");
+    require(
+        {"1.2.21", "a token ends with its service account"}, "service-account-lookup",
+        [](const std::string& value) { return value != "false"; }, "--service-account-lookup=true");
+    require({"1.2.30", "pods' tokens are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
+            "porthole server --service-account-extend-token-expiration=false, where all programs read their token again when it changes");
+    findings.not_applicable({"1.2.23", "certificate towards etcd"}, "the store is part of the server; nothing listens");
+    findings.not_applicable({"1.2.26", "authority of etcd"}, "the store is part of the server; nothing listens");
+}
+
+}  // namespace porthole::cmd::doctor

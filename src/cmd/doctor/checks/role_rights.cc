@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "cmd/doctor/check.h"
+#include "cmd/doctor/evidence.h"
+
+namespace porthole::cmd::doctor {
+namespace {
+
+bool has(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::any_of(words, [&](const std::string& one) { return one == word || one == "*"; });
+}
+bool names(const std::vector<std::string>& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
+
+struct RightItem {
+    Item item;
+    const char* remedy;
+    bool (*gives)(const rbac::PolicyRule&);
+};
+
+bool changes(const rbac::PolicyRule& rule) { return has(rule.verbs, "create") || has(rule.verbs, "update") || has(rule.verbs, "patch"); }
+
+// A rule with a wildcard gives all of these; it is told once, as a wildcard.
+constexpr RightItem Rights[] = {
+    {{"5.1.2", "few may read secrets"},
+     "leave secrets out of these roles, or name the ones with resourceNames",
+     [](const rbac::PolicyRule& rule) {
+         return names(rule.resources, "secrets") && rule.resource_names.empty() &&
+                (has(rule.verbs, "get") || has(rule.verbs, "list") || has(rule.verbs, "watch"));
+     }},
+    {{"5.1.3", "roles name what they give"},
+     "write out resources and verbs instead of *",
+     [](const rbac::PolicyRule& rule) { return names(rule.resources, "*") || names(rule.verbs, "*") || names(rule.api_groups, "*"); }},
+    {{"5.1.4", "few may create pods"},
+     "let people create Deployments in namespaces with a Pod Security level, not pods anywhere",
+     [](const rbac::PolicyRule& rule) { return names(rule.resources, "pods") && has(rule.verbs, "create"); }},
+    {{"5.1.8", "few may bind, escalate or impersonate"},
+     "leave these verbs out; each of them is a way to more rights",
+     [](const rbac::PolicyRule& rule) {
+         return names(rule.verbs, "bind") || names(rule.verbs, "escalate") || names(rule.verbs, "impersonate");
+     }},
+    {{"5.1.9", "few may create persistent volumes"},
+     "let people create claims; a volume can be any folder of a node",
+     [](const rbac::PolicyRule& rule) { return names(rule.resources, "persistentvolumes") && has(rule.verbs, "create"); }},
+    {{"5.1.10", "few may reach kubelets through the API"},
+     "give nodes/metrics, nodes/stats or nodes/log instead of nodes/proxy",
+     [](const rbac::PolicyRule& rule) { return names(rule.resources, "nodes/proxy"); }},
+    {{"5.1.11", "few may approve certificate requests"},
+     "leave certificatesigningrequests/approval to one person or controller",
+     [](const rbac::PolicyRule& rule) { return names(rule.resources, "certificatesigningrequests/approval") && changes(rule); }},
+    {{"5.1.12", "few may change admission webhooks"},
+     "leave these resources out; a webhook reads and changes every object",
+     [](const rbac::PolicyRule& rule) {
+         return (names(rule.resources, "validatingwebhookconfigurations") || names(rule.resources, "mutatingwebhookconfigurations")) &&
+                changes(rule);
+     }},
+    {{"5.1.13", "few may make tokens of service accounts"},
+     "leave serviceaccounts/token out, or name the accounts with resourceNames",
+     [](const rbac::PolicyRule& rule) {
+         return names(rule.resources, "serviceaccounts/token") && rule.resource_names.empty() && has(rule.verbs, "create");
+     }},
+};
+
+bool is_wildcard(const rbac::PolicyRule& rule) { return Rights[1].gives(rule); }
+
+template <class R>
+void look_at_roles(const std::vector<R>& roles, const char* kind, const RightItem& right, std::vector<std::string>& found) {
+    for (const R& role : roles) {
+        if (is_bootstrap(role)) continue;
+        const bool gives = std::ranges::any_of(role.rules, [&](const rbac::PolicyRule& rule) {
+            return right.gives(rule) && (&right == &Rights[1] || !is_wildcard(rule) || names(rule.verbs, "*"));
+        });
+        if (gives) found.push_back(std::string(kind) + " " + name_of(role));
+    }
+}
+
+}  // namespace
+
+void check_role_rights(const Evidence& evidence, Findings& findings) {
+    for (const RightItem& right : Rights) {
+        std::vector<std::string> found;
+        look_at_roles(evidence.cluster_roles, "ClusterRole", right, found);
+        look_at_roles(evidence.roles, "Role", right, found);
+        findings.none(right.item, Verdict::Warn, std::move(found), "roles that Kubernetes does not bring with it give this", right.remedy);
+    }
+}
+
+}  // namespace porthole::cmd::doctor

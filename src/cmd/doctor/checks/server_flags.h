@@ -1,0 +1,38 @@
+#pragma once
+#include <algorithm>
+#include <sstream>
+
+#include "cmd/doctor/check.h"
+#include "cmd/doctor/evidence.h"
+
+/// What several checks ask of the server's flags.
+namespace porthole::cmd::doctor {
+
+/// Judges by a flag's value; where the server does not tell its flags, that is a warning.
+template <class Judge>
+void with_flag(const Evidence& evidence, Findings& findings, Item item, const char* name, Judge judge) {
+    const auto value = evidence.flag(name);
+    if (value) return judge(*value);
+    if (!evidence.server_flags)
+        return findings.warn(item, evidence.server_flags_error, "let this user read /flagz of the server, or look at its command line");
+    judge(std::string());
+}
+
+/// Passes where `good` holds of the value; else fails with the value and `remedy`.
+template <class Good>
+void require_flag(const Evidence& evidence, Findings& findings, Item item, const char* name, Good good, std::string remedy) {
+    with_flag(evidence, findings, item, name, [&](const std::string& value) {
+        const std::string shown = std::string("--") + name + "=" + value;
+        good(value) ? findings.pass(item, shown)
+                    : findings.fail(item, value.empty() ? std::string("--") + name + " is not set" : shown, remedy);
+    });
+}
+
+inline bool has_word(const std::string& list, const std::string& word) {
+    std::istringstream words(list);
+    for (std::string one; std::getline(words, one, ',');)
+        if (one == word) return true;
+    return false;
+}
+
+}  // namespace porthole::cmd::doctor

@@ -1,0 +1,94 @@
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "cmd/doctor/gather.h"
+#include "cmd/doctor/report.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/data_dir.h"
+#include "net/tls/x509.h"
+#include "node_join/pki.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using doctor::Evidence;
+
+struct DoctorFlags {
+    std::string kubeconfig, data = default_data_dir(), output = "text";
+    bool only_problems = false;
+};
+
+/// The data directory counts only where it is that of the server that the kubeconfig leads to.
+void add_host(Evidence& evidence, const DoctorFlags& flags, const std::string& ca_pem) {
+    const fs::path data = DataDir(flags.data).root();
+    const auto own = node_join::Pki::load(data / "pki");
+    if (!own) {
+        evidence.host_missing = "the server's files are not on this machine, or not readable; --data names them, for root";
+    } else if (own->ca_pem != ca_pem) {
+        evidence.host_missing = data.string() + " is another cluster's";
+    } else if (auto facts = doctor::gather_host(data, evidence.flag("audit-log-path").value_or(""))) {
+        evidence.host = *std::move(facts);
+    } else {
+        evidence.host_missing = facts.error().message;
+    }
+}
+
+void add_own_credentials(Evidence& evidence, const std::string& certificate_pem) {
+    const auto certificate = net::parse_certificate(certificate_pem);
+    if (!certificate) return;
+    evidence.admin_by_certificate = true;
+    evidence.admin_groups = certificate->subject.organizations;
+}
+
+Task<Evidence> ask(RealWorld& world, AdminClient& admin) {
+    CO_TRY(const auto anonymous,
+           client::make_http_transport(world.loop, {.server = admin.server, .ca_pem = admin.ca_pem}, "porthole-doctor"));
+    co_return co_await doctor::gather(admin.client, *anonymous, world.loop.wall_now());
+}
+
+}  // namespace
+
+int run_doctor(std::vector<std::string> arguments) {
+    DoctorFlags flags;
+    CLI::App app("Check a running cluster against the CIS Kubernetes Benchmark 1.12. Changes nothing.", "doctor");
+    app.add_option("--kubeconfig", flags.kubeconfig, "an administrator's; usually of the cluster on this machine, else kubectl's");
+    app.add_option("--data", flags.data, "the server's data directory, whose files are checked as well")->capture_default_str();
+    app.add_option("-o,--output", flags.output, "text, or json for programs")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
+    app.add_flag("-q,--quiet", flags.only_problems, "leave out what passes and what does not apply");
+    app.footer(
+        "Each finding is a pass, a warning, a failure or not applicable, with the benchmark's number and what to do.\n"
+        "The exit code is 0 without failures, 1 with any, 2 where the cluster cannot be asked.\n\n"
+        "Examples:\n"
+        "  sudo porthole doctor                      the cluster on this machine, its files too\n"
+        "  porthole doctor -q --kubeconfig other     what is not well in another\n"
+        "  porthole doctor -o json | jq '.findings[] | select(.verdict == \"fail\")'");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    const auto admin = connect_as_admin(world.loop, flags.kubeconfig, flags.data);
+    if (!admin) return fail(admin.error().message), 2;
+    auto evidence = world.run(with_timeout(ask(world, **admin), 60s, "asking the cluster"));
+    if (!evidence) return fail(evidence.error().message), 2;
+    add_host(*evidence, flags, (*admin)->ca_pem);
+    add_own_credentials(*evidence, (*admin)->certificate_pem);
+    const auto findings = doctor::examine(*evidence);
+    const bool color = ::isatty(STDOUT_FILENO) == 1 && !std::getenv("NO_COLOR");
+    std::fputs((flags.output == "json" ? doctor::to_json(findings)
+                                       : doctor::to_text(findings, {.color = color, .everything = !flags.only_problems}))
+                   .c_str(),
+               stdout);
+    return doctor::has_failed(findings) ? 1 : 0;
+}
+
+}  // namespace porthole::cmd

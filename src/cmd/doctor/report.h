@@ -1,0 +1,18 @@
+#pragma once
+#include "cmd/doctor/check.h"
+
+namespace porthole::cmd::doctor {
+
+/// How a report is printed. A plain value.
+struct ReportStyle {
+    bool color = false;
+    bool everything = true;  ///< also what passes and what does not apply
+};
+
+/// For people: by the benchmark's sections, each finding with its remedy, and the counts at the end.
+std::string to_text(const std::vector<Finding>& findings, const ReportStyle& style);
+/// {"summary": {"pass": n, …}, "findings": [{"item", "title", "verdict", "detail", "remedy", "objects"}]}
+std::string to_json(const std::vector<Finding>& findings);
+bool has_failed(const std::vector<Finding>& findings);
+
+}  // namespace porthole::cmd::doctor

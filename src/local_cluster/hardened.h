@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "local_cluster/data_dir.h"
+#include "node_join/agent_options.h"
+#include "runtime/files/file_system.h"
+
+/// What `porthole up --hardened` sets, so that `porthole doctor` finds no failure: docs/guide/hardening.md.
+namespace porthole::local_cluster {
+
+/// More words for the server's command line.
+std::vector<std::string> hardened_server_flags();
+/// The same for a Linux node. `files` tells how the kernel is set: a machine that is shared with other programs is not changed for it.
+void harden(node_join::AgentOptions& agent, FileSystem& files);
+
+}  // namespace porthole::local_cluster
