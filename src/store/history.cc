@@ -37,6 +37,8 @@ Row superseded_row(std::string key, Revision revision) {
     return row;
 }
 
+std::size_t size_of(const Record& record) { return record.key.size() + record.value->size(); }
+
 /// What the history keeps beyond the current state because of `event`.
 std::size_t extra_bytes(const Event& event) {
     std::size_t bytes = event.previous ? event.previous->value->size() : 0;
@@ -70,6 +72,7 @@ void History::begin_load(std::vector<Row> rows, Revision compacted, std::deque<R
 void History::load_base(Row row, std::deque<Row>& superseded) {
     if (const Versions* found = find(row.key)) {
         superseded.push_back(superseded_row(row.key, found->back().revision));
+        live_bytes_ -= size_of(*found->back().record);
         remove(row.key);
     }
     if (row.deleted) {
@@ -79,6 +82,7 @@ void History::load_base(Row row, std::deque<Row>& superseded) {
     const Revision revision = row.revision;
     Versions& versions = add(row.key);
     versions.push_back({revision, make_record(std::move(row), nullptr, nullptr)});
+    live_bytes_ += size_of(*versions.back().record);
 }
 
 History::Versions* History::find(std::string_view key) {
@@ -132,6 +136,8 @@ EventPtr History::apply(Row row, std::shared_ptr<const Attributes> attributes) {
         event->record = make_record(std::move(row), previous, std::move(attributes));
         versions->push_back({event->revision, event->record});
     }
+    if (previous) live_bytes_ -= size_of(*previous);
+    if (event->type == Event::Type::Put) live_bytes_ += size_of(*event->record);
     superseded_bytes_ += extra_bytes(*event);
     log_.push_back(event);
     return event;

@@ -9,6 +9,7 @@
 
 namespace porthole::store {
 
+/// Hashes strings and views alike, for look-ups without a copy.
 struct StringHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -23,6 +24,8 @@ using ByName = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 /// after compact_some(4, ...)
 ///     log   a@5(delete)                      keys  a: 3 5(absent)    b: 4      superseded rows: a@1 b@2
 /// Invariant: reading at any revision in [compacted(), revision()] is exact, and the log holds every event after compacted().
+/// Lives on the store's loop; records and events are shared and outlive it. Reads fail with Expired below compacted(), Timeout above
+/// revision().
 class History {
 public:
     explicit History(AttributesOf attributes_of) : attributes_of_(std::move(attributes_of)) {}
@@ -49,11 +52,13 @@ public:
     const EventPtr& event(std::uint64_t index) const { return log_[index - log_begin_]; }
     /// The index of the first event after `revision`.
     std::uint64_t first_after(Revision revision) const;
-    /// Bytes held only for history.
+    /// Bytes of keys and values of the current records.
+    std::size_t live_bytes() const { return live_bytes_; }
+    /// Bytes of values held only for history.
     std::size_t superseded_bytes() const { return superseded_bytes_; }
 
-    /// Forgets at most `events` events up to `target`; adds the rows that nobody needs any more to `superseded`. Of one key
-    /// they come oldest first, a deletion after all that it deletes: forgotten in this order, none can come back.
+    /// Forgets at most `events` events up to `target`; adds the rows that are no longer needed to `superseded`. Of one key
+    /// they come oldest first, a deletion after all that it deletes: deleted in this order, none can come back.
     /// True when compacted() has reached min(target, revision()).
     bool compact_some(Revision target, std::size_t events, std::deque<Row>& superseded);
 
@@ -79,7 +84,7 @@ private:
     KeyOrder<Versions> order_;  // of keys_
     std::deque<EventPtr> log_;
     std::uint64_t log_begin_ = 0;
-    std::size_t superseded_bytes_ = 0;
+    std::size_t live_bytes_ = 0, superseded_bytes_ = 0;
     Revision revision_, compacted_;
 };
 

@@ -12,8 +12,9 @@ namespace porthole::store {
 
 /// Entries of a map of strings in the order of their keys, for ranges; single keys are looked up in the map.
 ///
-/// A tree of keys that begin alike fetches memory from all over the place at each step down. Here entries stand in sorted runs,
-/// and beside each the eight bytes of its key after what all keys of the run begin with. They tell nearly all keys apart.
+/// A tree of keys that begin alike fetches memory from distant places at each step down. Here entries are in sorted runs, each with a
+/// mark: the eight bytes of its key after the beginning that all keys of the run share. Marks tell nearly all keys apart.
+/// Borrows the entries; an entry must not move, nor its key change, until it is erased. Not thread-safe.
 ///
 /// Example: the run   /pods/a/web-1    /pods/a/web-2    /pods/b/db
 ///          begins with "/pods/" and has the marks "a/web-1" "a/web-2" "b/db", with zeros after their ends.
@@ -47,7 +48,7 @@ public:
         }
     }
 
-    /// From the first key that is not less than `start`, until `visit` yields false.
+    /// From the first key that is not less than `start`, until `visit` yields false. `visit` must not insert or erase.
     template <class Visit>
     void visit_from(std::string_view start, Visit visit) const {
         if (runs_.empty()) return;

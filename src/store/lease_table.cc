@@ -30,10 +30,18 @@ void LeaseTable::apply(const Event& event) {
         return;
     }
     if (event.previous && event.previous->lease) detach(*event.previous);
-    if (event.type == Event::Type::Put && event.record->lease) {
-        const auto found = leases_.find(event.record->lease);
-        if (found != leases_.end()) found->second.keys.insert(key);
+    if (event.type == Event::Type::Put && event.record->lease) attach(*event.record);
+}
+
+void LeaseTable::attach(const Record& record) {
+    const auto [place, missing] = leases_.try_emplace(record.lease);
+    if (missing) {
+        // The lease's record went at the same moment, and at a start: a crash came before this one had gone after it.
+        last_id_ = std::max(last_id_, record.lease.value);
+        place->second.granted = false;
+        set_deadline(record.lease, place->second, clock_.now());
     }
+    place->second.keys.insert(record.key);
 }
 
 void LeaseTable::apply_to_lease(LeaseId id, const Event& event) {

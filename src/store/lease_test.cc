@@ -1,3 +1,4 @@
+#include "store/lease_table.h"
 #include "store/store_fixture.h"
 
 namespace porthole::store {
@@ -38,6 +39,20 @@ TEST_F(LeaseTest, ARecordWrittenAnewWithoutALeaseStays) {
     ASSERT_TRUE(put("/a", "2"));
     loop_.advance(20s);
     EXPECT_EQ(value("/a"), "2");
+}
+
+TEST_F(LeaseTest, ACrashBetweenALeaseAndItsRecordsKeepsNone) {
+    const LeaseId lease = *run(store_->grant_lease(10s));
+    close();
+    // What one group of writes leaves in which a record with the lease came before the lease's end, when the power fails after it.
+    Row with{.revision = Revision(2), .key = "/a", .value = "1", .revision_at = {}, .created = Revision(2), .lease = lease};
+    Row end{.revision = Revision(3), .deleted = true, .key = lease_key(lease), .value = {}, .revision_at = {}, .created = {}, .lease = {}};
+    const std::vector<Commit> group{{.guards = {}, .rows = {with}}, {.guards = {}, .rows = {end}}};
+    ASSERT_TRUE(MemoryEngine(disk_).append(group));
+    open();
+    loop_.run_ready();
+    EXPECT_EQ(value("/a"), "(absent)");
+    EXPECT_NE(*run(store_->grant_lease(10s)), lease);
 }
 
 TEST_F(LeaseTest, RevokingTakesAllItsRecords) {

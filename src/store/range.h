@@ -7,6 +7,7 @@
 
 namespace porthole::store {
 
+/// Which records to read, and one page of them.
 struct RangeRequest {
     std::string prefix;  ///< every key that starts with it
     /// Where to go on: the first key that may be returned; "" from the beginning. A page's `next_key`.
@@ -16,6 +17,7 @@ struct RangeRequest {
     std::function<bool(const Record&)> matches = {};  ///< if set, only these are returned and counted for `limit`
 };
 
+/// One page of records, all of one revision. Ask for the next with `start_key` = `next_key` and the same `revision`.
 struct Range {
     std::vector<RecordPtr> records;  ///< by key
     Revision revision;               ///< what the answer shows

@@ -42,7 +42,7 @@ class Attributes {
 public:
     virtual ~Attributes() = default;
     /// Lets watchers ask for a small part of a prefix by index instead of by filter: for a pod, its node's name. The
-    /// view lives as long as the object. "" is in nobody's part.
+    /// view lives as long as the object. "" is in no part.
     virtual std::string_view topic() const { return {}; }
 };
 /// May yield null. Called on the store's loop (and on the opening thread), never concurrently.
@@ -56,7 +56,7 @@ struct Record {
     Revision created;   ///< of the first version since the key was last absent
     Revision modified;  ///< of this version
     LeaseId lease;
-    std::optional<std::uint32_t> revision_at;  ///< where in `value` the digits of `modified` stand
+    std::optional<std::uint32_t> revision_at;  ///< byte offset of the digits of `modified` in `value`
 };
 using RecordPtr = std::shared_ptr<const Record>;
 

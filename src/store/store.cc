@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 
+#include "base/result.h"
 #include "runtime/scope.h"
 #include "runtime/sync.h"
 #include "store/history.h"
@@ -19,9 +20,16 @@ constexpr std::size_t GroupTransactions = 512;
 constexpr std::size_t GroupBytes = 4u << 20;
 // What the loop or the writer does at a stretch before others get their turn.
 constexpr std::size_t CompactionSlice = 4096;
-constexpr std::size_t WatcherQueue = 1024;
+constexpr std::size_t WatcherQueue = 1024, WatcherQueueBytes = 8u << 20;
 constexpr std::size_t KeysPerRevoke = 512;
 constexpr Duration RetryDelay = std::chrono::seconds(1);
+
+/// As etcd's, which clients and operators know.
+Error quota_error() { return Error(Reason::Unknown, "etcdserver: mvcc: database space exceeded"); }
+
+bool writes(const Transaction& transaction) {
+    return std::ranges::any_of(transaction.operations, [](const Operation& operation) { return std::holds_alternative<Put>(operation); });
+}
 
 Error closing_error() { return Error(Reason::ServiceUnavailable, "the store is closing"); }
 
@@ -41,7 +49,7 @@ struct Store::Impl {
           engine(std::move(engine)),
           options(options),
           history(std::move(attributes_of)),
-          hub(history, WatcherQueue),
+          hub(history, WatcherQueue, WatcherQueueBytes),
           leases(seams.loop),
           scope(seams.loop) {}
 
@@ -59,6 +67,10 @@ struct Store::Impl {
     Task<> forget_superseded();
     Revision compaction_target();
     Task<> checkpoint();
+
+    Usage usage() const;
+    bool within_quota(const Transaction& transaction) const;
+    void watch_quota();
 
     Task<> end_leases();
     Task<> revoke(LeaseId lease);
@@ -81,7 +93,7 @@ struct Store::Impl {
     std::deque<PendingPtr> queue;
     porthole::Event work;
     Semaphore engine_turn{1};  // append and compact never overlap
-    bool write_failed = false;
+    bool write_failed = false, quota_exceeded = false;
     bool checkpointing = false;
 
     std::deque<Row> superseded;                            // rows that the engine may forget, oldest first
@@ -109,6 +121,7 @@ struct Store::Impl {
 Result<std::unique_ptr<Store>> Store::open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options) {
     auto impl = std::make_unique<Impl>(std::move(seams), std::move(engine), std::move(attributes_of), options);
     TRY_VOID(impl->load());
+    impl->watch_quota();
     impl->start();
     return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
@@ -144,6 +157,9 @@ void Store::Impl::start() {
 
 Task<Committed> Store::Impl::commit(Transaction transaction) {
     if (closing) co_return closing_error();
+    for (const Operation& operation : transaction.operations) {
+        if (const Put* put = std::get_if<Put>(&operation)) CO_TRY_VOID(engine->check_writable(put->key));
+    }
     const auto pending = std::make_shared<Pending>();
     pending->transaction = std::move(transaction);
     queue.push_back(pending);
@@ -168,6 +184,10 @@ std::vector<PendingPtr> Store::Impl::form_group(WriteGroup& group) {
     while (!queue.empty() && members.size() < GroupTransactions && group.bytes() < GroupBytes) {
         PendingPtr pending = std::move(queue.front());
         queue.pop_front();
+        if (!within_quota(pending->transaction)) {
+            pending->result.set(quota_error());
+            continue;
+        }
         Result<WriteGroup::Admission> admission = group.admit(pending->transaction);
         if (!admission) {
             pending->result.set(std::move(admission).error());
@@ -206,6 +226,7 @@ void Store::Impl::publish(WriteGroup& group, const std::vector<PendingPtr>& memb
     }
     revision_waiters.wake_all({});
     arm_lease_timer();
+    watch_quota();
     if (history.log_end() - history.log_begin() > options.keep_events || history.superseded_bytes() > options.keep_bytes) {
         history_full.set();
     }
@@ -239,6 +260,30 @@ Task<> Store::Impl::checkpoint() {
     co_return {};
 }
 
+// Quota
+
+Store::Usage Store::Impl::usage() const { return {history.live_bytes(), history.superseded_bytes(), options.quota_bytes, quota_exceeded}; }
+
+bool Store::Impl::within_quota(const Transaction& transaction) const {
+    if (!quota_exceeded || !writes(transaction)) return true;
+    const std::size_t reserve = options.quota_bytes / 10;
+    return transaction.frees && history.live_bytes() + history.superseded_bytes() <= options.quota_bytes + reserve;
+}
+
+void Store::Impl::watch_quota() {
+    if (options.quota_bytes == 0) return;
+    const std::size_t bytes = history.live_bytes() + history.superseded_bytes(), enough = options.quota_bytes - options.quota_bytes / 20;
+    if (!quota_exceeded && bytes > options.quota_bytes) {
+        quota_exceeded = true;
+        log.error("the store exceeds its quota: what creates or updates is refused until something has been deleted",
+                  {{"bytes", bytes}, {"quota", options.quota_bytes}});
+    } else if (quota_exceeded && bytes <= enough) {
+        quota_exceeded = false;
+        log.info("the store is within its quota again", {{"bytes", bytes}, {"quota", options.quota_bytes}});
+    }
+    if (quota_exceeded && history.live_bytes() <= enough) history_full.set();
+}
+
 // Compaction
 
 Task<> Store::Impl::compact_in_time() {
@@ -250,7 +295,7 @@ Task<> Store::Impl::compact_in_time() {
         const Result<void> done = co_await compact_to(compaction_target());
         history_full.reset();
         if (done) continue;
-        if (done.error().reason == Reason::Cancelled) co_return done.error();
+        if (is_cancelled(done)) co_return done.error();
         log.warn("compaction postponed", {{"error", done.error().message}});
         CO_TRY_VOID(co_await loop.sleep(RetryDelay));
     }
@@ -267,6 +312,7 @@ Revision Store::Impl::compaction_target() {
     std::uint64_t surplus = 0;
     if (events > options.keep_events) surplus = events - options.keep_events + options.keep_events / 10;
     if (history.superseded_bytes() > options.keep_bytes) surplus = std::max(surplus, events / 10 + 1);
+    if (quota_exceeded) surplus = events;
     surplus = std::min(surplus, events);
     if (surplus > 0) target = std::max(target, history.event(history.log_begin() + surplus - 1)->revision);
     return target;
@@ -274,6 +320,7 @@ Revision Store::Impl::compaction_target() {
 
 Task<> Store::Impl::compact_to(Revision target) {
     while (!history.compact_some(target, CompactionSlice, superseded)) CO_TRY_VOID(co_await loop.sleep({}));
+    watch_quota();
     CO_TRY_VOID(co_await forget_superseded());
     co_return {};
 }
@@ -312,7 +359,7 @@ Task<> Store::Impl::end_leases() {
         for (const LeaseId lease : leases.due()) {
             const Result<void> revoked = co_await revoke(lease);
             if (revoked) continue;
-            if (revoked.error().reason == Reason::Cancelled) co_return revoked.error();
+            if (is_cancelled(revoked)) co_return revoked.error();
             leases.postpone(lease, RetryDelay);
         }
         arm_lease_timer();
@@ -331,7 +378,7 @@ Task<> Store::Impl::revoke(LeaseId lease) {
         const bool last = transaction.operations.empty();
         if (last) transaction.operations.push_back(Delete{lease_key(lease)});
         const Result<Committed> committed = co_await commit(std::move(transaction));
-        const bool changed = !committed && (committed.error().reason == Reason::Conflict || committed.error().reason == Reason::NotFound);
+        const bool changed = !committed && (committed.error().reason == Reason::Conflict || is_not_found(committed));
         if (!committed && !changed) co_return committed.error();
         if (last) co_return {};
     }
@@ -366,9 +413,11 @@ Task<LeaseId> Store::Impl::grant_shared(Duration ttl) {
 
 Revision Store::revision() const { return impl_->history.revision(); }
 Revision Store::compacted() const { return impl_->history.compacted(); }
+Store::Usage Store::usage() const { return impl_->usage(); }
 RecordPtr Store::get(std::string_view key) const { return impl_->history.get(key); }
 Result<RecordPtr> Store::get_at(std::string_view key, Revision revision) const { return impl_->history.get_at(key, revision); }
 Result<Range> Store::range(const RangeRequest& request) const { return impl_->history.range(request); }
+bool Store::is_stale(std::string_view key) const { return impl_->engine->is_stale(key); }
 std::size_t Store::count(std::string_view prefix) const { return impl_->history.count(prefix); }
 Task<Committed> Store::commit(Transaction transaction) { return impl_->commit(std::move(transaction)); }
 

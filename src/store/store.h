@@ -15,7 +15,8 @@ namespace porthole::store {
 ///
 /// Reads come from memory, at once, and show exactly what has been acknowledged or is about to be. Writes are checked on
 /// the loop, made durable in groups by one worker, then shown to readers and watchers in order, then acknowledged.
-/// Lives on one loop; not thread-safe. Close it before it goes.
+/// Owns the engine. Lives on one loop; not thread-safe. The loop and the pool must outlive it, and it aborts when it is destroyed without
+/// close(). Records and events that it gave out stay valid.
 class Store {
 public:
     struct Options {
@@ -23,6 +24,13 @@ public:
         std::size_t keep_events = 100'000;                    ///< at most this many changes of history
         std::size_t keep_bytes = 64u << 20;                   ///< at most this many bytes of superseded values
         std::size_t compaction_rows = 1024;                   ///< that one transaction of the engine forgets
+        std::size_t quota_bytes = 2u << 30;                   ///< see Usage; 0: no limit
+    };
+    /// Bytes of keys and values, of current records and of the history. Once they exceed the quota, what creates or updates is refused
+    /// until they are a twentieth below it, which deletions lead to; the history is given up when that is enough.
+    struct Usage {
+        std::size_t live_bytes = 0, history_bytes = 0, quota_bytes = 0;
+        bool exceeded = false;
     };
     struct Seams {
         EventLoop& loop;
@@ -30,7 +38,7 @@ public:
         Logger log;
     };
 
-    /// Loads everything, on the calling thread. `attributes_of` may be empty.
+    /// Loads everything, on the calling thread. `attributes_of` may be empty. Error: Io, as Engine::load().
     static Result<std::unique_ptr<Store>> open(Seams seams, std::unique_ptr<Engine> engine, AttributesOf attributes_of, Options options);
     ~Store();
 
@@ -38,6 +46,8 @@ public:
     Revision revision() const;
     /// The oldest revision that can still be read, and watched from.
     Revision compacted() const;
+
+    Usage usage() const;
 
     /// The key's current record, or null.
     RecordPtr get(std::string_view key) const;
@@ -47,19 +57,23 @@ public:
     Result<Range> range(const RangeRequest& request) const;
     /// Keys under `prefix` now.
     std::size_t count(std::string_view prefix) const;
-    /// Waits until revision() >= `revision`. Error: Timeout ("Too large resource version: 9, current: 5") after `limit`.
+    /// Waits until revision() >= `revision`. Errors: Timeout ("Too large resource version: 9, current: 5") after `limit`,
+    /// ServiceUnavailable when closing.
     Task<> wait_for_revision(Revision revision, Duration limit);
 
+    /// Whether a write of the same value would change what is on disk; see Engine::is_stale().
+    bool is_stale(std::string_view key) const;
+
     /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
-    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing. A cancelled caller does
-    /// not stop a transaction that is already queued.
+    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing, those of Engine::check_writable(), Unknown in
+    /// etcd's words when the quota is exceeded and there is a Put. A cancelled caller does not stop a transaction that is already queued.
     Task<Committed> commit(Transaction transaction);
 
-    /// Error: Expired when `request.after` has been compacted.
+    /// Errors: Expired when `request.after` has been compacted, ServiceUnavailable when closing.
     Result<Watch> watch(WatchRequest request);
 
     /// A lease ends `ttl` after it was granted or last kept alive; every record that names it goes with it. Leases
-    /// survive a restart, which keeps them alive once.
+    /// survive a restart, which keeps them alive once. Errors: as commit().
     Task<LeaseId> grant_lease(Duration ttl);
     /// A lease that lasts at least `ttl` and at most a little longer, shared with others who ask: for many short-lived
     /// records. Not to be kept alive or revoked.
@@ -69,9 +83,9 @@ public:
     /// Deletes the lease's records, then the lease. Error: NotFound, and as commit().
     Task<> revoke_lease(LeaseId lease);
 
-    /// Forgets history up to `revision` (or now, if that is less), as the passing of time also does.
+    /// Forgets history up to `revision` (or the newest, if that is less), as the passing of time also does. Error: Io.
     Task<> compact(Revision revision);
-    /// Ends watches, finishes the write under way, refuses the rest, closes the engine.
+    /// Ends watches, finishes the write in progress, refuses the rest, closes the engine. Call once.
     Task<> close();
 
 private:

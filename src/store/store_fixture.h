@@ -3,7 +3,6 @@
 
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "store/memory/memory_engine.h"
 #include "store/store.h"
 

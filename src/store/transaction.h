@@ -18,10 +18,11 @@ struct Guard {
     static Guard unchanged(std::string key, Revision modified) { return {std::move(key), Kind::Unchanged, modified}; }
 };
 
+/// Creates the key's record or replaces it, lease included.
 struct Put {
     std::string key;
     std::string value;
-    /// Where the decimal digits of the revision, known only at commit, are inserted into `value`.
+    /// The byte offset in `value` at which the decimal digits of the revision, known only at commit, are inserted.
     std::optional<std::uint32_t> revision_at;
     LeaseId lease;
     /// What AttributesOf would yield for the finished bytes, if the caller has it at hand; else it is asked.
@@ -41,8 +42,11 @@ struct Transaction {
     static constexpr std::size_t MaxOperations = 4096;
     std::vector<Guard> guards;
     std::vector<Operation> operations;
+    /// Leads to a deletion, as the write that tells a pod's node to end it does: may go a little beyond the store's quota.
+    bool frees = false;
 };
 
+/// What a transaction did.
 struct Committed {
     /// Of the transaction; the store's current one when nothing changed.
     Revision revision;

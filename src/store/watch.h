@@ -11,6 +11,7 @@ namespace porthole::store {
 class WatchHub;
 struct Watcher;
 
+/// Which events to deliver, and from where.
 struct WatchRequest {
     /// Ends with "/", or is one whole key.
     std::string prefix;

@@ -16,6 +16,11 @@ bool matches(const WatchRequest& request, const Event& event) {
     return request.topic.empty() || topic_of(event.record) == request.topic || topic_of(event.previous) == request.topic;
 }
 
+constexpr std::size_t BatchBytes = 4 << 20;  ///< what a reader is given at a time holds more only by its last event
+
+/// What an event keeps in memory when the history has forgotten it.
+std::size_t size_of(const Event& event) { return event.record->value->size() + (event.previous ? event.previous->value->size() : 0); }
+
 }  // namespace
 
 Result<Watch> WatchHub::subscribe(WatchRequest request) {
@@ -83,11 +88,13 @@ void WatchHub::offer(Watcher& watcher, std::uint64_t index, const EventPtr& even
     if (event->revision <= watcher.request.after) return;
     if (!watcher.behind) {
         watcher.queue.push_back({index, event});
-        if (watcher.queue.size() > queue_limit_) {
+        watcher.queued_bytes += size_of(*event);
+        if (watcher.queue.size() > queue_limit_ || watcher.queued_bytes > queue_bytes_) {
             watcher.delivered = delivered(watcher);
             watcher.behind = true;
             watcher.cursor = watcher.queue.front().index;
             watcher.queue = {};
+            watcher.queued_bytes = 0;
         }
     }
     if (!watcher.waiting.empty()) watcher.waiting.wake_first({});
@@ -96,9 +103,12 @@ void WatchHub::offer(Watcher& watcher, std::uint64_t index, const EventPtr& even
 Result<std::vector<EventPtr>> WatchHub::catch_up(Watcher& watcher, std::size_t limit) const {
     if (watcher.cursor < history_.log_begin()) return expired_error(delivered(watcher), history_.compacted());
     std::vector<EventPtr> events;
-    for (; watcher.cursor < history_.log_end() && events.size() < limit; ++watcher.cursor) {
+    std::size_t bytes = 0;
+    for (; watcher.cursor < history_.log_end() && events.size() < limit && bytes < BatchBytes; ++watcher.cursor) {
         const EventPtr& event = history_.event(watcher.cursor);
-        if (matches(watcher.request, *event)) events.push_back(event);
+        if (!matches(watcher.request, *event)) continue;
+        bytes += size_of(*event);
+        events.push_back(event);
     }
     watcher.behind = watcher.cursor < history_.log_end();
     watcher.delivered = delivered(watcher);
@@ -109,8 +119,10 @@ Result<std::vector<EventPtr>> WatchHub::take_now(Watcher& watcher, std::size_t l
     if (watcher.behind) return catch_up(watcher, limit);
     std::vector<EventPtr> events;
     events.reserve(std::min(limit, watcher.queue.size()));
-    for (; !watcher.queue.empty() && events.size() < limit; watcher.queue.pop_front()) {
+    const std::size_t before = watcher.queued_bytes;
+    for (; !watcher.queue.empty() && events.size() < limit && before - watcher.queued_bytes < BatchBytes; watcher.queue.pop_front()) {
         events.push_back(std::move(watcher.queue.front().event));
+        watcher.queued_bytes -= size_of(*events.back());
     }
     return events;
 }

@@ -19,19 +19,24 @@ struct Watcher {
     WatchHub* hub = nullptr;  ///< null once the hub has closed
     WaitList<void> waiting;
     std::deque<Queued> queue;  ///< live
+    std::size_t queued_bytes = 0;
     bool behind = true;
     std::uint64_t cursor = 0;  ///< behind: the next event of the log to look at
     Revision delivered;        ///< everything up to here has been taken, as far as known
 };
 
-/// Fans committed events out to watchers, in revision order. Lives on the store's loop.
+/// Fans committed events out to watchers, in revision order. Lives on the store's loop. `history` must outlive it; watches may outlive
+/// it and then fail with ServiceUnavailable.
 ///
-/// A live watcher's queue is short; a watcher that does not keep up falls behind, which costs nobody anything.
+/// A live watcher's queue holds at most `queue_limit` events; a watcher that does not keep up falls behind, at no cost to others.
 class WatchHub {
 public:
-    WatchHub(const History& history, std::size_t queue_limit) : history_(history), queue_limit_(queue_limit) {}
+    /// A queue has at most so many events, and so many bytes of their values.
+    WatchHub(const History& history, std::size_t queue_limit, std::size_t queue_bytes)
+        : history_(history), queue_limit_(queue_limit), queue_bytes_(queue_bytes) {}
     ~WatchHub() { close(); }
 
+    /// Error: Expired when `request.after` has been compacted.
     Result<Watch> subscribe(WatchRequest request);
     /// Requires: the history's log holds `event` at `index`, and all before it have been published.
     void publish(std::uint64_t index, const EventPtr& event);
@@ -54,7 +59,7 @@ private:
     void offer(Watcher& watcher, std::uint64_t index, const EventPtr& event);
 
     const History& history_;
-    std::size_t queue_limit_;
+    std::size_t queue_limit_, queue_bytes_;
     ByName<Group> groups_;  // by prefix
 };
 

@@ -80,6 +80,16 @@ TEST_F(WatchTest, AReaderThatCompactionOvertakesIsExpired) {
     EXPECT_EQ(next(quick), "/a=last@3001");
 }
 
+TEST_F(WatchTest, AReaderOfLargeObjectsHoldsFewOfThem) {
+    Watch slow = watch("/");
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(put("/" + std::to_string(i), std::string(1 << 20, 'x')));
+    Watch late = watch("/");
+    for (Watch* each : {&slow, &late}) EXPECT_EQ(run(each->next())->size(), 4u) << "a batch is bounded, too";
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(remove("/" + std::to_string(i)));
+    ASSERT_TRUE(run(store_->compact(Revision(30))));
+    EXPECT_EQ(next(slow), "too old resource version: 4 (30)") << "it keeps nothing that the history has forgotten";
+}
+
 TEST_F(WatchTest, ItsRevisionNeverRunsAheadOfADelivery) {
     Watch all = watch("/");
     ASSERT_TRUE(run(store_->commit({{}, {put_of("/a", "1"), put_of("/b", "1")}})));

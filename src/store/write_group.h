@@ -6,14 +6,15 @@
 
 namespace porthole::store {
 
-/// Transactions that go to disk together, each checked against the visible state and what those before it will do.
+/// Transactions that go to disk together, each checked against the visible state and what those before it will do. Owns the commits
+/// until they are written; `history` must not change while the group is formed.
 class WriteGroup {
 public:
     explicit WriteGroup(const History& history) : history_(history), revision_(history.revision()) {}
 
     enum class Admission {
         Joined,
-        Deferred,  ///< only this group's own changes stand against it: ask again once they are visible
+        Deferred,  ///< only this group's own changes are against it: ask again once they are visible
     };
     /// Takes the transaction in unless a guard refuses it; else leaves it as it is. Errors: AlreadyExists, NotFound,
     /// Conflict, each because of what readers can already see.

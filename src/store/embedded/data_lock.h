@@ -5,7 +5,7 @@
 
 namespace porthole::store {
 
-/// Holds a data directory for this process alone, until it goes or the process ends in any way.
+/// Holds a data directory for this process alone, until it is destroyed or the process ends in any way (flock on the file `lock`).
 class DataLock {
 public:
     /// Makes the directory (mode 0700) if it is missing. Errors: Conflict, with the other process's id in the message; Io.

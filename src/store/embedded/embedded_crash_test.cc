@@ -10,7 +10,6 @@
 #include "runtime/asio_loop.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "store/embedded/embedded_engine.h"
 #include "store/store.h"
 

@@ -18,14 +18,11 @@ namespace {
 // history. A null value is a deletion. `meta` has the compacted revision.
 constexpr std::int64_t IdsPerRevision = Transaction::MaxOperations;
 constexpr std::int64_t FormatVersion = 1;
-// Lengths of SQLite's own log, in bytes.
-constexpr std::int64_t CheckpointLength = 8 << 20;  // time to copy it into the database, beside the writer
-constexpr std::int64_t RestartLength = 64 << 20;    // time to stop and do it, or the log would grow without end
-constexpr std::int64_t ReservedAhead = 1 << 20;     // what there is of its file beyond what is written
 
 // Few large pages make a group of objects fewer writes. The size of a database that is there already stays as it is.
 constexpr const char* Pragmas =
-    "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;";
+    "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY; "
+    "PRAGMA secure_delete=ON;";  // what is deleted, perhaps in plain text, leaves no trace in the file
 constexpr const char* Tables =
     "CREATE TABLE IF NOT EXISTS log(id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, revision_at INTEGER,"
     "  created INTEGER NOT NULL, lease INTEGER NOT NULL);"
@@ -50,8 +47,8 @@ Result<void> ensure_private_file(const std::string& path) {
 
 class EmbeddedEngine final : public Engine {
 public:
-    EmbeddedEngine(DataLock lock, Database writer, Database checkpointer)
-        : lock_(std::move(lock)), writer_(std::move(writer)), checkpointer_(std::move(checkpointer)) {
+    EmbeddedEngine(DataLock lock, Database writer, Database checkpointer, EmbeddedOptions options)
+        : options_(options), lock_(std::move(lock)), writer_(std::move(writer)), checkpointer_(std::move(checkpointer)) {
         writer_->track_log_pages(log_pages_);
     }
 
@@ -68,7 +65,7 @@ public:
     Result<Revision> load(const std::function<void(Row)>& visit) override;
     Result<void> append(std::span<const Commit> commits) override;
     Result<void> compact(Revision compacted, std::span<const Row> superseded) override;
-    bool checkpoint_due() const override { return log_length() > CheckpointLength; }
+    bool checkpoint_due() const override { return log_length() > options_.checkpoint_length; }
     void checkpoint() override { checkpointer_->checkpoint(); }
     void close() override;
 
@@ -79,6 +76,7 @@ private:
     Result<void> in_transaction(Work work);
     Result<void> insert(const Row& row);
 
+    const EmbeddedOptions options_;
     DataLock lock_;
     std::optional<Database> writer_, checkpointer_;
     Statement insert_, remove_, set_compacted_;
@@ -88,9 +86,9 @@ private:
 };
 
 void EmbeddedEngine::make_room_in_log() {
-    if (log_length() > RestartLength) writer_->restart_log();
-    if (log_length() + ReservedAhead <= log_reserved_) return;
-    log_reserved_ = log_length() + 2 * ReservedAhead;
+    if (log_length() > options_.restart_length) writer_->restart_log();
+    if (log_length() + options_.reserved_ahead <= log_reserved_) return;
+    log_reserved_ = log_length() + 2 * options_.reserved_ahead;
     writer_->reserve_log(log_reserved_);
 }
 
@@ -170,7 +168,7 @@ void EmbeddedEngine::close() {
     writer_.reset();  // the last connection checkpoints and removes the log
 }
 
-Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& path) {
+Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& path, EmbeddedOptions options) {
     TRY_VOID(ensure_private_file(path));
     TRY(Database writer, Database::open(path));
     TRY(const std::int64_t version, read_number(writer, "PRAGMA user_version"));
@@ -181,17 +179,17 @@ Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& 
     TRY_VOID(writer.execute(Pragmas));
     if (version == 0) TRY_VOID(writer.execute(Tables));
     TRY(Database checkpointer, Database::open(path));
-    auto engine = std::make_unique<EmbeddedEngine>(std::move(lock), std::move(writer), std::move(checkpointer));
+    auto engine = std::make_unique<EmbeddedEngine>(std::move(lock), std::move(writer), std::move(checkpointer), options);
     TRY_VOID(engine->prepare());
     return std::unique_ptr<Engine>(std::move(engine));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory) {
+Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options) {
     TRY(DataLock lock, DataLock::acquire(directory));
     const std::string path = directory + "/store.db";
-    Result<std::unique_ptr<Engine>> engine = open_database(std::move(lock), path);
+    Result<std::unique_ptr<Engine>> engine = open_database(std::move(lock), path, options);
     if (!engine) return std::move(engine).error().with_context("opening " + path);
     return engine;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -6,11 +7,18 @@
 
 namespace porthole::store {
 
+/// Lengths of SQLite's own log, in bytes.
+struct EmbeddedOptions {
+    std::int64_t checkpoint_length = 8 << 20;  ///< time to copy it into the database, while the writer goes on
+    std::int64_t restart_length = 64 << 20;    ///< time to stop and do it, or the log would grow without end
+    std::int64_t reserved_ahead = 1 << 20;     ///< what there is of its file beyond what is written
+};
+
 /// The engine of a single server: an append-only log of revisions in SQLite (WAL, synchronous=FULL) under `directory`,
 /// which is locked against a second opener. Files: store.db, its -wal and -shm, lock.
 ///
 /// Errors: Conflict when the directory is in use (names the process); Io when it cannot be used, is damaged, or was
 /// written by a newer Porthole.
-Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory);
+Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options = {});
 
 }  // namespace porthole::store

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "store/store.h"
 
 namespace porthole::store {

@@ -12,7 +12,7 @@ struct sqlite3_stmt;
 
 namespace porthole::store {
 
-/// A prepared statement. Parameters and columns count from 1 and 0, as SQLite's do.
+/// A prepared statement. Parameters count from 1 and columns from 0, as SQLite's do. One thread at a time. Errors: Io.
 class Statement {
 public:
     Statement() = default;
@@ -38,7 +38,8 @@ private:
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A connection to a database file. Errors are Io, in SQLite's words.
+/// A connection to a database file, closed when it and all its statements are destroyed. One thread at a time: opened without SQLite's
+/// mutex. Waits up to 5 s for another connection's lock. Errors are Io, in SQLite's words.
 class Database {
 public:
     static Result<Database> open(const std::string& path);
@@ -46,14 +47,14 @@ public:
     Result<Statement> prepare(const char* sql);
     /// True outside transactions.
     bool autocommit() const;
-    /// Copies the log into the database as far as nobody is in the way.
+    /// Copies the log into the database as far as no reader or writer is in the way. Neither this nor the next two report failures.
     void checkpoint();
     /// The same, and then starts the log at its beginning again.
     void restart_log();
     /// Makes the log's file at least `length` bytes long as far as the disk allows. A sync of what is then written there has
     /// only bytes to write, and no new length of the file: half of its time.
     void reserve_log(std::int64_t length);
-    /// Keeps the log's length in `pages`, and SQLite from checkpointing on its own.
+    /// Keeps the log's length in `pages`, which must outlive the connection, and stops SQLite from checkpointing on its own.
     void track_log_pages(std::atomic<int>& pages);
 
 private:

@@ -20,8 +20,8 @@ public:
         fault_ = fault;
         faults_left_ = appends;
     }
-    /// The power goes: of what was never synced, an arbitrary beginning stays (whole transactions, as with a checksummed
-    /// log). The engine of before must not be used any more.
+    /// Simulates a power failure: of what was never synced, an arbitrary beginning stays (whole transactions, as with a checksummed
+    /// log). The engine that was open must not be used again.
     void crash(Random& random);
     std::size_t row_count() const { return rows_.size(); }
     std::size_t append_count() const { return appends_; }
@@ -40,7 +40,7 @@ private:
     std::size_t appends_ = 0;
 };
 
-/// An engine for simulation: as durable as the disk it is given.
+/// An engine for simulation: as durable as `disk`, which outlives it and is opened again after a crash.
 class MemoryEngine final : public Engine {
 public:
     explicit MemoryEngine(MemoryDisk& disk) : disk_(disk) {}
