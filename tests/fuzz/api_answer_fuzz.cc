@@ -5,7 +5,7 @@
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "client/discovery.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "client/older_versions.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "net/detached_jws.h"
-#include "net/x509.h"
+#include "net/tls/crypto.h"
+#include "net/tls/x509.h"
 
 using namespace porthole::net;
 

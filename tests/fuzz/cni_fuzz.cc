@@ -9,7 +9,7 @@
 #include "cni/plugin/hns/wincni.h"
 #include "cni/plugin/host_local/range_set.h"
 #include "cni/plugin/plugin.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 using namespace porthole;
 using namespace porthole::cni;

@@ -1,6 +1,6 @@
 // What the far side of a port-forward may send over SPDY: a node's or runtime's server to our client, and a client to our
 // server (first bit of the input). Whatever it is, both ends come to an end.
-#include "net/port_forward.h"
+#include "net/streams/port_forward.h"
 #include "net_fuzz_peer.h"
 
 namespace porthole::net {

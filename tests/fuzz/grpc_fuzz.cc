@@ -1,6 +1,6 @@
 // What a client may send to a gRPC server: HTTP/2 frames behind the preface.
-#include "net/grpc.h"
-#include "net/http_connection.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_connection.h"
 #include "net_fuzz_peer.h"
 
 namespace porthole::net {

@@ -1,6 +1,6 @@
 // What a client may send to the HTTP server on plain text: HTTP/1.1, or HTTP/2 behind its preface (first bit of the
 // input).
-#include "net/http_connection.h"
+#include "net/http/http_connection.h"
 #include "net_fuzz_peer.h"
 
 namespace porthole::net {
@@ -13,8 +13,9 @@ public:
             CO_TRY(const auto stream, co_await responder.upgrade({}));
             co_return co_await read_everything(*stream);
         }
+        CO_TRY(std::string body, co_await responder.read_body());
         CO_TRY_VOID(co_await responder.start(200, {}));
-        CO_TRY_VOID(co_await responder.write(std::make_shared<const std::string>(std::move(request.body))));
+        CO_TRY_VOID(co_await responder.write(std::make_shared<const std::string>(std::move(body))));
         co_return co_await responder.finish({{"a", "b"}});
     }
 };

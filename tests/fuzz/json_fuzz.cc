@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "api/core_v1.h"
-#include "schema/fields.h"
-#include "schema/json.h"
+#include "schema/fields/fields.h"
+#include "schema/json/json.h"
 
 using namespace porthole;
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdint>
 
-#include "net/http_connection.h"
+#include "net/http/http_connection.h"
 #include "net/memory_stream.h"
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"

@@ -7,7 +7,7 @@
 #include "kubelet/options/options.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/static_pods.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "proxy/options/options.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"

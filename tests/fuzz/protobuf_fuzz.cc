@@ -6,7 +6,7 @@
 #include "api/core_v1.h"
 #include "api/cri_v1.h"
 #include "api/registry.h"
-#include "schema/protobuf.h"
+#include "schema/protobuf/protobuf.h"
 
 using namespace porthole;
 

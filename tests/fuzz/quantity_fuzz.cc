@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/quantity.h"
-#include "base/time.h"
+#include "base/time/time.h"
+#include "base/values/quantity.h"
 
 using namespace porthole;
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "apiserver/request/field_selector.h"
-#include "apiserver/request/label_selector.h"
-#include "apiserver/request/names.h"
+#include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/label_selector.h"
+#include "apiserver/validation/names.h"
 #include "apiserver/request/negotiation.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/request_info.h"

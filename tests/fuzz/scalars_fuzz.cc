@@ -3,11 +3,11 @@
 #include <cstdlib>
 
 #include "base/base64.h"
-#include "base/cron_schedule.h"
-#include "base/int_or_string.h"
-#include "base/ip.h"
-#include "base/time.h"
-#include "base/time_zone.h"
+#include "base/time/cron_schedule.h"
+#include "base/time/time.h"
+#include "base/time/time_zone.h"
+#include "base/values/int_or_string.h"
+#include "base/values/ip.h"
 
 using namespace porthole;
 

@@ -1,5 +1,5 @@
 // What a client may send to a SPDY session.
-#include "net/spdy.h"
+#include "net/streams/spdy.h"
 #include "net_fuzz_peer.h"
 
 namespace porthole::net {

@@ -8,7 +8,6 @@
 #include "apiserver/resources/continue_token.h"
 #include "base/base64.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "store/memory/memory_engine.h"
 
 using namespace porthole;
@@ -41,7 +40,7 @@ public:
         reader_.emplace(*store_);
     }
     std::optional<User> verified(std::string_view token, bool trusting) {
-        const ServiceAccountTokens tokens(key(trusting), {.issuer = Audiences.front(), .api_audiences = Audiences}, *reader_, loop_,
+        const ServiceAccountTokens tokens({key(trusting)}, {.issuer = Audiences.front(), .api_audiences = Audiences}, *reader_, loop_,
                                           random_);
         auto found = tokens.verify(token, Audiences);
         return found && *found ? std::optional(std::move((*found)->user)) : std::nullopt;

@@ -1,5 +1,5 @@
 // What a client may send over a WebSocket, and in the channels of exec within it.
-#include "net/channel_socket.h"
+#include "net/streams/channel_socket.h"
 #include "net_fuzz_peer.h"
 
 constexpr std::size_t Channels = 5;  // as exec has them

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 using namespace porthole;
 
