@@ -27,16 +27,16 @@ enum class ServiceState { Stopped, Starting, Running, Stopping };
 class ServiceManager {
 public:
     virtual ~ServiceManager() = default;
-    /// Makes the service or changes the one that is there, with recovery actions: again after 5, 10 and then every 30 s.
-    /// Error: Forbidden for who is no administrator, Io.
+    /// Creates the service or changes the one that is there, with recovery actions: again after 5, 10 and then every 30 s.
+    /// Error: Forbidden without an administrator's rights, Io.
     virtual Result<void> ensure(const ServiceDefinition& service) = 0;
     /// nullopt: there is no such service.
     virtual Result<std::optional<ServiceState>> find(const std::string& name) = 0;
-    /// Waits until it runs; fine if it does. Errors: NotFound, Timeout, Io (it ended while starting; with its exit code).
+    /// Waits until it runs; success if it does. Errors: NotFound, Timeout, Io (it ended while starting; with its exit code).
     virtual Result<void> start(const std::string& name, std::chrono::seconds limit) = 0;
-    /// Waits until it has stopped, after those that depend on it; fine if it is stopped or not there. Error: Timeout, Io.
+    /// Waits until it has stopped, after those that depend on it; success if it is stopped or not there. Error: Timeout, Io.
     virtual Result<void> stop(const std::string& name, std::chrono::seconds limit) = 0;
-    /// Fine if it is not there. Requires: stopped.
+    /// Success if it is not there. Requires: stopped.
     virtual Result<void> remove(const std::string& name) = 0;
 };
 

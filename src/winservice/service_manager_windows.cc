@@ -4,8 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/result.h"
 #include "base/wide_windows.h"
-#include "runtime/windows_command_line.h"
+#include "runtime/processes/windows_command_line.h"
 #include "winservice/service_manager.h"
 
 namespace porthole::winservice {
@@ -118,8 +119,8 @@ public:
 
     Result<std::optional<ServiceState>> find(const std::string& name) override {
         TRY(const ScHandle manager, open_manager(SC_MANAGER_CONNECT));
-        const auto service = open(manager, name, SERVICE_QUERY_STATUS);
-        if (!service && service.error().reason == Reason::NotFound) return std::optional<ServiceState>();
+        auto service = open(manager, name, SERVICE_QUERY_STATUS);
+        if (is_not_found(service)) return std::optional<ServiceState>();
         if (!service) return service.error();
         TRY(const Status status, status_of(*service, name));
         return std::optional(status.state);
@@ -139,8 +140,8 @@ public:
 
     Result<void> stop(const std::string& name, std::chrono::seconds limit) override {
         TRY(const ScHandle manager, open_manager(SC_MANAGER_CONNECT));
-        const auto service = open(manager, name, SERVICE_STOP | SERVICE_QUERY_STATUS | SERVICE_ENUMERATE_DEPENDENTS);
-        if (!service) return service.error().reason == Reason::NotFound ? Result<void>() : service.error();
+        auto service = open(manager, name, SERVICE_STOP | SERVICE_QUERY_STATUS | SERVICE_ENUMERATE_DEPENDENTS);
+        if (!service) return ignore_not_found(std::move(service));
         for (const std::string& dependent : active_dependents(*service)) TRY_VOID(stop(dependent, limit));
         SERVICE_STATUS ignored;
         if (!ControlService(service->get(), SERVICE_CONTROL_STOP, &ignored)) {
@@ -160,8 +161,8 @@ public:
 
     Result<void> remove(const std::string& name) override {
         TRY(const ScHandle manager, open_manager(SC_MANAGER_CONNECT));
-        const auto service = open(manager, name, DELETE);
-        if (!service) return service.error().reason == Reason::NotFound ? Result<void>() : service.error();
+        auto service = open(manager, name, DELETE);
+        if (!service) return ignore_not_found(std::move(service));
         if (!DeleteService(service->get()) && GetLastError() != ERROR_SERVICE_MARKED_FOR_DELETE) return service_error("deleting", name);
         RegDeleteTreeW(HKEY_LOCAL_MACHINE, event_source_key(name).c_str());
         return {};

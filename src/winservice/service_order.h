@@ -10,11 +10,12 @@ namespace porthole::winservice {
 /// Called with each thing that is done: "service kubelet runs".
 using Report = std::function<void(const std::string& text)>;
 
-/// Stops what runs of the services, last first, so that their programs may be replaced. Fine where there are none.
+/// Stops what runs of the services, last first, so that their programs may be replaced. Success where there are none. All three block, and
+/// fail as the manager does.
 Result<void> stop_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
-/// Makes the services what they shall be and starts them in order. The first one that does not start ends it.
+/// Creates or corrects the services and starts them in order. The first one that does not start ends it.
 Result<void> install_services(ServiceManager& manager, std::span<const ServiceDefinition> services, const Report& report);
-/// Stops and deletes the services, last first. Fine where there are none.
+/// Stops and deletes the services, last first. Success where there are none.
 Result<void> remove_services(ServiceManager& manager, std::span<const std::string> names, const Report& report);
 
 }  // namespace porthole::winservice

@@ -8,7 +8,7 @@ namespace porthole::winservice {
 class ServiceReport {
 public:
     virtual ~ServiceReport() = default;
-    /// What to do when the service shall end; called once, on a thread of the service manager.
+    /// What to do when the service is to end; called once, on a thread of the service manager.
     virtual void on_stop(std::function<void()> stop) = 0;
     /// Startup is done: services that depend on this one may start.
     virtual void started() = 0;
