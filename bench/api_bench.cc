@@ -4,16 +4,17 @@
 
 #include "apiserver/example_options.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "store/memory/memory_engine.h"
 
 namespace porthole::apiserver {
 namespace {
 
-/// Keeps the answer's code and body.
+/// Gives the request's body when it is asked for, and keeps the answer's code and body.
 class Answer final : public net::HttpResponder {
 public:
+    explicit Answer(std::string request_body) : request_body_(std::move(request_body)) {}
+    Task<std::string> read_body() override { co_return std::move(request_body_); }
     Task<> respond(int code, net::Headers, std::vector<net::Bytes> body) override {
         code_ = code;
         body_ = std::move(body);
@@ -33,15 +34,25 @@ public:
     }
 
 private:
+    std::string request_body_;
     int code_ = 0;
     std::vector<net::Bytes> body_;
 };
 
+/// Takes audit events and forgets them.
+class NoBackend final : public AuditBackend {
+    void add(const std::string& event) override { benchmark::DoNotOptimize(event.size()); }
+    std::vector<Lost> lost() const override { return {}; }
+};
+
 class BenchServer {
 public:
-    BenchServer() {
+    /// `audited`: by the built-in policy.
+    explicit BenchServer(bool audited = false) {
+        ApiServerOptions options = example_options();
+        if (audited) options.audit = &auditor_;
         auto opened = ApiServer::open({loop_, pool_, random_, Logger(make_null_sink(), "bench")},
-                                      std::make_unique<store::MemoryEngine>(disk_), example_options());
+                                      std::make_unique<store::MemoryEngine>(disk_), std::move(options));
         CHECK(opened.has_value());
         api_ = std::move(*opened);
         CHECK(sim::run(loop_, api_->start()).has_value());
@@ -53,7 +64,7 @@ public:
         net::HttpRequest request{.method = std::move(method), .path = std::move(path), .body = std::move(body)};
         request.headers = {{"host", "10.96.0.1"}, {"accept", "application/json"}, {"user-agent", "bench/1.0"}};
         if (!request.body.empty()) request.headers.add("content-type", "application/json");
-        Answer answer;
+        Answer answer(request.body);
         if (token_.empty()) {
             CHECK(sim::run(loop_, api_->server().handle_as(loopback_user(), std::move(request), answer)).has_value());
         } else {
@@ -78,6 +89,8 @@ private:
     sim::SimWorkerPool pool_{loop_};
     SeededRandom random_{7};
     store::MemoryDisk disk_;
+    NoBackend backend_;
+    Auditor auditor_{AuditPolicy::built_in(), {&backend_}};
     std::unique_ptr<ApiServer> api_;
     std::string token_;
 };
@@ -87,21 +100,24 @@ const std::string ConfigMapBody =
 const std::string PodBody = R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"bench-","labels":{"app":"bench"}},
     "spec":{"containers":[{"name":"c","image":"example.com/program:1","resources":{"requests":{"cpu":"10m","memory":"16Mi"}}}]}})";
 
-void create(benchmark::State& state, const std::string& path, const std::string& body) {
-    BenchServer server;
+void create(benchmark::State& state, const std::string& path, const std::string& body, bool audited) {
+    BenchServer server(audited);
     server.call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
     for (auto _ : state) server.call("POST", path, body);
     state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK_CAPTURE(create, config_map, "/api/v1/namespaces/default/configmaps", ConfigMapBody)->Iterations(4000);
-BENCHMARK_CAPTURE(create, pod, "/api/v1/namespaces/default/pods", PodBody)->Iterations(2000);
+BENCHMARK_CAPTURE(create, config_map, "/api/v1/namespaces/default/configmaps", ConfigMapBody, false)->Iterations(4000);
+BENCHMARK_CAPTURE(create, pod, "/api/v1/namespaces/default/pods", PodBody, false)->Iterations(2000);
+BENCHMARK_CAPTURE(create, config_map_audited, "/api/v1/namespaces/default/configmaps", ConfigMapBody, true)->Iterations(4000);
+BENCHMARK_CAPTURE(create, pod_audited, "/api/v1/namespaces/default/pods", PodBody, true)->Iterations(2000);
 
-void get(benchmark::State& state) {
-    BenchServer server;
+void get(benchmark::State& state, bool audited) {
+    BenchServer server(audited);
     for (auto _ : state) server.call("GET", "/api/v1/namespaces/kube-system", "");
     state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(get)->Iterations(4000);
+BENCHMARK_CAPTURE(get, plain, false)->Iterations(4000);
+BENCHMARK_CAPTURE(get, audited, true)->Iterations(4000);
 
 }  // namespace
 }  // namespace porthole::apiserver

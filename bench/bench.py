@@ -20,6 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import harness  # noqa: E402
+import hostile  # noqa: E402
 import manifests  # noqa: E402
 import scale  # noqa: E402
 import windows_node  # noqa: E402
@@ -268,6 +269,7 @@ def run_cluster_bench():
         bench.fill()
         bench.measure_memory("with 10,000 objects of 2 KB")
         bench.measure_create()
+        hostile.measure_quiet_client(bench)
         scale.measure_fan_out(bench)
         scale.measure_scheduling(bench)
     finally:

@@ -16,8 +16,8 @@
 #include "hns/emulator/data_plane/linux/linux_data_plane.h"
 #include "hns/emulator/emulator.h"
 #include "runtime/asio_loop.h"
-#include "runtime/file_system.h"
-#include "runtime/process.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 #include "runtime/worker_pool.h"
 
 namespace porthole::hns {

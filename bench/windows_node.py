@@ -16,7 +16,7 @@ import harness  # noqa: E402
 
 PODS = 10
 SERVICES, ENDPOINTS = 2000, 5000
-IMAGE = "registry.porthole.internal/windows-web:1"
+IMAGE = "registry.porthole.internal/web:1"
 OWN = {"services.exe", "winedevice.exe", "host.exe", "pipes.exe", "launch.exe", "conhost.exe"}  # the emulation's; the rest are the node's
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 

@@ -5,7 +5,8 @@
 # and has a function fail.
 list=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/debian_sources.txt
 
-# apt with an index of source packages of its own, from the mirrors that the machine already uses.
+# apt with an index of source packages of its own, from the mirrors that the machine already uses. The tarballs are Debian 12's, whatever
+# release that is: the same sources give the same libraries.
 apt() { # program argument...
     local program=$1
     shift
@@ -17,7 +18,7 @@ index_sources() {
     [ -f "$work/apt/done" ] && return 0
     mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
     apt-get indextargets --format '$(ORIGIN) deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
-        sed -n 's/^Debian //p' | grep ' main$' | sort -u >"$work/apt/sources.list"
+        sed -n 's/^Debian //p' | grep ' main$' | sed 's/ [a-z]*\(\(-[a-z]*\)\?\) main$/ bookworm\1 main/' | sort -u >"$work/apt/sources.list"
     if ! [ -s "$work/apt/sources.list" ]; then
         printf 'deb-src http://deb.debian.org/debian%s main\n' " bookworm" " bookworm-updates" "-security bookworm-security" >"$work/apt/sources.list"
     fi
@@ -48,16 +49,34 @@ download() { # source-package tarball sha256
     return 1
 }
 
-# Unpacks the first pinned tarball of a library that can be had into $work/library.
+fetch() { # source-package tarball sha256
+    matches "$sources/$2" "$3" || download "$1" "$2" "$3"
+}
+
+# As dpkg-source does: the patches that debian/patches/series names, in its order, without fuzz.
+apply_patches() { # folder tarball
+    local name
+    tar -xf "$2" -C "$1" debian
+    [ -f "$1/debian/patches/series" ] || return 0
+    while read -r name _; do
+        case $name in '' | '#'*) continue ;; esac
+        patch --directory="$1" --strip=1 --fuzz=0 --no-backup-if-mismatch --forward --input="$1/debian/patches/$name" >&2 ||
+            fail "$name of $(basename "$2") does not apply" "the two tarballs do not belong together: correct $list"
+    done <"$1/debian/patches/series"
+}
+
+# Unpacks the first pinned source of a library that can be had into $work/library, with Debian's patches.
 unpack() { # library
-    local library package tarball folder hash
-    while read -r library package tarball folder hash; do
-        matches "$sources/$tarball" "$hash" || download "$package" "$tarball" "$hash" || continue
+    local library package tarball folder hash patches patches_hash
+    while read -r library package tarball folder hash patches patches_hash; do
+        fetch "$package" "$tarball" "$hash" || continue
+        [ "$patches" = - ] || fetch "$package" "$patches" "$patches_hash" || continue
         mkdir "$work/unpacked"
         tar -xf "$sources/$tarball" -C "$work/unpacked" --strip-components=1
+        [ "$patches" = - ] || apply_patches "$work/unpacked" "$sources/$patches"
         mv "$(realpath "$work/unpacked/$folder")" "$work/$1"
         rm -rf "$work/unpacked"
-        echo "$1 $tarball" >>"$prefix/contents.txt"
+        echo "$1 $tarball $patches" >>"$prefix/contents.txt"
         return 0
     done < <(grep "^$1 " "$list")
     fail "Debian serves none of the pinned versions of $1" "add the one it has to $list"

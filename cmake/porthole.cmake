@@ -5,7 +5,8 @@
 #                                                                        WINDOWS: also part of the Windows build, run by Wine
 #   porthole_windows_program(name SOURCES ... [LINKS ...])               a small .exe of its own (Windows build only)
 #   porthole_windows_dll(name SOURCES ... [DEF file.def] [LINKS ...])    a .dll (Windows build only)
-#   porthole_fuzz(name [SOURCES ...] LINKS ...)                          a libFuzzer target, <name>.cc unless SOURCES
+#   porthole_fuzz(name [SOURCES ...] [TARGETS ...] LINKS ...)            a fuzz target, <name>.cc unless SOURCES, or several targets of one
+#                                                                        source, which defines fuzz_<target> for each
 # A word of SOURCES with a `*` stands for the sources that it matches, without tests and fuzz targets: a new file needs no line.
 # A library is named for its folder: src/store/embedded is store_embedded. What it may include is what it LINKS
 # (transitively); tools/check_layers.py refuses anything else.
@@ -152,21 +153,64 @@ function(porthole_windows_dll name)
   endif()
 endfunction()
 
+# Every fuzz target is a function. The preset `asan` makes a libFuzzer program of each, build/asan/fuzz/<name>; every build links them all
+# into one test, fuzz_replay_test, which feeds them their seeds.
 if(PORTHOLE_SANITIZE MATCHES "fuzzer-no-link")
   add_custom_target(fuzz_targets)
 endif()
 function(porthole_fuzz name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;TARGETS;LINKS" ${ARGN})
+  if(WIN32)
+    return()
+  endif()
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${name}.cc)
   endif()
-  if(TARGET fuzz_targets)
-    add_executable(${name} ${ARG_SOURCES})
-    target_link_libraries(${name} PRIVATE porthole_flags ${ARG_LINKS} Threads::Threads)
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
-    add_dependencies(fuzz_targets ${name})
+  add_library(${name}_object OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name}_object PRIVATE porthole_flags ${ARG_LINKS})
+  if(PORTHOLE_UNITY)
+    target_precompile_headers(${name}_object REUSE_FROM precompiled_library)
   endif()
+  if(NOT ARG_TARGETS)
+    set(ARG_TARGETS ${name})
+    target_compile_definitions(${name}_object PRIVATE LLVMFuzzerTestOneInput=fuzz_${name})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY porthole_fuzz_objects ${name}_object)
+  set_property(GLOBAL APPEND PROPERTY porthole_fuzz_links ${ARG_LINKS})
+  foreach(target ${ARG_TARGETS})
+    set_property(GLOBAL APPEND PROPERTY porthole_fuzz_names ${target})
+    if(TARGET fuzz_targets)
+      set(main ${CMAKE_BINARY_DIR}/gen/fuzz/${target}.cc)
+      file(CONFIGURE OUTPUT ${main} @ONLY CONTENT [[
+#include <cstddef>
+#include <cstdint>
+extern "C" int fuzz_@target@(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { return fuzz_@target@(data, size); }
+]])
+      add_executable(fuzz_${target} ${main})
+      target_link_libraries(fuzz_${target} PRIVATE porthole_flags ${name}_object ${ARG_LINKS} Threads::Threads)
+      target_link_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)
+      set_target_properties(fuzz_${target} PROPERTIES OUTPUT_NAME ${target} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+      add_dependencies(fuzz_targets fuzz_${target})
+    endif()
+  endforeach()
+endfunction()
+
+# A test of `source` and all fuzz targets, which gen/fuzz/targets.h lists: FUZZ_TARGET(name). After the last porthole_fuzz.
+function(porthole_fuzz_replay name source)
+  get_property(names GLOBAL PROPERTY porthole_fuzz_names)
+  get_property(objects GLOBAL PROPERTY porthole_fuzz_objects)
+  get_property(links GLOBAL PROPERTY porthole_fuzz_links)
+  list(APPEND links runtime)
+  list(REMOVE_DUPLICATES links)
+  list(SORT names)
+  list(JOIN names "\n" text)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/fuzz_targets.txt CONTENT "${text}\n")
+  list(TRANSFORM names REPLACE "(.+)" "FUZZ_TARGET(\\1)")
+  list(JOIN names "\n" text)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/gen/fuzz/fuzz_targets.def CONTENT "${text}\n")
+  porthole_test(${name} SOURCES ${source} LINKS ${objects} ${links})
+  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/gen/fuzz)
 endfunction()
 
 # Writes what the layer check reads: one line a library, "name folder link,link,...".

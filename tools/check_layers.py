@@ -19,8 +19,9 @@ import sys
 from dataclasses import dataclass
 
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
-ORDER = ["base", "runtime", "schema", "store", "net", "objects", "client", "windows", "hns", "cni", "apiserver", "controllers",
-         "scheduler", "kubelet", "proxy", "dns", "winhost", "winservice",
+ORDER = ["base", "runtime", "schema", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
+         "apiserver", "controllers",
+         "scheduler", "kubelet", "proxy", "dns", "bundled_images", "winhost", "winservice",
          "node_join", "teardown", "local_cluster", "cmd"]
 COMPONENTS = {"apiserver", "controllers", "scheduler", "kubelet", "proxy", "dns"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

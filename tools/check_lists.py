@@ -33,11 +33,12 @@ class List:
 
 
 LISTS = [
-    List("kind", "apiserver/kinds/*.cc", r"^KindRules (\w+)_rules\(\)", ("apiserver/kinds/kinds.def",)),
-    List("admission plugin", "apiserver/admission/*.cc", r"^AdmissionPluginPtr (\w+)\(", ("apiserver/admission/chain.cc",)),
-    List("controller", "controllers/**/*.h", r"^class (\w+) final : public client::Controller\b", ("controllers/registry.cc",)),
-    List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(\)", ("scheduler/plugins/plugins.def",)),
-    List("volume plugin", "kubelet/volumes/*/*.h", r"^std::unique_ptr<VolumePlugin> (\w+)\(\);", ("kubelet/volumes/registry.cc",)),
+    List("kind", "apiserver/kinds/**/*.cc", r"^Strategy (\w+)_strategy\(\)", ("apiserver/kinds/kinds.def",)),
+    List("admission plugin", "apiserver/admission/*.cc", r"^(?:Result<)?AdmissionPluginPtr>? make_(\w+)\(", ("apiserver/admission/plugins.def",)),
+    List("controller", "controllers/**/*.cc", r"^Result<ControllerPtr> make_(\w+)\(Context&", ("controllers/controllers.def",)),
+    List("scheduler plugin", "scheduler/plugins/*.cc", r"^std::unique_ptr<Plugin> make_(\w+)\(const Handle&", ("scheduler/plugins/plugins.def",)),
+    List("volume plugin", "kubelet/volumes/*/*.cc", r"^std::unique_ptr<VolumePlugin> make_(\w+)\(\)", ("kubelet/volumes/plugins.def",)),
+    List("check of porthole doctor", "cmd/doctor/checks/*.cc", r"^void check_(\w+)\(const Evidence&", ("cmd/doctor/checks.def",)),
     List("command", "cmd/**/*.cc", r"^int (run_\w+)\(std::vector<std::string>", ("cmd/commands.def", "cmd/windows/roles.def")),
 ]
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Refuses phrases that readers stumble over: check_words.py [--root .].
+"""Refuses phrases that readers stumble over, and classes without a contract: check_words.py [--root .].
 
-Looked at are the documents (*.md) and what the program prints (string literals of src/ outside tests). docs/glossary.md says which
-word to use instead; it is left out, since it shows the words that are not used.
+Looked at are the documents (*.md), the comments of headers, and what the program prints (string literals of src/), all outside tests.
+docs/glossary.md says which word to use instead; it is left out, since it shows the words that are not used.
+
+In headers, every class and struct of a namespace has a comment directly above it.
 """
 
 import argparse
@@ -26,6 +28,8 @@ PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in
     (r"\bhas gone\b", '"was removed", "has ended"'),
 ]]
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+COMMENT = re.compile(r"//+<?\s?(.*)")
+CLASS = re.compile(r"(?:class|struct) (?:\[\[\w+\]\] )?([\w:]+)[^;]*\{")  # at the beginning of a line: not one within a class
 TEST = re.compile(r"_test\.cc$|_fuzz\.cc$|_fixture\.(h|cc)$|/sim/|/fake|/test/|test_support\.h$|_lab\.(h|cc)$")
 CODE = re.compile(r"`[^`\n]*`")
 
@@ -39,10 +43,26 @@ def texts_of(path, text):
                 is_code_block = not is_code_block
             elif not is_code_block:
                 yield number, CODE.sub("", line)
-        elif not line.lstrip().startswith(("//", "#include")):
-            for literal in LITERAL.findall(re.sub(r"\s//.*$", "", line)):
-                if " " in literal.strip():  # a single word is a name
-                    yield number, literal
+        else:
+            if path.endswith(".h"):
+                for comment in COMMENT.findall(LITERAL.sub('""', line)):
+                    yield number, CODE.sub("", comment)
+            if not line.lstrip().startswith(("//", "#include")):
+                for literal in LITERAL.findall(re.sub(r"\s//.*$", "", line)):
+                    if " " in literal.strip():  # a single word is a name
+                        yield number, literal
+
+
+def classes_without_comment(text):
+    """(line number, name) of those that no comment precedes."""
+    before = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("template <"):
+            continue  # between the comment and the class
+        declared = CLASS.match(line)
+        if declared and not before.startswith("//"):
+            yield number, declared.group(1)
+        before = line
 
 
 def is_checked(path):
@@ -57,6 +77,9 @@ def check_file(path, text):
             found = phrase.search(words)
             if found:
                 yield f'{path}:{number}: "{found.group().strip()}": write {instead}'
+    if path.endswith(".h"):
+        for number, name in classes_without_comment(text):
+            yield f"{path}:{number}: {name} has no comment: say what it is, owns and borrows, and on which thread it is used"
 
 
 def check(root):
@@ -71,7 +94,7 @@ def check(root):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description="refuses phrases that readers stumble over")
+    arguments = argparse.ArgumentParser(description="refuses phrases that readers stumble over, and classes without a comment")
     arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
     problems = check(arguments.parse_args().root)
     for problem in problems:

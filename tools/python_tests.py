@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the unittest files of a folder, one line a test: python_tests.py FOLDER [NAME...] [--at-once N] [--results FILE.xml].
 
-A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so
-that any of them can run beside any other, except where its class says `alone = True`. Results are written as JUnit XML for tools/test_summary.py.
+A NAME selects the tests whose full name contains it. Class and module fixtures are not supported: a test stands alone, so that any of
+them can run at the same time as any other. A class that says `alone = True` disturbs other tests of what it says as `shared`, for example
+a cluster: its tests run one after another, after all that do not disturb. Results are written as JUnit XML for tools/test_summary.py.
 """
 
 import argparse
@@ -56,11 +57,19 @@ class Run:
         self._lock = threading.Lock()  # guards results and the order of printed lines
 
     def run_all(self, tests, at_once):
-        """`at_once` tests beside each other, then, one by one, those whose class says `alone = True`."""
-        alone = [test for test in tests if getattr(test, "alone", False)]
+        """`at_once` tests at a time, then those that are alone in what they share, half as many at a time, as they are the larger ones."""
+        groups = {}
+        for test in tests:
+            if getattr(test, "alone", False):
+                groups.setdefault(getattr(test, "shared", None), []).append(test)
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(self.run_one, [test for test in tests if test not in alone]))
-        for test in alone:
+            list(pool.map(self.run_one, [test for test in tests if not getattr(test, "alone", False)]))
+        longest_first = sorted(groups.values(), key=len, reverse=True)
+        with concurrent.futures.ThreadPoolExecutor(max(1, at_once // 2)) as pool:
+            list(pool.map(self.run_group, longest_first))
+
+    def run_group(self, tests):
+        for test in tests:
             self.run_one(test)
 
     def run_one(self, test):

@@ -11,7 +11,7 @@ flags="-O2 -ffunction-sections -fdata-sections -femulated-tls -D_WIN32_WINNT=0x0
 
 key=$( (cat "$0" "$here"/../debian_sources.{sh,txt}
     clang++-19 --version | head -1
-    dpkg-query -W g++-mingw-w64-x86-64-posix mingw-w64-x86-64-dev libz-mingw-w64-dev libboost1.81-dev) | sha256sum | cut -c1-16)
+    dpkg-query -W g++-mingw-w64-x86-64-posix mingw-w64-x86-64-dev libz-mingw-w64-dev 'libboost1.*-dev') | sha256sum | cut -c1-16)
 prefix=$cache/windows/$key
 sources=$cache/sources
 

@@ -5,9 +5,12 @@ set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
 set(target x86_64-w64-windows-gnu)
 # The variant with POSIX threads: clang by itself takes that with Win32's, which has no std::thread.
-set(mingw /usr/lib/gcc/x86_64-w64-mingw32/12-posix)
+file(GLOB mingw /usr/lib/gcc/x86_64-w64-mingw32/*-posix) # of Debian 12: 12-posix, of Debian 13: 14-posix
+if(mingw)
+  list(GET mingw -1 mingw)
+endif()
 if(NOT EXISTS ${mingw}/include/c++/expected)
-  message(FATAL_ERROR "The Windows build needs ${mingw}: install g++-mingw-w64-x86-64-posix, or use ./run build windows")
+  message(FATAL_ERROR "The Windows build needs mingw's libraries with POSIX threads: install g++-mingw-w64-x86-64-posix, or use ./run build windows")
 endif()
 
 set(CMAKE_C_COMPILER clang-19)

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,12 @@ import uuid
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Licences that docs/dependencies.md names in words.
 NOT_OF_THE_LIST = {"public domain": "LicenseRef-public-domain"}
+# Names of the compiled libraries in the table, where they differ from cmake/debian_sources.txt.
+SPELLED = {"fmtlib": "fmt", "openssl": "OpenSSL", "re2": "RE2"}
+# Headers that leave nothing behind in a program: of the kernel and of the compiler itself.
+NOT_LINKED = {"linux-libc-dev", "libclang-common-19-dev"}
+# The program for Linux brings images whose programs for Windows are made with these.
+OF_IMAGES = {"mingw-w64-common", "g++-mingw-w64-x86-64-posix"}
 
 
 def expression(text):
@@ -31,33 +38,61 @@ def table(heading, text):
 
 
 def installed_version(package):
-    """Of the machine that links, where its library comes from; None: not from a package of that name."""
+    """Source package and version, of the machine that links; None: no package of that name."""
     found = subprocess.run(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", package], capture_output=True, text=True)
     return tuple(found.stdout.split()) if found.returncode == 0 and found.stdout else None
 
 
+def headers_of(build, target):
+    """Files that the compiler has read for the objects of a target, from the log that Ninja keeps of them."""
+    def ninja(tool, *words):
+        return subprocess.run(["ninja", "-C", build, "-t", tool, *words], check=True, capture_output=True, text=True).stdout.splitlines()
+    objects, found, wanted = set(ninja("inputs", target)), set(), False
+    for line in ninja("deps"):
+        if line.startswith("    "):
+            if wanted:
+                found.add(os.path.realpath(os.path.join(build, line.strip())))
+        else:
+            wanted = line.partition(":")[0] in objects
+    return found
+
+
+def linked_packages(build, target):
+    """Debian packages that a target is made of: those whose headers it was compiled with, since no library is used without its own."""
+    headers = sorted(headers_of(build, target))
+    found = subprocess.run(["dpkg-query", "-S", *headers], capture_output=True, text=True).stdout if headers else ""
+    return {line.partition(":")[0] for line in found.splitlines() if not line.startswith("diversion ")} - NOT_LINKED
+
+
 def compiled(prefix):
-    """Library and Debian's tarball that it was compiled from, of a folder that build_dependencies.sh has made."""
-    return dict(line.split() for line in (pathlib.Path(prefix) / "contents.txt").read_text().splitlines())
+    """Library and Debian's tarball that says the version it was compiled from, of a folder that build_dependencies.sh has made: that of
+    the patches, where there are any."""
+    lines = (line.split() for line in (pathlib.Path(prefix) / "contents.txt").read_text().splitlines())
+    return {library: tarball if patches == "-" else patches for library, tarball, patches in lines}
 
 
 def tarball_source(tarball):
-    """Name of the source package, and upstream's version."""
-    name, version = re.match(r"(.*)_(.*)\.orig\.", tarball).groups()
+    """Name of the source package, and its version: upstream's alone for an unpatched one."""
+    name, version = re.match(r"(.*)_(.*)\.(?:orig|debian)\.", tarball).groups()
     return name, version
 
 
-def linked_libraries(version_of=installed_version, tarballs=None):
-    """`tarballs`: of those libraries that no package of the machine was linked, but a source package was compiled for."""
-    tarballs = {"fmt" if name == "fmtlib" else name: tarball for name, tarball in (tarballs or {}).items()}
-    text = (ROOT / "docs/dependencies.md").read_text()
-    for name, package, licence in table("Linked into porthole", text):
-        source = version_of(package)
-        title, _, said = name.rpartition(" ")
-        if title in tarballs:
-            source = tarball_source(tarballs[title])
-        yield {"name": title or name, "version": source[1] if source else said, "licence": expression(licence), "package": package,
-               "purl": f"pkg:deb/debian/{source[0]}@{source[1]}?arch=source" if source else None}
+def linked_libraries(linked, tarballs, version_of=installed_version):
+    """The rows of docs/dependencies.md for what a program is made of. `linked`: Debian packages; `tarballs`: those of libraries that were
+    compiled from a source package. A row names the package of each Debian release. A package that no row names ends the program."""
+    tarballs = {SPELLED.get(name, name): tarball for name, tarball in tarballs.items() if name != "googletest"}
+    text, named = (ROOT / "docs/dependencies.md").read_text(), set()
+    for name, packages, licence in [*table("Linked into porthole", text), *table("Linked into the Windows programs", text)]:
+        title, _, version = name.rpartition(" ")
+        packages = packages.split(", ")
+        named.update(packages)
+        chosen = next((package for package in packages if package in linked), None)
+        if chosen or title in tarballs:
+            source = tarball_source(tarballs[title]) if title in tarballs else version_of(chosen)
+            yield {"name": title, "version": source[1] if source else version, "licence": expression(licence), "package": chosen or packages[0],
+                   "purl": f"pkg:deb/debian/{source[0]}@{source[1]}?arch=source" if source else None}
+    if linked - named:
+        raise SystemExit(f"package: {', '.join(sorted(linked - named))}: linked, but docs/dependencies.md has no row for it: add one, with its licence")
 
 
 def licence_texts(packages, documents=pathlib.Path("/usr/share/doc")):
@@ -69,17 +104,6 @@ def licence_texts(packages, documents=pathlib.Path("/usr/share/doc")):
             raise SystemExit(f"package: {path} is missing: install {package} with its documentation")
         parts.append(f"{'=' * 80}\n{package}\n{'=' * 80}\n\n{path.read_text(errors='replace')}")
     return "\n".join(parts)
-
-
-def windows_libraries(prefix):
-    """Those that the Windows programs are linked with, from the list that their build has left."""
-    licences = {re.sub(r"\W.*", "", name).lower(): expression(licence)
-                for name, _, licence in table("Linked into porthole", (ROOT / "docs/dependencies.md").read_text())}
-    licences |= {"fmtlib": licences.get("fmt", "MIT"), "openssl": "Apache-2.0", "libyaml": "MIT"}
-    for name, tarball in compiled(prefix).items():
-        if name != "googletest":
-            source, version = tarball_source(tarball)
-            yield {"name": name, "version": version, "licence": licences.get(name, "NOASSERTION"), "purl": f"pkg:deb/debian/{source}@{version}?arch=source"}
 
 
 def document(name, version, licence, libraries, files, commit, epoch):

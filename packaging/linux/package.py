@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the packages of Porthole out of built programs. The same programs and the same commit give the same bytes.
 
-    package.py OUTPUT --program porthole [--windows build/windows] [--kubectl kubectl] [--windows-prefix DIR] [--static-prefix DIR]
+    package.py OUTPUT --build build/release --static-prefix DIR [--windows build/windows --windows-prefix DIR] [--kubectl kubectl]
 
 docs/guide/packages.md says what each package holds.
 """
@@ -27,12 +27,12 @@ import manual
 import materials
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MAINTAINER = "Porthole maintainers <maintainers@porthole.invalid>"
+# Whoever passes packages on says who answers for them, as Debian's own tools want it. Otherwise it is the project, which has no address:
+# nobody can own one below .invalid (RFC 2606).
+MAINTAINER = f"{os.environ.get('DEBFULLNAME') or 'Porthole project'} <{os.environ.get('DEBEMAIL') or 'porthole@porthole.invalid'}>"
 RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, "
            "ca-certificates")
 WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
-# What a Windows program is linked with beside the libraries that it shares with the one for Linux.
-MINGW_PACKAGES = ["g++-mingw-w64-x86-64-posix", "mingw-w64-x86-64-dev", "libz-mingw-w64-dev"]
 CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]
 
 
@@ -168,14 +168,17 @@ def make_tarball(path, folder, tree, epoch, links=()):
 
 
 class Packager:
-    def __init__(self, output, release, program, static_prefix):
-        self.output, self.release = output, release
-        self.program = stripped(program)
-        self.help = command_help.describe(str(pathlib.Path(program).resolve()))
-        self.libraries = list(materials.linked_libraries(tarballs=materials.compiled(static_prefix) if static_prefix else None))
+    def __init__(self, output, release, options):
+        self.output, self.release, self.windows = output, release, options.windows
+        self.program = stripped(options.build / "bin/porthole")
+        self.help = command_help.describe(str((options.build / "bin/porthole").resolve()))
+        linked = materials.linked_packages(options.build, "porthole") | materials.OF_IMAGES
+        self.libraries = list(materials.linked_libraries(linked, materials.compiled(options.static_prefix)))
         self.licences = materials.licence_texts([one["package"] for one in self.libraries])
-        self.windows_licences = materials.licence_texts(
-            [*[one["package"] for one in self.libraries if one["name"] not in ("glibc", "libstdc++", "SQLite")], *MINGW_PACKAGES])
+        if self.windows:
+            linked = materials.linked_packages(self.windows, "windows_programs")
+            self.windows_libraries = list(materials.linked_libraries(linked, materials.compiled(options.windows_prefix)))
+            self.windows_licences = materials.licence_texts([one["package"] for one in self.windows_libraries])
         self.changes = (ROOT / "CHANGELOG.md").read_text()
 
     def common_files(self, tree, share):
@@ -206,8 +209,8 @@ class Packager:
                         description="Control plane, Linux nodes and emulated Windows nodes on one machine by `porthole up`;\nserver, agent and join for several machines.\n"
                                     "The program is linked statically and runs on Debian 11 and newer.")
 
-    def windows_deb(self, folder, windows, prefix):
-        tree = Tree(folder)
+    def windows_deb(self, folder):
+        tree, windows = Tree(folder), self.windows
         names = WINDOWS_NAMES + CNI_NAMES
         tree.add("usr/lib/porthole/windows/porthole.exe", (windows / "bin/porthole.exe").read_bytes())
         for name in names:
@@ -215,10 +218,9 @@ class Packager:
         for extra in sorted((windows / "bin").iterdir()):
             if extra.suffix in (".exe", ".dll") and extra.name not in [*names, "porthole.exe"] and not extra.name.endswith("_test.exe"):
                 tree.add(f"usr/lib/porthole/windows/{extra.name}", extra.read_bytes())
-        libraries = list(materials.windows_libraries(prefix)) if prefix else []
-        tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(libraries, self.windows_licences)))
+        tree.add("usr/share/doc/porthole-windows-node/copyright", copyright_text(library_licences(self.windows_libraries, self.windows_licences)))
         tree.add("usr/share/doc/porthole-windows-node/changelog.gz", zipped(self.changes))
-        tree.add("usr/share/doc/porthole-windows-node/porthole-windows-node.spdx.json", self.bill("porthole-windows-node", tree, libraries))
+        tree.add("usr/share/doc/porthole-windows-node/porthole-windows-node.spdx.json", self.bill("porthole-windows-node", tree, self.windows_libraries))
         return make_deb(self.output, tree, self.release.epoch, name="porthole-windows-node", version=self.release.version, architecture="all",
                         relations={"Depends": f"porthole (= {self.release.version}), wine64"},
                         summary="Windows programs for Porthole's emulated Windows nodes",
@@ -227,11 +229,12 @@ class Packager:
     def kubectl_deb(self, folder, kubectl):
         tree = Tree(folder)
         tree.add("usr/bin/kubectl", pathlib.Path(kubectl).read_bytes(), 0o755)
-        version, modules = kubectl_licences.modules(kubectl)
-        texts = kubectl_licences.texts(modules)
-        tree.add("usr/share/doc/porthole-kubectl/copyright", texts)
+        version, found = kubectl_licences.modules(kubectl)
+        modules = list(kubectl_licences.licence_files(found))
+        tree.add("usr/share/doc/porthole-kubectl/copyright", kubectl_licences.texts(modules))
         tree.add("usr/share/doc/porthole-kubectl/changelog.gz", zipped(self.changes))
-        libraries = [{"name": name, "version": one, "licence": "NOASSERTION", "purl": f"pkg:golang/{name}@{one}"} for name, one in modules]
+        libraries = [{"name": name, "version": one, "licence": kubectl_licences.expression(name, files), "purl": f"pkg:golang/{name}@{one}"}
+                     for name, one, files in modules]
         tree.add("usr/share/doc/porthole-kubectl/porthole-kubectl.spdx.json", materials.document(
             "porthole-kubectl", version, "Apache-2.0", libraries, tree.digests(), self.release.commit, self.release.epoch))
         completion = {"bash": "usr/share/bash-completion/completions/kubectl", "zsh": "usr/share/zsh/vendor-completions/_kubectl",
@@ -269,31 +272,30 @@ class Packager:
         tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, self.libraries))
         return make_tarball(self.output / f"porthole-node-{self.release.version}-linux-amd64.tar.gz", "kubernetes", tree, self.release.epoch)
 
-    def windows_node_tarball(self, folder, windows, prefix):
+    def windows_node_tarball(self, folder):
         tree = Tree(folder)
-        tree.add("node/bin/porthole.exe", (windows / "bin/porthole.exe").read_bytes(), 0o755)
+        tree.add("node/bin/porthole.exe", (self.windows / "bin/porthole.exe").read_bytes(), 0o755)
         kubectl = ROOT / "build/tools/kubectl.exe"
         if kubectl.exists():
             tree.add("node/bin/kubectl.exe", kubectl.read_bytes(), 0o755)
         tree.add("LICENSES/LICENSE", (ROOT / "LICENSE").read_bytes())
         tree.add("LICENSES/libraries", self.windows_licences)
-        libraries = list(materials.windows_libraries(prefix)) if prefix else []
-        tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, libraries))
+        tree.add("porthole-node.spdx.json", self.bill("porthole-node", tree, self.windows_libraries))
         links = [(f"node/bin/{name}", "node/bin/porthole.exe") for name in WINDOWS_NAMES + CNI_NAMES]
         return make_tarball(self.output / f"porthole-node-{self.release.version}-windows-amd64.tar.gz", "kubernetes", tree, self.release.epoch, links)
 
-    def windows_zip(self, windows, prefix):
+    def windows_zip(self):
         """The zip of the Windows build, and what its build does not know: completion for PowerShell and the bill of materials."""
-        program = (windows / "bin/porthole.exe").resolve()
+        program = (self.windows / "bin/porthole.exe").resolve()
         data = program.read_bytes()
         digests = {"porthole.exe": {"sha256": hashlib.sha256(data).hexdigest(), "sha1": hashlib.sha1(data).hexdigest()}}
         help = command_help.describe(str(program), help_of=command_help.run_windows_help)
-        libraries = list(materials.windows_libraries(prefix)) if prefix else []
-        bill = materials.document("porthole-windows", self.release.version, "Apache-2.0", libraries, digests, self.release.commit, self.release.epoch)
+        bill = materials.document("porthole-windows", self.release.version, "Apache-2.0", self.windows_libraries, digests, self.release.commit,
+                                  self.release.epoch)
         more = {"porthole/scripts/completion.ps1": completions.powershell(help, "porthole.exe"), "porthole/porthole.spdx.json": bill,
                 "porthole/LICENSES.libraries.txt": self.windows_licences}
         target = self.output / f"porthole-{self.release.version}-windows-amd64.zip"
-        shutil.copyfile(sorted(windows.glob("porthole-*-windows-amd64.zip"))[-1], target)
+        shutil.copyfile(sorted(self.windows.glob("porthole-*-windows-amd64.zip"))[-1], target)
         with zipfile.ZipFile(target, "a", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
             for name, text in more.items():
                 entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -310,17 +312,17 @@ def write_sums(output):
 def main():
     arguments = argparse.ArgumentParser(description="makes the packages of Porthole")
     arguments.add_argument("output", type=pathlib.Path)
-    arguments.add_argument("--program", type=pathlib.Path, required=True)
+    arguments.add_argument("--build", type=pathlib.Path, required=True, help="folder of the build for Linux")
+    arguments.add_argument("--static-prefix", type=pathlib.Path, required=True, help="folder of the libraries that cmake/static has compiled for it")
     arguments.add_argument("--windows", type=pathlib.Path, help="folder of the Windows build")
-    arguments.add_argument("--windows-prefix", type=pathlib.Path, help="folder of the libraries that it was linked with")
-    arguments.add_argument("--static-prefix", type=pathlib.Path, help="folder of the libraries that cmake/static has compiled")
+    arguments.add_argument("--windows-prefix", type=pathlib.Path, help="folder of the libraries that were compiled for it")
     arguments.add_argument("--kubectl", type=pathlib.Path)
     options = arguments.parse_args()
 
     shutil.rmtree(options.output, ignore_errors=True)
     options.output.mkdir(parents=True)
     os.umask(0o022)
-    packager = Packager(options.output, Release(), options.program, options.static_prefix)
+    packager = Packager(options.output, Release(), options)
     with tempfile.TemporaryDirectory() as work:
         def folder(name):
             (pathlib.Path(work) / name).mkdir()
@@ -329,9 +331,9 @@ def main():
         packager.linux_tarball(folder("tarball"))
         packager.linux_node_tarball(folder("node"))
         if options.windows:
-            packager.windows_deb(folder("windows"), options.windows, options.windows_prefix)
-            packager.windows_node_tarball(folder("windows-node"), options.windows, options.windows_prefix)
-            packager.windows_zip(options.windows, options.windows_prefix)
+            packager.windows_deb(folder("windows"))
+            packager.windows_node_tarball(folder("windows-node"))
+            packager.windows_zip()
         if options.kubectl:
             packager.kubectl_deb(folder("kubectl"), options.kubectl)
     write_sums(options.output)

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Builds the project's own Windows images: make_images.py pause|web OUTPUT.tar [--name REFERENCE...] [--build BUILD...].
+"""Builds the project's own images: make_images.py pause|web OUTPUT.tar [--name REFERENCE...] [--build BUILD...].
 
-  pause   registry.porthole.internal/pause:1, the sandbox image, for Linux too: one list names linux and every Windows build
-  web     registry.porthole.internal/windows-web:1, the web server of samples/ and a client, fetch.exe
+  pause   registry.porthole.internal/pause:1, the sandbox image
+  web     registry.porthole.internal/web:1, the web server of samples/ and a client, fetch; on Linux also what `net verify` runs
+
+One list names linux and every Windows build. Programs that use an image find it by its tag: raise the tag when they need the new content.
 
 Several --name give the image several tags. No Windows machine is needed; the same source gives the same bytes.
 """
 
 import argparse
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -17,25 +20,29 @@ from windows_image import BUILDS, Layer, WindowsImage, write_oci
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "pause"))
+import image_archive  # noqa: E402
 import make_image as linux_pause  # noqa: E402
 
+WEB = HERE.parent / "web_image"
 COMPILER = "x86_64-w64-mingw32-gcc-posix"
 LINUX_COMPILER = "clang-19"
-FLAGS = ["-Os", "-s", "-Wall", "-Wextra", "-Werror", "-Wl,--no-insert-timestamp"]
+FLAGS = ["-Os", "-Wall", "-Wextra", "-Werror"]
+WINDOWS_FLAGS = [*FLAGS, "-s", "-Wl,--no-insert-timestamp"]
+LINUX_FLAGS = [*FLAGS, "-I", WEB / "linux"]
 WITHOUT_C_LIBRARY = ["-nostdlib", "-ffreestanding", "-e", "start", "-Wl,--subsystem,console"]
 
 
-def compile_program(compiler, source, options, libraries):
+def compile_program(compiler, options, sources, libraries=()):
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder, source).with_suffix(".exe")
-        subprocess.run([compiler, *FLAGS, *options, "-o", program, HERE / source, *libraries], check=True)
+        program = pathlib.Path(folder, "program.exe")
+        subprocess.run([compiler, *options, "-o", program, *sources, *libraries], check=True)
         return program.read_bytes()
 
 
 def pause_image(compiler, name, builds=None):
     return WindowsImage(
         name=name,
-        layers=[Layer({"pause.exe": compile_program(compiler, "pause.c", WITHOUT_C_LIBRARY, ["-lkernel32"])})],
+        layers=[Layer({"pause.exe": compile_program(compiler, [*WINDOWS_FLAGS, *WITHOUT_C_LIBRARY], [HERE / "pause.c"], ["-lkernel32"])})],
         builds=builds or BUILDS,
         entrypoint=["C:\\pause.exe"],
         user="ContainerUser",
@@ -43,21 +50,49 @@ def pause_image(compiler, name, builds=None):
     )
 
 
+def web_program(compiler, name):
+    options = [*WINDOWS_FLAGS, "-static", "-I", WEB / "windows"]
+    return compile_program(compiler, options, [WEB / f"{name}.c", WEB / "windows/platform.c"], ["-lws2_32"])
+
+
+def linux_web_program(compiler):
+    """web, fetch and check as one program, in which the main function of each is named after it."""
+    with tempfile.TemporaryDirectory() as folder:
+        objects = []
+        for source in (WEB / "web.c", WEB / "fetch.c", WEB / "linux/check.c"):
+            name = source.stem
+            objects.append(pathlib.Path(folder, f"{name}.o"))
+            subprocess.run([compiler, *LINUX_FLAGS, f"-Dmain={name}_main", "-c", "-o", objects[-1], source], check=True)
+        link = ["-s", "-static", "-fuse-ld=lld", "-Wl,--build-id=none"]
+        return compile_program(compiler, [*LINUX_FLAGS, *link], [*objects, WEB / "linux/main.c", WEB / "linux/platform.c"])
+
+
+def linux_web_image(compiler, name):
+    return image_archive.Image(
+        name=name,
+        files={"web/web": (linux_web_program(compiler), 0o755)},
+        links={"web/fetch": "web", "web/check": "web"},
+        folders={"site": 0o755, "tmp": 0o1777},
+        entrypoint=["/web/web"],
+        architecture=image_archive.ARCHITECTURES[platform.machine()],
+    )
+
+
 def web_image(compiler, name, builds=None):
-    programs = {f"web/{program}.exe": compile_program(compiler, f"{program}.c", ["-static"], ["-lws2_32"]) for program in ("web", "fetch")}
     return WindowsImage(
         name=name,
-        layers=[Layer(programs, folders=["site"])],
+        layers=[Layer({f"web/{program}.exe": web_program(compiler, program) for program in ("web", "fetch")}, folders=["site"])],
         builds=builds or BUILDS,
         entrypoint=["C:\\web\\web.exe"],
         working_dir="C:\\web",
         ports=["80/tcp"],
+        beside=[linux_web_image(LINUX_COMPILER, name)],
     )
 
 
 IMAGES = {
     "pause": (pause_image, "registry.porthole.internal/pause:1"),
-    "web": (web_image, "registry.porthole.internal/windows-web:1"),
+    "web": (web_image, "registry.porthole.internal/web:1"),
 }
 
 

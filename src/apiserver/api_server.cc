@@ -1,13 +1,19 @@
 #include "apiserver/api_server.h"
 
+#include <unordered_map>
+
 #include "api/registry.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/allocation/service_allocator.h"
+#include "apiserver/authentication/jwt_authenticator.h"
 #include "apiserver/authentication/signing_key.h"
 #include "apiserver/authorization/impersonation.h"
 #include "apiserver/authorization/node_authorizer.h"
+#include "apiserver/authorization/webhook_authorizer.h"
+#include "apiserver/flow_control_configuration.h"
 #include "apiserver/handlers/component_status.h"
 #include "apiserver/handlers/documents.h"
+#include "apiserver/handlers/flagz.h"
 #include "apiserver/handlers/health.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/handlers/resource_handler.h"
@@ -17,6 +23,8 @@
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
+#include "base/strings.h"
+#include "base/hash.h"
 #include "runtime/scope.h"
 
 namespace porthole::apiserver {
@@ -42,6 +50,58 @@ schema::Registry stable_kinds() {
     return schema::Registry(kinds);
 }
 
+/// Rights in a namespace must not reach what is in none: a path that names one asks for nothing there is. A namespace is in itself.
+bool fits_scope(const schema::Kind& kind, const RequestInfo& info) {
+    if (kind.namespaced() || info.namespace_.empty()) return true;
+    return kind.plural == "namespaces" && info.name == info.namespace_;
+}
+
+/// The key that signs, then the one before it, if there is one.
+Result<std::vector<TokenKey>> token_keys(const std::string& pem, const std::string& previous_pem) {
+    std::vector<TokenKey> keys;
+    for (const std::string& one : {pem, previous_pem}) {
+        if (one.empty() && !keys.empty()) continue;
+        TRY(auto key, net::JwsKey::from_private_pem(one));
+        keys.push_back(make_token_key(std::move(key)));
+    }
+    return keys;
+}
+
+/// How many objects a list reads, for flow control: counted, and remembered for a while, since counting is half of listing.
+class ListSizes {
+public:
+    ListSizes(const Clock& clock, const store::Store& store, const ResourceTable& resources)
+        : clock_(clock), store_(store), resources_(resources) {}
+
+    std::size_t of(const RequestInfo& info) {
+        const Resource* resource = resources_.find(info.group, info.version, info.resource);
+        if (!resource) return 0;
+        const std::size_t all = count(resource->prefix_of(resource->kind->namespaced() ? info.namespace_ : ""));
+        const bool selects = info.has_parameter("labelSelector") || info.has_parameter("fieldSelector");
+        const long limit = std::strtol(std::string(info.parameter("limit")).c_str(), nullptr, 10);
+        return selects || limit <= 0 ? all : std::min(all, static_cast<std::size_t>(limit));
+    }
+
+private:
+    struct Count {
+        std::size_t objects = 0;
+        MonotonicTime until{};
+    };
+    std::size_t count(const std::string& prefix) {
+        constexpr std::size_t MostPrefixes = 1024;
+        constexpr auto Remembered = std::chrono::seconds(10);
+        if (counts_.size() >= MostPrefixes && !counts_.contains(prefix)) counts_.clear();
+        Count& found = counts_[prefix];
+        if (found.until <= clock_.now()) found = {store_.count(prefix), clock_.now() + Remembered};
+        return found.objects;
+    }
+
+    const Clock& clock_;
+    const store::Store& store_;
+    const ResourceTable& resources_;
+    std::unordered_map<std::string, Count> counts_;
+};
+
 /// What must be known before the store can be read.
 struct Tables {
     const schema::Registry registry = stable_kinds();
@@ -49,7 +109,7 @@ struct Tables {
     ResourceTable resources;
 
     Tables(ServiceAllocator::Settings settings, Random& random)
-        : allocator(std::move(settings), random), resources(registry, kind_rules({allocator}), kind_conversions()) {}
+        : allocator(std::move(settings), random), resources(registry, kind_strategies({allocator}), kind_conversions()) {}
 };
 
 }  // namespace
@@ -70,9 +130,11 @@ struct ApiServer::Impl {
     NodeGraph node_graph;
     RbacAuthorizer rbac{{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}};
     AuthorizerChain authorizer;
-    const ServiceAccountTokens tokens;
+    ServiceAccountTokens tokens;
+    ClientCertificates client_certificates;
     AuthenticatorChain authenticators;
-    const AdmissionChain admission;
+    std::map<std::string, std::string> flags = options.flags;  ///< and what is known here only
+    AdmissionChain admission;
 
     ResourceStore objects;
     ResourceHandler handler;
@@ -80,68 +142,139 @@ struct ApiServer::Impl {
     Documents documents;
     Health health;
     const ComponentStatuses components;
+    ListSizes list_sizes;
+    const std::unique_ptr<FlowControl> flow_control;
+    FlowControlConfiguration flow_configuration;
     Server server;
     Scope scope;
+    /// As which FlowControlConfiguration creates objects, and writes conditions.
+    std::unique_ptr<LocalTransport> configuration_producer, configuration_consumer;
+    std::optional<client::Client> producer, consumer;
     bool bootstrapped = false, closed = false;
 
-    Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened, TokenKey key);
-    void add_authenticators();
-    void add_authorizers();
+    Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
+         std::vector<TokenKey> keys);
+    /// Makes the chains that requests pass. Until then the authorizer allows nothing.
+    Result<void> open_access();
+    Result<void> add_authenticators();
+    Result<void> add_authorizers();
+    bool has_authorizer(AuthorizerOptions::Type type) const {
+        return std::ranges::any_of(options.authorizers, [type](const AuthorizerOptions& one) { return one.type == type; });
+    }
+    Result<std::unique_ptr<Webhook>> open_webhook(const std::string& kubeconfig, Webhook::Settings settings);
     void add_checks();
     void add_routes();
+    void add_flow_control_routes();
+    std::unique_ptr<FlowControl> make_flow_control();
+    Task<> start_flow_control();
     Task<> serve_resource(RequestContext& context);
     Task<> serve_metrics(RequestContext& context);
     void append_store_metrics(std::string& out) const;
-    Result<void> load_caches();
+    Result<void> load_roles();
     Task<> repair_allocations();
 };
 
-ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened, TokenKey key)
+ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
+                      std::vector<TokenKey> keys)
     : seams(with),
       options(std::move(chosen)),
       tables(std::move(made)),
       store(std::move(opened)),
-      tokens(std::move(key), {.issuer = options.issuer, .api_audiences = {options.issuer}}, reader, seams.loop, seams.random),
-      admission(make_admission_chain({.reader = reader,
-                                      .rbac = rbac,
-                                      .authorizer = authorizer,
-                                      .random = seams.random,
-                                      .clock = seams.loop,
-                                      .systems = NodeSystems(*store, seams.loop)})),
+      tokens(std::move(keys),
+             {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader, seams.loop,
+             seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
       streams(handler, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version},
                 options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
-      components(seams.loop,
-                 {{"scheduler", [] { return true; }}, {"controller-manager", [] { return true; }}, {"etcd-0", [this] { return !closed; }}}),
-      server({.loop = seams.loop, .random = seams.random, .log = seams.log, .authenticators = authenticators, .authorizer = authorizer},
+      components(seams.loop, {{"scheduler", [] { return true; }},
+                              {"controller-manager", [] { return true; }},
+                              {"etcd-0", [this] { return !closed && !store->usage().exceeded; }}}),
+      list_sizes(seams.loop, *store, tables->resources),
+      flow_control(make_flow_control()),
+      flow_configuration(seams.loop, *store, seams.log.named("flow-control"), flow_control.get()),
+      server({.loop = seams.loop,
+              .random = seams.random,
+              .log = seams.log,
+              .authenticators = authenticators,
+              .authorizer = authorizer,
+              .flow_control = flow_control.get()},
              options.limits),
       scope(seams.loop, [this](const Error& error) { seams.log.error("a background task failed", {{"error", error.message}}); }) {
     tables->allocator.attach(*store);
-    add_authenticators();
-    add_authorizers();
     add_checks();
     add_routes();
 }
 
-void ApiServer::Impl::add_authenticators() {
-    authenticators.add(std::make_unique<CertificateAuthenticator>());
-    authenticators.add(std::make_unique<ServiceAccountAuthenticator>(tokens));
-    authenticators.add(std::make_unique<BootstrapTokenAuthenticator>(reader, seams.loop));
+Result<void> ApiServer::Impl::open_access() {
+    TRY(admission, make_admission_chain({.reader = reader,
+                                         .rbac = rbac,
+                                         .authorizer = authorizer,
+                                         .random = seams.random,
+                                         .loop = seams.loop,
+                                         .systems = NodeSystems(*store, seams.loop),
+                                         .outgoing = seams.outgoing},
+                                        options.admission));
+    flags["enable-admission-plugins"] = join(admission.names(), ",");
+    TRY_VOID(add_authenticators());
+    return add_authorizers();
 }
 
-void ApiServer::Impl::add_authorizers() {
+Result<std::unique_ptr<Webhook>> ApiServer::Impl::open_webhook(const std::string& kubeconfig, Webhook::Settings settings) {
+    if (!seams.outgoing) return Error(Reason::BadRequest, kubeconfig + ": this server has no way to webhooks");
+    TRY(auto client, open_by_kubeconfig(*seams.outgoing, kubeconfig));
+    return std::make_unique<Webhook>(std::move(client), seams.loop, seams.random, settings);
+}
+
+Result<void> ApiServer::Impl::add_authenticators() {
+    const AuthenticationOptions& chosen = options.authentication;
+    if (!chosen.request_header.ca_pem.empty()) authenticators.add(std::make_unique<RequestHeaderAuthenticator>(chosen.request_header));
+    authenticators.add(std::make_unique<CertificateAuthenticator>(client_certificates, seams.loop));
+    authenticators.add(std::make_unique<ServiceAccountAuthenticator>(tokens));
+    authenticators.add(std::make_unique<BootstrapTokenAuthenticator>(reader, seams.loop));
+    for (const JwtIssuer& issuer : chosen.issuers) {
+        if (!seams.outgoing) return Error(Reason::BadRequest, issuer.url + ": this server has no way to issuers of tokens");
+        auto authenticator = std::make_unique<JwtAuthenticator>(issuer, *seams.outgoing, seams.loop, seams.log);
+        scope.spawn(authenticator->follow());
+        authenticators.add(std::move(authenticator));
+    }
+    if (chosen.webhook) {
+        TRY(auto webhook, open_webhook(chosen.webhook->kubeconfig, {}));
+        authenticators.add(
+            std::make_unique<TokenWebhookAuthenticator>(std::move(webhook), *chosen.webhook, tokens.settings().api_audiences, seams.loop));
+    }
+    authenticators.set_anonymous(chosen.anonymous);
+    return {};
+}
+
+Result<void> ApiServer::Impl::add_authorizers() {
+    using Type = AuthorizerOptions::Type;
+    std::vector<std::unique_ptr<Authorizer>> made;
+    for (const AuthorizerOptions& one : options.authorizers) {
+        if (one.type == Type::Node) made.push_back(std::make_unique<NodeAuthorizer>(node_graph, rbac, reader));
+        if (one.type == Type::Rbac)
+            made.push_back(std::make_unique<RbacAuthorizer>(
+                RbacObjects{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}));
+        if (one.type == Type::AlwaysAllow) made.push_back(std::make_unique<FixedAuthorizer>(Decision::allow()));
+        if (one.type == Type::AlwaysDeny)
+            made.push_back(std::make_unique<FixedAuthorizer>(Decision::no_opinion("Everything is forbidden.")));
+        if (one.type == Type::Webhook) {
+            TRY(auto webhook, open_webhook(one.webhook.kubeconfig, {.limits = {.time = one.webhook.timeout}}));
+            made.push_back(std::make_unique<WebhookAuthorizer>(std::move(webhook), one.webhook, seams.loop));
+        }
+    }
     authorizer.add(std::make_unique<PrivilegedGroupAuthorizer>());
-    authorizer.add(std::make_unique<PublicPathAuthorizer>());
-    authorizer.add(std::make_unique<NodeAuthorizer>(node_graph, rbac, reader));
-    authorizer.add(std::make_unique<RbacAuthorizer>(
-        RbacObjects{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}));
+    authorizer.add(std::make_unique<PublicPathAuthorizer>(has_authorizer(Type::Rbac)));
+    for (auto& one : made) authorizer.add(std::move(one));
+    return {};
 }
 
 void ApiServer::Impl::add_checks() {
     health.add({.name = "ping", .passes = [] { return true; }});
     health.add({.name = "store", .passes = [this] { return store->revision() >= store->compacted(); }});
+    // By itself, as a server that refuses to grow still has to be reached for deletions.
+    health.add({.name = "store-quota", .by_name_only = true, .passes = [this] { return !store->usage().exceeded; }});
     health.add({.name = "poststarthook/bootstrap", .readiness_only = true, .passes = [this] { return bootstrapped; }});
 }
 
@@ -152,26 +285,68 @@ void ApiServer::Impl::add_routes() {
     for (const char* path : {"/livez", "/livez/", "/readyz", "/readyz/", "/healthz", "/healthz/"}) {
         server.add_path(path, [this](RequestContext& context) { return health.handle(context); });
     }
+    flags["service-account-extend-token-expiration"] = options.extend_service_account_tokens ? "true" : "false";
+    server.add_path("/flagz", [this](RequestContext& context) { return serve_flagz(context, flags); });
     server.add_path("/metrics", [this](RequestContext& context) { return serve_metrics(context); });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
     add_review_routes(server, registry,
-                      reviews({.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators, .tokens = tokens}));
+                      reviews({.authorizer = authorizer,
+                               .rbac = rbac,
+                               .authenticators = authenticators,
+                               .tokens = tokens,
+                               .has_webhook_authorizer = has_authorizer(AuthorizerOptions::Type::Webhook)}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
     server.set_served([this](const RequestInfo& info) {
         const schema::Kind* kind = registry.find_resource(info.group, info.version, info.resource);
-        return kind && (info.subresource.empty() || kind->find_subresource(info.subresource));
+        return kind && fits_scope(*kind, info) && (info.subresource.empty() || kind->find_subresource(info.subresource));
     });
-    if (options.audit) server.set_audit(options.audit);
+    if (options.audit) server.set_audit(*options.audit, registry);
+    if (flow_control) add_flow_control_routes();
+}
+
+std::unique_ptr<FlowControl> ApiServer::Impl::make_flow_control() {
+    if (!options.priority_and_fairness) return nullptr;
+    FlowControl::Options chosen{.seats = static_cast<std::uint32_t>(options.limits.mutating + options.limits.reading),
+                                .wait_limit = options.limits.request_time / 4,
+                                .seed = fnv1a_64(options.service_account_key_pem)};  // which users do not know
+    chosen.count_objects = [this](const RequestInfo& info) { return list_sizes.of(info); };
+    return std::make_unique<FlowControl>(seams.loop, seams.loop, std::move(chosen));
+}
+
+void ApiServer::Impl::add_flow_control_routes() {
+    const auto add = [this](const std::string& page, auto text) {
+        server.add_path("/debug/api_priority_and_fairness/" + page,
+                        [text](RequestContext& context) { return reply_text(context, 200, text(context.info)); });
+    };
+    add("dump_priority_levels", [this](const RequestInfo&) { return flow_control->dump_priority_levels(); });
+    add("dump_queues", [this](const RequestInfo&) { return flow_control->dump_queues(); });
+    add("dump_requests",
+        [this](const RequestInfo& info) { return flow_control->dump_requests(!info.parameter("includeRequestDetails").empty()); });
+}
+
+Task<> ApiServer::Impl::start_flow_control() {
+    const auto way = [this](const char* agent) { return std::make_unique<LocalTransport>(server, seams.loop, loopback_user(), agent); };
+    configuration_producer = way("api-priority-and-fairness-config-producer-v1");
+    configuration_consumer = way("api-priority-and-fairness-config-consumer-v1");
+    producer.emplace(*configuration_producer);
+    consumer.emplace(*configuration_consumer);
+    CO_TRY_VOID(co_await flow_configuration.ensure_defaults(*producer));
+    CO_TRY_VOID(co_await flow_configuration.write_conditions(*consumer));
+    scope.spawn(flow_configuration.keep_defaults(*producer));
+    scope.spawn(flow_configuration.follow(*consumer));
+    co_return {};
 }
 
 Task<> ApiServer::Impl::serve_metrics(RequestContext& context) {
     std::string text;
     server.metrics().append(text);
+    if (flow_control) flow_control->append_metrics(text);
     append_store_metrics(text);
+    if (options.audit) options.audit->append_metrics(text);
     if (options.more_metrics) {
         CO_TRY(const std::string more, co_await options.more_metrics());
         text += more;
@@ -187,6 +362,15 @@ void ApiServer::Impl::append_store_metrics(std::string& out) const {
     }
     out += "# HELP apiserver_storage_revision The newest resource version.\n# TYPE apiserver_storage_revision counter\n";
     out += "apiserver_storage_revision " + store::to_string(store->revision()) + '\n';
+    const store::Store::Usage usage = store->usage();
+    const auto gauge = [&](const char* name, const char* help, std::size_t value) {
+        out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " gauge\n" + name + " " + std::to_string(value) + "\n";
+    };
+    gauge("apiserver_storage_size_bytes", "Bytes of keys and values in the store, its history included.",
+          usage.live_bytes + usage.history_bytes);
+    gauge("porthole_store_history_bytes", "Those of them that only the history holds.", usage.history_bytes);
+    gauge("porthole_store_quota_bytes", "Size beyond which creates and updates are refused; 0: none.", usage.quota_bytes);
+    gauge("porthole_store_quota_exceeded", "1 while creates and updates are refused.", usage.exceeded);
     out += "# HELP kubernetes_build_info The version of this server.\n# TYPE kubernetes_build_info gauge\n";
     out += "kubernetes_build_info{git_version=\"" + options.git_version + "\"} 1\n";
 }
@@ -197,21 +381,25 @@ Task<> ApiServer::Impl::serve_resource(RequestContext& context) {
     co_return co_await handler.handle(context, *resource);
 }
 
-Result<void> ApiServer::Impl::load_caches() {
+Result<void> ApiServer::Impl::load_roles() {
     TRY_VOID(roles.load());
     TRY_VOID(role_bindings.load());
     TRY_VOID(cluster_roles.load());
-    TRY_VOID(cluster_role_bindings.load());
-    return node_graph.load(*store);
+    return cluster_role_bindings.load();
 }
 
 Task<> ApiServer::Impl::repair_allocations() {
     CO_TRY(auto operations, tables->allocator.repairs());
     if (operations.empty()) co_return {};
     seams.log.warn("service allocations did not fit the services and were repaired", {{"records", operations.size()}});
-    store::Transaction transaction;
-    transaction.operations = std::move(operations);
-    CO_TRY_VOID(co_await store->commit(std::move(transaction)));
+    // Each is right by itself, so they need not be one transaction, for which they may be too many.
+    for (std::span<store::Operation> rest = operations; !rest.empty();) {
+        const auto some = rest.first(std::min(rest.size(), store::Transaction::MaxOperations));
+        store::Transaction transaction;
+        transaction.operations.assign(std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+        CO_TRY_VOID(co_await store->commit(std::move(transaction)));
+        rest = rest.subspan(some.size());
+    }
     co_return {};
 }
 
@@ -220,28 +408,33 @@ ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options) {
     TRY(auto settings, allocator_settings(options));
-    TRY(auto key, net::JwsKey::from_private_pem(options.service_account_key_pem));
+    TRY(auto keys, token_keys(options.service_account_key_pem, options.previous_service_account_key_pem));
     auto tables = std::make_unique<Tables>(std::move(settings), seams.random);
     TRY(auto store, store::Store::open({seams.loop, seams.pool, seams.log.named("store")}, std::move(engine),
-                                       make_attributes_of(tables->resources), {}));
-    return std::unique_ptr<ApiServer>(new ApiServer(
-        std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), make_token_key(std::move(key)))));
+                                       make_attributes_of(tables->resources), {.quota_bytes = options.store_quota_bytes}));
+    return std::unique_ptr<ApiServer>(
+        new ApiServer(std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), std::move(keys))));
 }
 
 Task<> ApiServer::start() {
-    CO_TRY_VOID(impl_->load_caches());
+    CO_TRY_VOID(impl_->open_access());
+    CO_TRY_VOID(impl_->load_roles());
+    CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
     CO_TRY_VOID(co_await impl_->repair_allocations());
+    const auto own = transport(loopback_user(), "porthole-bootstrap");
+    client::Client client(*own);
+    auto made = co_await bootstrap_cluster(client, impl_->options.bootstrap);
+    CO_TRY_VOID(co_await own->close());
+    // Whoever asks from now on has the rights that were just made: followed roles would come a moment later.
+    CO_TRY_VOID(impl_->load_roles());
+
     Scope& scope = impl_->scope;
     scope.spawn(impl_->roles.follow());
     scope.spawn(impl_->role_bindings.follow());
     scope.spawn(impl_->cluster_roles.follow());
     scope.spawn(impl_->cluster_role_bindings.follow());
     scope.spawn(impl_->node_graph.follow(*impl_->store));
-
-    const auto own = transport(loopback_user(), "porthole-bootstrap");
-    client::Client client(*own);
-    auto made = co_await bootstrap_cluster(client, impl_->options.bootstrap);
-    CO_TRY_VOID(co_await own->close());
+    if (made) made = co_await impl_->start_flow_control();
     impl_->bootstrapped = made.has_value();
     co_return made;
 }
@@ -249,9 +442,29 @@ Task<> ApiServer::start() {
 Task<> ApiServer::close() {
     impl_->closed = true;
     CO_TRY_VOID(co_await impl_->scope.close());
+    if (impl_->configuration_producer) CO_TRY_VOID(co_await impl_->configuration_producer->close());
+    if (impl_->configuration_consumer) CO_TRY_VOID(co_await impl_->configuration_consumer->close());
     co_return co_await impl_->store->close();
 }
 
+Task<> ApiServer::use_authorities(std::string ca_pem) {
+    BootstrapOptions told = impl_->options.bootstrap;
+    told.ca_pem = ca_pem;
+    told.client_ca_pem = std::move(ca_pem);
+    const auto own = transport(loopback_user(), "porthole-bootstrap");
+    client::Client client(*own);
+    auto published = co_await publish_authorities(client, std::move(told));
+    CO_TRY_VOID(co_await own->close());
+    co_return published;
+}
+
+Result<void> ApiServer::use_service_account_keys(const std::string& pem, const std::string& previous_pem) {
+    TRY(auto keys, token_keys(pem, previous_pem));
+    impl_->tokens.use_keys(std::move(keys));
+    return {};
+}
+
+ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }
 Server& ApiServer::server() { return impl_->server; }
 store::Store& ApiServer::store() { return *impl_->store; }
 const schema::Registry& ApiServer::registry() const { return impl_->registry; }

@@ -3,8 +3,7 @@
 
 #include "apiserver/example_options.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "store/memory/memory_engine.h"
 
 namespace porthole::apiserver {
@@ -12,6 +11,22 @@ namespace porthole::apiserver {
 // Paths that many tests ask.
 inline constexpr const char* Pods = "/api/v1/namespaces/default/pods";
 inline constexpr const char* ConfigMaps = "/api/v1/namespaces/default/configmaps";
+
+/// Audit events, kept.
+struct KeptEvents final : AuditBackend {
+    void add(const std::string& event) override { events.push_back(event); }
+    std::vector<Lost> lost() const override { return {}; }
+    /// A policy of one event a request, at the level Metadata.
+    static AuditPolicy everything() { return policy("rules: [{level: Metadata}]\nomitStages: [RequestReceived]"); }
+    static AuditPolicy policy(const std::string& rules) {
+        std::vector<std::string> warnings;
+        auto parsed = AuditPolicy::parse("apiVersion: audit.k8s.io/v1\nkind: Policy\n" + rules, warnings);
+        EXPECT_TRUE(parsed && warnings.empty()) << rules;
+        return *std::move(parsed);
+    }
+
+    std::vector<std::string> events;
+};
 
 /// A whole API server under virtual time, asked by requests as a client would send them.
 class ApiServerFixture : public testing::Test {
@@ -24,8 +39,7 @@ protected:
     };
 
     void SetUp() override {
-        auto opened = ApiServer::open({loop, pool, random, Logger(make_null_sink(), "test"), make_connector()},
-                                      std::make_unique<store::MemoryEngine>(disk), options());
+        auto opened = ApiServer::open({loop, pool, random, logger(), make_connector(), outgoing()}, make_engine(), options());
         ASSERT_TRUE(opened) << opened.error().message;
         api = std::move(*opened);
         const auto started = sim::run(loop, api->start());
@@ -35,8 +49,12 @@ protected:
         ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
     virtual ApiServerOptions options() { return example_options(); }
+    virtual std::unique_ptr<store::Engine> make_engine() { return std::make_unique<store::MemoryEngine>(disk); }
+    virtual Logger logger() { return Logger(make_null_sink(), "test"); }
     /// Where requests for nodes and pods go; nowhere.
     virtual Connector* make_connector() { return nullptr; }
+    /// The way to webhooks and issuers of tokens; none.
+    virtual OutgoingClients* outgoing() { return nullptr; }
     void TearDown() override {
         if (!transport) return;
         ASSERT_TRUE(sim::run(loop, transport->close()));

@@ -1,6 +1,6 @@
 #pragma once
 #include "apiserver/api_server.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 
 namespace porthole::apiserver {
 

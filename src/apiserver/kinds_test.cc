@@ -121,6 +121,19 @@ TEST_F(Kinds, KeepAServicesAddressWhileItLives) {
     EXPECT_EQ(headless.body.at_path({"spec", "clusterIPs"})->as_array()[0].as_string(), "None") << headless.text;
 }
 
+TEST_F(Kinds, KeepAnEventForAnHourAfterItsLastWrite) {
+    const std::string events = "/api/v1/namespaces/default/events";
+    const std::string body =
+        R"({"metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"Pod","namespace":"default","name":"p"},"count":1})";
+    ASSERT_EQ(post(events, body).code, 201);
+    ASSERT_TRUE(sim::run(loop, loop.sleep(std::chrono::minutes(50))));
+    ASSERT_EQ(merge(events + "/e", R"({"count":2})").code, 200);
+    ASSERT_TRUE(sim::run(loop, loop.sleep(std::chrono::minutes(50))));
+    EXPECT_EQ(get(events + "/e").code, 200);
+    ASSERT_TRUE(sim::run(loop, loop.sleep(std::chrono::minutes(20))));
+    EXPECT_EQ(get(events + "/e").code, 404);
+}
+
 TEST_F(Kinds, FixSelectorsOfDeployments) {
     const std::string path = "/apis/apps/v1/namespaces/default/deployments";
     const std::string body =

@@ -206,12 +206,12 @@ struct LocalTransport::Impl {
     }
     Task<client::ApiResponse> answer(net::HttpRequest request) {
         AnswerCollector collector;
-        CO_TRY_VOID(co_await server.handle_as(user, std::move(request), collector));
+        CO_TRY_VOID(co_await server.handle_component(user, std::move(request), collector));
         co_return collector.take();
     }
     Task<> answer_watch(net::HttpRequest request, std::shared_ptr<WatchLink> link) {
         LinkResponder responder(link);
-        auto ended = co_await server.handle_as(user, std::move(request), responder);
+        auto ended = co_await server.handle_component(user, std::move(request), responder);
         responder.close();
         co_return std::move(ended);
     }

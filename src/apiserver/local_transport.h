@@ -5,13 +5,13 @@
 
 namespace porthole::apiserver {
 
-/// The API for components in the server's own process: straight to the handlers, as a given user, without sockets.
+/// The API for components in the server's own process: directly to the handlers, as a given user, without sockets.
 ///
 /// May be used from another loop than the server's: requests and answers are posted between the two. Close it, on the server's
-/// loop, before the server goes; its users must have ended before that.
+/// loop, before the server is destroyed; its users must have ended before that.
 class LocalTransport final : public client::Transport {
 public:
-    /// `agent` is what managedFields and the audit log call the component, "kube-scheduler".
+    /// `agent` is a User-Agent: the audit log has all of it, managedFields what stands before its "/".
     LocalTransport(Server& server, EventLoop& server_loop, User user, std::string agent);
     ~LocalTransport() override;
 

@@ -5,13 +5,11 @@
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
-#include "base/error_reasons.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
-
-using schema::Value;
 
 constexpr std::string_view DecisionAnnotation = "authorization.k8s.io/decision";
 
@@ -21,38 +19,37 @@ bool names_another_user(const net::HttpRequest& request) {
     return std::ranges::any_of(request.headers.fields(), [](const auto& field) { return field.first.starts_with("impersonate-"); });
 }
 
-Value audit_user(const User& user) {
-    Value value = Value::object({{"username", user.name}});
-    if (!user.uid.empty()) value["uid"] = user.uid;
-    Value groups = Value::array();
-    for (const std::string& group : user.groups) groups.as_array().emplace_back(group);
-    value["groups"] = std::move(groups);
-    return value;
-}
-
-Value audit_object(const RequestInfo& info) {
-    Value object = Value::object({{"resource", info.resource}});
-    const auto set = [&](const char* key, const std::string& text) {
-        if (!text.empty()) object[key] = text;
-    };
-    set("namespace", info.namespace_);
-    set("name", info.name);
-    set("apiGroup", info.group);
-    set("apiVersion", info.version);
-    set("subresource", info.subresource);
-    return object;
-}
-
 /// One of the places that a limit allows, until the request has its answer.
 class Place {
 public:
-    explicit Place(std::size_t& taken) : taken_(taken) { ++taken_; }
-    ~Place() { --taken_; }
+    /// null: exempt
+    explicit Place(std::size_t* taken) : taken_(taken) {
+        if (taken_) ++*taken_;
+    }
+    ~Place() {
+        if (taken_) --*taken_;
+    }
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
 private:
-    std::size_t& taken_;
+    std::size_t* taken_;
+};
+
+/// Takes part in flow control while the request is at work.
+class SeatedRequest {
+public:
+    SeatedRequest(RequestContext& context, FlowControl& flow_control)
+        : context_(context), ticket_(flow_control, context.user, context.info) {
+        context.ticket = &ticket_;
+    }
+    ~SeatedRequest() { context_.ticket = nullptr; }
+    SeatedRequest(const SeatedRequest&) = delete;
+    SeatedRequest& operator=(const SeatedRequest&) = delete;
+
+private:
+    RequestContext& context_;
+    FlowControl::Ticket ticket_;
 };
 
 }  // namespace
@@ -71,59 +68,88 @@ Task<> Server::handle_as(User user, net::HttpRequest request, net::HttpResponder
     co_return co_await serve(request, responder, std::move(user));
 }
 
-Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known) {
+Task<> Server::handle_component(User user, net::HttpRequest request, net::HttpResponder& responder) {
+    co_return co_await serve(request, responder, std::move(user), true);
+}
+
+Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component) {
     const MonotonicTime begun = seams_.loop.now();
-    const SystemTime received = seams_.loop.wall_now();
-    RequestContext context{.request = request, .responder = responder, .info = parse_request_info(request), .begun = begun};
+    RequestInfo info = parse_request_info(request);
+    std::unique_ptr<RequestAudit> audit;
+    if (auditor_) audit = std::make_unique<RequestAudit>(RequestAudit::Seams{*auditor_, seams_.loop, *registry_}, seams_.loop.wall_now());
+    const bool observed = audit && info.long_running();
+    RequestContext context{
+        .request = request, .responder = observed ? audit->observe(responder) : responder, .info = std::move(info), .begun = begun};
     context.audit_id = request.headers.get("audit-id").empty() ? seams_.random.uuid() : std::string(request.headers.get("audit-id"));
+    context.by_component = component;
+    if (audit) context.audit = &audit->trail();
     const bool is_known = known.has_value();
     if (known) context.user = std::move(*known);
 
     const bool served = is_served(context.info);
     metrics_.begin(context.info, served);
-    auto answered = co_await authenticate_and_dispatch(context, is_known);
+    auto answered = co_await authenticate_and_answer(context, is_known, audit.get());
     if (!answered && !is_cancelled(answered) && answered.error().reason != Reason::Unavailable) {
-        if (http_code(answered.error().reason) >= 500 && answered.error().reason != Reason::ServiceUnavailable)
+        // A timeout is what a client may ask for, with a resourceVersion of the future: no line in the log for each.
+        const bool asked_for = answered.error().reason == Reason::ServiceUnavailable || answered.error().reason == Reason::Timeout;
+        if (http_code(answered.error().reason) >= 500 && !asked_for)
             seams_.log.warn("request failed",
                             {{"verb", context.info.verb}, {"path", context.info.path}, {"error", answered.error().message}});
         answered = co_await reply_error(context, std::move(answered).error());
     }
     metrics_.end(context.info, served, context.info.has_parameter("dryRun"), context.code, seams_.loop.now() - begun);
-    if (audit_) audit(context, received);
+    if (audit) audit->answered(context);
     co_return std::move(answered);
 }
 
-Task<> Server::authenticate_and_dispatch(RequestContext& context, bool known) {
+Task<> Server::authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit) {
     if (!known) {
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
     }
+    if (audit) audit->authenticated(context);
     if (impersonation_ && names_another_user(context.request)) {
         CO_TRY(User acted_as, co_await impersonation_(context.request, context.user));
         context.impersonator = std::exchange(context.user, std::move(acted_as));
     }
-    std::optional<Place> place;
-    if (!context.info.long_running() && !context.user.in_group(GroupMasters)) {
-        const bool mutating = is_mutating(context.info);
-        Places& places = node_of(context.user) ? nodes_ : others_;
-        std::size_t& taken = mutating ? places.mutating : places.reading;
-        if (taken >= (mutating ? limits_.mutating : limits_.reading)) {
-            Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-            error.details->retry_after_seconds = 1;
-            co_return error;
-        }
-        place.emplace(taken);
-    }
-    if (context.info.long_running()) co_return co_await answer(context);
-    auto answered = co_await with_timeout(answer(context), limits_.request_time, "request");
+    if (context.info.long_running()) co_return co_await answer(context, known);
+    auto answered = co_await with_timeout(answer(context, known), limits_.request_time, "request");
     if (!answered && answered.error().reason == Reason::Timeout && !context.responder.started() &&
         seams_.loop.now() - context.begun >= limits_.request_time)
         co_return Error(Reason::Timeout, "Timeout: request did not complete within the allotted timeout");
     co_return std::move(answered);
 }
 
-Task<> Server::answer(RequestContext& context) {
-    CO_TRY_VOID(co_await authorize(context));
+Task<> Server::answer(RequestContext& context, bool known) {
+    auto allowed = co_await authorize(context);
+    if (allowed && !known) {
+        CO_TRY(context.request.body, co_await context.responder.read_body());
+    }
+    // Not before the body has come: a slow sender holds no place. A stream's work is done elsewhere.
+    if (seams_.flow_control && (context.info.verb == "watch" || !context.info.long_running())) {
+        const SeatedRequest seated(context, *seams_.flow_control);
+        const auto way = context.by_component ? FlowControl::Ticket::Way::Exempt : FlowControl::Ticket::Way::Matched;
+        const auto served = context.ticket->begin(way);
+        if (!context.by_component) context.flow_ids = context.ticket->ids();
+        if (!served) co_return served.error();
+        if (!*served) CO_TRY_VOID(co_await *context.ticket);
+        if (!allowed) co_return std::move(allowed);
+        co_return co_await dispatch(context);
+    }
+    CO_TRY_VOID(std::move(allowed));
+    CO_TRY(std::size_t* const taken, find_place(context));
+    const Place place(taken);
     co_return co_await dispatch(context);
+}
+
+Result<std::size_t*> Server::find_place(const RequestContext& context) {
+    if (seams_.flow_control || context.info.long_running() || context.by_component || context.user.in_group(GroupMasters)) return nullptr;
+    const bool mutating = is_mutating(context.info);
+    Places& places = node_of(context.user) ? nodes_ : others_;
+    std::size_t& taken = mutating ? places.mutating : places.reading;
+    if (taken < (mutating ? limits_.mutating : limits_.reading)) return &taken;
+    Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
+    error.details->retry_after_seconds = 1;
+    return error;
 }
 
 Task<> Server::authorize(RequestContext& context) {
@@ -131,8 +157,11 @@ Task<> Server::authorize(RequestContext& context) {
     CO_TRY(const Decision decision, co_await seams_.authorizer.authorize(attributes));
     context.audit_annotations[std::string(DecisionAnnotation)] = decision.allowed() ? "allow" : "forbid";
     if (!decision.reason.empty()) context.audit_annotations["authorization.k8s.io/reason"] = decision.reason;
-    if (!decision.allowed()) co_return forbidden(attributes, decision.reason);
-    co_return {};
+    if (decision.allowed()) co_return {};
+    if (context.by_component)
+        seams_.log.warn("a component of the control plane was denied a request",
+                        {{"user", context.user.name}, {"verb", context.info.verb}, {"path", context.info.path}});
+    co_return forbidden(attributes, decision.reason);
 }
 
 Task<> Server::dispatch(RequestContext& context) {
@@ -150,27 +179,6 @@ Task<> Server::dispatch(RequestContext& context) {
         if (const auto below = paths_.find(path.substr(0, slash + 1)); below != paths_.end()) co_return co_await below->second(context);
     }
     co_return co_await reply_text(context, 404, "404 page not found\n");
-}
-
-void Server::audit(const RequestContext& context, SystemTime received) const {
-    Value event = Value::object({{"kind", "Event"}, {"apiVersion", "audit.k8s.io/v1"}, {"level", "Metadata"}});
-    event["auditID"] = context.audit_id;
-    event["stage"] = "ResponseComplete";
-    event["requestURI"] = context.request.path + (context.request.query.empty() ? "" : "?" + context.request.query);
-    event["verb"] = context.info.verb;
-    // Who did it comes first; whom they acted as says why they could.
-    event["user"] = audit_user(context.impersonator ? *context.impersonator : context.user);
-    if (context.impersonator) event["impersonatedUser"] = audit_user(context.user);
-    if (!context.request.peer.address.empty()) event["sourceIPs"] = Value::array({context.request.peer.address});
-    if (const auto agent = context.request.headers.get("user-agent"); !agent.empty()) event["userAgent"] = agent;
-    if (context.info.is_resource) event["objectRef"] = audit_object(context.info);
-    event["responseStatus"] = Value::object({{"metadata", Value::object()}, {"code", context.code}});
-    event["requestReceivedTimestamp"] = MicroTimestamp(received).to_string();
-    event["stageTimestamp"] = MicroTimestamp(seams_.loop.wall_now()).to_string();
-    Value annotations = Value::object();
-    for (const auto& [key, value] : context.audit_annotations) annotations[key] = value;
-    event["annotations"] = std::move(annotations);
-    audit_(schema::to_json(event));
 }
 
 }  // namespace porthole::apiserver

@@ -7,24 +7,27 @@
 
 #include "apiserver/authentication/authenticator.h"
 #include "apiserver/authorization/authorizer.h"
+#include "apiserver/flow_control/flow_control.h"
 #include "apiserver/handlers/metrics.h"
 #include "apiserver/handlers/request_context.h"
+#include "apiserver/request_audit.h"
 #include "base/log.h"
-#include "net/http.h"
+#include "net/http/http.h"
 #include "runtime/random.h"
 
 namespace porthole::apiserver {
 
-/// The way of every request: who is it, may they, what is asked, and a line in the audit log.
+/// The path of every request: authentication, impersonation, authorization, the body, flow control, the handler; and what of it is recorded
+/// (request_audit.h). The body is read once the sender may do what the head says. Who may not is told so in turn, like everyone: otherwise
+/// refusals would be what a flood is made of.
 ///
-/// What is asked is found among routes: a handler for a path, for a subresource, and one for all other resources.
+/// The handler is found among routes: one for a path, one for a subresource, and one for all other resources. Add all routes before the
+/// first request. Lives on one loop; what handlers and seams refer to must outlive it and every request.
 class Server final : public net::HttpHandler {
 public:
     using Handler = std::function<Task<>(RequestContext&)>;
     /// Turns the authenticated user into the one that the request wants to act as.
     using Impersonation = std::function<Task<User>(const net::HttpRequest&, User)>;
-    /// One finished request, as JSON of audit.k8s.io/v1 Event at the level Metadata, without a line break.
-    using AuditSink = std::function<void(const std::string& line)>;
 
     struct Seams {
         EventLoop& loop;
@@ -32,13 +35,15 @@ public:
         Logger log;
         const AuthenticatorChain& authenticators;
         Authorizer& authorizer;
+        FlowControl* flow_control = nullptr;  ///< null: requests in flight are counted instead
     };
     struct Limits {
-        /// Requests in flight; more are answered with 429. Watches, streams and requests of system:masters, which include those of
-        /// this process's own components, are exempt: a burst of them would lock out everyone else. Nodes have as many places of their
-        /// own, so that no other user's requests can make their leases expire.
+        /// Requests in flight; flow control divides their sum among priority levels. Without it, more are answered with 429: watches,
+        /// streams and requests of system:masters and of this process's own components are exempt then, since a burst of them would lock
+        /// out everyone else, and nodes have limits of the same size of their own, so that no other user's requests can make their leases
+        /// expire.
         std::size_t mutating = 200, reading = 400;
-        Duration request_time = std::chrono::seconds(60);  ///< for a request that is no watch or stream; then it is answered 504
+        Duration request_time = std::chrono::seconds(60);  ///< for a request that is not long_running(); then it is answered 504
     };
     Server(Seams seams, Limits limits);
 
@@ -51,22 +56,30 @@ public:
     using IsServed = std::function<bool(const RequestInfo&)>;
     void set_served(IsServed served) { served_ = std::move(served); }
     void set_impersonation(Impersonation impersonation) { impersonation_ = std::move(impersonation); }
-    void set_audit(AuditSink sink) { audit_ = std::move(sink); }
+    /// Records requests from now on. Both outlive the server.
+    void set_audit(Auditor& auditor, const schema::Registry& registry) {
+        auditor_ = &auditor;
+        registry_ = &registry;
+    }
 
     Task<> handle(net::HttpRequest request, net::HttpResponder& responder) override;
-    /// For callers in this process, who are known.
+    /// For components of this process, whose requests have their bodies: without the limits, and a request that is denied is a warning in
+    /// the log, because it is a defect of ours.
+    Task<> handle_component(User user, net::HttpRequest request, net::HttpResponder& responder);
+    /// For a user who is known already, likewise with its body.
     Task<> handle_as(User user, net::HttpRequest request, net::HttpResponder& responder);
 
     const RequestMetrics& metrics() const { return metrics_; }
 
 private:
-    Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known);
-    Task<> authenticate_and_dispatch(RequestContext& context, bool known);
+    Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component = false);
+    Task<> authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit);
+    Task<> answer(RequestContext& context, bool known);
     Task<> authorize(RequestContext& context);
-    Task<> answer(RequestContext& context);
+    /// Where the request is to be counted; null when it is exempt. Error: TooManyRequests.
+    Result<std::size_t*> find_place(const RequestContext& context);
     Task<> dispatch(RequestContext& context);
     bool is_served(const RequestInfo& info) const { return info.is_resource && (!served_ || served_(info)); }
-    void audit(const RequestContext& context, SystemTime received) const;
 
     Seams seams_;
     Limits limits_;
@@ -79,7 +92,8 @@ private:
     Handler resources_;
     IsServed served_;
     Impersonation impersonation_;
-    AuditSink audit_;
+    Auditor* auditor_ = nullptr;
+    const schema::Registry* registry_ = nullptr;  ///< for audited bodies
     RequestMetrics metrics_;
 };
 

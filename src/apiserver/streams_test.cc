@@ -23,7 +23,6 @@ private:
 /// Answers everything with one body and remembers what was asked.
 class FakeConnector final : public Connector {
 public:
-    void use_kubelet_identity(std::shared_ptr<const net::TlsClientContext>) override {}
     Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) override {
         asked = target.host + ":" + std::to_string(target.port) + request.path + (request.query.empty() ? "" : "?" + request.query);
         headers = request.headers;

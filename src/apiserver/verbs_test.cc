@@ -102,6 +102,17 @@ TEST_F(Verbs, AnswerAboutADeprecatedKindWithAWarning) {
     EXPECT_EQ(warnings_of("GET", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"), "");
 }
 
+TEST_F(Verbs, ShowTheSettingsOfTheServer) {
+    const char* const structured = "application/json;v=v1beta1;g=config.k8s.io;as=Flagz";
+    const Answer json = call("GET", "/flagz", "", "", structured);
+    EXPECT_EQ(json.code, 200) << json.text;
+    EXPECT_EQ(json.at({"apiVersion"}), "config.k8s.io/v1beta1");
+    EXPECT_TRUE(json.at({"flags", "enable-admission-plugins"}).contains("NodeRestriction"));
+    const Answer text = call("GET", "/flagz", "", "", "text/plain");
+    EXPECT_TRUE(text.text.contains("\nservice-account-extend-token-expiration=true\n")) << text.text;
+    EXPECT_EQ(call("GET", "/flagz", "", "", "application/json").code, 406) << "its form is not stable, so its version must be named";
+}
+
 TEST_F(Verbs, GeneratesNames) {
     const Answer created = post(ConfigMaps, R"({"metadata":{"generateName":"web-"}})");
     ASSERT_EQ(created.code, 201) << created.text;
@@ -185,9 +196,9 @@ TEST_F(Verbs, CountsGenerationsBySpecAndNotByStatus) {
     EXPECT_EQ(status.body.at_path({"metadata", "generation"})->as_int(), 2);
     EXPECT_EQ(status.body.at_path({"spec", "replicas"})->as_int(), 3);
     EXPECT_EQ(status.body.at_path({"status", "replicas"})->as_int(), 3);
-    const Answer labelled = merge(path + "/d", R"({"metadata":{"labels":{"x":"y"}},"status":{"replicas":1}})");
-    EXPECT_EQ(labelled.body.at_path({"metadata", "generation"})->as_int(), 2);
-    EXPECT_EQ(labelled.body.at_path({"status", "replicas"})->as_int(), 3);
+    const Answer labeled = merge(path + "/d", R"({"metadata":{"labels":{"x":"y"}},"status":{"replicas":1}})");
+    EXPECT_EQ(labeled.body.at_path({"metadata", "generation"})->as_int(), 2);
+    EXPECT_EQ(labeled.body.at_path({"status", "replicas"})->as_int(), 3);
 }
 
 TEST_F(Verbs, TellsUnknownFieldsAsTheClientWants) {
@@ -287,7 +298,17 @@ TEST_F(Verbs, EndsANamespaceOnlyWhenItsFinalizersAreGone) {
     EXPECT_EQ(remove("/api/v1/namespaces/default").code, 403);
 }
 
-TEST_F(Verbs, RefuseMoreAtOnceThanTheLimitButNeverForMasters) {
+/// Requests in flight are counted.
+class VerbsWithoutFairness : public Verbs {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions chosen = Verbs::options();
+        chosen.priority_and_fairness = false;
+        return chosen;
+    }
+};
+
+TEST_F(VerbsWithoutFairness, RefuseMoreAtOnceThanTheLimitButNeverForMasters) {
     const User manager{.name = "system:kube-controller-manager"};
     EXPECT_EQ(create_at_once({{manager, 203}}), (std::map<int, int>{{201, 200}, {429, 3}}));
     EXPECT_EQ(create_at_once({{loopback_user(), 300}, {manager, 200}}), (std::map<int, int>{{201, 500}})) << "masters take no place";

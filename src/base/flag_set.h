@@ -12,7 +12,10 @@
 namespace porthole {
 
 /// A command line as Kubernetes' own node programs take it: `--name=value` or `--name value`, `--switch` or `--switch=false`,
-/// underscores as good as dashes, the last one of several winning. Names that nobody knows get a suggestion.
+/// underscores equal to dashes, the last one of several winning. The error about an unknown name suggests a similar one.
+///
+/// Borrows: every `target` given to add() must outlive the last parse(), and the FlagSet must not be moved after add(). What a
+/// target holds before parse() is its default. add() of a name that is there replaces it.
 class FlagSet {
 public:
     using Take = std::function<Result<void>(const std::string& value)>;
@@ -20,10 +23,11 @@ public:
     void add(const std::string& name, std::string& target, std::string help);
     void add(const std::string& name, bool& target, std::string help);
     void add(const std::string& name, std::int64_t& target, std::string help);
-    /// Values by comma; a flag that is repeated adds to what is there.
+    /// Values separated by commas. The flag's first use replaces the default, a further use adds to it.
     void add(const std::string& name, std::vector<std::string>& target, std::string help);
-    /// `key=value` by comma; "key" alone has an empty value.
+    /// `key=value` separated by commas; "key" alone has an empty value. Repeated as above.
     void add(const std::string& name, std::map<std::string, std::string>& target, std::string help);
+    /// `take` gets each value in turn; its error is put after the flag's name.
     void add(const std::string& name, Take take, std::string help);
     /// Taken and without effect; `why` becomes a warning.
     void add_ignored(const std::string& name, std::string why);
@@ -31,6 +35,7 @@ public:
     /// Another spelling of `name`.
     void add_alias(const std::string& alias, const std::string& name);
 
+    /// Without the program's name. Stops at the first error: what came before is then already in the targets.
     /// Error: BadRequest, one line with the flag and what helps.
     Result<void> parse(const std::vector<std::string>& arguments);
     bool given(const std::string& name) const { return given_.contains(name); }

@@ -5,7 +5,7 @@
 
 namespace porthole {
 
-// Fowler, Noll and Vo's hashes: fast, the same on every machine and in every release, but no protection against whoever chooses the
+// Fowler, Noll and Vo's hashes: fast, the same on every machine and in every release, but no protection against someone who chooses the
 // content. A hash passed as `hash` is continued, so that parts can be hashed one after another.
 
 constexpr std::uint32_t fnv1_32(std::string_view bytes, std::uint32_t hash = 2166136261u) {

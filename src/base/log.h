@@ -10,7 +10,7 @@ namespace porthole {
 
 enum class LogLevel { Debug, Info, Warn, Error };
 
-/// One key and value of a log line.
+/// One key and value of a log line. Borrows the key, copies the value.
 struct LogField {
     std::string_view key;
     std::string value;
@@ -22,7 +22,7 @@ struct LogField {
     LogField(std::string_view key, T value) : key(key), value(std::to_string(value)) {}
 };
 
-/// Where log lines go. Thread-safe.
+/// Where log lines go. Implementations are thread-safe: all loops and workers of a process share one.
 class LogSink {
 public:
     virtual ~LogSink() = default;
@@ -32,12 +32,12 @@ public:
 
 /// Lines on standard error.
 std::shared_ptr<LogSink> make_stderr_sink(LogLevel lowest);
-/// Lines in `path`, kept below `limit` bytes, with up to three old files beside it.
+/// Lines in `path`, kept below `limit` bytes, with up to three old files next to it.
 std::shared_ptr<LogSink> make_file_sink(const std::string& path, LogLevel lowest, std::size_t limit = 10 << 20);
 /// Nothing: for tests.
 std::shared_ptr<LogSink> make_null_sink();
 
-/// A component's voice: a constant message plus key-values. Copies share the sink.
+/// A component's logger: a constant message plus key-values. Copies share the sink, which lives as long as the last of them. Any thread.
 class Logger {
 public:
     Logger(std::shared_ptr<LogSink> sink, std::string component) : sink_(std::move(sink)), component_(std::move(component)) {}

@@ -3,7 +3,8 @@
 
 namespace porthole {
 
-/// The steps of a longer piece of work, for the person who waits for it. Steps may run side by side; each is named by its text.
+/// The steps of a longer piece of work, for the person who waits for it. Steps may run at the same time; each is named by its text, and
+/// gets one done() or failed() after its begin(). Called on one thread.
 class ProgressReport {
 public:
     virtual ~ProgressReport() = default;

@@ -11,6 +11,7 @@ class RE2;
 namespace porthole {
 
 /// A regular expression in RE2's syntax, matched in time linear in the text: patterns and texts come from users. Both are UTF-8.
+/// Copies share the compiled program. Thread-safe.
 class Regex {
 public:
     /// Error: BadRequest, in the words of Go's package regexp: `error parsing regexp: missing closing ): ...`.

@@ -50,7 +50,7 @@ struct Cause {
     std::string field;    ///< path, for example "spec.containers[0].name"; may be empty
 };
 
-/// What a failure was about, as in `Status.details`. All fields may be empty.
+/// What a failure was about, as in `Status.details`. All fields may be empty; `retry_after_seconds` 0 is none.
 struct ErrorDetails {
     std::string name, group, kind, uid;
     std::vector<Cause> causes;
@@ -77,7 +77,7 @@ private:
 
 /// A failure as data: it becomes a Kubernetes `Status`, and callers branch on the reason.
 ///
-/// Small and with its special members out of line: a Result stands in every frame, and most of the program is about them.
+/// Small and with its special members out of line: every frame holds a Result.
 struct Error {
     Reason reason = Reason::Unknown;
     std::string message;
@@ -106,6 +106,30 @@ public:
 
 /// Ends the process with `message`: an invariant of the program itself is broken.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
+
+// Questions that callers ask about failures everywhere, and the answer to the most frequent one.
+
+inline bool is_cancelled(const Error& error) { return error.reason == Reason::Cancelled; }
+
+/// Whether it failed because the task's scope is closing: then the task returns the error, and neither logs it nor tries again.
+template <class T>
+bool is_cancelled(const Result<T>& result) {
+    return !result && is_cancelled(result.error());
+}
+
+/// Whether it failed because the object, or the file, is not there.
+template <class T>
+bool is_not_found(const Result<T>& result) {
+    return !result && result.error().reason == Reason::NotFound;
+}
+
+/// Success where the object is not there: for removing what may be gone already, and for writing about what may have been removed.
+/// CO_TRY_VOID(ignore_not_found(co_await client.remove<Pod>(key)));
+template <class T>
+Result<void> ignore_not_found(Result<T> result) {
+    if (result || is_not_found(result)) return {};
+    return std::move(result).error();
+}
 
 }  // namespace porthole
 

@@ -7,6 +7,7 @@
 namespace porthole::client {
 
 /// Waits that double from `first` to `limit`, each stretched by up to `jitter` of itself so that many clients do not return at once.
+/// `random` must outlive it.
 class Backoff {
 public:
     Backoff(Random& random, Duration first, Duration limit, double jitter = 0.5)

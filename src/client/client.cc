@@ -1,6 +1,6 @@
 #include "client/client.h"
 
-#include "net/http.h"
+#include "net/http/http.h"
 #include "schema/value.h"
 
 namespace porthole::client {

@@ -5,7 +5,7 @@
 
 #include "client/json_slices.h"
 #include "client/transport.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/registry.h"
 
 namespace porthole::client {
@@ -22,6 +22,7 @@ NamespacedName key_of(const T& object) {
     return {object.metadata.namespace_, object.metadata.name};
 }
 
+/// What to list, or to watch: watches use the selection and `resource_version`.
 struct ListOptions {
     std::string namespace_;  ///< "" for all namespaces
     std::string label_selector, field_selector;
@@ -30,6 +31,7 @@ struct ListOptions {
     std::string continue_;
 };
 
+/// As meta/v1 DeleteOptions.
 struct DeleteOptions {
     std::string uid, resource_version;  ///< preconditions; "" for none
     std::optional<std::int64_t> grace_period_seconds;
@@ -38,20 +40,23 @@ struct DeleteOptions {
 
 enum class PatchType { Json, Merge, StrategicMerge, Apply };
 
+/// What a watch asks for in addition to its selection.
 struct WatchOptions {
     bool bookmarks = true;
     Duration timeout{};          ///< the server ends the watch after it; 0 leaves that to the server
     bool metadata_only = false;  ///< PartialObjectMetadata instead of whole objects, where the server can
 };
 
+/// A list, or one page of it: then `continue_` is the token for the next.
 template <class T>
 struct ObjectList {
     std::vector<T> items;
     std::string resource_version, continue_;
 };
 
-/// The API, typed. Every failure of the server is an Error with its reason, message and causes.
-/// Methods that change something yield the object as stored.
+/// The API, typed. Every failure of the server is an Error with its reason, message and causes; one to reach it is Unavailable.
+/// Methods that change something yield the object as stored. Holds no state: several tasks may use it at a time. It and `transport`
+/// must outlive their tasks, and run on the loop of the tasks.
 class Client {
 public:
     explicit Client(Transport& transport) : transport_(transport) {}
@@ -135,6 +140,7 @@ struct ListSlices {
     std::vector<std::string_view> items;
     std::string resource_version, continue_;
 };
+/// The items point into `body`. Error: BadRequest.
 Result<ListSlices> slice_list(std::string_view body);
 
 template <class T>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "schema/value.h"
 
 namespace porthole::client {

@@ -13,7 +13,7 @@ struct DiscoveredResource {
     std::string group, version, kind, plural;
     bool namespaced = false;
     std::vector<std::string> verbs;
-    /// For Client's calls; only its names are set. Stays where it is.
+    /// For Client's calls; only its names and the flags Resource and Namespaced are set. Points into this object, which must not move.
     schema::Kind table;
 
     bool has_verb(std::string_view verb) const;
@@ -22,13 +22,14 @@ struct DiscoveredResource {
 };
 using DiscoveredResourcePtr = std::shared_ptr<const DiscoveredResource>;
 
+/// What a server serves.
 struct Discovery {
     std::vector<DiscoveredResourcePtr> resources;  ///< each in its preferred version, without subresources
     std::vector<std::string> failures;             ///< groups and versions that did not answer, with the reason
 };
 
-/// Asks the server what it serves. Groups that do not answer are failures in the result. Error: when the list of groups itself is
-/// not to be had.
+/// Asks the server what it serves. Groups that do not answer are failures in the result. Error: as Client::get_raw(), when the list of
+/// groups itself is not available.
 Task<Discovery> discover(Client& client);
 
 }  // namespace porthole::client

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "schema/value.h"
 
 namespace porthole::client {
@@ -98,8 +98,23 @@ Task<> EventRecorder::run() {
     for (;;) {
         CO_TRY(std::optional<Event> event, co_await pending_.next());
         if (!event) co_return {};
+        CO_TRY_VOID(co_await pace());
         CO_TRY_VOID(co_await write(std::move(*event)));
     }
+}
+
+Task<> EventRecorder::pace() {
+    using Seconds = std::chrono::duration<double>;
+    if (rate_ <= 0) co_return {};
+    for (;;) {
+        const double passed = Seconds(loop_.now() - refilled_).count();
+        tokens_ = std::min(burst_, tokens_ + passed * rate_);
+        refilled_ = loop_.now();
+        if (tokens_ >= 1) break;
+        CO_TRY_VOID(co_await loop_.sleep(std::chrono::ceil<std::chrono::milliseconds>(Seconds((1 - tokens_) / rate_))));
+    }
+    tokens_ -= 1;
+    co_return {};
 }
 
 Task<> EventRecorder::write(Event event) {

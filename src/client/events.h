@@ -12,11 +12,12 @@
 
 namespace porthole::client {
 
-/// Tells people what happens to objects, as core/v1 Events, in the background and without ever failing its caller.
+/// Reports what happens to objects as core/v1 Events, in the background and without ever failing its caller. Lives on `loop`; it and
+/// `client` must outlive run().
 ///
 /// A repeated event raises the count of the first one. Like upstream, an object gets at most 25 events in a burst from one
 /// component and then one in five minutes, and from the tenth message for one reason in ten minutes on they are combined into
-/// one event. What cannot be written after a few attempts, or while a thousand others wait, is dropped.
+/// one event. What cannot be written in 12 attempts within two minutes, or comes while a thousand others wait, is dropped.
 class EventRecorder {
 public:
     /// `host` is where the component runs; "" for those of the control plane.
@@ -42,6 +43,8 @@ public:
     void record(const api::core::v1::ObjectReference& object, std::string type, std::string reason, std::string message,
                 std::map<std::string, std::string> annotations = {});
 
+    /// From then on no more is written than `per_second`, after a burst; 0 for no limit, which is the default.
+    void limit_rate(double per_second, double burst) { rate_ = per_second, burst_ = tokens_ = burst; }
     /// Writes what is recorded, until cancelled.
     Task<> run();
 
@@ -69,6 +72,8 @@ private:
 
     bool within_budget(const std::string& key);
     bool combine(const std::string& key, const std::string& message);
+    /// Waits until the next may be written.
+    Task<> pace();
     Task<> write(api::core::v1::Event event);
     Task<> create_or_count(const api::core::v1::Event& event, const std::string& key);
 
@@ -80,6 +85,8 @@ private:
     Recent<Budget> budgets_;
     Recent<Similar> similar_;
     Recent<Written> written_;
+    double rate_ = 0, burst_ = 0, tokens_ = 0;
+    MonotonicTime refilled_{};
     std::int64_t last_stamp_ = 0;  ///< makes names unique when the clock stands still
 };
 

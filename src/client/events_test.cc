@@ -50,6 +50,20 @@ TEST_F(EventsTest, SaysWhoDidWhatToWhom) {
     EXPECT_EQ(event.count, 1);
 }
 
+TEST_F(EventsTest, NoMoreAreWrittenThanTheRateAllows) {
+    recorder.limit_rate(1, 3);
+    for (int i = 0; i < 10; ++i) {
+        pod.metadata.name = "web-" + std::to_string(i);
+        recorder.normal(pod, "Pulled", "it is there");
+    }
+    loop.advance(500ms);
+    EXPECT_EQ(api.list<Event>().size(), 3u);
+    loop.advance(2s);
+    EXPECT_EQ(api.list<Event>().size(), 5u);
+    loop.advance(1min);
+    EXPECT_EQ(api.list<Event>().size(), 10u);
+}
+
 TEST_F(EventsTest, ARepetitionRaisesTheCount) {
     for (int i = 0; i < 3; ++i) {
         recorder.warning(pod, "Unhealthy", "probe failed");

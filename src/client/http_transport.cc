@@ -1,7 +1,5 @@
 #include "client/http_transport.h"
 
-#include <charconv>
-
 #include "client/client.h"
 #include "client/kubeconfig.h"
 
@@ -50,47 +48,6 @@ Task<std::string> read_all(net::HttpBody& body) {
     }
 }
 
-struct Url {
-    bool tls = true;
-    std::string host;
-    std::uint16_t port = 443;
-    std::string prefix;
-};
-
-Result<Url> parse_url(const std::string& text) {
-    const auto refused = [&](const char* why) { return Error(Reason::BadRequest, "server \"" + text + "\": " + why); };
-    Url url;
-    std::string_view rest = text;
-    if (rest.starts_with("https://"))
-        rest.remove_prefix(8);
-    else if (rest.starts_with("http://")) {
-        rest.remove_prefix(7);
-        url.tls = false;
-        url.port = 80;
-    } else
-        return refused("must begin with https:// or http://");
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    url.prefix = rest.substr(slash);
-    while (url.prefix.ends_with('/')) url.prefix.pop_back();
-    std::string_view authority = rest.substr(0, slash), port;
-    if (authority.starts_with('[')) {
-        const std::size_t close = authority.find(']');
-        if (close == authority.npos) return refused("the bracket of the address is not closed");
-        url.host = authority.substr(1, close - 1);
-        port = authority.substr(close + 1);
-    } else {
-        const std::size_t colon = std::min(authority.find(':'), authority.size());
-        url.host = authority.substr(0, colon);
-        port = authority.substr(colon);
-    }
-    if (url.host.empty()) return refused("has no host");
-    if (port.empty()) return url;
-    port.remove_prefix(1);
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (error != std::errc() || end != port.data() + port.size() || url.port == 0) return refused("has a bad port");
-    return url;
-}
-
 }  // namespace
 
 HttpTransport::HttpTransport(std::unique_ptr<net::HttpClient> http, Options options)
@@ -130,7 +87,7 @@ Task<std::unique_ptr<ApiStream>> HttpTransport::watch(ApiRequest request) {
 
 Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
                                                        std::function<std::string()> read_token) {
-    TRY(const Url url, parse_url(config.server));
+    TRY(const ServerUrl url, parse_server_url(config.server));
     std::shared_ptr<const net::TlsClientContext> tls;
     if (url.tls) {
         net::TlsClientOptions options;
@@ -142,7 +99,7 @@ Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const Cli
         TRY(tls, net::TlsClientContext::create(options));
     }
     HttpTransport::Options options;
-    options.host = (url.host.contains(':') ? "[" + url.host + "]" : url.host) + ":" + std::to_string(url.port);
+    options.host = url.authority();
     options.prefix = url.prefix;
     options.user_agent = std::move(user_agent);
     if (!config.token_file.empty() && read_token)

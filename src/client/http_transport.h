@@ -4,13 +4,14 @@
 #include <string>
 
 #include "client/transport.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 
 namespace porthole::client {
 
 struct ClientConfig;
 
-/// Reaches an API server by HTTP. Who we are is a client certificate (in `http`) or a bearer token.
+/// Reaches an API server by HTTP. Authenticates by a client certificate (in `http`) or a bearer token. Owns the client; used on its
+/// loop.
 class HttpTransport final : public Transport {
 public:
     struct Options {
@@ -34,7 +35,7 @@ private:
 };
 
 /// A transport for what a kubeconfig says. `read_token` reads `config.token_file`, and may be empty where that is.
-/// Error: BadRequest for a server that is no URL; what TLS has to say about certificates and keys.
+/// Error: BadRequest for a server that is not a URL, and for certificates or keys that are not valid.
 Result<std::unique_ptr<Transport>> make_http_transport(AsioLoop& loop, const ClientConfig& config, std::string user_agent,
                                                        std::function<std::string()> read_token = {});
 

@@ -7,10 +7,10 @@
 
 namespace porthole::client {
 
-/// Cuts JSON text into its parts without reading them, so that each part is decoded once, straight into its struct.
+/// Cuts JSON text into its parts without reading them, so that each part is decoded once, directly into its struct.
 ///
 /// Only the nesting is looked at; what the slices hold is judged by the decoder they are given to. The slices point into `json`.
-/// Error: BadRequest when `json` is no object or array, or is cut off.
+/// Error: BadRequest when `json` is not an object or array, or is cut off.
 Result<std::vector<std::pair<std::string_view, std::string_view>>> json_members(std::string_view json);
 Result<std::vector<std::string_view>> json_elements(std::string_view json);
 /// The value of the object's member `key` (without escapes), or "" where there is none. What comes after it is not looked at.

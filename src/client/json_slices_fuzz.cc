@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "client/json_slices.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 using namespace porthole;
 

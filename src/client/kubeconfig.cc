@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 
 #include "base/base64.h"
-#include "base/error_reasons.h"
-#include "schema/yaml.h"
+#include "base/result.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::client {
 namespace {
@@ -210,6 +211,44 @@ Result<ClientConfig> Kubeconfig::resolve(FileSystem& files, const std::string& c
     config.namespace_ = chosen.string_at({"namespace"});
     if (config.namespace_.empty()) config.namespace_ = "default";
     return config;
+}
+
+Result<ServerUrl> parse_server_url(const std::string& text) {
+    const auto refused = [&](const char* why) { return Error(Reason::BadRequest, "server \"" + text + "\": " + why); };
+    ServerUrl url;
+    std::string_view rest = text;
+    if (rest.starts_with("https://"))
+        rest.remove_prefix(8);
+    else if (rest.starts_with("http://")) {
+        rest.remove_prefix(7);
+        url.tls = false;
+        url.port = 80;
+    } else
+        return refused("must begin with https:// or http://");
+    // What a header of a request must not have, and what would be read as another host.
+    if (!std::ranges::all_of(rest, [](char c) { return c > ' ' && c < '\x7f' && c != '@' && c != '#' && c != '\\'; }))
+        return refused("has characters that a URL of a server cannot have");
+    const std::size_t slash = std::min(rest.find_first_of("/?"), rest.size());
+    url.prefix = rest.substr(slash);
+    if (url.prefix.starts_with('?')) url.prefix.insert(0, 1, '/');
+    while (url.prefix.ends_with('/')) url.prefix.pop_back();
+    std::string_view authority = rest.substr(0, slash), port;
+    if (authority.starts_with('[')) {
+        const std::size_t close = authority.find(']');
+        if (close == authority.npos) return refused("the bracket of the address is not closed");
+        url.host = authority.substr(1, close - 1);
+        port = authority.substr(close + 1);
+    } else {
+        const std::size_t colon = std::min(authority.find(':'), authority.size());
+        url.host = authority.substr(0, colon);
+        port = authority.substr(colon);
+    }
+    if (url.host.empty()) return refused("has no host");
+    if (port.empty()) return url;
+    port.remove_prefix(1);
+    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+    if (error != std::errc() || end != port.data() + port.size() || url.port == 0) return refused("has a bad port");
+    return url;
 }
 
 std::vector<std::string> kubeconfig_paths(const std::string& kubeconfig_variable, const std::string& home) {

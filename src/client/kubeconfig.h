@@ -1,9 +1,10 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "schema/value.h"
 
 namespace porthole::client {
@@ -20,6 +21,19 @@ struct ClientConfig {
     std::string namespace_;  ///< "default" unless the context says otherwise
     bool operator==(const ClientConfig&) const = default;
 };
+
+/// What ClientConfig::server says.
+struct ServerUrl {
+    bool tls = true;
+    std::string host;
+    std::uint16_t port = 443;
+    std::string prefix;  ///< of every path; "" or "/something"
+
+    /// For the header Host: "host:port", "[::1]:6443".
+    std::string authority() const { return (host.contains(':') ? "[" + host + "]" : host) + ":" + std::to_string(port); }
+};
+/// Error: BadRequest.
+Result<ServerUrl> parse_server_url(const std::string& text);
 
 /// A cluster, a user and a context of one name, as `porthole up` adds them.
 struct KubeconfigEntry {
@@ -66,7 +80,7 @@ Result<Kubeconfig> load_kubeconfig(FileSystem& files, const std::vector<std::str
 Result<Kubeconfig> read_kubeconfig(FileSystem& files, const std::string& path);
 
 /// Changes one file as a whole, with mode 0600, so that no reader ever sees half of it, and under kubectl's own lock
-/// ("<path>.lock"). Error: AlreadyExists when somebody else holds the lock for long.
+/// ("<path>.lock"). Errors: AlreadyExists at once when another program holds the lock, BadRequest for a file that cannot be parsed, Io.
 Result<void> add_to_kubeconfig(FileSystem& files, const std::string& path, const KubeconfigEntry& entry);
 /// If the current context was this one, `fallback` becomes current where there is such a context.
 Result<void> remove_from_kubeconfig(FileSystem& files, const std::string& path, const std::string& name, const std::string& fallback = "");

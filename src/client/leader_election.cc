@@ -1,6 +1,6 @@
 #include "client/leader_election.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "runtime/scope.h"
 
 namespace porthole::client {

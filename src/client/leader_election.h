@@ -9,9 +9,10 @@
 
 namespace porthole::client {
 
-/// Lets one of several processes do the work: whoever holds the Lease `key` leads until it stops renewing it.
+/// Lets one of several processes do the work: the holder of the Lease `key` leads until it stops renewing it.
 ///
 /// Times are measured by the local clock from when a change of the lease was seen, so that clocks may differ between machines.
+/// `identity` is this process's own and unique among the candidates. References must outlive run().
 class LeaderElector {
 public:
     struct Timing {
@@ -24,9 +25,9 @@ public:
         : LeaderElector(loop, client, random, std::move(log), std::move(key), std::move(identity), Timing()) {}
     LeaderElector(EventLoop& loop, Client& client, Random& random, Logger log, NamespacedName key, std::string identity, Timing timing);
 
-    /// Waits for leadership, then runs `lead()` and renews beside it. Ends when `lead` does, with its result; cancels it and
-    /// ends with Conflict when leadership is lost. When `lead` ends the lease is given up, so that another can follow at once;
-    /// when the caller is cancelled it just runs out.
+    /// Waits for leadership, then runs `lead()` and renews at the same time. Ends when `lead` does, with its result; cancels it and
+    /// ends with Conflict when leadership is lost. When `lead` ends the lease is released, so that another can follow at once;
+    /// when the caller is cancelled it expires.
     Task<> run(std::function<Task<>()> lead);
     bool leading() const { return leading_; }
 

@@ -3,9 +3,9 @@
 
 namespace porthole::client {
 
-/// Lets a program that speaks of today's versions talk to an API server of 1.20: where the server does not have one, the version
-/// before it is asked, and what it says is given on in today's words. Of all that a node's programs ask for this is EndpointSlices
-/// (discovery.k8s.io/v1 since 1.21, v1beta1 until 1.25), so only reading is served.
+/// Lets a program that uses today's API versions talk to an API server of 1.20: where the server does not have one, the version
+/// before it is asked, and its answer is converted. Of all that a node's programs ask for this concerns EndpointSlices alone
+/// (discovery.k8s.io/v1 since 1.21, v1beta1 until 1.25), so only reading is converted. Owns the transport to the server.
 class OlderVersions final : public Transport {
 public:
     explicit OlderVersions(std::unique_ptr<Transport> server) : server_(std::move(server)) {}

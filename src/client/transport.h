@@ -18,20 +18,22 @@ struct ApiRequest {
     std::string accept;  ///< "" means application/json
 };
 
+/// What the server answered.
 struct ApiResponse {
     int code = 0;
     net::Bytes body;  ///< JSON; a Status when the code is 400 or more
 };
 
-/// A watch: one JSON watch event (type and object) at a time.
+/// A watch: one JSON watch event (type and object) at a time. Destroying it ends the watch.
 class ApiStream {
 public:
     virtual ~ApiStream() = default;
-    /// nullopt when the server ends the watch in good order.
+    /// nullopt when the server ends the watch in good order. Errors: Unavailable when the connection breaks off, Cancelled.
     virtual Task<std::optional<net::Bytes>> next() = 0;
 };
 
-/// How a Client reaches its server: over TLS, or in the server's own process straight to the handlers.
+/// How a Client reaches its server: over TLS, or in the server's own process directly to the handlers. Used on one loop; must outlive
+/// the tasks and streams that come from it.
 class Transport {
 public:
     virtual ~Transport() = default;

@@ -1,29 +1,32 @@
+#include "base/result.h"
 #include "base/version.h"
+#include "bundled_images/bundled_image_service.h"
+#include "bundled_images/bundled_images.h"
 #include "cmd/agent_flags.h"
 #include "cmd/node/node_program.h"
-#include "cni/node_network/node_network.h"
 #include "controllers/dns_endpoints/dns_endpoints.h"
 #include "dns/cluster_dns.h"
 #include "dns/server.h"
 #include "kubelet/container/cgroups.h"
 #include "kubelet/cri/cri_grpc.h"
 #include "kubelet/kubelet.h"
+#include "kubelet/options/options.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
 #include "kubelet/volumes/framework/mounter.h"
 #include "local_cluster/cluster.h"
-#include "local_cluster/containerd.h"
-#include "net/http_server.h"
-#include "net/linux/conntrack.h"
-#include "net/linux/network_stack.h"
-#include "net/linux/nft.h"
+#include "net/http/http_server.h"
+#include "netlink/conntrack.h"
+#include "netlink/network_stack.h"
+#include "netlink/nft.h"
 #include "node_join/agent_lock.h"
 #include "node_join/agent_options.h"
 #include "node_join/certificate.h"
+#include "node_network/node_network.h"
 #include "proxy/health_server.h"
 #include "proxy/nftables/metrics.h"
 #include "proxy/nftables/nftables_proxy.h"
-#include "runtime/process_memory.h"
+#include "runtime/processes/process_memory.h"
 
 namespace porthole::cmd {
 
@@ -64,6 +67,8 @@ private:
     Result<void> make_dns();
     Result<void> make_kubelet();
     Result<void> listen();
+    /// For a containerd whose sandbox_image is ours: it would ask a registry for it.
+    Task<> import_sandbox_image();
     /// Ports for probes and scrapers. A node works without them, so one that is taken is told and no more.
     void serve_health();
     Task<> renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem);
@@ -83,6 +88,7 @@ private:
     std::unique_ptr<dns::DnsServer> dns_server_;
 
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
+    std::unique_ptr<bundled_images::BundledImageService> images_;
     std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
     std::unique_ptr<kubelet::Cgroups> cgroups_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
@@ -104,9 +110,15 @@ Result<void> Agent::make_network() {
     options.cni_conf_dir = options_.cni_config_folder;
     options.ipam_dir = (fs::path(options_.data) / "ipam").string();
     options.backend = options_.backend == "vxlan" ? cni::flannel::Backend::Vxlan : cni::flannel::Backend::HostGateway;
-    network_ = std::make_unique<cni::NodeNetwork>(
-        cni::NodeNetworkContext{world_.loop, *informers_, *stack_, *nft_, *files_, *client_, *overlay_, log_.named("network")},
-        std::move(options));
+    network_ = std::make_unique<cni::NodeNetwork>(cni::NodeNetworkContext{.loop = world_.loop,
+                                                                          .informers = *informers_,
+                                                                          .stack = *stack_,
+                                                                          .nft = *nft_,
+                                                                          .files = *files_,
+                                                                          .client = *client_,
+                                                                          .overlay = *overlay_,
+                                                                          .log = log_.named("network")},
+                                                  std::move(options));
     return network_->prepare();
 }
 
@@ -116,7 +128,7 @@ Result<void> Agent::make_proxy() {
     TRY(options.rules.service_prefixes, prefixes(options_.service_cidr));
     TRY(const IpAddress dns, IpAddress::parse(options_.cluster_dns));
     options.rules.served_here = {dns};
-    options.rules.masquerade_neighbours = !network_->bridge_netfilter();
+    options.rules.masquerade_neighbors = !network_->bridge_netfilter();
     health_ = std::make_unique<proxy::HealthServer>(world_.loop, log_.named("proxy"));
     proxy_ = std::make_unique<proxy::nftables::NftablesProxy>(
         proxy::nftables::NftablesContext{world_.loop, *informers_, *nft_, *conntrack_, health_.get(), log_.named("proxy")},
@@ -135,7 +147,8 @@ Result<void> Agent::make_dns() {
     }
     dns_ = std::make_unique<dns::ClusterDns>(
         dns::ClusterDnsContext{world_.loop, *informers_, *upstream_, *files_, random_, log_.named("dns")}, std::move(options));
-    dns_server_ = std::make_unique<dns::DnsServer>(world_.loop, dns_->resolver(), log_.named("dns"));
+    dns_server_ = std::make_unique<dns::DnsServer>(
+        world_.loop, dns_->resolver(), [this](const IpAddress& client) { return dns_->knows(client); }, log_.named("dns"));
     TRY_VOID(dns_server_->listen(address));
     // For nodes that do not serve the service's address themselves: the endpoints of kube-system/kube-dns.
     TRY(const IpAddress own, IpAddress::parse(options_.node_ip));
@@ -143,14 +156,19 @@ Result<void> Agent::make_dns() {
     return {};
 }
 
-/// The kubelet serves with a certificate that it has signed itself, as upstream's does unless told otherwise: what counts is that
-/// it knows the API server by its client certificate.
+/// Until the cluster has issued a certificate, the kubelet serves with one that it has signed itself.
 Result<void> Agent::listen() {
     TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
-    TRY(const auto tls,
-        net::TlsServerContext::create(
-            {.certificate_pem = serving.certificate_pem, .key_pem = serving.key_pem, .client_ca_pem = connection_.config().ca_pem}));
+    TRY(const auto policy, net::TlsPolicy::parse(options_.tls_min_version, options_.tls_cipher_suites));
+    TRY(const auto tls, net::TlsServerContext::create({.certificate_pem = serving.certificate_pem,
+                                                       .key_pem = serving.key_pem,
+                                                       .client_ca_pem = connection_.config().ca_pem,
+                                                       .policy = policy}));
     scope_.spawn(renew_serving(tls, serving.certificate_pem));
+    connection_.on_change([this, tls] {
+        const auto taken = tls->reload_client_ca(connection_.config().ca_pem);
+        if (!taken) log_.warn("the kubelet's port keeps its authorities for clients", {{"error", taken.error().message}});
+    });
     // The folder above holds the node's key.
     kubelet::NodeLogPolicy node_logs{.directory = (fs::path(options_.data) / PodLogs).string()};
     kubelet_server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("kubelet"),
@@ -176,7 +194,10 @@ void Agent::serve_health() {
 }
 
 Task<> Agent::renew_serving(std::shared_ptr<net::TlsServerContext> tls, std::string certificate_pem) {
-    for (;;) {
+    CO_TRY_VOID(co_await serve_with_issued_certificates(
+        {world_.loop, *client_, random_, log_.named("certificates")}, options_.node_name,
+        [tls](const KeyPair& issued) { return tls->reload(issued.certificate_pem, issued.key_pem); }));
+    for (;;) {  // a cluster that issues none
         CO_TRY(const SystemTime due, renewal_time(certificate_pem, random_));
         while (world_.loop.wall_now() < due) CO_TRY_VOID(co_await world_.loop.sleep(1h));
         CO_TRY(const KeyPair serving, make_serving_certificate(options_.node_name, options_.node_ip, world_.loop.wall_now()));
@@ -199,7 +220,15 @@ Result<void> Agent::make_kubelet() {
     config.node.version = std::string(KubernetesVersion);
     config.node.port = options_.kubelet_port;
     config.node.max_pods = options_.max_pods;
-    config.image_gc.kept = {SandboxImage};  // older containerds pin nothing
+    config.pod_pids_limit = options_.pod_max_pids;
+    config.seccomp_default = options_.seccomp_default;
+    config.protect_kernel_defaults = options_.protect_kernel_defaults;
+    TRY(config.streaming_idle, kubelet::idle_timeout(options_.streaming_idle_timeout));
+    config.serving = {.client_ca_file = options_.kubeconfig,  // which names the authority
+                      .tls_min_version = options_.tls_min_version,
+                      .tls_cipher_suites = options_.tls_cipher_suites,
+                      .issued_by_cluster = true};
+    config.image_gc.kept = {bundled_images::PauseImage};  // older containerds pin nothing
     if (options_.shared_disk) {
         config.image_gc.high_percent = 100;
         config.eviction.disk_available = config.eviction.inodes_free = 0;
@@ -216,13 +245,30 @@ Result<void> Agent::make_kubelet() {
         TRY_VOID(files_->create_directories(folder, 0750));
     }
     runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
+    images_ = std::make_unique<bundled_images::BundledImageService>(runtime_->images(), [this](const bundled_images::BundledImage& image) {
+        return bundled_images::import_into_containerd(*world_.processes, options_.runtime_endpoint, image);
+    });
     cgroups_ = std::make_unique<kubelet::CgroupFiles>(*files_);
     prober_ = kubelet::make_network_prober(world_.loop);
     host_ = kubelet::make_host(*files_);
-    kubelet_ = std::make_unique<kubelet::Kubelet>(
-        std::move(config), kubelet::KubeletDependencies{world_.loop, random_, log_.named("kubelet"), *client_, runtime_->runtime(),
-                                                        runtime_->images(), *files_, *mounter_, *cgroups_, *prober_, *host_});
+    kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                                  .random = random_,
+                                                                                                  .log = log_.named("kubelet"),
+                                                                                                  .client = *client_,
+                                                                                                  .runtime = runtime_->runtime(),
+                                                                                                  .images = *images_,
+                                                                                                  .files = *files_,
+                                                                                                  .mounter = *mounter_,
+                                                                                                  .cgroups = *cgroups_,
+                                                                                                  .prober = *prober_,
+                                                                                                  .host = *host_});
     return {};
+}
+
+Task<> Agent::import_sandbox_image() {
+    const auto imported = co_await images_->ensure(bundled_images::PauseImage);
+    if (!imported && !is_cancelled(imported)) log_.warn("the sandbox image is not imported", {{"error", imported.error().message}});
+    co_return imported;
 }
 
 Task<> Agent::start() {
@@ -240,8 +286,10 @@ Task<> Agent::start() {
     scope_.spawn(network_->run());
     scope_.spawn(proxy_->run());
     scope_.spawn(dns_->run());
+    scope_.spawn(import_sandbox_image());
     scope_.spawn(kubelet_->run());
     scope_.spawn(connection_.renew(options_.node_name));
+    scope_.spawn(connection_.follow_authority());
     scope_.spawn(give_back_memory_at_rest(world_.loop, *memory_));
     log_.info("agent started", {{"node", options_.node_name}, {"address", options_.node_ip}});
     co_return {};

@@ -14,6 +14,17 @@ void add_node_flags(CLI::App& app, node_join::AgentOptions& options) {
     app.add_option("--pod-manifest-path", options.pod_manifests, "folder of static pods");
     app.add_option("--kubelet-port", options.kubelet_port, "where the API server reaches the kubelet")->capture_default_str();
     app.add_option("--max-pods", options.max_pods, "pods on this node at most")->capture_default_str();
+    app.add_option("--pod-max-pids", options.pod_max_pids, "processes and threads of one pod at most; -1 for no limit")
+        ->capture_default_str();
+    app.add_flag("--seccomp-default", options.seccomp_default, "the runtime's seccomp profile for containers that name none");
+    app.add_flag("--protect-kernel-defaults", options.protect_kernel_defaults,
+                 "refuse to run where the kernel's settings are others than Kubernetes'");
+    app.add_option("--streaming-connection-idle-timeout", options.streaming_idle_timeout,
+                   "how long exec, attach and port-forward may be silent; 0 for ever")
+        ->capture_default_str();
+    app.add_option("--tls-min-version", options.tls_min_version, "of the kubelet's port: VersionTLS12 (default) or VersionTLS13");
+    app.add_option("--tls-cipher-suites", options.tls_cipher_suites, "ciphers of TLS 1.2 that the kubelet's port accepts, by comma")
+        ->delimiter(',');
     app.add_flag("--shared-disk", options.shared_disk, "do not collect images or evict pods, however full the disk is");
     app.add_option("--node-labels", options.labels, "key=value, by comma")->delimiter(',');
     app.add_option("--register-with-taints", options.taints, "key=value:effect, by comma")->delimiter(',');

@@ -4,7 +4,7 @@
 
 namespace porthole::cmd {
 
-/// The flags by which a person shapes a node: of `agent`, and of `join`, which passes them on.
+/// The flags of a node's own settings: of `agent`, and of `join`, which passes them on. `options` must outlive `app`.
 void add_node_flags(CLI::App& app, node_join::AgentOptions& options);
 
 }  // namespace porthole::cmd

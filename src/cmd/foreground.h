@@ -7,7 +7,7 @@
 
 namespace porthole::cmd {
 
-/// Blocks until Ctrl-C or the supervisor's end, then takes everything down. Yields the exit code. `what` is for people.
+/// Blocks until Ctrl-C or the supervisor's end, then ends the cluster. Yields the exit code. `what` names it in messages.
 int stay(RealWorld& world, local_cluster::ProcessId supervisor, const local_cluster::DataDir& data, const std::string& what);
 
 }  // namespace porthole::cmd

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include "cmd/agent_flags.h"
+#include "cmd/program/join_token.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/system_unit.h"
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 
 struct JoinFlags {
     JoinTarget target;
+    JoinToken token;
     std::string data = "/var/lib/porthole-agent";
     bool foreground = false;
     std::string backend;  // asked for; "" for the cluster's
@@ -31,6 +33,7 @@ std::string host_name() {
 }
 
 Result<void> check_flags(JoinFlags& flags) {
+    TRY(flags.target.token, flags.token.read());
     TRY_VOID(check_target(flags.target));
     if (::geteuid() != 0) return Error(Reason::Forbidden, "`join` sets up a node: run it as root, for example with sudo");
     if (::access(flags.agent.runtime_endpoint.c_str(), F_OK) != 0) {
@@ -70,7 +73,7 @@ int run_join(std::vector<std::string> arguments) {
     flags.agent.node_name = host_name();
     CLI::App app("Join this machine to a cluster as a node.", "join");
     app.add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
-    app.add_option("--token", flags.target.token, "from `porthole token create`")->required();
+    flags.token.add_flags(app);
     app.add_option("--ca-cert-hash,--discovery-token-ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
         ->required();
     app.add_option("--data", flags.data, "the node's data directory")->capture_default_str();

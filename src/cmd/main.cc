@@ -1,10 +1,12 @@
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 #include "base/version.h"
 #include "cmd/commands.h"
 #include "cmd/name_service.h"
 #include "cmd/program/command.h"
+#include "cmd/program/join_token.h"
 
 namespace {
 
@@ -24,7 +26,7 @@ void print_help() {
         if (command.summary) std::printf("  %-10s %s\n", command.name, command.summary);
     }
     std::puts(
-        "\nStart with:  porthole up            then:  kubectl get nodes\n"
+        "\nStart with:  porthole up --detach   then:  porthole sample web\n"
         "More about one command:  porthole COMMAND --help");
 }
 
@@ -45,7 +47,11 @@ int main(int count, char** words) {
         std::printf("porthole %s (Kubernetes API %s)\n", PortholeVersion, KubernetesVersion);
         return 0;
     }
-    if (const SubCommand* command = find_command(Commands, first)) return command->run({words + 2, words + count});
+    if (const SubCommand* command = find_command(Commands, first)) {
+        std::vector<std::string> arguments(words + 2, words + count);
+        hide_token({words + 2, words + count});
+        return command->run(std::move(arguments));
+    }
     std::fprintf(stderr, "porthole: unknown command \"%s\"; `porthole --help` lists the commands\n", words[1]);
     return 2;
 }

@@ -6,7 +6,7 @@
 #include "local_cluster/system_unit.h"
 #include "node_join/agent_lock.h"
 #include "node_join/agent_options.h"
-#include "runtime/mounts.h"
+#include "runtime/files/mounts.h"
 #include "teardown/teardown.h"
 
 namespace porthole::cmd {

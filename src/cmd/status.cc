@@ -7,10 +7,10 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/cluster.h"
 #include "local_cluster/next_steps.h"
-#include "net/http_client.h"
+#include "net/http/http_client.h"
 #include "node_join/pki.h"
-#include "runtime/durable_file.h"
-#include "schema/json.h"
+#include "runtime/files/durable_file.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::cmd {
@@ -22,22 +22,28 @@ namespace {
 using namespace std::chrono_literals;
 using schema::Value;
 
-Task<Value> list_nodes(RealWorld& world, const DataDir& data, std::uint16_t port) {
+/// What the server of this machine says: its nodes, and whether its store is within its quota.
+struct Answers {
+    Value nodes;
+    bool store_full = false;
+};
+
+Task<Answers> ask_server(RealWorld& world, const DataDir& data, std::uint16_t port) {
     CO_TRY(const Pki pki, Pki::load(data.pki()));
     CO_TRY(auto tls, net::TlsClientContext::create(
                          {.ca_pem = pki.ca_pem, .certificate_pem = pki.admin.certificate_pem, .key_pem = pki.admin.key_pem}));
     net::HttpClient client(world.loop, {.host = "127.0.0.1", .port = port}, std::move(tls));
-    net::HttpRequest request;
-    request.method = "GET";
-    request.path = "/api/v1/nodes";
-    auto response = co_await client.send(std::move(request));
+    const auto nodes = co_await client.send({.method = "GET", .path = "/api/v1/nodes"});
+    const auto quota = co_await client.send({.method = "GET", .path = "/readyz/store-quota"});
     CO_TRY_VOID(co_await client.close());
-    if (!response) co_return std::move(response).error();
-    co_return schema::parse_json(response->body);
+    if (!nodes) co_return nodes.error();
+    Answers answers{.nodes = {}, .store_full = quota && quota->code == 500};
+    CO_TRY(answers.nodes, schema::parse_json(nodes->body));
+    co_return answers;
 }
 
 /// A cluster that is not ours lets a node read itself: so each host's own certificate is used, which lies in its C:\k\pki.
-Task<Value> list_own_nodes(RealWorld& world, const DataDir& data, const Cluster& cluster) {
+Task<Answers> ask_foreign_server(RealWorld& world, const DataDir& data, const Cluster& cluster) {
     Value items = Value::array();
     for (const NodeHost& node : cluster.nodes(data)) {
         const std::filesystem::path folder = data.node(node.name) / "C/k/pki";
@@ -52,12 +58,12 @@ Task<Value> list_own_nodes(RealWorld& world, const DataDir& data, const Cluster&
             items.as_array().push_back(std::move(found));
         }
     }
-    co_return Value::object({{"items", std::move(items)}});
+    co_return Answers{.nodes = Value::object({{"items", std::move(items)}})};
 }
 
 /// Whether the Ready condition of `name` is True, or why that is not known.
-std::string readiness(const Result<Value>& nodes, const std::string& name) {
-    const Value* items = nodes ? nodes->find("items") : nullptr;
+std::string readiness(const Result<Answers>& answers, const std::string& name) {
+    const Value* items = answers ? answers->nodes.find("items") : nullptr;
     if (!items || !items->is_array()) return "Unknown (the API server does not answer)";
     for (const Value& node : items->as_array()) {
         const Value* conditions = node.at_path({"status", "conditions"});
@@ -69,9 +75,10 @@ std::string readiness(const Result<Value>& nodes, const std::string& name) {
     return "NotRegistered";
 }
 
-Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>& nodes) {
+Value describe(const Cluster& cluster, const DataDir& data, const Result<Answers>& answers) {
     Value status =
         Value::object({{"running", is_running(cluster.supervisor)}, {"server", cluster.server_url()}, {"data", data.root().string()}});
+    if (answers && answers->store_full) status["storeQuotaExceeded"] = true;
     status["processes"] = Value::array();
     for (const auto& [name, process] : cluster.processes) {
         status["processes"].as_array().push_back(Value::object({{"name", name}, {"pid", process.pid}, {"running", is_running(process)}}));
@@ -82,7 +89,7 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>&
                                                             {"address", node.address},
                                                             {"system", node.is_windows() ? "windows" : "linux"},
                                                             {"emulates", node.windows_profile},
-                                                            {"status", readiness(nodes, node.name)},
+                                                            {"status", readiness(answers, node.name)},
                                                             {"networkNamespace", node.network_namespace}}));
     }
     return status;
@@ -91,6 +98,8 @@ Value describe(const Cluster& cluster, const DataDir& data, const Result<Value>&
 void print_text(const Value& status) {
     std::printf("cluster  %s\nserver   %s\ndata     %s\n\n", status.find("running")->as_bool() ? "running" : "not running",
                 status.find("server")->as_string().c_str(), status.find("data")->as_string().c_str());
+    if (status.find("storeQuotaExceeded"))
+        std::printf("The store exceeds its quota: creates and updates are refused until something has been deleted.\n\n");
     std::printf("%-12s %-24s %-16s %s\n", "NODE", "SYSTEM", "ADDRESS", "STATUS");
     for (const Value& node : status.find("nodes")->as_array()) {
         const std::string& profile = node.find("emulates")->as_string();
@@ -135,14 +144,14 @@ int run_status(std::vector<std::string> arguments) {
     const DataDir data(path);
     const auto cluster = Cluster::load(data);
     if (!cluster) return fail(cluster.error().message);
-    auto asked = cluster->options.foreign ? list_own_nodes(world, data, *cluster) : list_nodes(world, data, cluster->options.port);
-    const auto nodes = world.run(with_timeout(std::move(asked), 3s, "asking the server"));
-    const Value status = describe(*cluster, data, nodes);
+    auto asked = cluster->options.foreign ? ask_foreign_server(world, data, *cluster) : ask_server(world, data, cluster->options.port);
+    const auto answers = world.run(with_timeout(std::move(asked), 3s, "asking the server"));
+    const Value status = describe(*cluster, data, answers);
     if (output == "json") {
         std::puts(schema::to_json(status).c_str());
     } else {
         print_text(status);
-        std::printf("\n%s", next_steps(data, health_of(status, cluster->options.foreign.has_value())).c_str());
+        std::printf("\n%s", next_steps(data, health_of(status, cluster->options.foreign.has_value()), typed_program()).c_str());
     }
     return is_running(cluster->supervisor) ? 0 : 1;
 }

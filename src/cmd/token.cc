@@ -1,12 +1,12 @@
 #include <cstdio>
 
 #include "api/core_v1.h"
-#include "base/time.h"
+#include "base/time/time.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/data_dir.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "node_join/bootstrap_token.h"
 
 namespace porthole::cmd {
@@ -69,9 +69,8 @@ Task<> list(RealWorld& world, AdminClient& admin) {
 
 Task<> remove(AdminClient& admin, std::vector<std::string> tokens) {
     for (const std::string& token : tokens) {
-        const std::string id = token.substr(0, token.find('.'));
-        CO_TRY_VOID(co_await admin.client.remove<Secret>({BootstrapTokenNamespace, BootstrapTokenPrefix + id}));
-        std::printf("token %s deleted\n", id.c_str());
+        CO_TRY_VOID(co_await remove_bootstrap_token(admin.client, token));
+        std::printf("token %s deleted\n", token.substr(0, token.find('.')).c_str());
     }
     co_return {};
 }

@@ -1,9 +1,12 @@
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/next_steps.h"
 #include "local_cluster/start.h"
 #include "local_cluster/system_unit.h"
 
@@ -54,6 +57,8 @@ int run_up(std::vector<std::string> arguments) {
         ->capture_default_str();
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
     app.add_option("--kubeconfig", flags.kubeconfig, "merged into this file (default: KUBECONFIG or ~/.kube/config)");
+    app.add_flag("--hardened", options.hardened,
+                 "set the cluster as the CIS Kubernetes Benchmark wants it (`porthole doctor` checks it); it stays so");
     app.add_flag("--detach,-d", flags.detach, "return once the cluster is ready and leave it running");
     app.add_flag("--quiet,-q", flags.quiet, "print failures only");
     app.add_option("--port", options.port, "of the API server")->capture_default_str();
@@ -72,6 +77,8 @@ int run_up(std::vector<std::string> arguments) {
         "  porthole up --nodes linux=2,windows=1 --detach  two Linux nodes and an emulated Windows one\n"
         "  porthole up --nodes linux=1,windows=1:2019,windows=1:2025 -d\n"
         "                                                  Windows Server 2019 and 2025 next to each other\n"
+        "  porthole up --hardened -d                       what `porthole doctor` asks for: audit log, seccomp, limits and more\n"
+        "  porthole sample web                             a first workload, on every system that it has\n"
         "  porthole image load app.tar                     an image for its nodes\n"
         "  porthole down                                   ends it; --purge deletes its data too");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
@@ -102,6 +109,8 @@ int run_up(std::vector<std::string> arguments) {
         const auto survives = world.run(survive_reboot(world, data));
         if (!survives) return fail("the cluster runs, but will not start again after a reboot: " + survives.error().message);
         progress.note(*survives);
+        const char* user = std::getenv("SUDO_USER");
+        if (!flags.quiet) std::printf("\n%s", up_notes(data, typed_program(), user ? user : "").c_str());
         return 0;
     }
     return stay(world, cluster->supervisor, data, "cluster");

@@ -3,6 +3,7 @@
 #include "cmd/commands.h"
 #include "cmd/foreground.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/join_token.h"
 #include "cmd/program/progress.h"
 #include "local_cluster/start.h"
 #include "node_join/cluster_network.h"
@@ -17,6 +18,7 @@ namespace {
 struct WinnodeFlags {
     std::string data = "/var/lib/porthole-winnode";
     JoinTarget target;
+    JoinToken token;
     NetworkWishes wishes;
     std::string profile = "2022";
     int count = 1;
@@ -37,6 +39,9 @@ Result<void> preflight_hosts(const ClusterOptions& options) {
 
 int join(WinnodeFlags flags) {
     ClusterOptions& options = flags.options;
+    auto token = flags.token.read();
+    if (!token) return fail(token.error().message);
+    flags.target.token = *std::move(token);
     if (const auto checked = check_target(flags.target); !checked) return fail(checked.error().message);
     options.foreign = ForeignCluster{
         .server = flags.target.server, .token = flags.target.token, .ca_hash = flags.target.ca_hashes.front(), .wishes = flags.wishes};
@@ -81,7 +86,7 @@ int run_winnode(std::vector<std::string> arguments) {
     app.require_subcommand(1);
     CLI::App* join_command = app.add_subcommand("join", "start emulated Windows hosts and join them, as kubeadm join would on real ones");
     join_command->add_option("server", flags.target.server, "the API server, for example https://10.0.0.5:6443")->required();
-    join_command->add_option("--token", flags.target.token, "a bootstrap token of that cluster (kubeadm token create)")->required();
+    flags.token.add_flags(*join_command);
     join_command->add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of its public key")
         ->required();
     join_command->add_option("--profile", flags.profile, "Windows Server release to emulate")

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,23 +9,15 @@
 
 namespace porthole::controllers {
 
-using ControllerPtr = std::unique_ptr<client::Controller>;
-
-struct Registration {
-    std::string name;
-    /// Null when the settings leave the controller without work. Error: BadRequest for settings it cannot work with.
-    std::function<Result<ControllerPtr>(Context&)> make;
-};
-
-/// Every controller, in the order in which they are made.
-std::vector<Registration> all_controllers();
-
-/// Informers, recorders and all controllers of a process, from start to close.
+/// Owns the informers, recorders and all controllers of controllers.def, from start() to close(), on one loop. The seams and `kinds`
+/// must outlive it; after start(), close() it before destroying it.
 class ControllerManager {
 public:
     struct Seams {
         EventLoop& loop;
-        client::Client& client;
+        /// The API as an account of kube-system, or for "" as system:kube-controller-manager. Asked once for each; the client outlives the
+        /// manager.
+        std::function<client::Client&(const std::string& account)> client_of;
         Random& random;
         Logger log;
         client::SharedObjects* shared = nullptr;  ///< with the other components of the process
@@ -36,12 +29,25 @@ public:
     Task<> close();
 
 private:
+    /// What acts as one account.
+    struct Account {
+        Account(ControllerManager& manager, client::Client& client);
+        EventRecorders events;
+        Context context;
+    };
     ControllerManager(Seams seams, const schema::Registry& kinds, Settings settings);
+    Context& context_of(const std::string& account);
+    /// The accounts are objects as well, for those who look at them; nothing depends on them.
+    Task<> ensure_accounts();
+    Task<> ensure_account(std::string name);
 
-    Logger log_;
+    Seams seams_;
+    const schema::Registry& kinds_;
+    const Settings settings_;
+    client::Client& client_;  ///< the manager's own
     client::Informers informers_;
-    EventRecorders events_;
-    Context context_;
+    SharedIndexes indexes_;
+    std::map<std::string, std::unique_ptr<Account>> accounts_;
     std::vector<ControllerPtr> controllers_;
     Scope scope_;
 };

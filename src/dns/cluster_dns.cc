@@ -57,6 +57,7 @@ ClusterDns::ClusterDns(ClusterDnsContext context, ClusterDnsOptions options)
       services_(context_.informers.get<core::Service>()),
       slices_(context_.informers.get<discovery::EndpointSlice>()),
       namespaces_(context_.informers.get<core::Namespace>()),
+      nodes_(context_.informers.get<core::Node>()),
       zone_(options_.zone, context_.random),
       forwarder_(context_.loop, context_.upstream, context_.random),
       resolver_(context_.loop, zone_, forwarder_, [this] { return complete(); }) {
@@ -82,6 +83,21 @@ void ClusterDns::follow() {
                        .deleted = [this](const auto& last) { zone_.remove_slice(last->metadata.namespace_, last->metadata.name); }});
     namespaces_.subscribe({.added = [this](const auto& now) { zone_.add_namespace(now->metadata.name); },
                            .deleted = [this](const auto& last) { zone_.remove_namespace(last->metadata.name); }});
+    const auto node_seen = [this](const core::Node& node) {
+        std::vector<IpAddress> addresses;
+        for (const core::NodeAddress& address : node.status.addresses) add_address(address.address, addresses);  // names are left out
+        node_addresses_[node.metadata.name] = std::move(addresses);
+    };
+    nodes_.subscribe({.added = [=](const auto& now) { node_seen(*now); },
+                      .updated = [=](const auto&, const auto& now) { node_seen(*now); },
+                      .deleted = [this](const auto& last) { node_addresses_.erase(last->metadata.name); }});
+}
+
+bool ClusterDns::knows(const IpAddress& client) const {
+    const auto is_client = [&](const IpAddress& address) { return address == client; };
+    return client.is_loopback() || options_.zone.server_address == client ||
+           std::ranges::any_of(options_.zone.own_prefixes, [&](const IpPrefix& prefix) { return prefix.contains(client); }) ||
+           std::ranges::any_of(node_addresses_, [&](const auto& node) { return std::ranges::any_of(node.second, is_client); });
 }
 
 /// Leaves out addresses that lead back to ourselves.

@@ -1,39 +1,47 @@
 #pragma once
+#include <map>
 #include <string>
+#include <vector>
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "base/log.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "dns/resolver.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::dns {
 
 /// What cluster DNS runs on. All outlive it and live on `loop`.
 struct ClusterDnsContext {
     EventLoop& loop;
-    client::Informers& informers;  ///< of all Services, EndpointSlices and Namespaces
+    client::Informers& informers;  ///< of all Services, EndpointSlices, Namespaces and Nodes
     Upstream& upstream;
     FileSystem& files;
     Random& random;
     Logger log;
 };
 
+/// What an administrator chooses for cluster DNS.
 struct ClusterDnsOptions {
     ZoneOptions zone;
     std::string resolv_conf = "/etc/resolv.conf";  ///< names the servers for everything else; read again every 30 s
 };
 
-/// Cluster DNS as a component: keeps the zone in step with the API and answers through resolver().
+/// Cluster DNS as a component: keeps the zone in line with the API and answers through resolver(). Owns zone, forwarder and resolver; the
+/// informers must have stopped before it is destroyed.
 class ClusterDns {
 public:
     ClusterDns(ClusterDnsContext context, ClusterDnsOptions options);
     ClusterDns(const ClusterDns&) = delete;
 
     Resolver& resolver() { return resolver_; }
-    /// Everything that the API knows has been seen once.
+    /// Whether `client` is of this cluster: a pod, a service, a node, this machine itself. Names of the cluster and recursion are not for
+    /// anyone who can reach a node's port. Differs from Kubernetes: CoreDNS answers everyone who reaches its service.
+    bool knows(const IpAddress& client) const;
+    /// The first lists of services, slices and namespaces are in the zone.
     bool complete() const;
+    /// Reads resolv.conf again and again, until cancelled; lets the forwarder's tasks end then.
     Task<> run();
 
 private:
@@ -45,6 +53,8 @@ private:
     client::Informer<api::core::v1::Service>& services_;
     client::Informer<api::discovery::v1::EndpointSlice>& slices_;
     client::Informer<api::core::v1::Namespace>& namespaces_;
+    client::Informer<api::core::v1::Node>& nodes_;
+    std::map<std::string, std::vector<IpAddress>> node_addresses_;  ///< by name
     Zone zone_;
     Forwarder forwarder_;
     Resolver resolver_;
@@ -54,7 +64,7 @@ ServiceNames service_names(const api::core::v1::Service& service);
 /// Nothing for a slice that belongs to no service.
 std::optional<SliceNames> slice_names(const api::discovery::v1::EndpointSlice& slice);
 
-/// Makes the Service kube-system/kube-dns, by which clients find the address; the nodes themselves serve it, so it has no selector
+/// Creates the Service kube-system/kube-dns, by which clients find the address; the nodes themselves serve it, so it has no selector
 /// and no endpoints. For the server's side. Success if it is there.
 Task<> ensure_dns_service(client::Client& client, std::string cluster_ip);
 

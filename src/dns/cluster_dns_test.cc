@@ -39,7 +39,8 @@ struct DnsWorld {
         files.create_directories("/etc", 0755).value();
         files.write("/etc/resolv.conf", "nameserver 10.96.0.10\nnameserver 192.0.2.53\n", 0644).value();
         dns = std::make_unique<ClusterDns>(ClusterDnsContext{loop, informers, upstream, files, random, log},
-                                           ClusterDnsOptions{.zone = {.server_address = IpAddress::parse("10.96.0.10").value()}});
+                                           ClusterDnsOptions{.zone = {.server_address = IpAddress::parse("10.96.0.10").value(),
+                                                                      .own_prefixes = {IpPrefix::parse("10.244.0.0/16").value()}}});
         core::Namespace space;
         space.metadata.name = "default";
         api.put(space);
@@ -124,6 +125,21 @@ TEST(ClusterDns, AsksOthersButNeverItself) {
     world.files.write("/etc/resolv.conf", "", 0644).value();
     world.loop.advance(31s);
     EXPECT_EQ(world.ask("other.example.com"), "rcode 2");
+}
+
+TEST(ClusterDns, KnowsItsPodsAndNodesAndNobodyElse) {
+    DnsWorld world;
+    core::Node node;
+    node.metadata.name = "linux-2";
+    node.status.addresses = {{.type = "InternalIP", .address = "192.0.2.7"}, {.type = "Hostname", .address = "linux-2"}};
+    world.api.put(node);
+    world.start();
+    const auto knows = [&](const char* address) { return world.dns->knows(IpAddress::parse(address).value()); };
+    for (const char* own : {"10.244.3.4", "192.0.2.7", "127.0.0.1", "10.96.0.10"}) EXPECT_TRUE(knows(own)) << own;
+    for (const char* other : {"192.0.2.8", "203.0.113.1", "2001:db8::1"}) EXPECT_FALSE(knows(other)) << other;
+    world.api.erase<core::Node>({"", "linux-2"});
+    world.loop.advance(1s);
+    EXPECT_FALSE(knows("192.0.2.7"));
 }
 
 TEST(ClusterDns, MakesItsServiceOnce) {

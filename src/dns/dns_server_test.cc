@@ -24,7 +24,8 @@ struct ServerWorld {
     NoUpstream upstream;
     Forwarder forwarder{loop, upstream, random};
     Resolver resolver{loop, zone, forwarder, [] { return true; }};
-    DnsServer server{loop, resolver, Logger(make_null_sink(), "dns")};
+    bool known = true;
+    DnsServer server{loop, resolver, [this](const IpAddress&) { return known; }, Logger(make_null_sink(), "dns")};
     std::uint16_t port = server.listen(IpAddress::parse("127.0.0.1").value(), 0).value();
 
     ServerWorld() {
@@ -86,6 +87,19 @@ TEST(DnsServer, ServesUdpAndTheWholeByTcp) {
     EXPECT_TRUE(read_reply(cut)->truncated);
     const std::string whole = world.run(by_tcp(world, ServerWorld::query("many.default.svc.cluster.local"))).value();
     EXPECT_EQ(read_addresses(whole)->size(), 100u);
+}
+
+TEST(DnsServer, RefusesStrangersByBothTransports) {
+    ServerWorld world;
+    world.known = false;
+    for (const char* name : {"many.default.svc.cluster.local", "example.com"}) {
+        SCOPED_TRACE(name);
+        const std::string query = ServerWorld::query(name);
+        const std::string reply = world.run(by_udp(world, query)).value();
+        EXPECT_EQ(read_reply(reply)->rcode, Rcode::Refused);
+        EXPECT_LE(reply.size(), query.size()) << "more would make us an amplifier";
+        EXPECT_EQ(read_reply(world.run(by_tcp(world, query)).value())->rcode, Rcode::Refused);
+    }
 }
 
 TEST(DnsServer, SaysThatNobodyCouldBeAsked) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/result.h"
 #include "base/strings.h"
 
 namespace porthole::dns {
@@ -103,7 +104,7 @@ Task<> Forwarder::resolve_for_all(std::string key, Query query) {
                  : Entry{.message = answered.error(), .view = {}, .stored = loop_.now(), .expires = loop_.now() + options_.failure_ttl};
     const Shared shared = std::make_shared<const Entry>(std::move(entry));
     const auto under_way = under_way_.extract(key);
-    if (shared->message || shared->message.error().reason != Reason::Cancelled) remember(key, shared);
+    if (shared->message || !is_cancelled(shared->message)) remember(key, shared);
     under_way.mapped()->set(shared);
     co_return {};
 }
@@ -121,7 +122,7 @@ Task<Forwarder::Entry> Forwarder::ask_servers(Query query) {
     for (const IpAddress server : servers) {
         auto answered = co_await with_timeout(ask_server(server, query), options_.patience, "name server");
         if (!answered) {
-            if (answered.error().reason == Reason::Cancelled) co_return answered.error();
+            if (is_cancelled(answered)) co_return answered.error();
             failed_[server] = loop_.now();
             last = answered.error();
             continue;

@@ -17,12 +17,13 @@ namespace porthole::dns {
 class Upstream {
 public:
     virtual ~Upstream() = default;
-    /// Sends `query` and yields one reply, whatever it says; by UDP the first that comes. Errors: Unavailable, Cancelled.
+    /// Sends `query` and yields one reply, whatever it says; by UDP the first with the query's id. Errors: Unavailable, Cancelled.
     virtual Task<std::string> exchange(IpAddress server, std::string query, bool tcp) = 0;
 };
 
+/// Bounds of a forwarder.
 struct ForwarderOptions {
-    std::size_t concurrency = 256;                              ///< questions under way; more are refused at once
+    std::size_t concurrency = 256;                              ///< questions in progress; more are refused at once
     Duration patience = std::chrono::seconds(2);                ///< with one server
     Duration total_patience = std::chrono::milliseconds(4500);  ///< below the 5 s that resolvers wait
     std::size_t cache_entries = 10000;
@@ -30,7 +31,8 @@ struct ForwarderOptions {
     std::chrono::seconds failure_ttl{2};   ///< of the answer that no server could be asked
 };
 
-/// Asks the node's own name servers and remembers what they said.
+/// Asks the node's own name servers and remembers what they said. Lives on `loop`; references must outlive it. close() it before
+/// destroying it.
 ///
 /// Clients with the same question share one exchange; that is also what ends a loop of servers that ask each other. Servers are
 /// tried in order, those that failed lately last.
@@ -41,7 +43,7 @@ public:
     void set_servers(std::vector<IpAddress> servers);
     /// A reply to `query` of at most `limit` bytes, if the cache has one.
     std::optional<std::string> find_cached(const Query& query, std::size_t limit);
-    /// The same, asking if need be. Error: Unavailable, for SERVFAIL; Cancelled.
+    /// The same, asking if need be. Errors: Unavailable or Timeout, for SERVFAIL; Cancelled.
     Task<std::string> ask(Query query, std::size_t limit);
     /// The addresses behind a name, for the end of a chain of CNAMEs. Error: as above.
     Task<std::vector<Record>> addresses(Query query);

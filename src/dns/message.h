@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 
 namespace porthole::dns {
 
@@ -57,16 +57,19 @@ constexpr std::uint16_t ClassIn = 1;
 
 enum class Rcode : std::uint8_t { NoError = 0, FormErr = 1, ServFail = 2, NxDomain = 3, NotImp = 4, Refused = 5, BadVers = 16 };
 
+/// The data of an SRV record.
 struct Srv {
     std::uint16_t priority = 0, weight = 0, port = 0;
     Name target;
     bool operator==(const Srv&) const = default;
 };
+/// The data of an SOA record; times in seconds.
 struct Soa {
     Name name_server, mailbox;
     std::uint32_t serial = 0, refresh = 0, retry = 0, expire = 0, minimum = 0;
     bool operator==(const Soa&) const = default;
 };
+/// The data of a TXT record.
 struct Text {
     std::string text;
     bool operator==(const Text&) const = default;
@@ -93,7 +96,7 @@ struct Query {
     std::uint8_t edns_version = 0;
     std::uint16_t payload_size = 512;  ///< that the client takes by UDP; at least 512
 
-    /// The question as it stands in a message; replies repeat it, case and all.
+    /// The question as it is in a message; replies repeat it, with its case.
     std::string question_wire() const;
 };
 
@@ -103,6 +106,7 @@ Result<Query> read_query(std::string_view message);
 /// Of a message that has at least a header.
 std::uint16_t message_id(std::string_view message);
 
+/// What we answer, before it is written.
 struct Reply {
     Rcode rcode = Rcode::NoError;
     bool authoritative = false;
@@ -126,7 +130,7 @@ struct ReplyView {
     Rcode rcode = Rcode::NoError;
     bool truncated = false;
     std::size_t question_end = 0;          ///< offset
-    std::string question;                  ///< as it stands in the message
+    std::string question;                  ///< as it is in the message
     std::vector<std::size_t> ttl_offsets;  ///< of all records but OPT
     std::uint32_t least_ttl = 0;           ///< of the answers; of a negative reply, from the SOA; 0 if there is none
     bool has_answers = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/result.h"
+
 namespace porthole::dns {
 
 namespace {
@@ -43,19 +45,24 @@ Task<std::string> Resolver::answer_later(Query query, DnsTransport transport) {
     auto answer = ask_zone(query);
     if (!answer) {
         auto forwarded = co_await forwarder_.ask(query, most);
-        if (forwarded || forwarded.error().reason == Reason::Cancelled) co_return std::move(forwarded);
+        if (forwarded || is_cancelled(forwarded)) co_return std::move(forwarded);
         co_return write_reply(query, {.rcode = Rcode::ServFail}, most);
     }
     if (answer->elsewhere) {
         Query target = query;
         target.name = *answer->elsewhere;
         auto found = co_await forwarder_.addresses(std::move(target));
-        if (!found && found.error().reason == Reason::Cancelled) co_return found.error();
+        if (is_cancelled(found)) co_return found.error();
         // Without the addresses the alias alone is of no use to a client.
         if (!found) co_return write_reply(query, {.rcode = Rcode::ServFail}, most);
         answer->reply.answers.insert(answer->reply.answers.end(), found->begin(), found->end());
     }
     co_return write_reply(query, answer->reply, most);
+}
+
+std::string refuse(std::string_view message) {
+    const Result<Query> query = read_query(message);
+    return query ? write_reply(*query, {.rcode = Rcode::Refused}, LargestUdpReply) : "";
 }
 
 }  // namespace porthole::dns

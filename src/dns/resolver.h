@@ -11,10 +11,10 @@ namespace porthole::dns {
 
 enum class DnsTransport : std::uint8_t { Udp, Tcp };
 
-/// Turns a query into a reply: from the zone, or from elsewhere.
+/// Turns a query into a reply: from the zone, or from other servers. Lives on the zone's loop; references must outlive it.
 class Resolver {
 public:
-    /// `zone_complete` is asked before each answer from the zone: until it holds, clients hear SERVFAIL instead of a wrong NXDOMAIN.
+    /// `zone_complete` is asked before each answer from the zone: until it holds, clients get SERVFAIL instead of a wrong NXDOMAIN.
     Resolver(const Clock& clock, const Zone& zone, Forwarder& forwarder, std::function<bool()> zone_complete)
         : clock_(clock), zone_(zone), forwarder_(forwarder), zone_complete_(std::move(zone_complete)) {}
 
@@ -36,5 +36,8 @@ private:
     Forwarder& forwarder_;
     std::function<bool()> zone_complete_;
 };
+
+/// The reply to a client that is not served; "" for a message that deserves none.
+std::string refuse(std::string_view message);
 
 }  // namespace porthole::dns

@@ -1,5 +1,6 @@
 #include "dns/server.h"
 
+#include "base/result.h"
 #include "net/datagram.h"
 #include "net/socket.h"
 #include "runtime/asio_loop.h"
@@ -71,18 +72,22 @@ private:
 std::unique_ptr<Upstream> make_socket_upstream(AsioLoop& loop) { return std::make_unique<SocketUpstream>(loop); }
 
 struct DnsServer::Impl {
-    Impl(AsioLoop& loop, Resolver& resolver, Logger log)
-        : loop(loop), resolver(resolver), log(std::move(log)), waiting(loop), connections(loop), listening(loop) {}
+    Impl(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log)
+        : loop(loop), resolver(resolver), knows(std::move(knows)), log(std::move(log)), waiting(loop), connections(loop), listening(loop) {}
+
+    Resolver::Immediate answer_now(std::string_view message, DnsTransport transport, bool known) const {
+        return known ? resolver.answer_now(message, transport) : Resolver::Immediate{.reply = refuse(message)};
+    }
 
     Task<> serve_udp(net::DatagramSocket& socket) {
         for (;;) {
             auto received = co_await socket.receive();
             if (!received) {
                 // Unavailable: a client has gone before its reply came.
-                if (received.error().reason == Reason::Cancelled) co_return received.error();
+                if (is_cancelled(received)) co_return received.error();
                 continue;
             }
-            auto answer = resolver.answer_now(received->bytes, DnsTransport::Udp);
+            auto answer = answer_now(received->bytes, DnsTransport::Udp, knows(received->address));
             if (answer.reply) {
                 if (!answer.reply->empty()) (void)socket.send_to(*answer.reply, received->address, received->port);
             } else if (waiting_count < MaxWaiting) {
@@ -102,24 +107,25 @@ struct DnsServer::Impl {
         for (;;) {
             auto accepted = co_await listener.accept();
             if (!accepted) {
-                if (accepted.error().reason == Reason::Cancelled) co_return accepted.error();
+                if (is_cancelled(accepted)) co_return accepted.error();
                 CO_TRY_VOID(co_await loop.sleep(100ms));
                 continue;
             }
-            if (connection_count < MaxConnections) connections.spawn(serve_connection(std::move(accepted->stream)));
+            if (connection_count < MaxConnections) connections.spawn(serve_connection(*std::move(accepted)));
         }
     }
-    Task<> serve_connection(Stream stream) {
+    Task<> serve_connection(net::Accepted accepted) {
         ++connection_count;
-        (void)co_await answer_all(*stream);
+        const auto address = IpAddress::parse(accepted.peer.address);
+        (void)co_await answer_all(*accepted.stream, address && knows(*address));
         --connection_count;
         co_return {};
     }
     /// Until the client ends or falls silent.
-    Task<> answer_all(net::ByteStream& stream) {
+    Task<> answer_all(net::ByteStream& stream, bool known) {
         for (;;) {
             CO_TRY(const std::string message, co_await with_timeout(read_message(stream), IdleLimit, "reading a query"));
-            auto answer = resolver.answer_now(message, DnsTransport::Tcp);
+            auto answer = answer_now(message, DnsTransport::Tcp, known);
             if (!answer.reply) {
                 CO_TRY(answer.reply, co_await resolver.answer_later(*std::move(answer.later), DnsTransport::Tcp));
             }
@@ -130,6 +136,7 @@ struct DnsServer::Impl {
 
     AsioLoop& loop;
     Resolver& resolver;
+    std::function<bool(const IpAddress&)> knows;
     Logger log;
     std::vector<std::unique_ptr<net::DatagramSocket>> sockets;
     std::vector<std::unique_ptr<net::Listener>> listeners;
@@ -137,7 +144,8 @@ struct DnsServer::Impl {
     Scope waiting, connections, listening;
 };
 
-DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, Logger log) : impl_(std::make_unique<Impl>(loop, resolver, std::move(log))) {}
+DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log)
+    : impl_(std::make_unique<Impl>(loop, resolver, std::move(knows), std::move(log))) {}
 DnsServer::~DnsServer() = default;
 
 Result<std::uint16_t> DnsServer::listen(const IpAddress& address, std::uint16_t port) {

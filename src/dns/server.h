@@ -1,9 +1,10 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
-#include "base/ip.h"
 #include "base/log.h"
+#include "base/values/ip.h"
 #include "dns/resolver.h"
 
 namespace porthole {
@@ -12,10 +13,12 @@ class AsioLoop;
 
 namespace porthole::dns {
 
-/// Serves DNS by UDP and TCP. Queries beyond 1024 that wait for other servers, and connections beyond 128, are dropped.
+/// Serves DNS by UDP and TCP, on `loop`, which with the resolver must outlive it. Queries beyond 1024 that wait for other servers, and
+/// connections beyond 128, are dropped. close() it before destroying it.
 class DnsServer {
 public:
-    DnsServer(AsioLoop& loop, Resolver& resolver, Logger log);
+    /// `knows` says of an address whether its queries are answered; others hear REFUSED, which is no longer than the query.
+    DnsServer(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log);
     ~DnsServer();
 
     /// On both transports. Port 0 picks one. Error: AlreadyExists when the port is taken, Io otherwise.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "dns/message.h"
 #include "runtime/random.h"
 
@@ -29,7 +29,7 @@ struct ServiceNames {
 struct SliceNames {
     struct Endpoint {
         std::vector<IpAddress> addresses;
-        std::string hostname;  ///< "" for none: the address stands for it
+        std::string hostname;  ///< "" for none: the address is used instead
         bool ready = true;
     };
     std::string namespace_, name, service;
@@ -37,6 +37,7 @@ struct SliceNames {
     std::vector<Endpoint> endpoints;
 };
 
+/// What the zone is about.
 struct ZoneOptions {
     Name domain = Name({"cluster", "local"});
     std::uint32_t ttl = 5;                    ///< seconds
@@ -51,7 +52,8 @@ struct ZoneAnswer {
     std::optional<Name> elsewhere;
 };
 
-/// The cluster's own names, by "Kubernetes DNS-Based Service Discovery" 1.1.0. Pure: fed with objects, asked for names.
+/// The cluster's own names, by "Kubernetes DNS-Based Service Discovery" 1.1.0. Pure logic, not thread-safe; `random` shuffles answers and
+/// must outlive it.
 class Zone {
 public:
     Zone(ZoneOptions options, Random& random) : options_(std::move(options)), random_(random) {}
@@ -63,7 +65,7 @@ public:
     void add_namespace(const std::string& name) { namespaces_.insert(name); }
     void remove_namespace(const std::string& name) { namespaces_.erase(name); }
 
-    /// Nothing for a name that is not ours to answer. `serial` is the zone's, by upstream's habit the time in seconds.
+    /// nullopt for a name outside the zone. `serial` is the zone's, as upstream the time in seconds.
     std::optional<ZoneAnswer> answer(const Name& name, Type type, std::uint32_t serial) const;
 
 private:

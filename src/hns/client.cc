@@ -1,9 +1,10 @@
 #include "hns/client.h"
 
+#include "base/result.h"
 #include "hns/guid.h"
 #include "hns/hresult.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns {
 namespace {
@@ -83,7 +84,7 @@ Task<std::vector<T>> Client::list_by(std::string query) {
         auto object = co_await get<T>(id);
         if (object) {
             objects.push_back(*std::move(object));
-        } else if (!is_not_found(object.error())) {
+        } else if (!is_object_missing(object.error())) {
             co_return std::move(object).error();
         }
     }
@@ -190,7 +191,7 @@ Task<> Client::detach_container(std::string namespace_id, std::string container_
 Task<Features> Client::features() {
     auto answer = co_await hns_.call_v1("GET", "/globals/version", "");
     if (!answer) {
-        if (is_disconnected(answer.error()) || answer.error().reason == Reason::Cancelled) co_return std::move(answer).error();
+        if (is_disconnected(answer.error()) || is_cancelled(answer)) co_return std::move(answer).error();
         co_return features_of({});
     }
     const auto tree = schema::parse_json(*answer);

@@ -19,26 +19,27 @@ concept Kind =
 
 /// Typed access to the host network service: `client.find<hcn::HostComputeNetwork>("cbr0")`.
 ///
-/// Errors are the service's own (hns/hresult.h), with what was attempted and the request's JSON in front. Ids in any case.
+/// Errors are the service's own (hns/hresult.h), with what was attempted and the request's JSON in front. Ids in any case. Holds no state;
+/// `hns` must outlive it and its tasks, and calls are made on its loop.
 class Client {
 public:
     explicit Client(Hns& hns) : hns_(hns) {}
 
-    /// All objects of a kind, in the service's order. Those that go while they are read are left out.
+    /// All objects of a kind, in the service's order. Those that are removed meanwhile are left out.
     template <Kind T>
     Task<std::vector<T>> list();
     /// The endpoints of one network.
     Task<std::vector<hcn::HostComputeEndpoint>> list_endpoints_of(std::string network_id);
     template <Kind T>
     Task<T> get(std::string id);
-    /// By exact name; nothing where there is none.
+    /// By exact name; nullopt where there is none.
     template <Kind T>
         requires(!std::same_as<T, hcn::HostComputeNamespace>)
     Task<std::optional<T>> find(std::string name);
     /// The object as the service completed it: id, MAC, addresses. Schema 2.0 is filled in. Endpoints say their network.
     template <Kind T>
     Task<T> create(T document);
-    /// Error: is_not_found() where there is none.
+    /// Error: is_object_missing() where there is none.
     template <Kind T>
     Task<> remove(std::string id);
 

@@ -2,7 +2,7 @@
 
 #include "hns/documents.h"
 #include "hns/hresult.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns {
 namespace {

@@ -10,7 +10,7 @@ namespace porthole::hns {
 namespace hcn1 = api::hcn::v1;
 
 /// Typed access by HNSCall, version 1, for what old scripts and configurations ask for. The objects are the same as version 2's.
-/// Errors as Client's; the service's text decides where it gives no code.
+/// Errors as Client's; the service's text decides where it gives no code. `hns` must outlive it and its tasks.
 class ClientV1 {
 public:
     explicit ClientV1(Hns& hns) : hns_(hns) {}

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns {
 namespace {
@@ -18,7 +18,7 @@ constexpr schema::JsonLimits Limits{.depth = 64};
 Result<void> from_tree(const schema::Type& type, void* document, schema::Value tree) {
     if (tree.is_null()) return {};
     if (!tree.is_object()) return Error(Reason::BadRequest, std::string(type.name) + " must be an object, not " + tree.type_name());
-    TRY_VOID(normalise(type, tree));
+    TRY_VOID(normalize(type, tree));
     return schema::from_value(type, document, tree);
 }
 
@@ -50,7 +50,7 @@ std::string canonical_mac(std::string_view text) {
         const char c = text[i];
         const bool separator = i % 3 == 2;
         if (separator ? c != ':' && c != '-' : !std::isxdigit(static_cast<unsigned char>(c))) return "";
-        mac += separator ? '-' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        mac += separator ? '-' : to_upper(c);
     }
     return mac;
 }

@@ -13,34 +13,44 @@ namespace porthole::hns {
 
 namespace hcn = api::hcn::v2;
 
-/// Flags and numbered values of the documents.
+// Flags and numbered values of the documents, each set named for the document or member that it belongs to.
+
+/// Of HostComputeNetwork.
 struct NetworkFlags {
     static constexpr std::uint32_t EnableDnsProxy = 1, EnableDhcpServer = 2, EnableMirroring = 4, EnableNonPersistent = 8,
                                    EnablePersistent = 16, IsolateVSwitch = 32, EnableFlowSteering = 64, DisableSharing = 128,
                                    EnableFirewall = 256, DisableHostPort = 1024, EnableIov = 8192;
 };
+/// Of Subnet.
 struct SubnetFlags {
     static constexpr std::uint32_t DoNotReserveGatewayAddress = 1;
 };
+/// Of HostComputeEndpoint.
 struct EndpointFlags {
     static constexpr std::uint32_t RemoteEndpoint = 1, DisableInterComputeCommunication = 2, EnableMirroring = 4,
                                    EnableLowInterfaceMetric = 8, OverrideDnsServerOrder = 16, EnableDhcp = 32;
 };
+/// Of HostComputeLoadBalancer.
 struct LoadBalancerFlags {
     static constexpr std::uint32_t EnableDirectServerReturn = 1, Ipv6 = 2;
 };
+/// Of LoadBalancerPortMapping.
 struct PortMappingFlags {
     static constexpr std::uint32_t EnableInternalLoadBalancer = 1, LocalRoutedVip = 2, UseMux = 4, PreserveDip = 8, VipExternalIp = 16;
 };
+/// LoadBalancerPortMapping.DistributionType: what chooses the backend of a connection.
 struct Distribution {
     static constexpr std::uint32_t FiveTuple = 0, SourceIpProtocol = 1, SourceIp = 2;
 };
+/// Of port mapping policies.
 struct NatFlags {
     static constexpr std::uint32_t LocalRoutedVip = 1, Ipv6 = 2;
 };
+/// Numbers of IP protocols, as policies have them.
 struct Protocol {
     static constexpr std::uint32_t IcmpV4 = 1, Igmp = 2, Tcp = 6, Udp = 17, IcmpV6 = 58, Sctp = 132;
 };
+/// Notification::type (HCN_NOTIFICATIONS).
 struct NotificationType {
     static constexpr std::uint32_t NetworkCreate = 2, NetworkDelete = 4, NamespaceCreate = 5, NamespaceDelete = 6, EndpointAttached = 9,
                                    EndpointDetached = 0x10, ServiceDisconnect = 0x01000000;
@@ -56,7 +66,7 @@ inline hcn::Version schema_version() {
 /// Brings a tree into the form of `type`: member names in HNS' case, words of enumerations in theirs, flags as numbers (words,
 /// comma-joined words and numbers are understood), other names of the same member renamed. Unknown members stay.
 /// Error: BadRequest for words that no flag has and for a value of the wrong kind.
-Result<void> normalise(const schema::Type& type, schema::Value& tree);
+Result<void> normalize(const schema::Type& type, schema::Value& tree);
 
 /// Errors: BadRequest.
 Result<void> parse_document(const schema::Type& type, void* document, std::string_view json);
@@ -117,7 +127,7 @@ inline std::string_view type_of(const hcn::HostComputeNetwork& network) {
 }
 inline bool is_remote(const hcn::HostComputeEndpoint& endpoint) { return (endpoint.flags & EndpointFlags::RemoteEndpoint) != 0; }
 
-/// "00-15-5D-0A-0B-0C" of a MAC written with ':' or '-' in any case; "" for what is no MAC.
+/// "00-15-5D-0A-0B-0C" of a MAC written with ':' or '-' in any case; "" for what is not a MAC.
 std::string canonical_mac(std::string_view text);
 
 namespace detail {

@@ -5,7 +5,7 @@
 #include "hns/guid.h"
 #include "hns/hresult.h"
 #include "hns/policies.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns {
 namespace {

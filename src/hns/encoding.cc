@@ -119,8 +119,8 @@ void to_word(const schema::Enumeration& enumeration, schema::Value& value) {
     }
 }
 
-Result<void> normalise_value(const schema::Field& field, schema::Value& value) {
-    if (field.form == schema::Form::Struct) return normalise(*field.type, value);
+Result<void> normalize_value(const schema::Field& field, schema::Value& value) {
+    if (field.form == schema::Form::Struct) return normalize(*field.type, value);
     if (const schema::Enumeration* enumeration = field.enumeration()) {
         to_word(*enumeration, value);
     } else if (const WordSet* words = find_words(field); words && value.is_string()) {
@@ -129,23 +129,23 @@ Result<void> normalise_value(const schema::Field& field, schema::Value& value) {
     return {};
 }
 
-Result<void> normalise_member(const schema::Field& field, schema::Value& value) {
-    if (!field.is_list() || !value.is_array()) return normalise_value(field, value);
+Result<void> normalize_member(const schema::Field& field, schema::Value& value) {
+    if (!field.is_list() || !value.is_array()) return normalize_value(field, value);
     for (schema::Value& item : value.as_array()) {
-        TRY_VOID(normalise_value(field, item));
+        TRY_VOID(normalize_value(field, item));
     }
     return {};
 }
 
 }  // namespace
 
-Result<void> normalise(const schema::Type& type, schema::Value& tree) {
+Result<void> normalize(const schema::Type& type, schema::Value& tree) {
     if (!tree.is_object()) return {};
     schema::Object members;
     for (schema::Member& member : tree.as_object()) {
         const schema::Field* field = find_field(type, member.key);
         if (field) {
-            TRY_VOID(normalise_member(*field, member.value));
+            TRY_VOID(normalize_member(*field, member.value));
         }
         members[field ? field->name : std::string_view(member.key)] = std::move(member.value);
     }

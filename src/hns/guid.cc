@@ -2,12 +2,9 @@
 
 #include <cctype>
 
+#include "base/strings.h"
+
 namespace porthole::hns {
-namespace {
-
-char upper(char c) { return static_cast<char>(std::toupper(static_cast<unsigned char>(c))); }
-
-}  // namespace
 
 std::string canonical_guid(std::string_view text) {
     if (text.size() == 38 && text.front() == '{' && text.back() == '}') text = text.substr(1, 36);
@@ -16,7 +13,7 @@ std::string canonical_guid(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
         if (dash ? text[i] != '-' : !std::isxdigit(static_cast<unsigned char>(text[i]))) return "";
-        guid += upper(text[i]);
+        guid += to_upper(text[i]);
     }
     return guid;
 }

@@ -23,7 +23,8 @@ struct Notification {
 };
 
 /// The Host Compute Network API: JSON documents in and out, exactly as computenetwork.dll takes and gives them.
-/// Ids are GUIDs in their usual text form, any case. Calls are answered one after the other, in order.
+/// Ids are GUIDs in their usual text form, any case. Calls are answered one after the other, in order. Used on one loop; tasks must end
+/// before it is destroyed. A cancelled call may still be carried out.
 class Hns {
 public:
     virtual ~Hns() = default;
@@ -39,7 +40,7 @@ public:
     /// The version 1 entry point (vmcompute.dll's HNSCall): the whole answer document, `{"Success":…,"Output":…}`.
     virtual Task<std::string> call_v1(std::string method, std::string path, std::string body) = 0;
     /// Calls `listener` on the loop's thread for every notification until the service disconnects; that is the last one
-    /// (type 0x01000000), after which one subscribes anew.
+    /// (type 0x01000000), after which the caller may subscribe again.
     virtual Task<> subscribe(std::function<void(const Notification&)> listener) = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "hns/documents.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns {
 namespace {
@@ -116,7 +116,7 @@ std::string record_text(const Error& error) {
     return cause ? cause->message : error.message;
 }
 
-bool is_not_found(const Error& error) {
+bool is_object_missing(const Error& error) {
     switch (hresult_of(error)) {
         case Hresult::NetworkNotFound:
         case Hresult::EndpointNotFound:

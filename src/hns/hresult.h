@@ -71,7 +71,7 @@ Hresult hresult_of(const Error& error);
 std::string record_text(const Error& error);
 inline bool is_hresult(const Error& error, Hresult code) { return hresult_of(error) == code; }
 /// The object is not there: any of the NOT_FOUND codes of objects and ElementNotFound, but not PortNotFound.
-bool is_not_found(const Error& error);
+bool is_object_missing(const Error& error);
 /// The service is down or restarting; it brings its objects back with the same ids.
 bool is_disconnected(const Error& error);
 

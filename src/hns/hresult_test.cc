@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/result.h"
+
 namespace porthole::hns {
 namespace {
 
@@ -19,7 +21,7 @@ TEST(HnsHresult, NamesCodesAndKeepsThemInErrors) {
 TEST(HnsHresult, WritesAndReadsErrorRecords) {
     const std::string record = error_record(hresult_error(Hresult::NetworkNotFound));
     EXPECT_EQ(record, R"({"Success":false,"Error":"The network was not found. ","ErrorCode":2151350273})");
-    EXPECT_TRUE(is_not_found(error_of_record(0x803b0001, record)));
+    EXPECT_TRUE(is_object_missing(error_of_record(0x803b0001, record)));
 }
 
 TEST(HnsHresult, TakesTheCodeWhereverItIs) {
@@ -42,7 +44,7 @@ TEST(HnsHresult, TakesTheCodeWhereverItIs) {
 
 TEST(HnsHresult, TellsTransientFromFinal) {
     EXPECT_TRUE(is_disconnected(hresult_error(Hresult::RpcServerUnavailable)));
-    EXPECT_FALSE(is_not_found(hresult_error(Hresult::PortNotFound)));
+    EXPECT_FALSE(is_object_missing(hresult_error(Hresult::PortNotFound)));
     EXPECT_EQ(hresult_error(Hresult::PortNotFound).reason, Reason::Unavailable);
 }
 

@@ -71,7 +71,7 @@ Result<hcn::Policy> canonical_policy(PolicyOwner owner, hcn::Policy policy) {
         return policy;
     }
     if (policy.settings.is_null()) policy.settings = schema::Value::object();
-    if (auto normal = normalise(*kind->settings, policy.settings); !normal) {
+    if (auto normal = normalize(*kind->settings, policy.settings); !normal) {
         return hresult_error(Hresult::InvalidPolicy, policy.type + ": " + normal.error().message);
     }
     auto canonical = policy.settings.is_object() ? schema::canonical(*kind->settings, policy.settings)

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "objects/node_selectors.h"
-#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -76,15 +75,14 @@ bool is_safe_sysctl(const std::string& name) {
 
 }  // namespace
 
-std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& context) {
+std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& verdict, const AdmissionContext& context) {
     if (const auto wanted = pod.spec.node_selector.find(OsLabel);
         wanted != pod.spec.node_selector.end() && wanted->second != context.operating_system)
         return Rejection{"PodOSSelectorNodeLabelDoesNotMatch",
                          "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"};
     if (pod.spec.os && pod.spec.os->name != context.operating_system)
         return Rejection{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"};
-    if (context.operating_system == "windows")
-        if (auto refusal = windows::pod_refusal(pod.spec)) return Rejection{std::move(refusal->reason), std::move(refusal->message)};
+    if (verdict.refusal) return Rejection{verdict.refusal->reason, verdict.refusal->message};
     if (context.memory_pressure && !is_critical_pod(pod) && objects::qos_class(pod.spec) == core::PodQOSClass::BestEffort)
         return Rejection{"Evicted", "The node had condition: [MemoryPressure]. "};
     // Running as root of the node's own user namespace is not what was asked for.

@@ -1,5 +1,6 @@
 #pragma once
 #include "kubelet/pod/resources.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -9,6 +10,7 @@ struct Rejection {
     std::string message;
 };
 
+/// What the node offers and who has a part of it already.
 struct AdmissionContext {
     std::map<std::string, std::string> node_labels;
     ResourceList allocatable;
@@ -17,7 +19,8 @@ struct AdmissionContext {
     bool memory_pressure = false;
 };
 
-/// The last check before a pod's first container: nullopt when it may run.
-std::optional<Rejection> admit(const core::Pod& pod, const AdmissionContext& context);
+/// The last check before a pod's first container: nullopt when it may run. `verdict` is that of its spec as it was asked for; empty
+/// except on Windows.
+std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& verdict, const AdmissionContext& context);
 
 }  // namespace porthole::kubelet

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "api/authentication_v1.h"
-#include "base/error_reasons.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 

@@ -1,6 +1,6 @@
 #include "kubelet/eviction.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 #include <algorithm>
 
@@ -27,39 +27,29 @@ bool goes_before(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
-Eviction::Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeService& runtime, PodManager& pods, ImageGc& images,
-                   client::EventRecorder& events, Logger log, std::string disk, EvictionThresholds thresholds)
-    : loop_(loop),
-      host_(host),
-      files_(files),
-      runtime_(runtime),
-      pods_(pods),
-      images_(images),
-      events_(events),
-      log_(std::move(log)),
-      disk_path_(std::move(disk)),
-      thresholds_(thresholds) {}
+Eviction::Eviction(Services services, std::string disk, EvictionThresholds thresholds)
+    : services_(std::move(services)), disk_path_(std::move(disk)), thresholds_(thresholds) {}
 
 Task<> Eviction::run() {
     for (;;) {
         auto looked = co_await look();
         if (is_cancelled(looked)) co_return std::move(looked).error();
-        if (!looked) log_.warn("the node's pressure cannot be told", {{"error", looked.error().message}});
-        CO_TRY_VOID(co_await loop_.sleep(LookPeriod));
+        if (!looked) services_.log.warn("the node's pressure cannot be told", {{"error", looked.error().message}});
+        CO_TRY_VOID(co_await services_.loop.sleep(LookPeriod));
     }
 }
 
 void Eviction::note(Pressure& pressure, bool now) {
     pressure.now = now;
-    if (now) pressure.last_seen = loop_.now();
-    pressure.holds = now || (pressure.holds && loop_.now() - pressure.last_seen < thresholds_.transition);
+    if (now) pressure.last_seen = services_.loop.now();
+    pressure.holds = now || (pressure.holds && services_.loop.now() - pressure.last_seen < thresholds_.transition);
 }
 
 Task<> Eviction::look() {
-    const HostUsage usage = host_.usage();
+    const HostUsage usage = services_.host.usage();
     note(memory_, thresholds_.memory_available > 0 && usage.memory_available > 0 && usage.memory_available < thresholds_.memory_available);
     if (memory_.now) CO_TRY_VOID(co_await evict_for_memory(usage.memory_available));
-    CO_TRY(const FileSystemUsage disk, files_.usage(disk_path_));
+    CO_TRY(const FileSystemUsage disk, services_.files.usage(disk_path_));
     const auto wanted = static_cast<std::uint64_t>(static_cast<double>(disk.capacity) * thresholds_.disk_available);
     const auto inodes_wanted = static_cast<std::uint64_t>(static_cast<double>(disk.inodes) * thresholds_.inodes_free);
     note(disk_, disk.available < wanted || disk.inodes_free < inodes_wanted);
@@ -69,7 +59,7 @@ Task<> Eviction::look() {
 
 Task<std::map<std::string, std::int64_t>> Eviction::memory_by_pod() {
     std::map<std::string, std::int64_t> usage;
-    CO_TRY(const auto stats, co_await runtime_.list_container_stats({}));
+    CO_TRY(const auto stats, co_await services_.runtime.list_container_stats({}));
     for (const cri::ContainerStats& one : stats.stats) {
         if (!one.attributes || !one.memory || !one.memory->working_set_bytes) continue;
         const auto uid = one.attributes->labels.find(PodUidLabel);
@@ -86,10 +76,10 @@ Task<> Eviction::evict_for_memory(std::int64_t available) {
 }
 
 Task<> Eviction::evict_for_disk(std::uint64_t available, std::uint64_t wanted) {
-    CO_TRY(const std::uint64_t freed, co_await images_.remove_unused(wanted > available ? wanted - available : 1));
+    CO_TRY(const std::uint64_t freed, co_await services_.images.remove_unused(wanted > available ? wanted - available : 1));
     if (available + freed >= wanted) co_return {};
     std::map<std::string, std::int64_t> usage;
-    CO_TRY(const auto stats, co_await runtime_.list_container_stats({}));
+    CO_TRY(const auto stats, co_await services_.runtime.list_container_stats({}));
     for (const cri::ContainerStats& one : stats.stats) {
         if (!one.attributes || !one.writable_layer || !one.writable_layer->used_bytes) continue;
         const auto uid = one.attributes->labels.find(PodUidLabel);
@@ -103,8 +93,8 @@ Task<> Eviction::evict_for_disk(std::uint64_t available, std::uint64_t wanted) {
 
 bool Eviction::evict_one(const std::map<std::string, std::int64_t>& usage, const char* resource, const std::string& text) {
     std::vector<Candidate> candidates;
-    for (const auto& pod : pods_.active()) {
-        const PodWorker* worker = pods_.find(pod->metadata.uid);
+    for (const auto& pod : services_.pods.active()) {
+        const PodWorker* worker = services_.pods.find(pod->metadata.uid);
         if (is_critical_pod(*pod) || !worker || worker->is_terminating()) continue;
         const auto used = usage.find(pod->metadata.uid);
         candidates.push_back({pod, used == usage.end() ? 0 : used->second, amount_of(objects::pod_requests(pod->spec), resource).value()});
@@ -115,9 +105,9 @@ bool Eviction::evict_one(const std::map<std::string, std::int64_t>& usage, const
     if (first.exceeds())
         message += "Container " + first.pod->spec.containers.front().name + " was using " + binary_text(first.usage) + ", request is " +
                    (first.request ? binary_text(first.request) : "0") + ", has larger consumption of " + resource + ". ";
-    log_.warn("pod is evicted", {{"pod", pod_key(*first.pod)}, {"resource", resource}});
-    events_.warning(reference_to(*first.pod), "Evicted", message);
-    pods_.evict(first.pod->metadata.uid, {.grace = std::chrono::seconds(1), .reason = "Evicted", .message = message});
+    services_.log.warn("pod is evicted", {{"pod", pod_key(*first.pod)}, {"resource", resource}});
+    services_.events.warning(reference_to(*first.pod), "Evicted", message);
+    services_.pods.evict(first.pod->metadata.uid, {.grace = std::chrono::seconds(1), .reason = "Evicted", .message = message});
     return true;
 }
 

@@ -5,19 +5,29 @@
 
 namespace porthole::kubelet {
 
-/// How full the node may get before pods have to go.
+/// How full the node may get before pods are evicted.
 struct EvictionThresholds {
     std::int64_t memory_available = 100ll << 20;  ///< bytes; 0 for no eviction for memory, as on Windows
     double disk_available = 0.10, inodes_free = 0.05;
     Duration transition = std::chrono::minutes(5);  ///< how long a condition stays after the pressure is over
 };
 
-/// Watches memory and disk; under pressure first removes images, then ends one pod at a time: those that use more than they asked for
-/// first, then by priority, then by how much more. Critical pods stay.
+/// Watches memory and disk; under pressure first removes images, then ends one pod at a time: those that use more than their requests
+/// first, then by priority, then by how much more. Critical pods stay. References must outlive run(); `disk` is a path on the disk.
 class Eviction {
 public:
-    Eviction(EventLoop& loop, Host& host, FileSystem& files, RuntimeService& runtime, PodManager& pods, ImageGc& images,
-             client::EventRecorder& events, Logger log, std::string disk, EvictionThresholds thresholds);
+    struct Services {
+        EventLoop& loop;
+        Host& host;
+        FileSystem& files;
+        RuntimeService& runtime;
+        PodManager& pods;
+        ImageGc& images;
+        client::EventRecorder& events;
+        Logger log;
+    };
+    /// `disk` is a path on the file system that is watched.
+    Eviction(Services services, std::string disk, EvictionThresholds thresholds);
 
     /// Looks every ten seconds, until cancelled.
     Task<> run();
@@ -36,14 +46,7 @@ private:
     Task<std::map<std::string, std::int64_t>> memory_by_pod();
     bool evict_one(const std::map<std::string, std::int64_t>& usage, const char* resource, const std::string& text);
 
-    EventLoop& loop_;
-    Host& host_;
-    FileSystem& files_;
-    RuntimeService& runtime_;
-    PodManager& pods_;
-    ImageGc& images_;
-    client::EventRecorder& events_;
-    Logger log_;
+    Services services_;
     std::string disk_path_;
     EvictionThresholds thresholds_;
     Pressure memory_, disk_;

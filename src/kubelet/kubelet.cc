@@ -1,20 +1,19 @@
 #include "kubelet/kubelet.h"
 
-#include <cstdio>
 #include <utility>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "kubelet/api_objects.h"
+#include "kubelet/api_pods.h"
 #include "kubelet/eviction.h"
 #include "kubelet/log_rotation.h"
-#include "kubelet/static_pods.h"
+#include "kubelet/node/kernel_defaults.h"
+#include "kubelet/runtime_check.h"
 
 namespace porthole::kubelet {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr Duration RuntimeCheckPeriod = 5s, RuntimeRetryPeriod = 500ms, RuntimeAnswerLimit = 15s;
 
 Platform platform_of(const HostFacts& facts) { return {facts.operating_system == "windows", facts.processors, facts.memory}; }
 
@@ -25,6 +24,7 @@ StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts
     made.log_link_directory = config.log_link_directory;
     made.platform = platform_of(facts);
     made.cgroup_v2 = cgroups.is_v2();
+    made.seccomp_default = config.seccomp_default;
     return made;
 }
 
@@ -43,64 +43,85 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.dns.domain = config.cluster_domain;
     node.dns.host = host_dns(config, facts, files);
     node.cgroup_root = config.cgroup_root;
+    node.pod_pids_limit = config.pod_pids_limit;
     node.log_root = config.log_root;
     node.windows = platform_of(facts).windows;
     return node;
 }
 
-client::InformerOptions only_field(std::string selector) {
-    client::InformerOptions options;
-    options.field_selector = std::move(selector);
-    return options;
-}
-
-/// Why a runtime of this name and version ("containerd://1.3.9") is too old; "" where it is not, or nobody knows.
-std::string version_problem(const std::string& runtime) {
-    constexpr std::string_view Containerd = "containerd://";
-    if (!runtime.starts_with(Containerd)) return "";
-    int major = 0, minor = 0;
-    if (std::sscanf(runtime.c_str() + Containerd.size(), "%d.%d", &major, &minor) != 2) return "";
-    if (std::pair(major, minor) >= std::pair(1, 4)) return "";
-    return "container runtime version " + runtime.substr(Containerd.size()) + " < 1.4.0: upgrade containerd";
-}
-
 }  // namespace
 
-struct Kubelet::Parts {
-    Parts(KubeletConfig given_config, KubeletDependencies given)
+struct Kubelet::Impl {
+    Impl(KubeletConfig given_config, KubeletDependencies given)
         : config(std::move(given_config)),
           deps(std::move(given)),
           facts(deps.host.describe()),
           node(node_facts(config, facts, deps.files)),
           events(deps.loop, deps.client, deps.log.named("events"), "kubelet", config.node.name),
           informers({deps.loop, deps.client, deps.random, deps.log.named("informer")}),
-          api_pods(informers.get<core::Pod>(only_field("spec.nodeName=" + config.node.name))),
           services(informers.get<core::Service>()),
-          own_node(informers.get<core::Node>(only_field("metadata.name=" + config.node.name))),
+          own_node(informers.get<core::Node>({.field_selector = "metadata.name=" + config.node.name})),
           objects(deps.loop, deps.client),
           tokens(deps.loop, deps.client),
-          reader(deps.runtime, deps.files),
-          probes({deps.loop, deps.random, deps.runtime, deps.prober, events}, [this](const std::string& uid) { pods.wake(uid); }),
-          volumes({deps.loop, deps.random, deps.files, deps.mounter, objects, tokens, deps.client}, deps.log.named("volumes"),
-                  config.root_directory),
-          puller(deps.loop, deps.images, events, config.parallel_image_pulls),
-          starter({deps.loop, deps.random, deps.runtime, puller, deps.prober, deps.files, volumes, objects, events, deps.log},
-                  starter_config(config, facts, deps.cgroups), config.restart_backoff),
-          killer({deps.loop, deps.runtime, deps.prober, events, deps.log}),
+          probes({.loop = deps.loop, .random = deps.random, .runtime = deps.runtime, .network = deps.prober, .events = events},
+                 [this](const std::string& uid) { pods.wake(uid); }),
+          volumes({.loop = deps.loop,
+                   .random = deps.random,
+                   .files = deps.files,
+                   .mounter = deps.mounter,
+                   .objects = objects,
+                   .tokens = tokens,
+                   .client = deps.client},
+                  deps.log.named("volumes"), config.root_directory),
+          containers({.loop = deps.loop,
+                      .random = deps.random,
+                      .runtime = deps.runtime,
+                      .images = deps.images,
+                      .network = deps.prober,
+                      .files = deps.files,
+                      .volumes = volumes,
+                      .objects = objects,
+                      .events = events,
+                      .log = deps.log},
+                     starter_config(config, facts, deps.cgroups), config.restart_backoff, config.parallel_image_pulls),
+          footprint(deps.files, deps.cgroups, volumes, node),
+          references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
-          gc(deps.loop, deps.runtime, deps.files, deps.log.named("gc"), config.log_root, config.log_link_directory, {}),
-          pod_services{deps.loop,    deps.random, deps.log, deps.client, deps.runtime, deps.files,
-                       deps.cgroups, reader,      starter,  killer,      puller,       volumes,
-                       probes,       statuses,    objects,  events,      node,         [this] { return services.list(); }},
+          pod_services{.loop = deps.loop,
+                       .random = deps.random,
+                       .log = deps.log,
+                       .node = node,
+                       .containers = containers,
+                       .footprint = footprint,
+                       .references = references,
+                       .probes = probes,
+                       .statuses = statuses,
+                       .events = events},
           pods(pod_services, [this] { return admission_context(); }),
+          runtime_check(deps.loop, deps.runtime, node, deps.log, [this] { runtime_changed(); }),
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
                       pods, statuses),
+          api_pods(informers, config.node.name, pods, static_pods, statuses),
           image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc),
-          eviction(deps.loop, deps.host, deps.files, deps.runtime, pods, image_gc, events, deps.log.named("eviction"),
+          eviction({.loop = deps.loop,
+                    .host = deps.host,
+                    .files = deps.files,
+                    .runtime = deps.runtime,
+                    .pods = pods,
+                    .images = image_gc,
+                    .events = events,
+                    .log = deps.log.named("eviction")},
                    config.root_directory, config.eviction),
           rotation(deps.runtime, deps.files, deps.log.named("logs"), config.log_max_bytes, config.log_max_files),
-          reporter({deps.loop, deps.random, deps.log.named("node"), deps.client, events, deps.host, deps.files, deps.images,
-                    [this] { return health(); }},
+          reporter({.loop = deps.loop,
+                    .random = deps.random,
+                    .log = deps.log.named("node"),
+                    .client = deps.client,
+                    .events = events,
+                    .host = deps.host,
+                    .files = deps.files,
+                    .images = deps.images,
+                    .health = [this] { return health(); }},
                    config.node),
           scope(deps.loop,
                 [this](const Error& error) { deps.log.error("a component of the kubelet failed", {{"error", error.message}}); }) {}
@@ -120,100 +141,19 @@ struct Kubelet::Parts {
 
     NodeHealth health() const {
         NodeHealth health;
-        if (!runtime_problem.empty()) health.problems.push_back(runtime_problem);
-        if (runtime_problem.empty() && !node.network_problem.empty())
+        if (!runtime_check.problem().empty()) health.problems.push_back(runtime_check.problem());
+        if (runtime_check.problem().empty() && !node.network_problem.empty())
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
-        health.runtime_version = runtime_version;
+        health.runtime_version = runtime_check.version();
         health.memory_pressure = eviction.memory_pressure();
         health.disk_pressure = eviction.disk_pressure();
         return health;
     }
 
-    void follow_api_pods() {
-        api_pods.subscribe({.added = [this](const auto& pod) { take_api_pod(pod); },
-                            .updated = [this](const auto&, const auto& pod) { take_api_pod(pod); },
-                            .deleted = [this](const auto& pod) { drop_api_pod(pod); }});
-    }
-
-    void take_api_pod(const std::shared_ptr<const core::Pod>& pod) {
-        if (is_mirror_pod(*pod)) return static_pods.observe_mirror(*pod);
-        statuses.observe(pod->metadata.uid, *pod);
-        // A namesake that was made anew replaces the one before, whose deletion we may not have seen.
-        if (PodWorker* other = pods.find(pod->metadata.namespace_, pod->metadata.name);
-            other && other->pod().metadata.uid != pod->metadata.uid && !is_static_pod(other->pod()))
-            pods.remove(other->pod().metadata.uid);
-        pods.update(pod);
-    }
-
-    void drop_api_pod(const std::shared_ptr<const core::Pod>& pod) {
-        if (is_mirror_pod(*pod)) return static_pods.drop_mirror(*pod);
-        statuses.unobserve(pod->metadata.uid);
-        pods.remove(pod->metadata.uid);
-    }
-
-    /// Pods of the API start once their environment can name the services.
-    Task<> run_api_source() {
-        CO_TRY_VOID(co_await services.wait_for_sync());
-        follow_api_pods();
-        CO_TRY_VOID(co_await api_pods.wait_for_sync());
-        CO_TRY_VOID(co_await static_pods.wait_for_first_read());
-        pods.set_sources_ready();
-        co_return {};
-    }
-
-    Task<> run_runtime_check() {
-        for (;;) {
-            auto checked = co_await check_runtime();
-            if (is_cancelled(checked)) co_return std::move(checked).error();
-            const bool well = runtime_problem.empty() && node.network_problem.empty();
-            CO_TRY_VOID(co_await deps.loop.sleep(well ? RuntimeCheckPeriod : RuntimeRetryPeriod));
-        }
-    }
-
-    Task<> check_runtime() {
-        const std::string runtime_before = runtime_problem, network_before = node.network_problem;
-        cri::StatusRequest request;
-        auto status = co_await with_timeout(deps.runtime.status(std::move(request)), RuntimeAnswerLimit, "the container runtime's status");
-        if (is_cancelled(status)) co_return std::move(status).error();
-        if (!status) {
-            runtime_problem = "container runtime is down: " + status.error().message;
-        } else {
-            CO_TRY_VOID(co_await read_version());
-            take_conditions(*status);
-            if (runtime_problem.empty()) runtime_problem = version_problem(runtime_version);
-        }
-        if (runtime_before == runtime_problem && network_before == node.network_problem) co_return {};
-        if (!runtime_problem.empty())
-            deps.log.warn("container runtime is not ready", {{"problem", runtime_problem}});
-        else if (!node.network_problem.empty())
-            deps.log.warn("pod network is not ready", {{"problem", node.network_problem}});
-        else
-            deps.log.info("container runtime is ready", {{"version", runtime_version}});
+    void runtime_changed() {
         reporter.wake();
-        if (runtime_problem.empty() && node.network_problem.empty()) pods.wake_all();
-        co_return {};
-    }
-
-    Task<> read_version() {
-        if (!runtime_version.empty() && runtime_problem.empty()) co_return {};
-        CO_TRY(const auto version, co_await deps.runtime.version({}));
-        runtime_version = version.runtime_name + "://" +
-                          (version.runtime_version.starts_with('v') ? version.runtime_version.substr(1) : version.runtime_version);
-        node.runtime_name = version.runtime_name;
-        co_return {};
-    }
-
-    void take_conditions(const cri::StatusResponse& response) {
-        runtime_problem.clear();
-        node.network_problem.clear();
-        if (!response.status) return;
-        for (const cri::RuntimeCondition& one : response.status->conditions) {
-            if (one.status) continue;
-            const std::string text = one.type + "=false reason:" + one.reason + " message:" + one.message;
-            if (one.type == "RuntimeReady") runtime_problem = "container runtime not ready: " + text;
-            if (one.type == "NetworkReady") node.network_problem = text;
-        }
+        if (runtime_check.is_well()) pods.wake_all();
     }
 
     Task<> run_log_rotation() {
@@ -234,6 +174,8 @@ struct Kubelet::Parts {
     }
 
     Task<> run() {
+        if (config.protect_kernel_defaults) CO_TRY_VOID(check_kernel_defaults(deps.files));
+        events.limit_rate(static_cast<double>(config.event_qps), static_cast<double>(config.event_burst));
         if (const auto made = prepare_directories(); !made) {
             deps.log.error("kubelet cannot use its directories", {{"error", made.error().message}});
             co_return made.error();
@@ -241,9 +183,9 @@ struct Kubelet::Parts {
         scope.spawn(events.run());
         scope.spawn(statuses.run());
         CO_TRY_VOID(co_await pods.relist_once());
-        scope.spawn(run_runtime_check());
+        scope.spawn(runtime_check.run());
         scope.spawn(pods.run_relist());
-        scope.spawn(pods.run_housekeeping(gc));
+        scope.spawn(pods.run_housekeeping());
         scope.spawn(static_pods.run());
         scope.spawn(reporter.run_status());
         scope.spawn(reporter.run_lease());
@@ -251,7 +193,7 @@ struct Kubelet::Parts {
         scope.spawn(run_image_gc());
         scope.spawn(eviction.run());
         informers.start();
-        scope.spawn(run_api_source());
+        scope.spawn(api_pods.run(services));
         Event never;
         co_return co_await never.wait();
     }
@@ -273,25 +215,23 @@ struct Kubelet::Parts {
     KubeletDependencies deps;
     HostFacts facts;
     NodeFacts node;
-    std::string runtime_problem = "container runtime status check may not have completed yet", runtime_version;
     client::EventRecorder events;
     client::Informers informers;
-    client::Informer<core::Pod>& api_pods;
     client::Informer<core::Service>& services;
     client::Informer<core::Node>& own_node;
     ApiObjects objects;
     ApiTokens tokens;
-    StateReader reader;
     ProbeManager probes;
     VolumeManager volumes;
-    ImagePuller puller;
-    ContainerStarter starter;
-    ContainerKiller killer;
+    PodContainers containers;
+    PodFootprint footprint;
+    PodReferences references;
     StatusManager statuses;
-    ContainerGc gc;
     PodServices pod_services;
     PodManager pods;
+    RuntimeCheck runtime_check;
     StaticPods static_pods;
+    ApiPods api_pods;
     ImageGc image_gc;
     Eviction eviction;
     LogRotation rotation;
@@ -300,19 +240,19 @@ struct Kubelet::Parts {
 };
 
 Kubelet::Kubelet(KubeletConfig config, KubeletDependencies dependencies)
-    : parts_(std::make_unique<Parts>(std::move(config), std::move(dependencies))) {}
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(dependencies))) {}
 Kubelet::~Kubelet() = default;
 
 Task<> Kubelet::run() {
-    auto ended = co_await parts_->run();
-    CO_TRY_VOID(co_await parts_->close());
+    auto ended = co_await impl_->run();
+    CO_TRY_VOID(co_await impl_->close());
     co_return ended;
 }
 
-PodManager& Kubelet::pods() { return parts_->pods; }
-const StatusManager& Kubelet::statuses() const { return parts_->statuses; }
-const KubeletConfig& Kubelet::config() const { return parts_->config; }
-const KubeletDependencies& Kubelet::dependencies() const { return parts_->deps; }
-const NodeFacts& Kubelet::node() const { return parts_->node; }
+PodManager& Kubelet::pods() { return impl_->pods; }
+const StatusManager& Kubelet::statuses() const { return impl_->statuses; }
+const KubeletConfig& Kubelet::config() const { return impl_->config; }
+const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }
+const NodeFacts& Kubelet::node() const { return impl_->node; }
 
 }  // namespace porthole::kubelet

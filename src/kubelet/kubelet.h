@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "kubelet/eviction.h"
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
@@ -9,7 +9,7 @@
 
 namespace porthole::kubelet {
 
-/// What a kubelet is told. Durations and limits are upstream's unless said otherwise.
+/// A kubelet's settings. Durations and limits are upstream's unless said otherwise.
 struct KubeletConfig {
     NodeIdentity node;
     std::string root_directory = "/var/lib/kubelet";
@@ -22,14 +22,26 @@ struct KubeletConfig {
         "/etc/resolv.conf";   ///< what dnsPolicy Default gives to pods; "" for nothing, "Host" for a Windows machine's own
     std::string cgroup_root;  ///< "" or "/name": several kubelets on one machine need one each
     std::size_t parallel_image_pulls = 1;
-    std::int64_t log_max_bytes = 10 << 20;  ///< of one file, then it is rotated
-    int log_max_files = 5;                  ///< of one container
+    std::int64_t log_max_bytes = 10 << 20;            ///< of one file, then it is rotated
+    int log_max_files = 5;                            ///< of one container
+    std::int64_t pod_pids_limit = -1;                 ///< processes and threads of one pod; -1 for no limit
+    bool seccomp_default = false;                     ///< RuntimeDefault for containers that name no profile
+    static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
+    Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
+    std::int64_t event_qps = 50, event_burst = 100;   ///< events written a second; 0 for no limit
+    bool protect_kernel_defaults = false;             ///< run only where the kernel is set as Kubernetes wants it
+    /// What /configz says of how the kubelet's server was made: by whom, it was not the kubelet's choice.
+    struct Serving {
+        std::string client_ca_file, tls_cert_file, tls_private_key_file, tls_min_version;
+        std::vector<std::string> tls_cipher_suites;
+        bool rotate_certificates = true, issued_by_cluster = false;  ///< its client certificate; whether its own is asked of the cluster
+    } serving;
     EvictionThresholds eviction;
     ImageGc::Policy image_gc;
     Backoff restart_backoff;  ///< of containers that keep ending
 };
 
-/// The world around a kubelet: all outlive it.
+/// What a kubelet runs on. All outlive it, and are used on `loop`.
 struct KubeletDependencies {
     EventLoop& loop;
     Random& random;
@@ -44,13 +56,14 @@ struct KubeletDependencies {
     Host& host;
 };
 
-/// The agent of one node. Lives on one loop; several may share a process in simulations.
+/// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.
 class Kubelet {
 public:
     Kubelet(KubeletConfig config, KubeletDependencies dependencies);
     ~Kubelet();
 
-    /// Works until cancelled; containers go on running then, for the next kubelet to find.
+    /// Works until cancelled; containers go on running then, for the next kubelet to find. Call once, and let it end before destroying
+    /// the kubelet. Error: Io when its directories or cgroups cannot be used.
     Task<> run();
 
     // For the kubelet's HTTP server.
@@ -61,8 +74,8 @@ public:
     const NodeFacts& node() const;
 
 private:
-    struct Parts;
-    std::unique_ptr<Parts> parts_;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace porthole::kubelet

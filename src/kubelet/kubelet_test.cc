@@ -10,7 +10,7 @@
 #include "objects/pods.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -46,8 +46,17 @@ struct KubeletTest : testing::Test {
         config.node.version = "v1.36.2";
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
-        kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{loop, random, Logger(make_null_sink(), "kubelet"), client, runtime,
-                                                                        runtime, files, mounter, cgroups, prober, host});
+        kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
+                                                                        .random = random,
+                                                                        .log = Logger(make_null_sink(), "kubelet"),
+                                                                        .client = client,
+                                                                        .runtime = runtime,
+                                                                        .images = runtime,
+                                                                        .files = files,
+                                                                        .mounter = mounter,
+                                                                        .cgroups = cgroups,
+                                                                        .prober = prober,
+                                                                        .host = host});
         scope = std::make_unique<Scope>(loop);
         scope->spawn(kubelet->run());
     }

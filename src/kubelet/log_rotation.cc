@@ -1,7 +1,7 @@
 #include "kubelet/log_rotation.h"
 
-#include "base/error_reasons.h"
-#include "base/time.h"
+#include "base/result.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -1,12 +1,12 @@
 #pragma once
 #include "base/log.h"
 #include "kubelet/cri/cri.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
-/// Keeps container logs small: a file that has grown past the limit is put aside as "0.log.<time>" and the runtime opens a new one; of
-/// those put aside the oldest go.
+/// Keeps container logs small: a file that has grown past `max_bytes` is renamed to "0.log.<time>" and the runtime opens a new one; of
+/// the renamed ones the oldest are removed, so that `max_files` are left in all. References must outlive its tasks.
 class LogRotation {
 public:
     LogRotation(RuntimeService& runtime, FileSystem& files, Logger log, std::int64_t max_bytes, int max_files)

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
-#include "base/time.h"
-#include "windows/support.h"
+#include "base/result.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -15,10 +14,10 @@ constexpr Duration RelistPeriod = 1s, RelistLimit = 3min;
 constexpr Duration HousekeepingPeriod = 2s, GcPeriod = 60s;
 
 /// The pod with what the system ignores left out, so that nothing below has to know of it.
-std::shared_ptr<const core::Pod> as_it_runs(std::shared_ptr<const core::Pod> pod, bool on_windows) {
-    if (!on_windows || !windows::has_ignored_fields(pod->spec)) return pod;
+std::shared_ptr<const core::Pod> as_it_runs(std::shared_ptr<const core::Pod> pod, const windows::Verdict& verdict) {
+    if (!verdict.effective) return pod;
     auto adapted = std::make_shared<core::Pod>(*pod);
-    windows::drop_ignored_fields(adapted->spec);
+    adapted->spec = *verdict.effective;
     return adapted;
 }
 
@@ -29,7 +28,8 @@ PodManager::PodManager(PodServices& services, std::function<AdmissionContext()> 
 
 void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     const std::string uid = asked->metadata.uid;
-    const std::shared_ptr<const core::Pod> pod = as_it_runs(asked, services_.node.windows);
+    const windows::Verdict verdict = services_.node.windows ? windows::Verdict::of(asked->spec) : windows::Verdict();
+    const std::shared_ptr<const core::Pod> pod = as_it_runs(asked, verdict);
     const auto found = pods_.find(uid);
     if (found != pods_.end()) {
         Record& record = found->second;
@@ -43,14 +43,14 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     const bool over = pod->metadata.deletion_timestamp || is_terminal_phase(pod->status.phase);
     const bool runs = seen_.contains(uid) && seen_[uid].has_running;
     std::optional<Rejection> rejection;
-    if (!over && !runs) rejection = admit(*pod, admission_context_());
+    if (!over && !runs) rejection = admit(*pod, verdict, admission_context_());
     Record& record = pods_[uid];
     record.worker = std::make_unique<PodWorker>(services_, pod);
     if (rejection) {
         record.rejected = true;
         reject(*pod, *rejection);
     } else {
-        if (services_.node.windows && !over && !runs) tell_differences(*asked);
+        if (!over && !runs) tell_differences(*pod, verdict);
         start(uid, record);
     }
 }
@@ -70,9 +70,8 @@ Task<> PodManager::run_worker(std::string uid) {
 }
 
 /// What of the pod is not on Windows as it asks.
-void PodManager::tell_differences(const core::Pod& pod) {
-    for (const windows::Notice& notice : windows::notices(pod.spec))
-        services_.events.warning(reference_to(pod), notice.reason, notice.message);
+void PodManager::tell_differences(const core::Pod& pod, const windows::Verdict& verdict) {
+    for (const windows::Notice& notice : verdict.notices) services_.events.warning(reference_to(pod), notice.reason, notice.message);
 }
 
 void PodManager::reject(const core::Pod& pod, const Rejection& rejection) {
@@ -138,7 +137,7 @@ void PodManager::evict(const std::string& uid, Termination termination) {
 }
 
 Task<> PodManager::relist_once() {
-    auto listed = co_await services_.reader.list();
+    auto listed = co_await services_.containers.reader.list();
     if (is_cancelled(listed)) co_return std::move(listed).error();
     if (!listed) co_return {};  // the node's Ready condition tells
     relisted_ = services_.loop.now();
@@ -182,28 +181,29 @@ std::string PodManager::relist_problem() const {
            " ago; threshold is 3m0s";
 }
 
-Task<> PodManager::run_housekeeping(ContainerGc& gc) {
+Task<> PodManager::run_housekeeping() {
     MonotonicTime collected = services_.loop.now();
     for (;;) {
         CO_TRY_VOID(co_await services_.loop.sleep(HousekeepingPeriod));
-        auto finished = co_await finish_removed(gc);
+        auto finished = co_await finish_removed();
         if (is_cancelled(finished)) co_return std::move(finished).error();
         if (services_.loop.now() - collected < GcPeriod) continue;
         collected = services_.loop.now();
-        auto collection = co_await gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
+        auto collection =
+            co_await services_.containers.gc.collect([this](const std::string& uid) { return pods_.contains(uid); }, sources_ready_);
         if (is_cancelled(collection)) co_return std::move(collection).error();
         if (!collection) services_.log.warn("dead containers cannot be removed", {{"error", collection.error().message}});
         if (sources_ready_) remove_stale_directories();
     }
 }
 
-/// Takes the last traces of pods that are over and dropped by their source.
-Task<> PodManager::finish_removed(ContainerGc& gc) {
+/// Removes the last leftovers of pods that have ended and that their source no longer has.
+Task<> PodManager::finish_removed() {
     std::vector<std::string> over;
     for (const auto& [uid, record] : pods_)
         if (record.removed && !record.running && (record.rejected || record.worker->is_finished())) over.push_back(uid);
     for (const std::string& uid : over) {
-        auto removed = co_await gc.remove_pod(uid);
+        auto removed = co_await services_.containers.gc.remove_pod(uid);
         if (!removed) {
             if (is_cancelled(removed)) co_return std::move(removed).error();
             services_.log.warn("containers of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
@@ -211,10 +211,11 @@ Task<> PodManager::finish_removed(ContainerGc& gc) {
         }
         const auto found = pods_.find(uid);
         if (found == pods_.end() || !found->second.removed) continue;
-        const std::string logs = services_.node.log_root + "/" + pod_log_directory_name(found->second.worker->pod());
-        if (const auto gone = services_.files.remove_all(logs); !gone)
-            services_.log.warn("log directory cannot be removed", {{"path", logs}, {"error", gone.error().message}});
-        (void)services_.cgroups.remove(pod_cgroup(found->second.worker->pod(), services_.node.cgroup_root));
+        const core::Pod& pod = found->second.worker->pod();
+        if (const auto gone = services_.footprint.remove_logs(pod); !gone)
+            services_.log.warn("log directory cannot be removed",
+                               {{"path", services_.footprint.log_directory(pod)}, {"error", gone.error().message}});
+        (void)services_.footprint.remove_cgroup(pod);
         services_.statuses.forget(uid);
         pods_.erase(found);
     }
@@ -223,14 +224,8 @@ Task<> PodManager::finish_removed(ContainerGc& gc) {
 
 /// Directories and cgroups of pods that ended while no kubelet was there to see it.
 void PodManager::remove_stale_directories() {
-    const auto is_stale = [this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); };
-    for (const std::string& uid : services_.volumes.pods_on_disk()) {
-        if (!is_stale(uid)) continue;
-        if (const auto removed = services_.volumes.tear_down(uid); !removed)
-            services_.log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
-    }
-    for (const auto& [uid, cgroup] : services_.cgroups.pods(services_.node.cgroup_root))
-        if (is_stale(uid)) (void)services_.cgroups.remove(cgroup);
+    services_.footprint.remove_stale([this](const std::string& uid) { return !pods_.contains(uid) && !seen_.contains(uid); },
+                                     services_.log);
 }
 
 }  // namespace porthole::kubelet

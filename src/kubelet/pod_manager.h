@@ -4,18 +4,19 @@
 
 namespace porthole::kubelet {
 
-/// All pods of the node: one worker for each, from whatever source it comes, until nothing is left of it.
+/// All pods of the node: owns one worker for each, from whatever source it comes, until nothing is left of it.
 ///
-/// A pod that the runtime has and no source knows is ended; that waits until all sources have been heard.
+/// A pod that the runtime has and no source knows is ended, once all sources have been read. Lives on the kubelet's loop; `services` must
+/// outlive it. Pointers to workers are valid until the next suspension. close() it before destroying it.
 class PodManager {
 public:
     PodManager(PodServices& services, std::function<AdmissionContext()> admission_context);
 
     /// A pod of this node was added or has changed.
     void update(std::shared_ptr<const core::Pod> asked);
-    /// Its source has dropped it.
+    /// Its source no longer has it.
     void remove(const std::string& uid);
-    /// Every source has been heard: what the runtime has beyond is nobody's.
+    /// Every source has been read: what the runtime has in addition is to be ended.
     void set_sources_ready() { sources_ready_ = true; }
     bool sources_ready() const { return sources_ready_; }
 
@@ -26,15 +27,15 @@ public:
     bool is_known(const std::string& uid) const { return pods_.contains(uid); }
     void wake(const std::string& uid);
     void wake_all();
-    /// Ends a pod for the node's own sake.
+    /// Ends a pod to protect the node.
     void evict(const std::string& uid, Termination termination);
 
-    /// Asks the runtime once; a runtime that cannot be reached is no error.
+    /// Asks the runtime once; a runtime that cannot be reached is not an error.
     Task<> relist_once();
     /// Asks the runtime every second what has changed, until cancelled.
     Task<> run_relist();
-    /// Removes what is left of pods that are gone, every two seconds, and dead containers every minute, until cancelled.
-    Task<> run_housekeeping(ContainerGc& gc);
+    /// Removes what is left of pods that have ended, every two seconds, and dead containers every minute, until cancelled.
+    Task<> run_housekeeping();
     /// "" when relisting works.
     std::string relist_problem() const;
     Task<> close() { return scope_.close(); }
@@ -48,10 +49,10 @@ private:
     };
     Task<> run_worker(std::string uid);
     void start(const std::string& uid, Record& record);
-    void tell_differences(const core::Pod& pod);
+    void tell_differences(const core::Pod& pod, const windows::Verdict& verdict);
     void reject(const core::Pod& pod, const Rejection& rejection);
     void adopt_orphan(const PodSighting& sighting);
-    Task<> finish_removed(ContainerGc& gc);
+    Task<> finish_removed();
     void remove_stale_directories();
 
     PodServices& services_;

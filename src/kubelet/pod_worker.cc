@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "api/node_v1.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -91,7 +90,7 @@ Duration PodWorker::retry_delay() {
 }
 
 Task<> PodWorker::refresh() {
-    auto state = co_await services_.reader.read(pod_->metadata.uid);
+    auto state = co_await services_.containers.reader.read(pod_->metadata.uid);
     if (!state) {
         if (!is_cancelled(state))
             services_.events.warning(reference_to(*pod_), "FailedSync", "error determining status: " + state.error().message);
@@ -173,7 +172,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     if (actions.kill_pod) {
         if (actions.sandbox_changed)
             services_.events.normal(reference_to(*pod_), "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-        CO_TRY_VOID(co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
+        CO_TRY_VOID(co_await services_.containers.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
         if (!actions.create_sandbox) co_return true;
     } else {
         CO_TRY_VOID(co_await kill_containers(actions));
@@ -204,71 +203,44 @@ Task<> PodWorker::prepare() {
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    const auto cgroup = services_.cgroups.ensure(pod_cgroup(*pod_, services_.node.cgroup_root),
-                                                 linux_resources(objects::pod_requests(pod_->spec), objects::pod_limits(pod_->spec)));
+    const auto cgroup = services_.footprint.ensure_cgroup(*pod_);
     if (!cgroup) {
         services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
                                  "unable to ensure pod container exists: " + cgroup.error().message);
         co_return cgroup.error();
     }
-    const auto directory = services_.files.create_directories(services_.volumes.pod_directory(pod_->metadata.uid), 0750);
+    const auto directory = services_.footprint.ensure_directory(*pod_);
     if (!directory) {
         services_.events.warning(reference_to(*pod_), "FailedToMakePodDataDirectories",
                                  "error making pod data directories: " + directory.error().message);
         co_return directory.error();
     }
-    auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
+    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
     if (!volumes) {
         if (!is_cancelled(volumes)) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
         co_return std::move(volumes).error();
     }
     volumes_ = std::move(*volumes);
     volumes_set_up_ = services_.loop.now();
-    co_return co_await fetch_pull_secrets();
+    CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
+    co_return {};
 }
 
 /// Files that come out of the API follow it while the pod runs.
 Task<> PodWorker::refresh_volumes() {
     if (pod_->spec.volumes.empty() || services_.loop.now() - volumes_set_up_ < VolumeRefresh) co_return {};
-    auto volumes = co_await services_.volumes.set_up(pod_, services_.node.allocatable);
+    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
     volumes_set_up_ = services_.loop.now();
     if (is_cancelled(volumes)) co_return std::move(volumes).error();
     if (!volumes) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
     co_return {};
 }
 
-Task<> PodWorker::fetch_pull_secrets() {
-    pull_secrets_.clear();
-    std::string missing;
-    for (const core::LocalObjectReference& reference : pod_->spec.image_pull_secrets) {
-        auto secret = co_await services_.objects.secret(pod_->metadata.namespace_, reference.name);
-        if (secret) {
-            pull_secrets_.push_back(std::move(*secret));
-        } else if (is_cancelled(secret)) {
-            co_return std::move(secret).error();
-        } else {
-            missing += (missing.empty() ? "" : ", ") + reference.name;
-        }
-    }
-    if (!missing.empty())
-        services_.events.warning(
-            reference_to(*pod_), "FailedToRetrieveImagePullSecret",
-            "Unable to retrieve some image pull secrets (" + missing + "); attempting to pull the image may not succeed.");
-    co_return {};
-}
-
-Task<std::string> PodWorker::runtime_handler() {
-    if (!pod_->spec.runtime_class_name || pod_->spec.runtime_class_name->empty()) co_return std::string();
-    auto found = co_await services_.client.get<api::node::v1::RuntimeClass>({"", *pod_->spec.runtime_class_name});
-    if (!found) co_return Error(found.error().reason, "failed to get RuntimeClass: " + found.error().message);
-    co_return found->handler;
-}
-
 cri::PodSandboxConfig PodWorker::sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const {
     return make_sandbox_config({.pod = *pod_,
                                 .attempt = attempt,
-                                .log_directory = services_.node.log_root + "/" + pod_log_directory_name(*pod_),
-                                .cgroup_parent = pod_cgroup(*pod_, services_.node.cgroup_root),
+                                .log_directory = services_.footprint.log_directory(*pod_),
+                                .cgroup_parent = services_.footprint.cgroup(*pod_),
                                 .hostname = hostname_,
                                 .dns = std::move(dns),
                                 .windows = services_.node.windows});
@@ -278,18 +250,17 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
     const DnsOutcome dns = pod_dns(*pod_, services_.node.dns);
     if (!dns.warning.empty()) services_.events.warning(reference_to(*pod_), dns.warning_reason, dns.warning);
     sandbox_config_ = sandbox_config(actions.attempt, dns.config);
-    const auto logs = services_.files.create_directories(sandbox_config_.log_directory, 0755);
+    const auto logs = services_.footprint.ensure_log_directory(*pod_);
     if (!logs) {
         services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox", "Failed to create pod sandbox: " + logs.error().message);
         co_return logs.error();
     }
-    cri::RunPodSandboxRequest request;
-    request.config = sandbox_config_;
-    auto handler = co_await runtime_handler();
-    if (handler) request.runtime_handler = std::move(*handler);
-    Result<cri::RunPodSandboxResponse> made =
-        handler ? Result<cri::RunPodSandboxResponse>(cri::RunPodSandboxResponse()) : Result<cri::RunPodSandboxResponse>(handler.error());
-    if (handler) made = co_await services_.runtime.run_pod_sandbox(std::move(request));
+    auto handler = co_await services_.references.runtime_handler(pod_);
+    Result<void> made;
+    if (handler)
+        made = co_await services_.containers.run_sandbox(sandbox_config_, std::move(*handler));
+    else
+        made = std::move(handler).error();
     if (!made) {
         if (!is_cancelled(made))
             services_.events.warning(reference_to(*pod_), "FailedCreatePodSandBox",
@@ -310,7 +281,7 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
             if (by_probe && probe && probe->termination_grace_period_seconds)
                 grace = std::chrono::seconds(*probe->termination_grace_period_seconds);
         }
-        CO_TRY_VOID(co_await services_.killer.kill(pod_, *container, kill.message, grace));
+        CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, kill.message, grace));
     }
     co_return {};
 }
@@ -324,7 +295,7 @@ PodStartContext PodWorker::start_context() const {
     context.state = state_;
     context.downward.host_addresses = services_.node.host_addresses;
     context.downward.node_allocatable = services_.node.allocatable;
-    context.services = service_environment(services_for(*pod_, services_.list_services()));
+    context.services = services_.references.service_variables(*pod_);
     context.volumes = volumes_;
     context.hostname = hostname_;
     context.pull_secrets = pull_secrets_;
@@ -335,7 +306,7 @@ Task<> PodWorker::start_containers(const PodActions& actions) {
     const PodStartContext context = start_context();
     if (context.sandbox_id.empty()) co_return Error(Reason::Unavailable, "the pod's sandbox is not ready");
     for (const ContainerSpec& spec : actions.containers_to_start) {
-        CO_TRY(auto failure, co_await services_.starter.start(context, spec));
+        CO_TRY(auto failure, co_await services_.containers.starter.start(context, spec));
         if (failure) {
             waiting_[spec.container.name] = std::move(*failure);
             if (spec.kind == ContainerKind::Init) co_return {};
@@ -348,13 +319,13 @@ Task<> PodWorker::start_containers(const PodActions& actions) {
 
 Task<> PodWorker::stop_everything() {
     CO_TRY_VOID(co_await refresh());
-    auto killed = co_await services_.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
+    auto killed = co_await services_.containers.killer.kill_pod(pod_, state_, grace_period(*pod_, termination_->grace));
     if (!killed) {
         if (!is_cancelled(killed))
             services_.events.warning(reference_to(*pod_), "FailedKillPod", "error killing pod: " + killed.error().message);
         co_return std::move(killed).error();
     }
-    CO_TRY(state_, co_await services_.reader.read(pod_->metadata.uid));
+    CO_TRY(state_, co_await services_.containers.reader.read(pod_->metadata.uid));
     if (state_.has_running_container()) co_return Error(Reason::Unavailable, "containers are still running");
     stopped_ = true;
     report();
@@ -364,10 +335,9 @@ Task<> PodWorker::stop_everything() {
 Task<> PodWorker::clean_up() {
     const std::string& uid = pod_->metadata.uid;
     services_.probes.remove_pod(uid);
-    services_.starter.forget_pod(uid);
-    services_.puller.forget_pod(uid);
-    CO_TRY_VOID(services_.volumes.tear_down(uid));
-    if (const auto removed = services_.cgroups.remove(pod_cgroup(*pod_, services_.node.cgroup_root)); !removed)
+    services_.containers.forget_pod(uid);
+    CO_TRY_VOID(services_.footprint.tear_down_volumes(uid));
+    if (const auto removed = services_.footprint.remove_cgroup(*pod_); !removed)
         services_.log.debug("pod cgroup not removed", {{"pod", pod_key(*pod_)}, {"error", removed.error().message}});
     report();
     services_.statuses.mark_finished(uid);
@@ -383,8 +353,7 @@ Duration PodWorker::next_sync() const {
         if (other) next = std::clamp<Duration>(*other + 1ms, 1ms, next);
     };
     if (!waiting_.empty()) {
-        for (const ContainerSpec& spec : all_containers(*pod_)) sooner(services_.starter.restart_delay(*pod_, state_, spec.container));
-        sooner(services_.puller.retry_after(pod_->metadata.uid));
+        sooner(services_.containers.retry_after(*pod_, state_));
         if (next > LongestRetry) sooner(LongestRetry);
     }
     sooner(deadline_left());

@@ -1,48 +1,66 @@
 #pragma once
-#include "kubelet/container/cgroups.h"
-#include "kubelet/interrupt.h"
-#include "kubelet/lifecycle/container_gc.h"
-#include "kubelet/lifecycle/container_killer.h"
-#include "kubelet/lifecycle/container_starter.h"
-#include "kubelet/lifecycle/state_reader.h"
+#include <optional>
+
+#include "kubelet/lifecycle/pod_containers.h"
+#include "kubelet/pod_footprint.h"
+#include "kubelet/pod_references.h"
 #include "kubelet/probes/probe_manager.h"
 #include "kubelet/status_manager.h"
+#include "runtime/task.h"
 
 namespace porthole::kubelet {
 
-/// What the node tells every pod.
-struct NodeFacts {
-    std::string node_name;
-    std::vector<std::string> host_addresses;
-    ResourceList allocatable;
-    std::string runtime_name = "containerd";
-    std::string network_problem = "container runtime status check may not have completed yet";  ///< "" when pods can have networks
-    ClusterDns dns;
-    std::string cgroup_root;
-    std::string log_root;
-    bool windows = false;
+/// Lets a task be ended from outside without ending the task that awaits it. One run() at a time; must outlive it.
+class Interrupt {
+public:
+    /// Runs `task` until its end or until trigger(): then it yields Reason::Cancelled.
+    template <class T>
+    Task<T> run(Task<T> task) {
+        Running<T> operation(*this, std::move(task));
+        co_return co_await operation;
+    }
+    /// Ends what run() is running now; nothing otherwise.
+    void trigger() {
+        if (current_) current_->cancel();
+    }
+
+private:
+    template <class T>
+    class Running final : public Operation<T> {
+    public:
+        Running(Interrupt& owner, Task<T> task) : owner_(owner), task_(std::move(task)) {}
+
+    private:
+        void start() override {
+            child_.emplace(this->loop());
+            owner_.current_ = &*child_;
+            start_task(std::move(task_), *child_, [this](Result<T> result) {
+                owner_.current_ = nullptr;
+                this->complete_later(std::move(result));
+            });
+        }
+        void cancel() override { child_->cancel(); }
+
+        Interrupt& owner_;
+        Task<T> task_;
+        std::optional<TaskContext> child_;
+    };
+
+    TaskContext* current_ = nullptr;
 };
 
-/// What pod workers share.
+/// What pod workers share. All outlive them.
 struct PodServices {
     EventLoop& loop;
     Random& random;
     Logger log;
-    client::Client& client;
-    RuntimeService& runtime;
-    FileSystem& files;
-    Cgroups& cgroups;
-    StateReader& reader;
-    ContainerStarter& starter;
-    ContainerKiller& killer;
-    ImagePuller& puller;
-    VolumeManager& volumes;
+    const NodeFacts& node;
+    PodContainers& containers;
+    PodFootprint& footprint;
+    PodReferences& references;
     ProbeManager& probes;
     StatusManager& statuses;
-    ObjectSource& objects;
     client::EventRecorder& events;
-    NodeFacts& node;
-    std::function<std::vector<std::shared_ptr<const core::Service>>()> list_services;
 };
 
 /// Why and how a pod ends.
@@ -51,8 +69,8 @@ struct Termination {
     std::string reason, message;    ///< of a pod that fails for it: "Evicted", "DeadlineExceeded"; "" for an ordinary end
 };
 
-/// One pod from its first sandbox to its last trace: a level-triggered loop that reads the runtime's state, reports it, and takes the
-/// next step. Ending interrupts whatever step is under way. Restarted on a pod that already runs, it goes on from what is there.
+/// One pod from its first sandbox to its removal: a level-triggered loop that reads the runtime's state, reports it, and takes the
+/// next step. Ending interrupts the step in progress. Restarted on a pod that already runs, it goes on from what is there.
 class PodWorker {
 public:
     PodWorker(PodServices& services, std::shared_ptr<const core::Pod> pod);
@@ -65,7 +83,7 @@ public:
     /// Asked again, a shorter grace period cuts a running one.
     void terminate(Termination termination);
     bool is_terminating() const { return termination_.has_value(); }
-    /// Nothing of it runs any more and its volumes are gone; containers and logs are still there to be read.
+    /// Nothing of it is running and its volumes are removed; containers and logs are still there to be read.
     bool is_finished() const { return finished_; }
     Event& finished_event() { return finished_event_; }
 
@@ -88,8 +106,6 @@ private:
     core::PodStatus status_now() const;
     std::vector<std::string> pod_addresses() const;
     PodStartContext start_context() const;
-    Task<std::string> runtime_handler();
-    Task<> fetch_pull_secrets();
     Task<> refresh_volumes();
     Duration next_sync() const;
     std::optional<Duration> deadline_left() const;
@@ -103,7 +119,7 @@ private:
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row
 
-    // What the containers to be started share; made anew by every sync.
+    // What the containers to be started share; replaced by every sync.
     MountedVolumes volumes_;
     MonotonicTime volumes_set_up_{};
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets_;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error_reasons.h"
 #include "base/hash.h"
+#include "base/result.h"
 #include "base/strings.h"
-#include "base/time.h"
-#include "schema/fields.h"
-#include "schema/json.h"
-#include "schema/yaml.h"
+#include "base/time/time.h"
+#include "schema/fields/fields.h"
+#include "schema/json/json.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::kubelet {
 namespace {

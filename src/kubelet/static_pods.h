@@ -3,7 +3,8 @@
 
 namespace porthole::kubelet {
 
-/// Pods from manifests in a directory of the node: run without an API server, and shown in it by mirror pods.
+/// Pods from manifests in a directory of the node: run without an API server, and shown in it by mirror pods. Lives on the kubelet's
+/// loop; references must outlive it.
 class StaticPods {
 public:
     /// An empty `directory` means none.

@@ -19,11 +19,11 @@ public:
     /// The last report, or nullptr.
     const core::PodStatus* find(const std::string& uid) const;
     void set(const core::Pod& pod, core::PodStatus status);
-    /// Nothing of the pod is left to run or to clean up: once the API has its last status and wants it deleted, it goes.
+    /// Nothing of the pod is left to run or to clean up: once the API has its last status and wants it deleted, it is removed there.
     void mark_finished(const std::string& uid);
     /// The API's copy of the pod that `uid` is shown as: itself, or a static pod's mirror.
     void observe(const std::string& uid, const core::Pod& api_pod);
-    /// The API's copy has gone.
+    /// The API's copy was removed.
     void unobserve(const std::string& uid);
     void forget(const std::string& uid);
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "net/http.h"
+#include "net/peer.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {
@@ -48,7 +48,7 @@ private:
     bool cancelled_ = false;
 };
 
-/// A stream over a connected socket. TCP: small messages go at once, and dead peers are found in the end.
+/// A stream over a connected socket. TCP: small messages are sent at once (TCP_NODELAY), and keep-alive finds dead peers.
 std::unique_ptr<ByteStream> stream_of(Socket socket, bool is_tcp);
 
 /// Connects one socket. Error: Unavailable, Cancelled.
@@ -57,6 +57,7 @@ Task<std::unique_ptr<ByteStream>> connect_one(asio::io_context& context, Socket:
 /// A connection within the machine: a Unix socket, on Windows a named pipe. Error: Unavailable, without the path.
 Task<std::unique_ptr<ByteStream>> connect_local(AsioLoop& loop, std::string path);
 
+/// Accepts one connection. Keeps the acceptor, so that a Listener may be destroyed while a task waits in it. Errors: Io, Cancelled.
 template <class Protocol>
 class Accept final : public SocketOperation<Accepted> {
 public:

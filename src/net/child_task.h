@@ -3,7 +3,7 @@
 
 namespace porthole::net {
 
-/// One task that runs beside its owner under its own cancellation. The owner joins it before it goes.
+/// One task that runs next to its owner under its own cancellation. The owner joins it before destroying it.
 class ChildTask {
 public:
     explicit ChildTask(EventLoop& loop) : loop_(loop) {}
@@ -58,7 +58,8 @@ private:
     Join* join_ = nullptr;
 };
 
-/// A point in time by which something must have happened. Moving it later costs nothing.
+/// A point in time by which something must have happened: `passed` is called on the loop once it has passed. Moving it later costs
+/// nothing. Destroying it disarms it.
 class Deadline {
 public:
     Deadline(EventLoop& loop, Callback passed) : loop_(loop), passed_(std::move(passed)) {}

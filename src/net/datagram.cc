@@ -5,10 +5,14 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/ip/udp.hpp>
 
-#include "net/unreachable.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::net {
+
+/// Makes a connected datagram socket fail at once when its peer cannot be reached (ICMP "unreachable"), where the system
+/// does not report that by default. Borrows `socket`, the system's own handle. In datagram_linux.cc and datagram_windows.cc.
+void report_unreachable(std::uintptr_t socket, bool ipv4);
+
 namespace {
 
 namespace asio = boost::asio;

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "runtime/task.h"
 
 namespace porthole {
@@ -12,13 +12,14 @@ class AsioLoop;
 
 namespace porthole::net {
 
+/// A datagram that was received.
 struct Datagram {
     std::string bytes;
     IpAddress address;  ///< of the sender
     std::uint16_t port = 0;
 };
 
-/// A UDP socket.
+/// A UDP socket, closed when destroyed. Used on `loop`, which must outlive it.
 class DatagramSocket {
 public:
     /// Receives what anyone sends to this address. Error: AlreadyExists when the port is taken, Io otherwise.
@@ -30,9 +31,9 @@ public:
     virtual std::uint16_t port() const = 0;  ///< our own
     /// The next datagram, cut at 4096 bytes. Error: Unavailable (the peer's host refused the last one), Cancelled.
     virtual Task<Datagram> receive() = 0;
-    /// Of a bound socket. Lost without a word when the kernel's buffer is full, as datagrams are.
+    /// Of a bound socket. Lost without an error when the kernel's buffer is full, as datagrams are. Error: Unavailable.
     virtual Result<void> send_to(std::string_view bytes, const IpAddress& address, std::uint16_t port) = 0;
-    /// Of a connected one.
+    /// Of a connected one; as above.
     virtual Result<void> send(std::string_view bytes) = 0;
 };
 

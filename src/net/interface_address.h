@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 
 namespace porthole::net {
 
@@ -18,5 +18,9 @@ struct InterfaceFacts {
 std::optional<InterfaceFacts> interface_with(const IpAddress& address);
 /// "" where there is none.
 std::string mac_of_interface_with(const IpAddress& address);
+
+/// This machine's own address on the way to `server` ("https://host:port" with an IP address as host); nothing is sent.
+/// Error: BadRequest when the host is not an IP address, Io when there is no route.
+Result<IpAddress> source_address_towards(const std::string& server);
 
 }  // namespace porthole::net

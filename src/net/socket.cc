@@ -2,6 +2,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include "base/result.h"
 #include "net/asio_socket.h"
 
 namespace porthole::net {
@@ -102,7 +103,7 @@ Task<std::unique_ptr<ByteStream>> connect_tcp(asio::io_context& context, Endpoin
     Error last(Reason::Unavailable, "no such host");
     for (const tcp::endpoint& address : addresses) {
         auto stream = co_await connect_one(context, address, true);
-        if (stream || stream.error().reason == Reason::Cancelled) co_return std::move(stream);
+        if (stream || is_cancelled(stream)) co_return std::move(stream);
         last = std::move(stream).error();
     }
     co_return last;
@@ -129,9 +130,14 @@ Task<std::unique_ptr<ByteStream>> connect_socket(AsioLoop& loop, Endpoint endpoi
     } else {
         stream = co_await connect_tcp(loop.context(), std::move(endpoint));
     }
-    if (stream || stream.error().reason == Reason::Cancelled) co_return std::move(stream);
+    if (stream || is_cancelled(stream)) co_return std::move(stream);
     stream.error().message += ": " + where;
     co_return std::move(stream);
+}
+
+std::string host_and_port(const std::string& host, std::uint16_t port) {
+    const bool is_v6 = host.find(':') != host.npos;
+    return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 }  // namespace porthole::net

@@ -3,8 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "net/endpoint.h"
-#include "net/http.h"
+#include "net/peer.h"
 
 namespace porthole {
 class AsioLoop;
@@ -12,13 +11,24 @@ class AsioLoop;
 
 namespace porthole::net {
 
-/// A listening TCP socket, Unix socket or named pipe.
+/// Where a server is: host and port, or a Unix socket's path. On Windows that path is a named pipe's ("\\\\.\\pipe\\name").
+struct Endpoint {
+    std::string host;
+    std::uint16_t port = 0;
+    std::string unix_path;
+};
+
+/// "127.0.0.1:6443", "[::1]:6443".
+std::string host_and_port(const std::string& host, std::uint16_t port);
+
+/// A listening TCP socket, Unix socket or named pipe. Destroying it stops listening. Used on its loop, which must outlive it; one
+/// accept() at a time.
 class Listener {
 public:
     /// Error: AlreadyExists when the port is taken, BadRequest for a bad address, Io otherwise.
     static Result<std::unique_ptr<Listener>> tcp(AsioLoop& loop, const std::string& address, std::uint16_t port);
     /// Linux: a Unix socket. Its file has mode 0600 and is removed with the listener; one left behind by a dead program is
-    /// replaced. Windows: a named pipe ("\\\\.\\pipe\\name") for the system, administrators and this user, on this machine only.
+    /// replaced. Windows: a named pipe (`\\.\pipe\name`) for the system, administrators and this user, on this machine only.
     /// Error: AlreadyExists when a living program listens there, Io otherwise.
     static Result<std::unique_ptr<Listener>> local(AsioLoop& loop, const std::string& path);
 

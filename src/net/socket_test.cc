@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <random>
 
-#include "net/grpc.h"
-#include "net/http_client.h"
-#include "net/http_server.h"
+#include "base/result.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_client.h"
+#include "net/http/http_fixture.h"
+#include "net/http/http_server.h"
 #include "net/socket.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "runtime/asio_loop.h"
 #include "runtime/scope.h"
 
@@ -18,28 +20,21 @@ using namespace std::chrono_literals;
 namespace porthole::net {
 namespace {
 
-Bytes bytes(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
-
-class TestHandler final : public HttpHandler {
+class SocketHandler final : public TestHandler {
 public:
-    explicit TestHandler(EventLoop& loop) : loop_(loop) {}
-    Task<> handle(HttpRequest request, HttpResponder& responder) override {
-        ++begun;
-        auto result = co_await answer(std::move(request), responder);
-        if (!result && result.error().reason == Reason::Cancelled) cancelled.set();
-        co_return std::move(result);
-    }
-    int begun = 0;
-    Event cancelled;
+    using TestHandler::TestHandler;
 
 private:
-    Task<> answer(HttpRequest request, HttpResponder& responder) {
+    Task<> answer(HttpRequest request, HttpResponder& responder) override {
         if (request.path == "/who") {
             std::string who = request.http2 ? "h2 " : "h1 ";
             if (const auto& certificate = request.peer.certificate) {
                 who += certificate->common_name;
                 for (const auto& organization : certificate->organizations) who += "," + organization;
+                if (!certificate->of_client) who += " (no client)";
+                if (certificate->of_proxy) who += " (proxy)";
             }
+            who += request.peer.certificate_error;
             co_return co_await responder.respond(200, {}, {bytes(who)});
         }
         if (request.path == "/hang") {
@@ -59,17 +54,18 @@ private:
             CO_TRY(const std::size_t count, co_await stream->read(buffer));
             co_return co_await stream->write({buffer.data(), count});
         }
-        co_return co_await responder.respond(200, {}, {bytes(request.method + " "), bytes(std::move(request.body))});
+        CO_TRY(std::string body, co_await responder.read_body());
+        co_return co_await responder.respond(200, {}, {bytes(request.method + " "), bytes(std::move(body))});
     }
-    EventLoop& loop_;
 };
 
 /// A loop that runs one task to its end, with a server beside it.
 struct Sockets : testing::Test {
     AsioLoop loop;
-    TestHandler handler{loop};
+    SocketHandler handler{loop};
     Logger log{make_null_sink(), "test"};
     CertificateAuthority ca = authority();
+    std::string proxy_ca_pem;
 
     struct Issued {
         std::string certificate_pem, key_pem;
@@ -83,7 +79,7 @@ struct Sockets : testing::Test {
     CertificateAuthority authority() const { return CertificateAuthority::create("ca", loop.wall_now() - 2h, loop.wall_now() + 2h); }
     std::shared_ptr<TlsServerContext> server_tls() {
         const auto own = issue(ca, {.common_name = "server", .dns_names = {"localhost"}, .ip_addresses = {"127.0.0.1"}});
-        return TlsServerContext::create({own.certificate_pem, own.key_pem, ca.certificate_pem()}).value();
+        return TlsServerContext::create({own.certificate_pem, own.key_pem, ca.certificate_pem(), proxy_ca_pem}).value();
     }
     std::shared_ptr<const TlsClientContext> client_tls(TlsClientOptions options = {}) {
         if (options.ca_pem.empty()) options.ca_pem = ca.certificate_pem();
@@ -139,16 +135,60 @@ TEST_F(Sockets, KnowNobodyWithoutACertificate) {
     run(who(*this, {}, "h2 "));
 }
 
-TEST_F(Sockets, KnowNobodyByAStrangersCertificate) {
+TEST_F(Sockets, SayWhyACertificateDoesNotCount) {
     const auto stranger = issue(authority(), {.common_name = "admin", .organizations = {"system:masters"}});
-    serve(true);
-    run(who(*this, {.certificate_pem = stranger.certificate_pem, .key_pem = stranger.key_pem}, "h2 "));
-}
-
-TEST_F(Sockets, KnowNobodyByAnExpiredCertificate) {
     const auto expired = issue(ca, {.common_name = "admin"}, -1h);
     serve(true);
-    run(who(*this, {.certificate_pem = expired.certificate_pem, .key_pem = expired.key_pem}, "h2 "));
+    run(who(*this, {.certificate_pem = stranger.certificate_pem, .key_pem = stranger.key_pem},
+            "h2 unable to get local issuer certificate"));
+    server.reset();
+    serve(true);
+    run(who(*this, {.certificate_pem = expired.certificate_pem, .key_pem = expired.key_pem}, "h2 certificate has expired"));
+}
+
+TEST_F(Sockets, TellClientsFromProxiesByTheirAuthorities) {
+    const CertificateAuthority proxies = authority();  // of the same name as the clients'
+    proxy_ca_pem = proxies.certificate_pem();
+    const auto client = issue(ca, {.common_name = "front-proxy-client"}), proxy = issue(proxies, {.common_name = "front-proxy-client"}),
+               stranger = issue(authority(), {.common_name = "front-proxy-client"});
+    serve(true);
+    run(who(*this, {.certificate_pem = client.certificate_pem, .key_pem = client.key_pem}, "h2 front-proxy-client"));
+    server.reset();
+    serve(true);
+    run(who(*this, {.certificate_pem = proxy.certificate_pem, .key_pem = proxy.key_pem}, "h2 front-proxy-client (no client) (proxy)"));
+    server.reset();
+    serve(true);
+    run(who(*this, {.certificate_pem = stranger.certificate_pem, .key_pem = stranger.key_pem},
+            "h2 unable to get local issuer certificate"));
+    server.reset();
+    proxy_ca_pem = ca.certificate_pem();
+    serve(true);
+    run(who(*this, {.certificate_pem = client.certificate_pem, .key_pem = client.key_pem}, "h2 front-proxy-client (proxy)"));
+}
+
+Task<> crowd(Sockets& test) {
+    HttpClient first(test.loop, test.endpoint(), nullptr), second(test.loop, test.endpoint(), nullptr);
+    HttpClient third(test.loop, test.endpoint(), nullptr);
+    CO_TRY(auto one, co_await first.open(get("/hang")));
+    CO_TRY(const auto two, co_await second.open(get("/hang")));
+    EXPECT_FALSE(co_await third.send(get("/who")));
+    one.reset();
+    CO_TRY_VOID(co_await test.handler.was_cancelled.wait());
+    Result<HttpResponse> again = Error(Reason::Unavailable, "");
+    for (int i = 0; i < 100 && !again; ++i) {  // until the server has seen the connection go
+        again = co_await third.send(get("/who"));
+        CO_TRY_VOID(co_await test.loop.sleep(10ms));
+    }
+    EXPECT_TRUE(again);
+    CO_TRY_VOID(co_await first.close());
+    CO_TRY_VOID(co_await second.close());
+    co_return co_await third.close();
+}
+
+TEST_F(Sockets, TakeNoMoreConnectionsThanAllowed) {
+    server = std::make_unique<HttpServer>(loop, handler, HttpServerOptions{.most_connections = 2}, log);
+    port = server->listen("127.0.0.1", 0).value();
+    run(crowd(*this));
 }
 
 Task<> refused_server(Sockets& test, TlsClientOptions options, std::string message) {
@@ -237,7 +277,7 @@ Task<> leave(Sockets& test, std::shared_ptr<const TlsClientContext> tls) {
         CO_TRY(const auto piece, co_await body->next());
         EXPECT_EQ(piece, "first");
     }
-    CO_TRY_VOID(co_await test.handler.cancelled.wait());
+    CO_TRY_VOID(co_await test.handler.was_cancelled.wait());
     co_return co_await client.close();
 }
 

@@ -3,9 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "api/core_v1.h"
+#include "base/time/time.h"
 
 /// The lists of conditions that most statuses carry: at most one condition of a type, with "True", "False" or "Unknown" as its status.
+
 namespace porthole::objects {
 
 /// The condition of that type; null when there is none. It points into `conditions`.
@@ -47,5 +49,8 @@ bool set_condition(std::vector<Condition>& conditions, Condition wanted, Timesta
     *present = std::move(wanted);
     return true;
 }
+
+/// Condition Ready is True.
+inline bool is_ready(const api::core::v1::Node& node) { return is_condition_true(node.status.conditions, "Ready"); }
 
 }  // namespace porthole::objects

@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "api/core_v1.h"
-#include "base/quantity.h"
+#include "base/values/quantity.h"
 
 /// What a pod as a whole asks for (KEP-753, KEP-2837), as upstream's component-helpers/resource counts it, from the spec alone.
 namespace porthole::objects {
 
 using ResourceList = std::map<std::string, Quantity>;
 
-/// Whether the init container keeps running beside the containers.
+/// Whether the init container keeps running while the containers do (KEP-753).
 inline bool is_sidecar(const api::core::v1::Container& container) {
     return container.restart_policy == api::core::v1::ContainerRestartPolicy::Always;
 }
@@ -22,8 +22,9 @@ ResourceList& operator+=(ResourceList& sum, const ResourceList& more);
 /// For each resource the larger amount.
 void raise_to(ResourceList& highest, const ResourceList& other);
 
-/// KEP-753's rule over any kind of amounts: what all containers and sidecars need together, or an init container beside the sidecars that
-/// were started before it, where that is more. `amounts_of(container, is_init)` yields what one needs; Amounts has += and raise_to().
+/// KEP-753's rule over any kind of amounts: what all containers and sidecars need together, or an init container together with the
+/// sidecars that were started before it, where that is more. `amounts_of(container, is_init)` yields what one needs; Amounts has += and
+/// raise_to().
 template <class Amounts, class AmountsOf>
 Amounts most_in_use(const api::core::v1::PodSpec& spec, AmountsOf amounts_of) {
     Amounts running, sidecars, initializing;
@@ -41,8 +42,8 @@ Amounts most_in_use(const api::core::v1::PodSpec& spec, AmountsOf amounts_of) {
 
 enum class Overhead : bool { Excluded, Included };
 
-/// The most that is in use at a time: all containers and sidecars together, or one init container beside the sidecars that were started
-/// before it. What the pod itself states of cpu, memory and huge pages takes the place of these sums; spec.overhead comes on top.
+/// The most that is in use at a time: all containers and sidecars together, or one init container with the sidecars that were started
+/// before it. What the pod itself states of cpu, memory and huge pages takes the place of these sums; spec.overhead is added.
 ResourceList pod_requests(const api::core::v1::PodSpec& spec, Overhead overhead = Overhead::Included);
 /// As pod_requests(); overhead is added only to what has a limit.
 ResourceList pod_limits(const api::core::v1::PodSpec& spec, Overhead overhead = Overhead::Included);

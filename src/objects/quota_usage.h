@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api/core_v1.h"
-#include "base/quantity.h"
+#include "base/values/quantity.h"
 #include "objects/pod_resources.h"
 #include "runtime/event_loop.h"
 #include "schema/type.h"
@@ -15,7 +15,7 @@ using ResourceAmounts = ResourceList;
 
 /// "count/deployments.apps", "count/pods": the number of objects of a kind.
 std::string count_resource(const schema::Kind& kind);
-/// The older name for it ("configmaps"), which some kinds have besides; "" for the others.
+/// The older name for it ("configmaps"), which some kinds have in addition; "" for the others.
 std::string old_count_resource(const schema::Kind& kind);
 /// One object of the kind, by both names.
 ResourceAmounts usage_of_kind(const schema::Kind& kind);

@@ -13,7 +13,7 @@ enum class Operator : std::uint8_t { In, NotIn, Exists, DoesNotExist, GreaterTha
 /// The operator by the API's name: In, NotIn, Exists, DoesNotExist, Gt or Lt.
 std::optional<Operator> parse_operator(std::string_view name);
 
-/// Whether the value, null where the key is missing, fulfils the requirement. GreaterThan and LessThan hold only between whole numbers,
+/// Whether the value, null where the key is missing, fulfills the requirement. GreaterThan and LessThan hold only between whole numbers,
 /// and only with exactly one bound in `values`.
 bool holds(Operator operation, const std::vector<std::string>& values, const std::string* value);
 

@@ -12,7 +12,7 @@ using Labels = std::map<std::string, std::string>;
 /// Every pair of `wanted` is in `labels`; nothing wanted is always there. This is how a Service selects.
 bool contains_all(const Labels& labels, const Labels& wanted);
 
-/// Whether `labels` fulfil the selector. An empty one selects everything; one with an unknown operator nothing.
+/// Whether `labels` fulfill the selector. An empty one selects everything; one with an unknown operator nothing.
 bool matches(const api::meta::v1::LabelSelector& selector, const Labels& labels);
 /// A selector that is not there selects nothing.
 bool matches(const schema::Box<api::meta::v1::LabelSelector>& selector, const Labels& labels);

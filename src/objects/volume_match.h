@@ -12,7 +12,7 @@ namespace porthole::objects {
 const std::string& class_of(const api::core::v1::PersistentVolumeClaim& claim);
 /// Whether the volume is meant for this very claim and no other: by uid, or by name where its maker did not know the uid.
 bool is_reserved_for(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim);
-/// Whether the claim could live in the volume, whoever has it: class, modes, labels, size, and the node that was chosen (null: none was).
+/// Whether the volume suits the claim, bound to another or not: class, modes, labels, size, and the node that was chosen (null: none was).
 bool fits(const api::core::v1::PersistentVolume& volume, const api::core::v1::PersistentVolumeClaim& claim,
           const api::core::v1::Node* node);
 

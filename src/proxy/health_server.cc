@@ -1,10 +1,10 @@
 #include "proxy/health_server.h"
 
-#include "base/time.h"
-#include "net/http_server.h"
+#include "base/time/time.h"
+#include "net/http/http_server.h"
 #include "runtime/asio_loop.h"
 #include "runtime/scope.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::proxy {
 

@@ -1,16 +1,26 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
-#include "client/informer.h"
-#include "proxy/convert.h"
+#include "client/informers/informer.h"
+#include "proxy/service_table.h"
 
 namespace porthole::proxy {
 
-/// Keeps service tables in step with the API: one for each address family that the proxy serves.
+enum class Family : std::uint8_t { V4, V6 };
+
+/// The part of a Service that is of one family; nothing for one that is not proxied: headless, ExternalName, or left to
+/// another proxy.
+std::optional<ServiceInfo> service_info(const api::core::v1::Service& service, Family family = Family::V4);
+/// Nothing for a slice that belongs to no service.
+std::optional<SliceInfo> slice_info(const api::discovery::v1::EndpointSlice& slice, Family family = Family::V4);
+NodeView node_view(const api::core::v1::Node& node, Family family = Family::V4);
+
+/// Keeps service tables in line with the API: one for each address family that the proxy serves.
 ///
 /// Lives on the loop of the informers, which outlive it; the tables given to fill() must outlive the informers' tasks.
 class ServiceFeed {
@@ -19,7 +29,7 @@ public:
     ServiceFeed(client::Informers& informers, std::string node_name, std::function<void()> changed);
     ServiceFeed(const ServiceFeed&) = delete;
 
-    /// What a platform cannot do, or does otherwise, is rewritten on the way into the table; empty functions change nothing.
+    /// Functions that rewrite what a platform cannot do, or does differently, before it goes into the table; empty ones change nothing.
     struct Adapt {
         std::function<void(ServiceInfo&)> service;
         std::function<void(NodeView&)> node;

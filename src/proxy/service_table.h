@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 
 namespace porthole::proxy {
 
@@ -36,6 +36,7 @@ struct ServiceInfo {
     std::uint16_t health_check_node_port = 0;  ///< only with externalTrafficPolicy Local
 };
 
+/// One endpoint of a slice, as the API says it.
 struct EndpointInfo {
     IpAddress address;
     bool ready = true, serving = true, terminating = false;
@@ -63,6 +64,7 @@ struct NodeView {
     bool operator==(const NodeView&) const = default;
 };
 
+/// Where a frontend's traffic goes.
 struct Backend {
     IpAddress address;
     std::uint16_t port = 0;
@@ -93,7 +95,8 @@ struct Frontend {
     bool operator==(const Frontend&) const = default;
 };
 
-/// Services and endpoints as one node must forward them. Changes are worked out service by service, when asked for.
+/// Services and endpoints as one node must forward them. Changes are worked out service by service, by update(). Pure logic, not
+/// thread-safe; pointers and references are valid until the next change.
 class ServiceTable {
 public:
     explicit ServiceTable(NodeView node) : node_(std::move(node)) {}
@@ -120,7 +123,7 @@ public:
         std::size_t local_endpoints = 0;
         bool operator==(const Health&) const = default;
     };
-    /// Health-check node ports and what they have to say.
+    /// Health-check node ports and what they are to answer.
     const std::map<std::uint16_t, Health>& health() const { return health_; }
 
 private:

@@ -9,7 +9,8 @@ class io_context;
 
 namespace porthole {
 
-/// The real event loop, on Boost.Asio. Sockets are made from context().
+/// The real event loop, on Boost.Asio. Sockets are made from context(). Everything made on it must be destroyed before it; callbacks
+/// that never ran are destroyed with it.
 class AsioLoop final : public EventLoop {
 public:
     AsioLoop();
@@ -21,11 +22,11 @@ public:
     MonotonicTime now() const override;
     SystemTime wall_now() const override;
 
-    /// Runs until stop(), on the calling thread.
+    /// Runs until stop(), on the calling thread, which is then the loop's thread. May be called again after a stop().
     void run();
-    /// From any thread.
+    /// From any thread. run() returns after the current callback; a stop() before run() has no effect.
     void stop();
-    /// Calls `handler` on the loop for SIGINT and SIGTERM, each time.
+    /// Calls `handler` on the loop for SIGINT and SIGTERM, each time. A second call replaces the handler.
     void on_signal(std::function<void(int signal)> handler);
     boost::asio::io_context& context();
 

@@ -8,7 +8,8 @@
 
 namespace porthole {
 
-/// A loop on a thread of its own, for a component that should not hold up the API.
+/// Owns a loop and the thread that runs it, for a component that should not hold up the API. Used from the thread that made it; what
+/// is created on loop() must only be touched there.
 class ComponentThread {
 public:
     ComponentThread();
@@ -16,7 +17,8 @@ public:
     ~ComponentThread();
 
     AsioLoop& loop();
-    /// Runs `task` on the thread's loop, waiting on the caller's.
+    /// Calls `task` on the thread's loop and runs what it yields there, while the caller's task waits on its own loop. Cannot be
+    /// cancelled, so references into the caller are safe.
     Task<> run(std::function<Task<>()> task);
 
 private:

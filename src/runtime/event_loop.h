@@ -7,7 +7,7 @@ namespace porthole {
 
 using Duration = std::chrono::nanoseconds;
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
-using SystemTime = std::chrono::sys_time<Duration>;  ///< by the wall clock; `Timestamp` (base/time.h) is how the API writes it
+using SystemTime = std::chrono::sys_time<Duration>;  ///< by the wall clock; `Timestamp` (base/time/time.h) is how the API writes it
 using Callback = std::move_only_function<void()>;
 enum class TimerId : std::uint64_t {};
 
@@ -23,7 +23,8 @@ public:
 };
 
 /// One thread of execution with timers: every component lives on exactly one. Callbacks never run inside the call that
-/// registers them, so code between two suspensions is never interrupted.
+/// registers them, so code between two suspensions is never interrupted. The loop owns registered callbacks; what they refer to must
+/// outlive them or cancel its timers.
 class EventLoop : public Clock {
 public:
     /// Runs `callback` at a later turn of the loop, in order of posting. The only member that other threads may call.

@@ -8,7 +8,7 @@ namespace porthole {
 
 std::uint64_t Random::below(std::uint64_t bound) {
     CHECK(bound > 0);
-    const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;  // the tail beyond would favour small numbers
+    const std::uint64_t limit = UINT64_MAX - UINT64_MAX % bound;  // the tail beyond would favor small numbers
     std::uint64_t value = next();
     while (value >= limit) value = next();
     return value % bound;

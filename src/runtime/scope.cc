@@ -1,5 +1,7 @@
 #include "runtime/scope.h"
 
+#include "base/result.h"
+
 namespace porthole {
 
 class Scope::Closing final : public Operation<void> {
@@ -33,7 +35,7 @@ void Scope::cancel() {
 
 void Scope::finished(Position position, Result<void> result) {
     tasks_.erase(position);
-    if (!result && result.error().reason != Reason::Cancelled && on_error_) on_error_(result.error());
+    if (!result && !is_cancelled(result) && on_error_) on_error_(result.error());
     if (tasks_.empty() && closing_) std::exchange(closing_, nullptr)->all_ended();
 }
 

@@ -9,9 +9,9 @@
 
 namespace porthole {
 
-/// Owns running tasks. Every task of the program belongs to one; closing it cancels them and waits for their end.
+/// Owns running tasks. Every task of the program belongs to one; closing it cancels them and waits for their end. Used on its loop only.
 ///
-/// The owner closes the scope before it goes: destroying a scope with live tasks is a broken invariant.
+/// The owner closes the scope before destroying it: a scope destroyed with live tasks aborts the process.
 class Scope {
 public:
     /// Called with the error of a task that failed for another reason than cancellation; ignored if empty.
@@ -24,7 +24,7 @@ public:
     EventLoop& loop() const { return loop_; }
     /// Starts `task` at the loop's next turn. In a cancelled scope the task's first suspension fails.
     void spawn(Task<> task);
-    /// Tells every task to end; does not wait.
+    /// Cancels every task, and all that are spawned later; does not wait.
     void cancel();
     /// Cancels all tasks and waits until the last has ended, even if the caller itself is cancelled.
     Task<> close();
@@ -47,7 +47,8 @@ private:
     bool cancelled_ = false;
 };
 
-/// Runs all tasks side by side and yields their results in the same order. Cancelling the caller cancels them all.
+/// Runs all tasks concurrently and yields their results in the same order, failures included: one failure does not stop the others.
+/// Cancelling the caller cancels them all.
 template <class T>
 class AllOperation final : public Operation<std::vector<Result<T>>> {
 public:

@@ -7,8 +7,8 @@
 
 namespace porthole {
 
-/// Tasks waiting for something, first come first served. The primitives below are made of it; all live on one loop, and
-/// wake their waiters at a later turn, never inside the call that wakes.
+/// Tasks waiting for something, first come first served. The primitives below are made of it; all live on one loop, must outlive
+/// their waiters, and wake them at a later turn, never inside the call that wakes. Every wait may fail with Cancelled.
 template <class T>
 class WaitList {
 public:
@@ -72,7 +72,7 @@ private:
     bool set_ = false;
 };
 
-/// A value or error given once, for one or more waiters.
+/// A value or error given once, for one or more waiters, each of which gets a copy. Aborts when set twice.
 template <class T>
 class Promise {
 public:
@@ -121,12 +121,12 @@ private:
     bool closed_ = false;
 };
 
-/// At most `permits` holders at a time, in order of asking.
+/// At most `permits` holders at a time, in order of asking. Must outlive its permits.
 class Semaphore {
 public:
     explicit Semaphore(std::size_t permits) : free_(permits) {}
 
-    /// Gives its permit back when it goes.
+    /// Releases its permit when destroyed.
     class Permit {
     public:
         Permit() = default;

@@ -10,7 +10,7 @@
 
 namespace porthole {
 
-/// What a task can be suspended on, seen from whoever cancels it.
+/// What a task can be suspended on, as seen by the code that cancels it.
 class Suspension {
 public:
     /// Must lead to the operation's completion at a later turn of the loop, never inside this call.
@@ -53,6 +53,7 @@ struct PooledFrame {
     static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
 };
 
+/// What promises of all tasks share: the context, and the coroutine to resume at the end.
 struct PromiseBase : PooledFrame {
     TaskContext* context = nullptr;
     std::coroutine_handle<> continuation;
@@ -121,7 +122,7 @@ private:
     std::coroutine_handle<promise_type> handle_;
 };
 
-/// Base of everything a task can wait for besides another task: I/O, timers, events. Lives in the awaiting coroutine.
+/// Base of everything other than a task that a task can wait for: I/O, timers, events. Lives in the awaiting coroutine.
 template <class T>
 class Operation : public Suspension {
 public:
@@ -177,6 +178,7 @@ private:
 
 namespace detail {
 
+/// The coroutine of start_task(): it starts at once and owns itself.
 struct RootTask {
     struct promise_type : PooledFrame {
         TaskContext* context;

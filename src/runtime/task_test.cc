@@ -2,7 +2,6 @@
 
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "runtime/sync.h"
 
 using namespace std::chrono_literals;

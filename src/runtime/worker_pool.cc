@@ -6,9 +6,13 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/thread_turns.h"
-
 namespace porthole {
+
+/// Asks the system to let the calling thread on as soon as it wakes, and for less time at a stretch: for threads that sleep
+/// most of the time and are waited for. Its share of the processors stays the same. Has no effect where the system cannot do it.
+/// In worker_pool_linux.cc and worker_pool_windows.cc.
+void take_short_turns();
+
 namespace {
 
 class ThreadPool final : public WorkerPool {

@@ -14,21 +14,6 @@ std::string limited_by_text(const std::vector<std::string>& plugins) {
 
 }  // namespace
 
-std::string nodes_available_text(std::size_t node_count, const std::vector<std::pair<std::string, std::size_t>>& reasons) {
-    std::vector<std::string> parts;
-    for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
-    std::ranges::sort(parts);
-    return "0/" + std::to_string(node_count) + " nodes are available: " + join(parts, ", ") + ".";
-}
-
-std::string Diagnosis::text() const {
-    if (node_count == 0) return "no nodes available to schedule pods";
-    if (!pre_filter_message.empty()) {
-        return "0/" + std::to_string(node_count) + " nodes are available: " + pre_filter_message + ".";
-    }
-    return nodes_available_text(node_count, reasons);
-}
-
 Cycle::Cycle(const Cluster& cluster, const PluginList& plugins, Random& random) : cluster_(cluster), plugins_(plugins), random_(random) {}
 
 std::size_t Cycle::nodes_wanted(std::size_t node_count) {
@@ -46,8 +31,8 @@ Decision Cycle::decide(const PodInfo& pod) {
 
     if (!pod.nominated_node_name.empty()) {
         const NodeInfo* nominated = cluster_.find_node(pod.nominated_node_name);
-        rejection_ = {};
-        if (nominated && (!only_nodes_ || only_nodes_->contains(nominated->name())) && fits(*nominated, rejection_)) {
+        status_ = {};
+        if (nominated && (!only_nodes_ || only_nodes_->contains(nominated->name())) && fits(*nominated, status_)) {
             decision.evaluated = decision.feasible = 1;
             decision.node = nominated;
             return decision;
@@ -90,11 +75,11 @@ void Cycle::find_feasible(Decision& decision) {
     Diagnosis& diagnosis = decision.diagnosis;
     const auto look_at = [&](const NodeInfo& node) {
         ++decision.evaluated;
-        if (passes_with_nominated(node, rejection_)) {
+        if (passes_with_nominated(node, status_)) {
             feasible_.push_back(&node);
         } else {
             diagnosis.rejected_by |= 1u << rejecting_;
-            record(rejection_, node, diagnosis);
+            record(status_, node, diagnosis);
         }
     };
     if (only_nodes_) {
@@ -116,8 +101,8 @@ void Cycle::find_feasible(Decision& decision) {
     for (const auto& [reason, count] : counted_) diagnosis.reasons.emplace_back(reason, count);
 }
 
-void Cycle::record(const Rejection& rejection, const NodeInfo& node, Diagnosis& diagnosis) {
-    for (const std::string_view reason : rejection.reasons) {
+void Cycle::record(const FilterStatus& status, const NodeInfo& node, Diagnosis& diagnosis) {
+    for (const std::string_view reason : status.reasons) {
         const auto known = std::ranges::find(counted_, reason, &std::pair<std::string_view, std::size_t>::first);
         if (known == counted_.end()) {
             counted_.emplace_back(reason, 1);
@@ -125,24 +110,24 @@ void Cycle::record(const Rejection& rejection, const NodeInfo& node, Diagnosis& 
             ++known->second;
         }
     }
-    if (rejection.helped_by_preemption) diagnosis.preemption_may_help.push_back(&node);
+    if (status.resolvable) diagnosis.resolvable_nodes.push_back(&node);
 }
 
-bool Cycle::passes(const NodeInfo& node, Rejection& rejection) {
+bool Cycle::passes(const NodeInfo& node, FilterStatus& status) {
     for (const auto& [position, plugin] : filters_) {
-        if (plugin->filter(node, rejection)) continue;
+        if (plugin->filter(node, status)) continue;
         rejecting_ = position;
         return false;
     }
     return true;
 }
 
-bool Cycle::passes_with_nominated(const NodeInfo& node, Rejection& rejection) {
-    rejection.reasons.clear();
-    rejection.helped_by_preemption = true;
+bool Cycle::passes_with_nominated(const NodeInfo& node, FilterStatus& status) {
+    status.reasons.clear();
+    status.resolvable = true;
     const auto nominated = cluster_.nominated(node.name());
     const auto counts = [&](const PodRef& other) { return other->priority >= pod_->priority && other->uid != pod_->uid; };
-    if (std::ranges::none_of(nominated, counts)) return passes(node, rejection);
+    if (std::ranges::none_of(nominated, counts)) return passes(node, status);
 
     // Room that others wait for is taken; but affinity to them may not be relied on, so it must fit without them too.
     NodeInfo with_nominated = node;
@@ -151,14 +136,14 @@ bool Cycle::passes_with_nominated(const NodeInfo& node, Rejection& rejection) {
         with_nominated.add(other, nullptr);
         pod_added(*other, node);
     }
-    const bool fits = passes(with_nominated, rejection);
+    const bool fits = passes(with_nominated, status);
     for (const PodRef& other : nominated) {
         if (counts(other)) pod_removed(*other, node);
     }
-    return fits && passes(node, rejection);
+    return fits && passes(node, status);
 }
 
-bool Cycle::fits(const NodeInfo& node, Rejection& rejection) { return passes_with_nominated(node, rejection); }
+bool Cycle::fits(const NodeInfo& node, FilterStatus& status) { return passes_with_nominated(node, status); }
 
 void Cycle::pod_added(const PodInfo& pod, const NodeInfo& node) {
     for (const auto& [position, plugin] : filters_) plugin->pod_added(pod, node);

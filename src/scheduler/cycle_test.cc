@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/test_support.h"
+#include "scheduler/scheduler_fixture.h"
 
 namespace porthole::scheduler {
 namespace {
@@ -29,8 +29,8 @@ TEST(Cycle, CountsReasonsOverNodesInUpstreamsWords) {
 
 TEST(Cycle, FiltersByWhatThePodAsksOfANode) {
     World world;
-    world.cluster.set_node(labelled(node("lin"), {{"kubernetes.io/os", "linux"}, {"gen", "3"}}));
-    NodeSpec win = labelled(node("win"), {{"kubernetes.io/os", "windows"}, {"gen", "5"}});
+    world.cluster.set_node(labeled(node("lin"), {{"kubernetes.io/os", "linux"}, {"gen", "3"}}));
+    NodeSpec win = labeled(node("win"), {{"kubernetes.io/os", "windows"}, {"gen", "5"}});
     win.taints = {{"os", "windows", TaintEffect::NoSchedule}};
     world.cluster.set_node(win);
     const Toleration tolerates_windows{.key = "os", .value = "windows"};
@@ -115,17 +115,17 @@ TEST(Cycle, AvoidsPreferNoScheduleAndFollowsPreferredAffinity) {
     NodeSpec discouraged = node("a");
     discouraged.taints = {{"k", "v", TaintEffect::PreferNoSchedule}};
     world.cluster.set_node(discouraged);
-    world.cluster.set_node(labelled(node("b"), {{"disk", "ssd"}}));
+    world.cluster.set_node(labeled(node("b"), {{"disk", "ssd"}}));
     world.cluster.set_node(node("c"));
     PodInfo info = pod("p");
     info.preferred_node_terms = {{5, {.labels = {{"disk", Requirement::Operator::In, {"ssd"}}}}}};
     EXPECT_EQ(world.choice(info), "b");
 }
 
-TEST(Cycle, HonoursAffinityBetweenPods) {
+TEST(Cycle, HonorsAffinityBetweenPods) {
     World world;
-    world.cluster.set_node(labelled(node("a1"), {{"zone", "a"}}));
-    world.cluster.set_node(labelled(node("b1"), {{"zone", "b"}}));
+    world.cluster.set_node(labeled(node("a1"), {{"zone", "a"}}));
+    world.cluster.set_node(labeled(node("b1"), {{"zone", "b"}}));
     PodInfo database = pod("db");
     database.labels = {{"app", "db"}};
     world.cluster.set_pod(placed(database, "a1"));
@@ -158,7 +158,7 @@ TEST(Cycle, HonoursAffinityBetweenPods) {
 TEST(Cycle, SpreadsWithinTheMaximalSkew) {
     World world;
     for (const char* name : {"a1", "a2", "b1"}) {
-        world.cluster.set_node(labelled(node(name), {{"zone", std::string(name, 1)}}));
+        world.cluster.set_node(labeled(node(name), {{"zone", std::string(name, 1)}}));
     }
     world.cluster.set_node(node("nowhere"));
     PodInfo info = pod("p");
@@ -168,7 +168,7 @@ TEST(Cycle, SpreadsWithinTheMaximalSkew) {
     other.uid = "other";
     world.cluster.set_pod(placed(other, "a1"));
     EXPECT_EQ(world.choice(info), "b1");
-    NodeSpec full = labelled(node("b1"), {{"zone", "b"}});
+    NodeSpec full = labeled(node("b1"), {{"zone", "b"}});
     full.allowed_pods = 0;
     world.cluster.set_node(full);
     EXPECT_EQ(world.choice(info),
@@ -192,48 +192,6 @@ TEST(Cycle, SpreadsTheReplicasOfASetOverNodesByDefault) {
         world.cluster.assume(placed(info, chosen), chosen);
     }
     EXPECT_EQ(per_node, (std::map<std::string, int>{{"n0", 2}, {"n1", 2}, {"n2", 2}, {"n3", 2}}));
-}
-
-TEST(Cycle, WaitsForClaimsAndFollowsTheirVolumes) {
-    World world;
-    world.cluster.set_node(labelled(node("a1"), {{"zone", "a"}}));
-    world.cluster.set_node(labelled(node("b1"), {{"zone", "b"}}));
-    PodInfo info = pod("p");
-    info.claims = {"data"};
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" not found.");
-    world.cluster.set_claim("default/data", {});
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
-    info.claims = {"data", "more"};
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"more\" not found.");
-    info.claims = {"data"};
-    world.cluster.set_claim("default/data", {.waits_for_consumer = true});
-    EXPECT_NE(world.cycle.decide(info).node, nullptr);
-    world.cluster.set_claim("default/data", {.volume = "v"});
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).");
-    world.cluster.set_volume("v", {std::vector{NodeSelectorTerm{.labels = {{"zone", Requirement::Operator::In, {"b"}}}}}});
-    EXPECT_EQ(world.choice(info), "b1");
-    world.cluster.set_claim("default/data", {.volume = "v", .terminating = true});
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: persistentvolumeclaim \"data\" is being deleted.");
-}
-
-TEST(Cycle, GoesWhereThereAreVolumesForAllOfItsClaims) {
-    World world;
-    world.cluster.set_node(labelled(node("a1"), {{"zone", "a"}}));
-    world.cluster.set_node(labelled(node("b1"), {{"zone", "b"}}));
-    const auto disk_of = [](const char* zone) {
-        return VolumeInfo{std::vector{NodeSelectorTerm{.labels = {{"zone", Requirement::Operator::In, {zone}}}}}};
-    };
-    world.cluster.set_volume("a", disk_of("a"));
-    world.cluster.set_volume("b", disk_of("b"));
-    world.cluster.set_volume("c", disk_of("b"));
-    PodInfo info = pod("p");
-    info.claims = {"one", "two"};
-    const std::vector<std::string> all = {"a", "b", "c"};
-    world.cluster.set_claim("default/one", {.waits_for_consumer = true, .candidates = all});
-    world.cluster.set_claim("default/two", {.waits_for_consumer = true, .candidates = all});
-    EXPECT_EQ(world.choice(info), "b1") << "a1 has one volume for two claims";
-    world.cluster.set_claim("default/two", {.waits_for_consumer = true, .candidates = std::vector<std::string>{"a"}});
-    EXPECT_EQ(world.choice(info), "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
 }
 
 TEST(Cycle, LooksAtAShareOfLargeClustersInTurn) {
@@ -275,7 +233,7 @@ TEST(Cluster, KeepsPodsOfANodeThatComesLate) {
 TEST(Cluster, TakesNodesOfZonesInTurn) {
     World world;
     for (const char* name : {"a1", "a2", "a3", "b1"}) {
-        world.cluster.set_node(labelled(node(name), {{"topology.kubernetes.io/zone", std::string(name, 1)}}));
+        world.cluster.set_node(labeled(node(name), {{"topology.kubernetes.io/zone", std::string(name, 1)}}));
     }
     std::string order;
     for (const NodeInfo* one : world.cluster.nodes()) order += one->name() + " ";

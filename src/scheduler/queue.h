@@ -10,7 +10,7 @@
 
 namespace porthole::scheduler {
 
-/// Pods that wait for a node.
+/// Pods that wait for a node. Lives on the scheduler's loop; `clock` and `plugins` must outlive it.
 ///
 /// A pod is *active* (to be tried, highest priority first, then oldest), *in back-off* after a failed attempt (1 s, doubling
 /// to 10 s), *unschedulable* until an event that one of the plugins that rejected it finds helpful (or 5 minutes pass), *gated*
@@ -23,7 +23,7 @@ public:
 
     /// A pending pod appeared or changed. A change that placement cannot see leaves it where it is.
     void set(PodRef pod);
-    /// The pod is gone, or has a node. Harmless for an unknown pod.
+    /// The pod was deleted, or has a node. Harmless for an unknown pod.
     void remove(const std::string& uid);
     bool contains(const std::string& uid) const { return entries_.contains(uid); }
 

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/sim/sim_loop.h"
-#include "scheduler/test_support.h"
+#include "scheduler/scheduler_fixture.h"
 
 namespace porthole::scheduler {
 namespace {
@@ -11,9 +10,7 @@ namespace {
 using namespace testing;
 using namespace std::chrono_literals;
 
-struct QueueWorld {
-    sim::SimLoop loop;
-    PluginList plugins = make_plugins();
+struct QueueWorld : World {
     SchedulingQueue queue{loop, plugins};
 
     PluginSet bit(std::string_view name) const {
@@ -68,9 +65,9 @@ TEST(SchedulingQueue, RetriesOnlyOnEventsThatHelpTheRejectingPlugin) {
     const NodeSpec too_small = node("n", 1000), large = node("n", 3000);
     world.queue.on_event({.kind = ClusterEvent::Kind::NodeAdded, .node = &too_small});
     EXPECT_EQ(world.pop(), "");
-    NodeSpec relabelled = large;
-    relabelled.labels["x"] = "y";
-    world.queue.on_event({.kind = ClusterEvent::Kind::NodeChanged, .node = &relabelled, .old_node = &large});
+    NodeSpec relabeled = large;
+    relabeled.labels["x"] = "y";
+    world.queue.on_event({.kind = ClusterEvent::Kind::NodeChanged, .node = &relabeled, .old_node = &large});
     EXPECT_EQ(world.pop(), "");
     world.queue.on_event({.kind = ClusterEvent::Kind::NodeAdded, .node = &large});
     EXPECT_EQ(world.pop(), "big");

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "api/policy_v1.h"
-#include "api/storage_v1.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
-#include "objects/volume_match.h"
-#include "scheduler/convert.h"
+#include "scheduler/framework/convert.h"
+#include "scheduler/framework/extension_points.h"
 #include "scheduler/plugins/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::scheduler {
@@ -18,8 +16,6 @@ namespace porthole::scheduler {
 namespace {
 
 namespace core = api::core::v1;
-namespace policy = api::policy::v1;
-namespace storage = api::storage::v1;
 using client::NamespacedName;
 using schema::Value;
 
@@ -28,21 +24,10 @@ constexpr std::size_t MaxBindings = 512;
 /// Pods decided in one turn of the loop, so that watches and requests get theirs.
 constexpr int PodsPerTurn = 32;
 constexpr std::size_t LongestNote = 1024;
-constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
-constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
 std::string note(std::string text) {
     if (text.size() <= LongestNote) return text;
     return text.substr(0, LongestNote - 4) + " ...";
-}
-
-Value condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message, SystemTime now) {
-    return Value::object({{"type", type},
-                          {"status", status},
-                          {"lastProbeTime", nullptr},
-                          {"lastTransitionTime", Timestamp(now).to_string()},
-                          {"reason", reason},
-                          {"message", message}});
 }
 
 bool says_the_same(const core::Pod& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
@@ -59,18 +44,17 @@ Scheduler::Scheduler(SchedulerContext context, std::string scheduler_name)
       pods_(context_.informers.get<core::Pod>()),
       nodes_(context_.informers.get<core::Node>()),
       namespaces_(context_.informers.get<core::Namespace>()),
-      budgets_(context_.informers.get<policy::PodDisruptionBudget>()),
-      claims_(context_.informers.get<core::PersistentVolumeClaim>()),
-      volumes_(context_.informers.get<core::PersistentVolume>()),
-      classes_(context_.informers.get<storage::StorageClass>()),
-      plugins_(make_plugins()),
+      plugins_(make_plugins({.context = context_,
+                             .scheduler_name = scheduler_name_,
+                             .cluster = cluster_,
+                             .scope = scope_,
+                             .happened = [this](const ClusterEvent& event) { happened(event); }})),
       queue_(context_.loop, plugins_),
       cycle_(cluster_, plugins_, context_.random),
       scope_(context_.loop) {
     follow_pods();
     follow_nodes();
     follow_namespaces();
-    follow_volumes();
 }
 
 Scheduler::~Scheduler() {
@@ -111,66 +95,6 @@ void Scheduler::follow_namespaces() {
                                    happened({.kind = ClusterEvent::Kind::NamespaceChanged});
                                },
                            .deleted = [this](const auto& last) { cluster_.remove_namespace(last->metadata.name); }});
-}
-
-void Scheduler::follow_volumes() {
-    const auto happened_to_volumes = [this] {
-        volumes_changed_.set();
-        happened({.kind = ClusterEvent::Kind::VolumesChanged});
-    };
-    claims_.subscribe({.added =
-                           [=, this](const auto& now) {
-                               claim_seen(*now);
-                               happened_to_volumes();
-                           },
-                       .updated =
-                           [=, this](const auto&, const auto& now) {
-                               claim_seen(*now);
-                               happened_to_volumes();
-                           },
-                       .deleted = [this](const auto& last) { cluster_.remove_claim(client::key_of(*last).text()); }});
-    const auto volume_seen = [=, this](const core::PersistentVolume& volume) {
-        cluster_.set_volume(volume.metadata.name, volume_info(volume));
-        volumes_moved();
-        happened_to_volumes();
-    };
-    volumes_.subscribe({.added = [=](const auto& now) { volume_seen(*now); },
-                        .updated = [=](const auto&, const auto& now) { volume_seen(*now); },
-                        .deleted =
-                            [this](const auto& last) {
-                                cluster_.remove_volume(last->metadata.name);
-                                volumes_moved();
-                            }});
-    classes_.on_change([=, this](const storage::StorageClass&) {
-        for (const auto& claim : claims_.list()) claim_seen(*claim);
-        happened_to_volumes();
-    });
-}
-
-void Scheduler::claim_seen(const core::PersistentVolumeClaim& claim) {
-    const auto storage_class = classes_.find({"", claim.spec.storage_class_name.value_or("")});
-    const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
-    ClaimInfo info{.volume = bound ? claim.spec.volume_name : "",
-                   .terminating = claim.metadata.deletion_timestamp.has_value(),
-                   .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"};
-    if (!bound && info.waits_for_consumer && storage_class->provisioner == NoProvisioner) info.candidates = candidates_for(claim);
-    cluster_.set_claim(client::key_of(claim).text(), std::move(info));
-}
-
-std::vector<std::string> Scheduler::candidates_for(const core::PersistentVolumeClaim& claim) const {
-    std::vector<std::string> names;
-    for (const auto& volume : volumes_.list()) {
-        const bool free = !volume->spec.claim_ref && objects::fits(*volume, claim, nullptr);
-        if (free || objects::is_reserved_for(*volume, claim)) names.push_back(volume->metadata.name);
-    }
-    return names;
-}
-
-void Scheduler::volumes_moved() {
-    for (const auto& claim : claims_.list()) {
-        const ClaimInfo* known = cluster_.find_claim(client::key_of(*claim).text());
-        if (known && known->candidates) claim_seen(*claim);
-    }
 }
 
 void Scheduler::pod_seen(const core::Pod& pod) {
@@ -225,10 +149,10 @@ void Scheduler::happened(const ClusterEvent& event) {
 // ---- the work
 
 Task<> Scheduler::run() {
-    for (client::InformerCore* source :
-         {&pods_.core(), &nodes_.core(), &namespaces_.core(), &budgets_.core(), &claims_.core(), &volumes_.core(), &classes_.core()}) {
+    for (client::InformerCore* source : {&pods_.core(), &nodes_.core(), &namespaces_.core()}) {
         CO_TRY_VOID(co_await source->wait_for_sync());
     }
+    for (const auto& plugin : plugins_) CO_TRY_VOID(co_await plugin->wait_for_sync());
     auto ended = co_await work();
     CO_TRY_VOID(co_await scope_.close());
     co_return ended;
@@ -265,57 +189,45 @@ void Scheduler::wake_at(MonotonicTime when) {
 void Scheduler::schedule(PodRef pod) {
     const Decision decision = cycle_.decide(*pod);
     if (decision.node) {
-        const std::string node = decision.node->name();
-        cluster_.clear_nomination(pod->uid);
-        cluster_.assume(pod, node);
-        ++bindings_;
-        scope_.spawn(bind(std::move(pod), node));
+        reserve(std::move(pod), decision.node->name());
         return;
     }
     ++counts_.unschedulable;
     std::string message = decision.diagnosis.text();
-    std::string nominated_node;
-    if (decision.diagnosis.node_count > 0) {
-        std::vector<DisruptionBudget> budgets;
-        for (const auto& budget : budgets_.list()) {
-            budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
-        }
-        const Preemption preemption = find_preemption(*pod, cluster_, budgets, decision.diagnosis, cycle_, context_.random);
-        if (preemption.node) {
-            nominated_node = preemption.node->name();
-            cluster_.nominate(pod, nominated_node);
-            ++counts_.preemptions;
-            for (const PodRef& victim : preemption.victims) {
-                if (!victim->terminating) scope_.spawn(preempt(victim, pod, nominated_node));
-            }
-        } else {
-            message += " preemption: " + preemption.message;
-        }
+    PostFilter helped;
+    if (decision.diagnosis.node_count > 0) helped = run_post_filters(plugins_, pod, decision.diagnosis, cycle_);
+    if (!helped.nominated_node.empty()) {
+        cluster_.nominate(pod, helped.nominated_node);
+        ++counts_.preemptions;
+    } else if (!helped.message.empty()) {
+        message += " " + helped.message;
     }
-    report(pod, "Unschedulable", message, nominated_node);
+    report(pod, "Unschedulable", message, helped.nominated_node);
     queue_.retry_after_rejection(pod->uid, decision.diagnosis.rejected_by);
 }
 
-core::ObjectReference Scheduler::reference(const PodInfo& pod) const {
-    return {.kind = "Pod",
-            .namespace_ = pod.namespace_,
-            .name = pod.name,
-            .uid = pod.uid,
-            .api_version = "v1",
-            .resource_version = pod.resource_version};
+/// Counts the pod on its node, and binds it in the background.
+void Scheduler::reserve(PodRef pod, std::string node) {
+    cluster_.clear_nomination(pod->uid);
+    cluster_.assume(pod, node);
+    const auto reserved = run_reserve(plugins_, *pod, node);
+    if (!reserved) return give_up_node(pod, reserved.error());
+    ++bindings_;
+    scope_.spawn(bind(std::move(pod), std::move(node)));
 }
 
 Task<> Scheduler::bind(PodRef pod, std::string node) {
-    auto bound = co_await bind_claims(pod, node);
+    auto bound = co_await run_pre_bind(plugins_, pod, node);
     if (bound) bound = co_await post_binding(pod, node);
     --bindings_;
     wake_.set();
     if (bound) {
         ++counts_.scheduled;
         queue_.remove(pod->uid);
-        context_.events.normal(reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
+        context_.events.normal(object_reference(*pod), "Scheduled", "Successfully assigned " + pod->key() + " to " + node);
         context_.log.debug("pod bound", {{"pod", pod->key()}, {"node", node}});
     } else if (!is_cancelled(bound)) {
+        run_unreserve(plugins_, *pod, node);
         give_up_node(pod, bound.error());
     }
     co_return {};
@@ -328,33 +240,8 @@ Task<> Scheduler::post_binding(PodRef pod, std::string node) {
                        {"metadata", Value::object({{"name", pod->name}, {"namespace", pod->namespace_}, {"uid", pod->uid}})},
                        {"target", Value::object({{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}})}});
     const std::string path = client::Client::path(core::Pod::kind(), {pod->namespace_, pod->name}, "binding");
-    CO_TRY_VOID(co_await context_.client.post(path, schema::to_json(binding)));
-    co_return {};
-}
-
-bool Scheduler::all_claims_bound(const PodInfo& pod) const {
-    return std::ranges::all_of(pod.claims, [&](const std::string& name) {
-        const ClaimInfo* claim = cluster_.find_claim(pod.namespace_ + "/" + name);
-        return claim && !claim->volume.empty();
-    });
-}
-
-/// Tells the provisioners of unbound claims which node they are for, and waits for them.
-Task<> Scheduler::bind_claims(PodRef pod, std::string node) {
-    if (all_claims_bound(*pod)) co_return {};
-    for (const std::string& name : pod->claims) {
-        const ClaimInfo* claim = cluster_.find_claim(pod->namespace_ + "/" + name);
-        if (claim && !claim->volume.empty()) continue;
-        const Value patch =
-            Value::object({{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
-        CO_TRY_VOID(co_await context_.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
-                                                                                schema::to_json(patch)));
-    }
-    const MonotonicTime deadline = context_.loop.now() + LongestVolumeWait;
-    while (!all_claims_bound(*pod)) {
-        volumes_changed_.reset();
-        CO_TRY_VOID(co_await with_timeout(volumes_changed_.wait(), deadline - context_.loop.now(), "binding volumes"));
-    }
+    auto posted = co_await context_.client.post(path, schema::to_json(binding));
+    if (!posted) co_return std::move(posted).error().with_context("binding rejected");
     co_return {};
 }
 
@@ -367,18 +254,18 @@ void Scheduler::give_up_node(const PodRef& pod, const Error& error) {
     if (error.reason == Reason::NotFound) return;  // deleted; its watch event is on the way
     ++counts_.errors;
     context_.log.warn("binding failed", {{"pod", pod->key()}, {"error", error.message}});
-    report(pod, "SchedulerError", "binding rejected: " + error.message, "");
+    report(pod, "SchedulerError", error.message, "");
 }
 
-// ---- telling people, and making room
+// ---- telling people
 
 void Scheduler::report(const PodRef& pod, const std::string& reason, const std::string& message, const std::string& nominated_node) {
-    context_.events.warning(reference(*pod), "FailedScheduling", note(message));
+    context_.events.warning(object_reference(*pod), "FailedScheduling", note(message));
     const NamespacedName key{pod->namespace_, pod->name};
     const auto current = pods_.find(key);
     if (!current || current->metadata.uid != pod->uid || says_the_same(*current, reason, message, nominated_node)) return;
     Value status =
-        Value::object({{"conditions", Value::array({condition("PodScheduled", "False", reason, message, context_.loop.wall_now())})}});
+        Value::object({{"conditions", Value::array({pod_condition("PodScheduled", "False", reason, message, context_.loop.wall_now())})}});
     if (!nominated_node.empty()) status["nominatedNodeName"] = nominated_node;
     const Value patch = Value::object({{"metadata", Value::object({{"uid", pod->uid}})}, {"status", std::move(status)}});
     scope_.spawn([](client::Client& client, NamespacedName key, std::string body, Logger log) -> Task<> {
@@ -388,27 +275,6 @@ void Scheduler::report(const PodRef& pod, const std::string& reason, const std::
         }
         co_return {};
     }(context_.client, key, schema::to_json(patch), context_.log));
-}
-
-Task<> Scheduler::preempt(PodRef victim, PodRef preemptor, std::string node) {
-    const NamespacedName key{victim->namespace_, victim->name};
-    const Value status = Value::object(
-        {{"conditions",
-          Value::array({condition("DisruptionTarget", "True", "PreemptionByScheduler",
-                                  scheduler_name_ + ": preempting to accommodate a higher priority pod", context_.loop.wall_now())})}});
-    const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
-    const auto marked = co_await context_.client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
-    if (is_not_found(marked)) co_return {};
-    const auto removed = co_await context_.client.remove<core::Pod>(key, {.uid = victim->uid});
-    if (!removed) {
-        if (!is_not_found(removed) && !is_cancelled(removed)) {
-            context_.log.warn("preemption failed", {{"victim", victim->key()}, {"error", removed.error().message}});
-        }
-        co_return {};
-    }
-    context_.events.normal(reference(*victim), "Preempted", "Preempted by pod " + preemptor->uid + " on node " + node);
-    context_.log.info("pod preempted", {{"victim", victim->key()}, {"preemptor", preemptor->key()}, {"node", node}});
-    co_return {};
 }
 
 }  // namespace porthole::scheduler

@@ -37,6 +37,22 @@ core::Pod api_pod(const std::string& name, const char* cpu = "100m") {
     return pod;
 }
 
+core::PersistentVolumeClaim claim_of_class(const std::string& name) {
+    core::PersistentVolumeClaim claim;
+    claim.metadata.namespace_ = "default";
+    claim.metadata.name = "data";
+    claim.spec.storage_class_name = name;
+    return claim;
+}
+
+core::Pod pod_with_claim(const std::string& name) {
+    core::Pod pod = api_pod(name);
+    pod.spec.volumes.resize(1);
+    pod.spec.volumes[0].name = "data";
+    pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = "data";
+    return pod;
+}
+
 struct SchedulerWorld {
     sim::SimLoop loop;
     client::FakeApi api{loop};
@@ -49,6 +65,11 @@ struct SchedulerWorld {
     Scope scope{loop};
 
     SchedulerWorld() {
+        api::storage::v1::StorageClass late;
+        late.metadata.name = "late";
+        late.provisioner = "example.com/disks";
+        late.volume_binding_mode = "WaitForFirstConsumer";
+        api.put(late);
         informers.start();
         scope.spawn(events.run());
         scope.spawn(scheduler.run());
@@ -56,6 +77,17 @@ struct SchedulerWorld {
     ~SchedulerWorld() {
         sim::run(loop, scope.close()).value();
         sim::run(loop, informers.close()).value();
+    }
+    /// As the volume controller does it.
+    void bind_claim() {
+        core::PersistentVolume volume;
+        volume.metadata.name = "v1";
+        api.put(volume);
+        api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& bound) {
+            bound.spec.volume_name = "v1";
+            bound.status.phase = "Bound";
+        });
+        loop.advance(1s);
     }
     std::string node_of(const std::string& name) {
         const auto pod = api.find<core::Pod>({"default", name});
@@ -171,33 +203,30 @@ TEST(Scheduler, MakesRoomForMoreImportantPods) {
 TEST(Scheduler, LetsAClaimThatWaitsForItsConsumerBeBoundFirst) {
     SchedulerWorld world;
     world.api.put(api_node("n1"));
-    api::storage::v1::StorageClass late;
-    late.metadata.name = "late";
-    late.provisioner = "example.com/disks";
-    late.volume_binding_mode = "WaitForFirstConsumer";
-    world.api.put(late);
-    core::PersistentVolumeClaim claim;
-    claim.metadata.namespace_ = "default";
-    claim.metadata.name = "data";
-    claim.spec.storage_class_name = "late";
-    world.api.put(claim);
-    core::Pod pod = api_pod("web");
-    pod.spec.volumes.resize(1);
-    pod.spec.volumes[0].name = "data";
-    pod.spec.volumes[0].persistent_volume_claim.emplace().claim_name = "data";
-    world.api.put(pod);
+    world.api.put(claim_of_class("late"));
+    world.api.put(pod_with_claim("web"));
     world.loop.advance(5s);
     EXPECT_EQ(world.node_of("web"), "");
     const auto waiting = world.api.find<core::PersistentVolumeClaim>({"default", "data"});
     EXPECT_EQ(waiting->metadata.annotations.at("volume.kubernetes.io/selected-node"), "n1");
-    core::PersistentVolume volume;
-    volume.metadata.name = "v1";
-    world.api.put(volume);
-    world.api.change<core::PersistentVolumeClaim>({"default", "data"}, [](core::PersistentVolumeClaim& bound) {
-        bound.spec.volume_name = "v1";
-        bound.status.phase = "Bound";
+    world.bind_claim();
+    EXPECT_EQ(world.node_of("web"), "n1");
+}
+
+TEST(Scheduler, DoesNotBindAPodWhoseClaimCannotBeBoundAndTriesAgain) {
+    SchedulerWorld world;
+    world.api.put(api_node("n1"));
+    world.api.put(claim_of_class("late"));
+    int refused = 0;
+    world.api.set_fault([&](const client::ApiRequest& request) -> std::optional<Error> {
+        if (!request.path.contains("/persistentvolumeclaims/data") || refused++ > 0) return std::nullopt;
+        return Error(Reason::InternalError, "disk full");
     });
-    world.loop.advance(1s);
+    world.api.put(pod_with_claim("web"));
+    world.loop.advance(500ms);
+    EXPECT_EQ(world.why_not("web"), "SchedulerError: running PreBind plugin \"VolumeBinding\": disk full");
+    world.loop.advance(2s);
+    world.bind_claim();
     EXPECT_EQ(world.node_of("web"), "n1");
 }
 

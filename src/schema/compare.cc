@@ -3,11 +3,12 @@
 #include <chrono>
 #include <string>
 
-#include "base/int_or_string.h"
-#include "base/quantity.h"
-#include "base/time.h"
+#include "base/time/time.h"
+#include "base/values/int_or_string.h"
+#include "base/values/quantity.h"
 #include "schema/access.h"
 #include "schema/scalar.h"
+#include "schema/scalars.h"
 #include "schema/value.h"
 
 namespace porthole::schema {
@@ -98,6 +99,25 @@ bool equal(const Type& type, const void* left, const void* right) {
     for (const Field& field : type.fields)
         if (!equal_fields(field, member(left, field.offset), member(right, field.offset))) return false;
     return true;
+}
+
+bool struct_is_zero(const Type& type, const void* object) {
+    for (const Field& field : type.fields) {
+        const void* memory = member(object, field.offset);
+        const bool plain = field.is_single() && !field.access;
+        const bool zero = !plain                       ? member_is_absent(field, memory)
+                          : field.form == Form::Struct ? struct_is_zero(*field.type, memory)
+                                                       : scalar_is_zero(field.form, memory);
+        if (!zero) return false;
+    }
+    return true;
+}
+
+bool member_is_absent(const Field& field, const void* memory) {
+    if (!field.is_single()) return field.access->size(memory) == 0;
+    if (field.access) return field.access->get(memory) == nullptr;
+    if (field.form == Form::Struct) return field.is(Field::OmitZero) && struct_is_zero(*field.type, memory);
+    return field.is(Field::OmitZero) ? scalar_is_zero(field.form, memory) : scalar_is_empty(field.form, memory);
 }
 
 }  // namespace porthole::schema

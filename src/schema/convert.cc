@@ -4,11 +4,11 @@
 #include <string>
 
 #include "schema/access.h"
-#include "schema/instance.h"
+#include "schema/compare.h"
 #include "schema/path_step.h"
-#include "schema/presence.h"
 #include "schema/scalar.h"
 #include "schema/scalars.h"
+#include "schema/type.h"
 
 namespace porthole::schema {
 namespace {
@@ -93,10 +93,10 @@ private:
         if (value.is_null() && !is_opaque(field.form)) return {};
         if (field.form == Form::Struct) return read_struct(owner, field, memory, value, step);
         if (field.form == Form::Nested) return read_member(owner, *field.element, memory, value, step);
+        TRY(const bool fits, scalar_from_value(field.form, memory, value));
         // The message's path is made only when there is one.
-        auto result = scalar_from_value(field.form, memory, value, "", "", field);
-        if (result || !result.error().message.starts_with("json:") || field.form == Form::IntOrString) return result;
-        return type_error(value, owner.name, step.go_text(), field, true);
+        if (!fits) return type_error(value, owner.name, step.go_text(), field, true);
+        return {};
     }
 
     Result<void> read_member(const Type& owner, const Field& field, void* memory, const Value& value, const PathStep& step) {

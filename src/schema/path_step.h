@@ -5,7 +5,8 @@
 
 namespace porthole::schema {
 
-/// The way from an object's root to where a walk is, as a chain on the stack: its text is made only when there is something to tell.
+/// The way from an object's root to where a walk is, as a chain on the stack: its text is made only when there is something to report.
+/// Borrows its parent and names: a step must not outlive the call that made it.
 struct PathStep {
     enum class Kind { Root, Name, Index, Key };
 

@@ -2,9 +2,9 @@
 
 #include <chrono>
 
-#include "base/int_or_string.h"
-#include "base/quantity.h"
-#include "base/time.h"
+#include "base/time/time.h"
+#include "base/values/int_or_string.h"
+#include "base/values/quantity.h"
 #include "schema/access.h"
 #include "schema/scalar.h"
 #include "schema/value.h"

@@ -1,7 +1,7 @@
 #pragma once
 #include <random>
 
-#include "schema/instance.h"
+#include "schema/type.h"
 
 namespace porthole::schema {
 

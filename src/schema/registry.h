@@ -10,7 +10,8 @@
 namespace porthole::schema {
 
 /// The kinds a server or client knows, by name and by resource. The built-in ones are `api::registry()` ("api/registry.h");
-/// a server copies that and adds and removes custom resources. Kinds are referenced, not owned.
+/// a server copies that and adds and removes custom resources. Kinds are borrowed and must outlive it. `const` functions may be called
+/// from any thread while none changes it.
 class Registry {
 public:
     Registry() = default;

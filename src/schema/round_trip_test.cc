@@ -3,8 +3,8 @@
 #include "api/registry.h"
 #include "schema/compare.h"
 #include "schema/convert.h"
-#include "schema/json.h"
-#include "schema/protobuf.h"
+#include "schema/json/json.h"
+#include "schema/protobuf/protobuf.h"
 #include "schema/random_object.h"
 
 namespace porthole::schema {

@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
-#include "base/int_or_string.h"
-#include "base/quantity.h"
-#include "base/time.h"
+#include "base/strings.h"
+#include "base/time/time.h"
+#include "base/values/int_or_string.h"
+#include "base/values/quantity.h"
 #include "schema/scalar.h"
 
 namespace porthole::schema {
@@ -132,24 +133,22 @@ Value scalar_to_value(Form form, const void* memory) {
     return {};
 }
 
-Result<void> scalar_from_value(Form form, void* memory, const Value& value, std::string_view owner, std::string_view path,
-                               const Field& field) {
-    const auto mismatch = [&] { return type_error(value, owner, path, field, true); };
-    const auto integer = [&]<class T>(T) -> Result<void> {
-        if (!value.is_int()) return mismatch();
+Result<bool> scalar_from_value(Form form, void* memory, const Value& value) {
+    const auto integer = [&]<class T>(T) {
+        if (!value.is_int()) return false;
         const std::int64_t number = value.as_int();
         if constexpr (!std::is_same_v<T, std::int64_t> && !std::is_same_v<T, std::uint64_t>) {
-            if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return mismatch();
+            if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) return false;
         }
         store<T>(memory, static_cast<T>(number));
-        return {};
+        return true;
     };
     const auto text = [&]() -> const std::string* { return value.is_string() ? &value.as_string() : nullptr; };
     switch (form) {
         case Form::Bool:
-            if (!value.is_bool()) return mismatch();
+            if (!value.is_bool()) return false;
             store<bool>(memory, value.as_bool());
-            return {};
+            return true;
         case Form::Int32:
         case Form::Enum:
             return integer(std::int32_t());
@@ -160,69 +159,66 @@ Result<void> scalar_from_value(Form form, void* memory, const Value& value, std:
         case Form::Uint64:
             return integer(std::uint64_t());
         case Form::Double:
-            if (!value.is_number()) return mismatch();
+            if (!value.is_number()) return false;
             store<double>(memory, value.as_double());
-            return {};
+            return true;
         case Form::String:
-            if (!text()) return mismatch();
+            if (!text()) return false;
             as<std::string>(memory) = *text();
-            return {};
+            return true;
         case Form::Bytes: {
-            if (!text()) return mismatch();
+            if (!text()) return false;
             TRY(as<std::string>(memory), decode_base64(*text()));
-            return {};
+            return true;
         }
         case Form::Quantity: {
             if (!text() && !value.is_number()) return Error(Reason::BadRequest, Quantity::parse("x").error().message);
-            std::string_view trimmed = text() ? std::string_view(*text()) : std::string_view();
-            std::string number;
-            if (!text()) {
-                append_number(value, number);
-                trimmed = number;
-            }
-            while (trimmed.starts_with(' ')) trimmed.remove_prefix(1);
-            while (trimmed.ends_with(' ')) trimmed.remove_suffix(1);
-            TRY(as<Quantity>(memory), Quantity::parse(trimmed));
-            return {};
+            std::string amount = text() ? *text() : "";
+            if (!text()) append_number(value, amount);
+            TRY(as<Quantity>(memory), Quantity::parse(trim(amount, " ")));
+            return true;
         }
         case Form::IntOrString: {
             if (text()) {
                 as<IntOrString>(memory) = *text();
-                return {};
+                return true;
             }
             std::int32_t number = 0;
-            Field plain;
-            plain.form = Form::Int32;
-            TRY_VOID(scalar_from_value(Form::Int32, &number, value, "", "", plain));
+            TRY(const bool fits, scalar_from_value(Form::Int32, &number, value));
+            if (!fits) {  // Go has a reader of its own for the type, which does not know the field
+                Field plain;
+                plain.form = Form::Int32;
+                return type_error(value, "", "", plain, true);
+            }
             as<IntOrString>(memory) = number;
-            return {};
+            return true;
         }
         case Form::Time: {
-            if (!text()) return mismatch();
+            if (!text()) return false;
             TRY(as<Timestamp>(memory), Timestamp::parse(*text()));
-            return {};
+            return true;
         }
         case Form::MicroTime: {
-            if (!text()) return mismatch();
+            if (!text()) return false;
             TRY(as<MicroTimestamp>(memory), MicroTimestamp::parse(*text()));
-            return {};
+            return true;
         }
         case Form::Duration: {
-            if (!text()) return mismatch();
+            if (!text()) return false;
             TRY(as<std::chrono::nanoseconds>(memory), parse_duration(*text()));
-            return {};
+            return true;
         }
         case Form::Raw:
         case Form::Json:
         case Form::FieldsV1:
             as<Value>(memory) = value;
-            return {};
+            return true;
         case Form::Struct:
         case Form::Nested:
             break;
     }
     CHECK(!"a struct is not a scalar");
-    return {};
+    return true;
 }
 
 bool scalar_is_zero(Form form, const void* memory) {

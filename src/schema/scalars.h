@@ -10,9 +10,9 @@ namespace porthole::schema {
 
 /// One value of a scalar field in JSON's shape. Requires: not Struct, not Nested.
 Value scalar_to_value(Form form, const void* memory);
-/// The way back; `owner`, `path` and `field` are for the message. Requires: `value` is not null unless the form is opaque.
-Result<void> scalar_from_value(Form form, void* memory, const Value& value, std::string_view owner, std::string_view path,
-                               const Field& field);
+/// The way back. False for a value of another type, of which type_error() tells; an error for a text that cannot be read. Requires: `value`
+/// is not null unless the form is opaque.
+Result<bool> scalar_from_value(Form form, void* memory, const Value& value);
 /// Whether Go's `omitempty` leaves it out: structs such as Time and Quantity are never left out.
 bool scalar_is_empty(Form form, const void* memory);
 bool scalar_is_zero(Form form, const void* memory);

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace porthole::schema {
 
@@ -89,7 +92,7 @@ struct Field {
         Secret = 1 << 12,           ///< never to be logged
         Packed = 1 << 13,           ///< proto3 repeated scalars
         PreserveUnknown = 1 << 14,  ///< custom resources: nothing below is pruned
-        MayBeEmpty = 1 << 15        ///< required, and yet nothing is a valid value
+        MayBeEmpty = 1 << 15        ///< required, and yet may be empty
     };
 
     std::string_view name;     ///< JSON name
@@ -150,7 +153,7 @@ struct Type {
     std::span<const Field> fields;           ///< JSON's view: inlined structs are flattened into it
     std::span<const std::uint16_t> by_name;  ///< indices of `fields`, sorted by name
     std::span<const InlinedType> inlined;
-    void* (*create)() = nullptr;  ///< a new struct; nullptr in run-time types, which have none (see instance.h)
+    void* (*create)() = nullptr;  ///< a new struct; nullptr in run-time types, which have none (see Instance)
     void (*destroy)(void*) = nullptr;
 
     bool is(Flag flag) const { return (flags & flag) != 0; }
@@ -166,6 +169,7 @@ struct Lifecycle {
     std::string_view replacement;  ///< "storage.k8s.io/v1/VolumeAttributesClass"
 };
 
+/// A subresource with a kind of its own.
 struct Subresource {
     std::string_view name;                  ///< "scale"
     std::string_view group, version, kind;  ///< of the body: autoscaling, v1, Scale
@@ -177,7 +181,7 @@ struct Column {
     std::string_view name, type, format;  ///< type: string, integer, number, boolean or date; format "name" or ""
     std::string_view description;
     bool wide = false;  ///< only with `-o wide` (priority 1)
-    /// What the cell shows: a path ".spec.replicas", with "| text" what stands for nothing; or the name of a function
+    /// What the cell shows: a path ".spec.replicas", after "| " the text shown for nothing; or the name of a function
     /// of the printer with its paths, "age(.metadata.creationTimestamp)".
     std::string_view cell;
 };
@@ -221,5 +225,20 @@ template <class T>
 const Type& type_of() {
     return T::schema_type();
 }
+
+/// Owns one struct whose type is known only at run time.
+class Instance {
+public:
+    /// Requires: `type` is built in (has a struct).
+    explicit Instance(const Type& type) : object_((CHECK(type.create), type.create()), type.destroy), type_(&type) {}
+
+    const Type& type() const { return *type_; }
+    void* get() { return object_.get(); }
+    const void* get() const { return object_.get(); }
+
+private:
+    std::unique_ptr<void, void (*)(void*)> object_;
+    const Type* type_;
+};
 
 }  // namespace porthole::schema

@@ -110,7 +110,7 @@ public:
     std::int64_t int_or(std::int64_t fallback) const { return is_int() ? as_int() : fallback; }
     std::string_view string_or(std::string_view fallback) const { return is_string() ? std::string_view(as_string()) : fallback; }
 
-    /// The member of an object; nullptr where there is none or this is no object.
+    /// The member of an object; nullptr where there is none or this is not an object. Valid until the object changes.
     Value* find(std::string_view key) { return is_object() ? as_object().find(key) : nullptr; }
     const Value* find(std::string_view key) const { return is_object() ? as_object().find(key) : nullptr; }
     /// The member, created null where it is missing; a null value becomes an object first. Requires: null or object.
@@ -132,6 +132,7 @@ private:
     std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
 };
 
+/// A key and value of an Object.
 struct Member {
     std::string key;
     Value value;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {

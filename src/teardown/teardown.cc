@@ -27,7 +27,7 @@ Task<> remove_all(kubelet::RuntimeService& runtime) {
 }
 
 Result<void> unless_gone(Result<void> removed) {
-    if (!removed && hns::is_not_found(removed.error())) return {};
+    if (!removed && hns::is_object_missing(removed.error())) return {};
     return removed;
 }
 

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/task.h"
 
 namespace porthole {
@@ -19,8 +19,8 @@ namespace porthole::teardown {
 /// Stops and removes every sandbox that the runtime at this endpoint has. Error: Unavailable when it does not answer.
 Task<> remove_pods(AsioLoop& loop, std::string endpoint);
 
-/// Removes the HNS network of this name with all that stands on it: load balancers of its endpoints, then the endpoints. `report` gets
-/// a line for each thing that is removed.
+/// Removes the HNS network of this name with all that depends on it: load balancers of its endpoints, then the endpoints. `report` gets
+/// a line for each object that is removed.
 Task<> remove_pod_network(hns::Hns& hns, std::string name, std::function<void(const std::string& text)> report);
 
 // Linux only.

@@ -14,7 +14,7 @@ struct Field {
     void (*clear)(Part&) = nullptr;  ///< null unless the field is ignored
 };
 
-/// A rule about pods: its field stands in one of the parts.
+/// A rule about pods: its field is in one of the parts.
 struct PodRule {
     Rule rule;
     Field<core::PodSpec> pod;
@@ -26,13 +26,14 @@ struct PodRule {
 };
 std::span<const PodRule> pod_rules();
 
-/// A rule about where a pod may land, which depends on the cluster; only the API speaks of it.
+/// A rule about where a pod may be placed, which depends on the cluster; only the API server warns of it.
 struct PlacementRule {
     Rule rule;
     bool (*applies)(const core::PodSpec&, Systems);
 };
 std::span<const PlacementRule> placement_rules();
 
+/// A rule about services; only the API server warns of it.
 struct ServiceRule {
     Rule rule;
     bool (*applies)(const core::Service&);

@@ -14,7 +14,7 @@ constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]";
 struct Finding {
     const Rule* rule;
     std::string field;
-    bool on_every_system = false;
+    bool on_every_system = false, in_container = false;
 };
 
 std::string at(std::string_view list, std::size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
@@ -43,10 +43,11 @@ void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::str
     for_each_container(spec, [&](const auto& container, const std::string& where) {
         const bool security =
             rule.container_security.is_set && container.security_context && rule.container_security.is_set(*container.security_context);
-        const bool resources = rule.resources.is_set && !where.starts_with("ephemeral") && rule.resources.is_set(container.resources);
+        constexpr bool ephemeral = std::is_same_v<std::remove_cvref_t<decltype(container)>, core::EphemeralContainer>;
+        const bool resources = rule.resources.is_set && !ephemeral && rule.resources.is_set(container.resources);
         const bool environment = rule.environment.is_set && rule.environment.is_set(container.env);
         if (security || resources || environment)
-            found.push_back({&rule.rule, path_in_container(rule.rule, path, where), rule.on_every_system});
+            found.push_back({&rule.rule, path_in_container(rule.rule, path, where), rule.on_every_system, true});
     });
 }
 
@@ -76,13 +77,39 @@ std::vector<std::string> texts(const std::vector<Finding>& findings) {
     return made;
 }
 
-void append(std::vector<Notice>& notices, const Finding& finding) {
-    const auto same = std::ranges::find(notices, finding.rule->reason, &Notice::reason);
-    const std::string text = finding.field + ": " + std::string(finding.rule->words);
+Notice notice(const Finding& finding) { return {std::string(finding.rule->reason), text_of({finding.field}, *finding.rule)}; }
+
+void append(std::vector<Notice>& notices, Notice added) {
+    const auto same = std::ranges::find(notices, added.reason, &Notice::reason);
     if (same == notices.end())
-        notices.push_back({std::string(finding.rule->reason), text});
+        notices.push_back(std::move(added));
     else
-        same->message += "; " + text;
+        same->message += "; " + added.message;
+}
+
+/// Makes the spec what Windows takes it for.
+void drop_ignored_fields(core::PodSpec& spec) {
+    for (const PodRule& rule : pod_rules()) {
+        if (rule.rule.outcome != Outcome::Ignored) continue;
+        if (rule.pod.clear && rule.pod.is_set(spec)) rule.pod.clear(spec);
+        if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
+        if (!rule.container_security.clear) continue;
+        for_each_container(spec, [&](auto& container, const std::string&) {
+            if (container.security_context) rule.container_security.clear(*container.security_context);
+        });
+    }
+}
+
+std::string_view text_of(Outcome outcome) {
+    switch (outcome) {
+        case Outcome::Refused:
+            return "refused";
+        case Outcome::Ignored:
+            return "ignored";
+        case Outcome::Advised:
+            return "advice";
+    }
+    return "";
 }
 
 }  // namespace
@@ -115,13 +142,6 @@ std::vector<std::string> warnings(const core::Service& service, Systems systems)
     return all;
 }
 
-std::optional<Notice> pod_refusal(const core::PodSpec& spec) {
-    for (const PodRule& one : pod_rules())
-        if (one.rule.outcome == Outcome::Refused && holds_for_pod(one, spec))
-            return Notice{std::string(one.rule.reason), text_of({path_in_pod(one.rule, Spec)}, one.rule)};
-    return std::nullopt;
-}
-
 std::string container_refusal(const core::Container& container) {
     if (!container.security_context) return "";
     for (const PodRule& one : pod_rules())
@@ -131,27 +151,35 @@ std::string container_refusal(const core::Container& container) {
     return "";
 }
 
-std::vector<Notice> notices(const core::PodSpec& spec) {
-    std::vector<Notice> made;
-    for (const Finding& finding : find(spec, Spec))
-        if (finding.rule->outcome != Outcome::Refused && !finding.rule->reason.empty()) append(made, finding);
-    return made;
-}
-
-bool has_ignored_fields(const core::PodSpec& spec) {
-    return std::ranges::any_of(find(spec, Spec), [](const Finding& finding) { return finding.rule->outcome == Outcome::Ignored; });
-}
-
-void drop_ignored_fields(core::PodSpec& spec) {
-    for (const PodRule& rule : pod_rules()) {
-        if (rule.rule.outcome != Outcome::Ignored) continue;
-        if (rule.pod.clear && rule.pod.is_set(spec)) rule.pod.clear(spec);
-        if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
-        if (!rule.container_security.clear) continue;
-        for_each_container(spec, [&](auto& container, const std::string&) {
-            if (container.security_context) rule.container_security.clear(*container.security_context);
-        });
+Verdict Verdict::of(const core::PodSpec& spec) {
+    Verdict verdict;
+    bool ignores = false;
+    for (const Finding& finding : find(spec, Spec)) {
+        const Rule& rule = *finding.rule;
+        if (rule.outcome == Outcome::Refused) {
+            if (!finding.in_container && !verdict.refusal) verdict.refusal = notice(finding);
+            continue;
+        }
+        ignores = ignores || rule.outcome == Outcome::Ignored;
+        if (!rule.reason.empty()) append(verdict.notices, notice(finding));
     }
+    if (ignores) drop_ignored_fields(verdict.effective.emplace(spec));
+    return verdict;
+}
+
+std::string support_table() {
+    std::string text =
+        "# Windows support of manifest fields\n\n"
+        "This page is generated from the table in `src/windows`, which the API server uses for warnings and the kubelet on Windows\n"
+        "follows. If `spec.os.name` is `windows`, the API server rejects, as Kubernetes does, the fields that are \"refused\" here,\n"
+        "`hostUsers`, and every ignored field under `securityContext`. If the pod only selects Windows nodes, it warns.\n"
+        "`containers[*]` includes init and ephemeral containers.\n\n"
+        "| Field | On Windows | Event | Why |\n|---|---|---|---|\n";
+    for (const Rule& rule : rules()) {
+        text += "| `" + std::string(rule.field) + "` | " + std::string(text_of(rule.outcome)) + " | ";
+        text += (rule.reason.empty() ? "" : "`" + std::string(rule.reason) + "`") + " | " + std::string(rule.words) + " |\n";
+    }
+    return text;
 }
 
 }  // namespace porthole::windows

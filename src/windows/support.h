@@ -13,23 +13,25 @@ namespace porthole::windows {
 /// Every line of the table.
 std::span<const Rule> rules();
 
-// The API server. `path` is where the spec stands: "spec" or "spec.template.spec".
+// The API server. `path` is where the spec is: "spec" or "spec.template.spec".
 std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems);
 std::vector<std::string> warnings(const core::Service& service, Systems systems);
 
 // The kubelet on Windows.
+/// The reason and message of an event or refusal.
 struct Notice {
     std::string reason, message;
 };
-/// Why the pod cannot run on Windows at all.
-std::optional<Notice> pod_refusal(const core::PodSpec& spec);
-/// Why this container of it cannot; "" when it can.
+/// What the table says of a pod. Empty for one that Windows runs as it is.
+struct Verdict {
+    std::optional<Notice> refusal;           ///< why the pod cannot run on Windows at all
+    std::vector<Notice> notices;             ///< for events: one for each reason, naming every field it concerns
+    std::optional<core::PodSpec> effective;  ///< the spec without the fields that Windows ignores; nothing where it sets none
+
+    static Verdict of(const core::PodSpec& spec);
+};
+/// Why a container of a pod that runs cannot; "" when it can.
 std::string container_refusal(const core::Container& container);
-/// What to tell of the pod in events: one a reason, naming every field it concerns.
-std::vector<Notice> notices(const core::PodSpec& spec);
-bool has_ignored_fields(const core::PodSpec& spec);
-/// Makes the spec what Windows takes it for.
-void drop_ignored_fields(core::PodSpec& spec);
 
 /// The table as a page of the user guide, in Markdown.
 std::string support_table();

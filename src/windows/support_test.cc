@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::windows {
 namespace {
@@ -80,26 +80,24 @@ TEST(WindowsSupport, OnlyPodsForWindowsAreToldOfIt) {
 TEST(WindowsSupport, HostNetworkIsIgnoredUnlessProcessesAreTheHosts) {
     core::PodSpec spec = windows_spec(R"("hostNetwork":true)");
     EXPECT_THAT(warnings(spec, "spec", Mixed), ElementsAre(HasSubstr("spec.hostNetwork: ")));
-    EXPECT_EQ(notices(spec).at(0).reason, "HostNetworkUnsupported");
-    drop_ignored_fields(spec);
-    EXPECT_FALSE(spec.host_network);
+    const Verdict verdict = Verdict::of(spec);
+    EXPECT_EQ(verdict.notices.at(0).reason, "HostNetworkUnsupported");
+    EXPECT_FALSE(verdict.effective->host_network);
 
     core::PodSpec host = windows_spec(R"("hostNetwork":true,"securityContext":{"windowsOptions":{"hostProcess":true}})");
-    EXPECT_FALSE(has_ignored_fields(host));
-    drop_ignored_fields(host);
-    EXPECT_TRUE(host.host_network);
+    EXPECT_FALSE(Verdict::of(host).effective);
 }
 
 // POD-29, DNS-09
 TEST(WindowsSupport, NamesAreAskedOfTheClusterWithOneSuffix) {
     core::PodSpec spec = windows_spec(R"("dnsPolicy":"ClusterFirstWithHostNet","dnsConfig":{"searches":["b.example"]})");
-    EXPECT_THAT(notices(spec), SizeIs(2));
-    EXPECT_EQ(notices(spec)[0].reason, "UnsupportedDNSPolicy");
-    EXPECT_EQ(notices(spec)[1].reason, "DNSConfigForming");
-    drop_ignored_fields(spec);
-    EXPECT_EQ(spec.dns_policy, "ClusterFirst");
-    EXPECT_THAT(spec.dns_config->searches, SizeIs(1)) << "advice changes nothing";
-    EXPECT_THAT(notices(windows_spec(R"("dnsPolicy":"None","dnsConfig":{"searches":["only.example"]})")), IsEmpty());
+    const Verdict verdict = Verdict::of(spec);
+    ASSERT_THAT(verdict.notices, SizeIs(2));
+    EXPECT_EQ(verdict.notices[0].reason, "UnsupportedDNSPolicy");
+    EXPECT_EQ(verdict.notices[1].reason, "DNSConfigForming");
+    EXPECT_EQ(verdict.effective->dns_policy, "ClusterFirst");
+    EXPECT_THAT(verdict.effective->dns_config->searches, SizeIs(1)) << "advice changes nothing";
+    EXPECT_THAT(Verdict::of(windows_spec(R"("dnsPolicy":"None","dnsConfig":{"searches":["only.example"]})")).notices, IsEmpty());
 }
 
 // POS-28
@@ -107,25 +105,27 @@ TEST(WindowsSupport, OneEventNamesEveryIgnoredField) {
     core::PodSpec spec = spec_of(R"({"securityContext":{"runAsUser":1,"fsGroup":2,"runAsNonRoot":true},"containers":[
         {"name":"a","securityContext":{"readOnlyRootFilesystem":true}},{"name":"b","securityContext":{"capabilities":{"add":["X"]}}}],
         "initContainers":[{"name":"c","securityContext":{"runAsGroup":3}}]})");
-    ASSERT_THAT(notices(spec), SizeIs(1));
-    EXPECT_EQ(notices(spec)[0].reason, "WindowsFieldIgnored");
+    const Verdict verdict = Verdict::of(spec);
+    ASSERT_THAT(verdict.notices, SizeIs(1));
+    EXPECT_EQ(verdict.notices[0].reason, "WindowsFieldIgnored");
     for (const char* field :
          {"spec.securityContext.runAsUser", "spec.securityContext.fsGroup", "spec.containers[0].securityContext.readOnlyRootFilesystem",
           "spec.containers[1].securityContext.capabilities", "spec.initContainers[0].securityContext.runAsGroup"})
-        EXPECT_THAT(notices(spec)[0].message, HasSubstr(field));
-    drop_ignored_fields(spec);
-    EXPECT_THAT(notices(spec), IsEmpty());
-    EXPECT_EQ(spec.security_context->run_as_non_root, true);
+        EXPECT_THAT(verdict.notices[0].message, HasSubstr(field));
+    ASSERT_TRUE(verdict.effective);
+    EXPECT_EQ(verdict.effective->security_context->run_as_non_root, true);
+    EXPECT_THAT(Verdict::of(*verdict.effective).notices, IsEmpty());
+    EXPECT_FALSE(Verdict::of(*verdict.effective).effective);
 }
 
 // POD-25, POD-26, POD-28
 TEST(WindowsSupport, SharedProcessesAndPrivilegeAreRefused) {
-    EXPECT_EQ(pod_refusal(spec_of(R"({"hostPID":true})"))->reason, "HostPIDUnsupported");
-    EXPECT_EQ(pod_refusal(spec_of(R"({"hostIPC":true})"))->reason, "HostIPCUnsupported");
-    EXPECT_THAT(pod_refusal(spec_of(R"({"shareProcessNamespace":true})"))->message, HasSubstr("spec.shareProcessNamespace: "));
-    EXPECT_FALSE(pod_refusal(spec_of(R"({"shareProcessNamespace":false})")));
+    EXPECT_EQ(Verdict::of(spec_of(R"({"hostPID":true})")).refusal->reason, "HostPIDUnsupported");
+    EXPECT_EQ(Verdict::of(spec_of(R"({"hostIPC":true})")).refusal->reason, "HostIPCUnsupported");
+    EXPECT_THAT(Verdict::of(spec_of(R"({"shareProcessNamespace":true})")).refusal->message, HasSubstr("spec.shareProcessNamespace: "));
+    EXPECT_FALSE(Verdict::of(spec_of(R"({"shareProcessNamespace":false})")).refusal);
     const core::PodSpec spec = spec_of(R"({"containers":[{"name":"a","securityContext":{"privileged":true}},{"name":"b"}]})");
-    EXPECT_FALSE(pod_refusal(spec)) << "the container's status says it";
+    EXPECT_FALSE(Verdict::of(spec).refusal) << "the container's status says it";
     EXPECT_EQ(container_refusal(spec.containers[0]), "privileged containers are not supported on Windows");
     EXPECT_EQ(container_refusal(spec.containers[1]), "");
 }
@@ -156,9 +156,10 @@ TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     const core::PodSpec spec =
         spec_of(R"({"nodeSelector":{"kubernetes.io/os":"linux"},"containers":[{"name":"a","env":[{"name":"A:B","value":"x"}]}]})");
     EXPECT_THAT(warnings(spec, "spec", Mixed), ElementsAre(HasSubstr("spec.containers[0].env: has a name with ':'")));
-    ASSERT_THAT(notices(spec), SizeIs(1));
-    EXPECT_EQ(notices(spec)[0].reason, "EnvironmentNameWithColon");
-    EXPECT_FALSE(has_ignored_fields(spec)) << "it is taken as it stands";
+    const Verdict verdict = Verdict::of(spec);
+    ASSERT_THAT(verdict.notices, SizeIs(1));
+    EXPECT_EQ(verdict.notices[0].reason, "EnvironmentNameWithColon");
+    EXPECT_FALSE(verdict.effective) << "it is taken as it stands";
 }
 
 // POD-12

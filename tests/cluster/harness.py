@@ -5,6 +5,7 @@ so that tests neither see nor wait for each other. Only processes that the clust
 """
 
 import atexit
+import fnmatch
 import json
 import os
 import pathlib
@@ -106,13 +107,6 @@ class Cluster:
         self.start_registry()
         self.up()
         self.porthole("image", "load", self.images / "busybox.docker.tar")
-        if "windows" in self.nodes:
-            self.load_windows_images()
-
-    def load_windows_images(self):
-        archive = self.images / "windows-web.tar"
-        run([sys.executable, ROOT / "packaging/windows_images/make_images.py", "web", archive])
-        self.porthole("image", "load", archive)
 
     def up(self, check=True):
         done = self.porthole("up", "--nodes", self.nodes, *self.options, "--kubeconfig", self.kubeconfig, "--detach",
@@ -185,7 +179,7 @@ class Cluster:
         left += [f"link {name} outside the namespace" for name in list_names("/sys/class/net") if bears_mark(name)]
         left += [f"folder /run/porthole/{name}" for name in list_names("/run/porthole") if bears_mark(name)]
         left += [f"mount {path}" for path in mounts if bears_mark(path)]
-        left += [f"cgroup {path}" for path in pathlib.Path("/sys/fs/cgroup").glob("**/porthole-*") if bears_mark(path.name)]
+        left += [f"cgroup {path}" for path in control_groups("porthole-*") if bears_mark(path.name)]
         left += [f"process {pid}: {words}" for pid, words in processes_naming(ours)]
 
         inside = self.network.name
@@ -197,20 +191,31 @@ class Cluster:
                  if any(word in line for word in ("porthole", "CNI-DN", "10.244.", "10.96."))]
         return left
 
+    def denials(self):
+        """Lines of the server's log about requests of its own components that they have no right to."""
+        log = self.data / "logs/server.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        return [line for line in lines if "a component of the control plane was denied a request" in line]
+
     def stop(self):
-        """Ends everything in every case; returns what `down` left behind."""
+        """Ends everything in every case; returns what `down` left behind, and what the control plane was not allowed to do."""
         if self.data.exists() and PORTHOLE.exists():
             self.down(check=False)
         if self.registry:
             self.registry.terminate()
             self.registry.wait(10)
-        left = self.leftovers()
+        left = self.leftovers() + self.denials()
         self.network.delete()
         if os.environ.get("PORTHOLE_KEEP"):
             print(f"kept: {self.folder}", file=sys.stderr)
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
         return left
+
+
+def control_groups(pattern):
+    """Paths of the machine's control groups whose names match; glob() would raise where one of another cluster ends meanwhile."""
+    return [pathlib.Path(above, name) for above, names, _ in os.walk("/sys/fs/cgroup") for name in fnmatch.filter(names, pattern)]
 
 
 def is_running(pid, data):

@@ -46,7 +46,6 @@ class Guides(ClusterCase):
 
     # JOI-22
     def test_the_commands_of_the_cluster_guide_do_what_it_shows(self):
-        self.addCleanup(self.kubectl_run, "delete", "-f", ROOT / "samples/web.yaml", "--ignore-not-found", check=False)
         ran = 0
         for command, shown in blocks("cluster.md"):
             if ELSEWHERE.match(command):
@@ -65,11 +64,12 @@ class Guides(ClusterCase):
     def run_line(self, command):
         words = shlex.split(command.replace("\\", "\\\\"))
         if words[0] == "porthole":
-            return self.cluster.porthole(*words[1:], ).stdout
+            place = ["--namespace", self.namespace] if words[1] == "sample" else []
+            return self.cluster.porthole(*words[1:], *place, seconds=180).stdout
         self.assertEqual(words[0], "kubectl", command)
         words = [str(ROOT / word) if word.startswith("samples/") else word for word in words[1:]]
-        if words[0] == "exec":
-            self.wait_rolled_out("win-web", 120)
+        if words[0] == "exec":  # names and rules may still be on their way
+            return self.eventually(lambda: self.kubectl(*words), 30, command)
         return self.kubectl(*words)
 
     # NET-02, NET-45

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import IMAGE, PORTHOLE, ClusterCase, condition, eventually, run
-from manifests import web_pod
+from harness import IMAGE, PORTHOLE, ClusterCase, condition, control_groups, eventually, run
+from manifests import pod, web_pod
 
 ADDRESS = "10.89.0.77"
 CONTAINERD = """version = 2
@@ -38,7 +38,7 @@ state = "{folder}/state"
 
 
 class Machine:
-    """A bare machine: an address on the nodes' network and a running containerd with the images of the first node."""
+    """A bare machine: an address on the nodes' network and a running containerd with one image of the first node."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -67,7 +67,7 @@ class Machine:
     def copy_images(self):
         archive = self.folder / "images.tar"
         source = pathlib.Path("/run/porthole") / self.cluster.id / "linux-1/containerd.sock"
-        run(["ctr", "--address", source, "--namespace", "k8s.io", "images", "export", archive, "registry.porthole.internal/pause:1", IMAGE])
+        run(["ctr", "--address", source, "--namespace", "k8s.io", "images", "export", archive, IMAGE])
         run(self.ctr("images", "import", archive))
 
     def inside(self, command):
@@ -82,7 +82,7 @@ class Machine:
 
     def join_command(self, server, token, ca_hash):
         return self.inside([PORTHOLE, "join", server, "--token", token, "--ca-cert-hash", ca_hash, "--node-name", "extra", "--node-ip", ADDRESS,
-                            "--foreground", *self.flags()])
+                            "--shared-disk", "--foreground", *self.flags()])
 
     def start_agent(self, command):
         log = open(self.folder / "agent.log", "ab")
@@ -108,7 +108,7 @@ class Machine:
             self.containerd.terminate()
             self.containerd.wait(20)
         run(["ip", "netns", "delete", self.network], check=False)
-        for group in sorted(pathlib.Path("/sys/fs/cgroup").glob(f"**/{self.cgroup}")):
+        for group in control_groups(self.cgroup):
             for below in sorted(group.glob("**/"), reverse=True):
                 below.rmdir()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -163,9 +163,12 @@ class Join(ClusterCase):
         self.assertEqual(len(ours), 1)
         self.assertEqual(ours[0]["spec"]["signerName"], "kubernetes.io/kube-apiserver-client-kubelet")
 
-        self.apply(web_pod("there", nodeName="extra"), web_pod("here", nodeName="linux-2"))
+        # The sandbox image and the sample's come with the agent.
+        carried = {"name": "main", "image": "registry.porthole.internal/web:1", "readinessProbe": {"httpGet": {"path": "/", "port": 80}}}
+        self.apply(web_pod("there", nodeName="extra"), web_pod("here", nodeName="linux-2"), pod("carried", carried, nodeName="extra"))
         self.wait_ready("there")
         self.wait_ready("here")
+        self.wait_ready("carried")
         address = self.get("pod", "there")["status"]["podIP"]
         self.eventually(lambda: self.fetch_from_pod("here", f"http://{address}:8080/") == "there", 20, "the pod answers across nodes")
         self.assertIn("there", self.kubectl("exec", "there", "--", "hostname"))

@@ -14,7 +14,7 @@ class VerifyCase(ClusterCase):
 
     def verify(self, *words, check=True):
         """(all ways, whether all is well)"""
-        done = self.net("verify", "--linux-image", IMAGE, "-o", "json", *words, check=check)
+        done = self.net("verify", "-o", "json", *words, check=check)
         report = json.loads(done.stdout)
         self.assertEqual(report["passed"], done.returncode == 0)
         self.assertEqual(report["notChecked"], [])
@@ -37,6 +37,10 @@ class LinuxNodes(VerifyCase):
         self.assertEqual(self.pairs(checks, "pod to pod by address"), both)
         self.assertEqual(self.pairs(checks, "pod to node port"), both)
         self.assertEqual(self.pairs(checks, "node to node (ping)"), {("linux-1", "linux-2"), ("linux-2", "linux-1")})
+
+    # VER-03
+    def test_another_image_with_a_shell_does_the_same(self):
+        self.assert_all_well(self.verify("--linux-image", IMAGE, "--host-port", "0"))
 
     # VER-03
     def test_a_broken_way_is_named_with_its_hop(self):

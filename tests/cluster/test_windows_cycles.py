@@ -20,7 +20,7 @@ def count(folder, pattern="*"):
 
 
 class Cycles(ProbeCase):
-    def traces(self):
+    def resources(self):
         """How much there is of everything that a pod takes."""
         host = self.cluster.data / "nodes" / HOST
         process = self.cluster.processes()[f"{HOST}/winhost"]
@@ -56,10 +56,10 @@ class Cycles(ProbeCase):
             self.apply(*pods)
             for number in range(AT_ONCE):
                 self.wait_ready(f"cycle-{number}", 120)
-            self.assertGreater(self.traces()["HNS endpoints"], before["HNS endpoints"])
+            self.assertGreater(self.resources()["HNS endpoints"], before["HNS endpoints"])
             self.kubectl("delete", "pods", "-l", "app=cycle", "--timeout=120s", seconds=130)
         def as_before():
-            self.assertEqual(difference(before, self.traces()), {})
+            self.assertEqual(difference(before, self.resources()), {})
             return True
         self.eventually(as_before, 60, "what was taken is given back")
         self.assertLess(self.descriptors(), descriptors + 16)
@@ -69,7 +69,7 @@ class Cycles(ProbeCase):
         last = {}
         def calm():
             nonlocal last
-            now = self.traces()
+            now = self.resources()
             same, last = now == last, now
             return same
         eventually(calm, 60, "nothing changes any more", interval=3)

@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 
 from harness import PORTHOLE, ROOT, condition, run
 from manifests import PAGE, web_pod
@@ -314,7 +315,9 @@ class Build(HostCase):
         self.cluster.up()
 
     def load_images(self):
-        self.cluster.porthole("image", "load", self.cluster.images / "windows-web.tar")
+        archive = self.cluster.images / "web.tar"
+        run([sys.executable, ROOT / "packaging/windows_images/make_images.py", "web", archive])
+        self.cluster.porthole("image", "load", archive)
 
     def assert_build(self, build, release):
         self.wait_node("True", seconds=120)

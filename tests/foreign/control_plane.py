@@ -54,7 +54,6 @@ class ControlPlane:
         self.data = self.folder / "winnode"
         self.kubeconfig = self.root / "etc/kubernetes/admin.conf"
         self.processes = {}
-        self.image = None
 
     # --- kubeadm
 
@@ -129,10 +128,6 @@ class ControlPlane:
         log.close()
 
     # --- for tests
-
-    def prepare_images(self):
-        self.image = self.folder / "windows-web.tar"
-        run([sys.executable, ROOT / "packaging/windows_images/make_images.py", "web", self.image])
 
     def environment(self, kubeconfig=None):
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(kubeconfig or self.kubeconfig), "LANG": "C.UTF-8",

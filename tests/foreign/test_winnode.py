@@ -13,7 +13,7 @@ from control_plane import (DOMAIN, POD_SUBNET, PORTHOLE, ROOT, SERVICE_SUBNET, T
                            fetched_through_forward, run)
 
 NODE = "box-windows-1"
-IMAGE = "registry.porthole.internal/windows-web:1"
+IMAGE = "registry.porthole.internal/web:1"
 FOREIGN_RIGHTS = ROOT / "packaging/windows/examples/foreign-cluster.yaml"
 
 
@@ -51,7 +51,6 @@ class Shared:
             try:
                 self.plane.start()
                 self.plane.kubectl("apply", "-f", FOREIGN_RIGHTS)
-                self.plane.prepare_images()
                 self.join()
             except Exception as error:
                 raise AssertionError(f"{error}\n{self.plane.log_tails()}") from error
@@ -61,7 +60,6 @@ class Shared:
     def join(self, *options):
         plane = self.plane
         plane.porthole("winnode", "join", *plane.join_words(), "--prefix", "box-", *options, "--detach", seconds=300)
-        plane.porthole("image", "load", plane.image)
         node = eventually(self.node_with_range, 60, "the node has a range of pods")
         plane.route(node["spec"]["podCIDR"])
 

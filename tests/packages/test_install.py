@@ -1,39 +1,9 @@
-"""The packages in bare Debian systems: installed with apt, and a cluster brought up without a compiler.
-
-Roots are made by debootstrap from the machine's mirror and deleted. Programs run in namespaces of their own, the network's without an
-uplink, and end with them.
-"""
+"""The packages in bare Debian systems: installed with apt, and a cluster brought up without a compiler."""
 
 import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGES = pathlib.Path(os.environ.get("PORTHOLE_PACKAGES", ROOT / "build/packages"))
-MIRROR = os.environ.get("PORTHOLE_MIRROR", "http://deb.debian.org/debian")
-SECONDS = 600
-
-# A root that is a mount of its own: runc moves a container's root by pivot_root, which a chroot does not allow.
-ENTER = """set -eu
-root=$1; shift
-mount --make-rprivate /
-mount --bind "$root" "$root"
-mount -t proc proc "$root/proc"
-mount --rbind /sys "$root/sys"
-mount --rbind /dev "$root/dev"
-mount -t tmpfs tmpfs "$root/run"
-mkdir -p "$root/run/lock" "$root/old"
-cd "$root"
-pivot_root . old
-cd /
-umount -l /old
-export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive LC_ALL=C
-"$@"
-"""
-
+from bare_debian import PACKAGES, System, found, run
 
 KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -42,49 +12,6 @@ contexts: [{name: one, context: {cluster: one, user: one}}]
 clusters: [{name: one, cluster: {server: "https://nowhere.invalid:6443"}}]
 users: [{name: one, user: {token: none}}]
 """
-
-
-class System:
-    """A bare Debian in a folder."""
-
-    def __init__(self, suite):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"porthole-root-{suite}-"))
-        run(["debootstrap", "--variant=minbase", suite, self.folder, MIRROR])
-        # No service is started by an installation.
-        policy = self.folder / "usr/sbin/policy-rc.d"
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
-
-    def run(self, script, network=False):
-        """Of a shell in it. `network`: in the machine's own, to install."""
-        namespaces = ["--mount", "--pid", "--fork", "--kill-child", "--ipc", "--uts", *([] if network else ["--net"])]
-        command = ["unshare", *namespaces, "bash", "-c", ENTER, "enter", self.folder, "sh", "-euc", script if network else f"ip link set lo up\n{script}"]
-        return run(command).stdout
-
-    def install(self, *patterns):
-        names = []
-        for pattern in patterns:
-            package = found(pattern)
-            shutil.copy(package, self.folder / "tmp")
-            names.append(f"/tmp/{package.name}")
-        return self.run(f"apt-get update -q && apt-get install -q -y --no-install-recommends {' '.join(names)}", network=True)
-
-    def delete(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def run(command):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
-    if result.returncode != 0:
-        raise AssertionError(f"{command[0]} ended with {result.returncode}:\n{(result.stdout + result.stderr)[-3000:]}")
-    return result
-
-
-def found(pattern):
-    packages = sorted(PACKAGES.glob(pattern))
-    if not packages:
-        raise unittest.SkipTest(f"no {pattern} in {PACKAGES}: ./run package")
-    return packages[-1]
 
 
 class Install(unittest.TestCase):
@@ -120,6 +47,19 @@ class Install(unittest.TestCase):
 
     def test_debian_13_gets_a_cluster(self):
         self.check_package("trixie")
+
+    def check_windows_node(self, suite):
+        system = self.system(suite)
+        system.install("porthole_*.deb", "porthole-windows-node_*.deb")
+        output = system.run("porthole up --nodes linux=1,windows=1 --detach\nporthole status\nporthole down --purge")
+        self.assertRegex(output, r"windows-1 +windows 2022 \(emulated\) +\S+ +Ready")
+
+    # What runs the Windows programs differs: Wine 8 and Wine 10.
+    def test_debian_12_gets_an_emulated_windows_node(self):
+        self.check_windows_node("bookworm")
+
+    def test_debian_13_gets_an_emulated_windows_node(self):
+        self.check_windows_node("trixie")
 
     # BIN-03
     def test_the_tarball_runs_on_debian_11_12_and_13(self):

@@ -5,6 +5,7 @@
 
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
+#include "base/result.h"
 #include "objects/pods.h"
 #include "runtime/scope.h"
 #include "simulation/sim_cluster.h"
@@ -36,7 +37,7 @@ private:
             map.metadata.namespace_ = "default";
             map.data["value"] = std::to_string(i * 7);
             auto written = co_await cluster_.client().create(map);
-            if (!written && written.error().reason == Reason::Cancelled) co_return {};
+            if (is_cancelled(written)) co_return {};
             if (written) acknowledged_[map.metadata.name] = map.data["value"];
             CO_TRY_VOID(co_await cluster_.loop().sleep(500ms));
         }
@@ -51,7 +52,7 @@ Task<> ensure_deployment(SimCluster& cluster, std::int32_t replicas, std::string
     for (;;) {
         auto stored = co_await cluster.client().get<Deployment>({"default", "app"});
         Result<Deployment> written = Error(Reason::Unavailable, "");
-        if (stored || stored.error().reason == Reason::NotFound) {
+        if (stored || is_not_found(stored)) {
             Deployment wanted = stored ? *stored : Deployment();
             wanted.metadata.name = "app";
             wanted.metadata.namespace_ = "default";
@@ -127,6 +128,7 @@ TEST_P(WholeCluster, ADeploymentEndsAsWantedAndNoAcknowledgedWriteIsLost) {
         ASSERT_TRUE(stored) << name << " was acknowledged and is lost";
         EXPECT_EQ(stored->data.at("value"), value);
     }
+    EXPECT_EQ(cluster.denials(), std::vector<std::string>()) << "controllers and scheduler have the rights that they use";
 }
 
 /// One seed in ordinary runs; PORTHOLE_SEED chooses another.

@@ -1,13 +1,14 @@
 #include "simulation/sim_cluster.h"
 
 #include "apiserver/example_options.h"
+#include "apiserver/local_clients.h"
 #include "client/events.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "controllers/registry.h"
 #include "kubelet/container/cgroups.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/sim/fake_node.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 #include "runtime/scope.h"
 #include "runtime/sim/memory_file_system.h"
 #include "scheduler/scheduler.h"
@@ -24,6 +25,21 @@ T must(Result<T> result) {
     CHECK(result.has_value());
     if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
+
+/// Keeps what the server says of requests that it denied to the cluster's own components.
+class DenialSink final : public LogSink {
+public:
+    explicit DenialSink(std::vector<std::string>& denials) : denials_(denials) {}
+    bool wants(LogLevel level) const override { return level == LogLevel::Warn; }
+    void write(LogLevel, std::string_view, std::string_view message, std::initializer_list<LogField> fields) override {
+        if (message != "a component of the control plane was denied a request") return;
+        std::string& denial = denials_.emplace_back();
+        for (const LogField& field : fields) denial += field.value + ' ';
+    }
+
+private:
+    std::vector<std::string>& denials_;
+};
 
 Error unreachable() { return Error(Reason::Unavailable, "connection refused"); }
 
@@ -45,24 +61,26 @@ struct SimCluster::Server {
         apiserver::ApiServerOptions options = apiserver::example_options();
         options.bootstrap.advertise_address = "192.0.2.1";
         options.service_account_key_pem = cluster.account_key_;
-        api = must(
-            apiserver::ApiServer::open({.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = quiet("apiserver")},
-                                       std::make_unique<store::MemoryEngine>(*cluster.disk_), std::move(options)));
+        api = must(apiserver::ApiServer::open(
+            {.loop = cluster.loop_, .pool = cluster.pool_, .random = cluster.random_, .log = Logger(cluster.denial_sink_, "apiserver")},
+            std::make_unique<store::MemoryEngine>(*cluster.disk_), std::move(options)));
         must(sim::run(cluster.loop_, api->start()));
-        own = api->transport(apiserver::loopback_user(), "components");
+        manager.emplace(*api, "kube-controller-manager");
+        scheduling.emplace(*api, "kube-scheduler");
         outside = api->transport(apiserver::loopback_user(), "nodes");
-        client = std::make_unique<client::Client>(*own);
         controllers::Settings settings;
         settings.cluster_cidrs = {"10.244.0.0/16"};
         settings.root_ca_pem = "authority";
-        controllers = must(controllers::ControllerManager::create({cluster.loop_, *client, cluster.random_, quiet("controllers")},
+        const auto client_of = [this](const std::string& account) -> client::Client& { return manager->of(account); };
+        controllers = must(controllers::ControllerManager::create({cluster.loop_, client_of, cluster.random_, quiet("controllers")},
                                                                   api->registry(), std::move(settings)));
         controllers->start();
+        client::Client& client = scheduling->of();
         informers =
-            std::make_unique<client::Informers>(client::InformerContext{cluster.loop_, *client, cluster.random_, quiet("scheduler")});
-        events = std::make_unique<client::EventRecorder>(cluster.loop_, *client, quiet("scheduler"), "default-scheduler");
+            std::make_unique<client::Informers>(client::InformerContext{cluster.loop_, client, cluster.random_, quiet("scheduler")});
+        events = std::make_unique<client::EventRecorder>(cluster.loop_, client, quiet("scheduler"), "default-scheduler");
         scheduler = std::make_unique<scheduler::Scheduler>(
-            scheduler::SchedulerContext{cluster.loop_, *client, *informers, *events, cluster.random_, quiet("scheduler")});
+            scheduler::SchedulerContext{cluster.loop_, client, *informers, *events, cluster.random_, quiet("scheduler")});
         informers->start();
         scope.spawn(events->run());
         scope.spawn(scheduler->run());
@@ -73,15 +91,16 @@ struct SimCluster::Server {
         CO_TRY_VOID(co_await informers->close());
         CO_TRY_VOID(co_await controllers->close());
         scheduler.reset();
-        CO_TRY_VOID(co_await own->close());
+        CO_TRY_VOID(co_await manager->close());
+        CO_TRY_VOID(co_await scheduling->close());
         CO_TRY_VOID(co_await outside->close());
         co_return co_await api->close();
     }
 
     SimCluster& cluster;
     std::unique_ptr<apiserver::ApiServer> api;
-    std::unique_ptr<apiserver::LocalTransport> own, outside;
-    std::unique_ptr<client::Client> client;
+    std::optional<apiserver::LocalClients> manager, scheduling;
+    std::unique_ptr<apiserver::LocalTransport> outside;
     std::unique_ptr<controllers::ControllerManager> controllers;
     std::unique_ptr<client::Informers> informers;
     std::unique_ptr<client::EventRecorder> events;
@@ -109,9 +128,17 @@ struct SimCluster::Node {
         config.node.root_directory = config.root_directory;
         config.node.version = "v1.36.0";
         config.cluster_dns = {"10.96.0.10"};
-        kubelet = std::make_unique<kubelet::Kubelet>(
-            config, kubelet::KubeletDependencies{cluster.loop_, cluster.random_, quiet("kubelet"), cluster.client_, runtime, runtime, files,
-                                                 mounter, cgroups, prober, host});
+        kubelet = std::make_unique<kubelet::Kubelet>(config, kubelet::KubeletDependencies{.loop = cluster.loop_,
+                                                                                          .random = cluster.random_,
+                                                                                          .log = quiet("kubelet"),
+                                                                                          .client = cluster.client_,
+                                                                                          .runtime = runtime,
+                                                                                          .images = runtime,
+                                                                                          .files = files,
+                                                                                          .mounter = mounter,
+                                                                                          .cgroups = cgroups,
+                                                                                          .prober = prober,
+                                                                                          .host = host});
         scope = std::make_unique<Scope>(cluster.loop_);
         scope->spawn(kubelet->run());
     }
@@ -133,7 +160,8 @@ struct SimCluster::Node {
     std::unique_ptr<Scope> scope;
 };
 
-SimCluster::SimCluster(std::uint64_t seed, int nodes) : random_(seed), account_key_(net::PrivateKey::generate().pem()) {
+SimCluster::SimCluster(std::uint64_t seed, int nodes)
+    : random_(seed), account_key_(net::PrivateKey::generate().pem()), denial_sink_(std::make_shared<DenialSink>(denials_)) {
     start_server();
     for (int i = 0; i < nodes; ++i) nodes_.push_back(std::make_unique<Node>(*this, i));
 }

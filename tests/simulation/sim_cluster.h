@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "client/client.h"
 #include "kubelet/sim/fake_runtime.h"
 #include "runtime/random.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
 #include "store/memory/memory_engine.h"
 
 namespace porthole::simulation {
@@ -41,6 +41,9 @@ public:
     Random& random() { return random_; }
     /// An administrator's, which survives the server's crashes.
     client::Client& client() { return client_; }
+    client::Transport& transport() { return transport_; }
+    /// "user verb path" of each request that the server denied to controllers and scheduler.
+    const std::vector<std::string>& denials() const { return denials_; }
     int nodes() const { return static_cast<int>(nodes_.size()); }
     /// The runtime's view: containers that run, over all nodes, of pods whose name starts with `prefix`.
     std::size_t running_containers(const std::string& prefix) const;
@@ -55,6 +58,8 @@ private:
     SeededRandom random_;
     sim::SimWorkerPool pool_{loop_};
     std::string account_key_;
+    std::vector<std::string> denials_;
+    std::shared_ptr<LogSink> denial_sink_;
     std::unique_ptr<store::MemoryDisk> disk_ = std::make_unique<store::MemoryDisk>();
     SwitchTransport transport_;
     client::Client client_{transport_};

@@ -47,7 +47,7 @@ class WinhostTest(WineTest):
     def exec(self, *command, **more):
         return self.winhost("exec", "--", *command, **more)
 
-    def traces(self):
+    def leftovers(self):
         """Mounts, cgroups and processes of this host."""
         mounts = [line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if str(self.folder) in line]
         groups = [str(path) for path in pathlib.Path("/sys/fs/cgroup").glob("*/porthole-winhost/lab-1-*")]
@@ -82,15 +82,15 @@ class WinhostTest(WineTest):
         self.assertEqual(self.host_process(), container, "the host container went on")
         self.winhost("shutdown")
         self.assertEqual(process.wait(60), 0)
-        self.assertEqual(self.traces(), [])
+        self.assertEqual(self.leftovers(), [])
 
     def test_cleanup_after_a_kill_leaves_nothing(self):
         process = self.boot()
         os.kill(self.status()["pid"], signal.SIGKILL)
         process.wait(10)
-        self.assertNotEqual(self.traces(), [])
+        self.assertNotEqual(self.leftovers(), [])
         self.winhost("cleanup", "--name", "lab-1")
-        self.assertEqual(self.traces(), [])
+        self.assertEqual(self.leftovers(), [])
 
     # HNS-10: faults of the network service are switched from outside
     def test_bad_requests_get_one_line(self):

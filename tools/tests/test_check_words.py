@@ -28,6 +28,16 @@ class CheckWords(unittest.TestCase):
             "src/a.cc": '// beside it\n#include "a is no b"\nfind("nobody");  // is no user\n',
         }), [])
 
+    def test_refuses_phrases_in_comments_of_headers(self):
+        self.assertEqual(self.problems({"src/a.h": 'int a;  ///< besides b\nf("nobody");  // says `anew`\n'}),
+                         ['src/a.h:1: "besides": write "next to", "in addition to"'])
+
+    def test_refuses_a_class_without_a_comment(self):
+        header = "/// Good.\ntemplate <class T>\nclass A {\n    struct Inner {};\n};\nclass B;\n\nstruct [[nodiscard]] C final : A<int> {\n};\n"
+        problems = self.problems({"src/a.h": header, "src/a_fixture.h": "class D {};\n", "src/a.cc": "class E {};\n"})
+        self.assertEqual(len(problems), 1)
+        self.assertIn("src/a.h:8: C has no comment", problems[0])
+
     def test_leaves_tests_and_the_glossary_alone(self):
         self.assertEqual(self.problems({"src/a_test.cc": 'EXPECT_EQ(a, b) << "is no b";', "docs/glossary.md": "not: anew"}), [])
 

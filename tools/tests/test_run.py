@@ -10,10 +10,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 class Prerequisites(unittest.TestCase):
     """What ./run does on a machine that lacks what a build needs. Programs of a folder of its own stand in for dpkg and apt."""
 
-    def run_build(self, installed):
+    def run_build(self, installed, offered="*"):
+        """`installed`, `offered`: patterns of package names, of the machine and of its Debian release."""
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "log"
-            for name, script in {"dpkg-query": f"case $4 in {installed}) printf installed ;; esac", "apt-get": f'echo "$@" >>{log}; exit 1',
+            for name, script in {"dpkg-query": f"case $4 in {installed}) printf installed ;; esac", "apt-cache": f"case $2 in {offered}) echo Package: $2 ;; esac", "apt-get": f'echo "$@" >>{log}; exit 1',
                                  "sudo": 'shift; exec "$@"', "cmake": "exit 1"}.items():
                 program = pathlib.Path(folder) / name
                 program.write_text(f"#!/bin/sh\n{script}\n")
@@ -29,6 +30,13 @@ class Prerequisites(unittest.TestCase):
         self.assertIn("update", calls)
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"could not install Debian packages: check the network .* apt-get install .*libssl-dev")
+
+    def test_the_package_that_the_release_has_is_installed(self):
+        for offered in ("libboost1.81-dev", "libboost1.83-dev"):
+            with self.subTest(offered):
+                result, calls = self.run_build("''", offered)
+                self.assertEqual([word for word in calls.split() if "boost" in word], [offered])
+                self.assertNotIn("|", result.stderr)
 
     def test_nothing_is_installed_where_all_is_there(self):
         result, calls = self.run_build("*")

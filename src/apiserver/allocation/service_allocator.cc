@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "api/networking_v1.h"
-#include "apiserver/cache/keys.h"
-#include "schema/json.h"
+#include "apiserver/storage/keys.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "api/core_v1.h"
-#include "apiserver/rules/kind_rules.h"
-#include "base/ip.h"
+#include "apiserver/strategy/strategy.h"
+#include "base/values/ip.h"
 #include "runtime/random.h"
 
 namespace porthole::apiserver {
@@ -15,7 +15,7 @@ namespace porthole::apiserver {
 ///
 /// What is taken is a record in the store, written in the same transaction as the service and guarded to be absent before: an
 /// IPAddress object for an address, a record under /allocation/ for a port. So two services never share one, nothing leaks when
-/// a write fails, and all servers of a cluster agree.
+/// a write fails, and all servers of a cluster agree. Lives on the store's loop; `random` and the store must outlive it.
 class ServiceAllocator {
 public:
     struct Settings {
@@ -26,10 +26,12 @@ public:
     /// Before the first use.
     void attach(const store::Store& store) { store_ = &store; }
 
-    /// For KindRules::begin_write.
+    /// For Strategy::begin_write: `service` is null for a deletion, `old` for a creation. What cannot be allocated, also because a range
+    /// is full, is added to `errors`; the result is always success. Requires: attach().
     Result<void> begin_write(api::core::v1::Service* service, const api::core::v1::Service* old, TransactionDraft& draft,
                              FieldErrors& errors) const;
-    /// Reservations that services lack, and those whose service has gone: what brings the records back in line with the services.
+    /// Reservations that services lack, and removals of those whose service does not exist: what makes the records agree with the
+    /// services again. Error: for a record that cannot be read.
     Result<std::vector<store::Operation>> repairs() const;
 
     const Settings& settings() const { return settings_; }

@@ -5,8 +5,9 @@
 #include "api/scheduling_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
 #include "base/base64.h"
-#include "base/error_reasons.h"
-#include "base/ip.h"
+#include "base/result.h"
+#include "base/values/ip.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -121,7 +122,15 @@ Task<> priority_classes(client::Client& client) {
     co_return co_await ensure(client, std::move(cluster));
 }
 
-Task<> config_maps(client::Client& client, BootstrapOptions options) {
+std::string json_list(const std::vector<std::string>& texts) {
+    schema::Value list = schema::Value::array();
+    for (const std::string& text : texts) list.as_array().emplace_back(text);
+    return schema::to_json(list);
+}
+
+}  // namespace
+
+Task<> publish_authorities(client::Client& client, BootstrapOptions options) {
     ConfigMap info;
     info.metadata.name = "cluster-info";
     info.metadata.namespace_ = "kube-public";
@@ -146,10 +155,16 @@ Task<> config_maps(client::Client& client, BootstrapOptions options) {
     authentication.metadata.name = "extension-apiserver-authentication";
     authentication.metadata.namespace_ = "kube-system";
     authentication.data["client-ca-file"] = options.client_ca_pem;
+    if (const auto& proxy = options.front_proxy; !proxy.ca_pem.empty()) {
+        authentication.data["requestheader-client-ca-file"] = proxy.ca_pem;
+        authentication.data["requestheader-allowed-names"] = json_list(proxy.allowed_names);
+        authentication.data["requestheader-username-headers"] = json_list(proxy.username_headers);
+        if (!proxy.uid_headers.empty()) authentication.data["requestheader-uid-headers"] = json_list(proxy.uid_headers);
+        authentication.data["requestheader-group-headers"] = json_list(proxy.group_headers);
+        authentication.data["requestheader-extra-headers-prefix"] = json_list(proxy.extra_prefixes);
+    }
     co_return co_await ensure_like(client, std::move(authentication), keep_signatures);
 }
-
-}  // namespace
 
 Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await namespaces(client));
@@ -157,7 +172,7 @@ Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await priority_classes(client));
     CO_TRY_VOID(co_await kubernetes_service(client, options));
     CO_TRY_VOID(co_await dns_service(client, options));
-    co_return co_await config_maps(client, options);
+    co_return co_await publish_authorities(client, options);
 }
 
 }  // namespace porthole::apiserver

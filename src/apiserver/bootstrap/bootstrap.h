@@ -1,11 +1,20 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "client/client.h"
 #include "runtime/event_loop.h"
 
 namespace porthole::apiserver {
+
+/// How extension API servers know that a request comes from this one, and whom it speaks for.
+struct FrontProxyOptions {
+    std::string ca_pem;  ///< who certifies it towards them; "": they are not told
+    std::vector<std::string> allowed_names{"front-proxy-client"};
+    std::vector<std::string> username_headers{"X-Remote-User"}, uid_headers, group_headers{"X-Remote-Group"},
+        extra_prefixes{"X-Remote-Extra-"};
+};
 
 /// What every cluster has from its first moment: system namespaces, the service "kubernetes" and where it leads, the service
 /// of cluster DNS, priority classes, cluster-info for those who join, and the bootstrap roles.
@@ -14,12 +23,15 @@ struct BootstrapOptions {
     std::uint16_t port = 6443;
     std::string kubernetes_service_ip;  ///< the first of the services' range
     std::string cluster_dns, cluster_domain, service_cidr, cluster_cidr;
-    std::string backend;        ///< of the pod network between nodes: "host-gw" or "vxlan"; "" is not told
+    std::string backend;        ///< of the pod network between nodes: "host-gw" or "vxlan"; "" leaves it out of the configuration
     std::string ca_pem;         ///< who certifies the server
     std::string client_ca_pem;  ///< who certifies its clients
+    FrontProxyOptions front_proxy{};
 };
 
-/// Makes what is missing and corrects what must be as it says here. Safe to repeat.
+/// Creates what is missing and corrects what must be as `options` say. Safe to repeat.
 Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options);
+/// Only what tells others of the authorities: cluster-info, and what extension API servers verify clients by. Safe to repeat.
+Task<> publish_authorities(client::Client& client, BootstrapOptions options);
 
 }  // namespace porthole::apiserver

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "apiserver/request/status.h"
-#include "schema/json.h"
-#include "schema/protobuf.h"
-#include "schema/yaml.h"
+#include "schema/json/json.h"
+#include "schema/protobuf/protobuf.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -88,8 +88,10 @@ Result<ApiObject> conform(const schema::Kind& kind, Value tree, FieldValidation 
     return ApiObject(kind, std::move(decoded.value));
 }
 
-Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
-                              FieldValidation validation) {
+namespace {
+
+Result<ApiObject> decode_whole_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
+                                    FieldValidation validation) {
     if (auto object = decode_straight(context, kind, validation)) return *std::move(object);
     TRY(const Encoding encoding, encoding_of_content_type(context.request.headers.get("content-type")));
     std::vector<std::string> duplicates;
@@ -100,6 +102,18 @@ Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& r
     TRY(schema::DecodedObject decoded, schema::conform_object(kind, *std::move(tree), duplicates, validation));
     for (std::string& warning : decoded.warnings) context.warnings.push_back(std::move(warning));
     return ApiObject(kind, std::move(decoded.value));
+}
+
+}  // namespace
+
+Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
+                              FieldValidation validation) {
+    TRY(ApiObject object, decode_whole_body(context, registry, kind, validation));
+    if (context.audit && context.audit->level != AuditLevel::None) {
+        const ObjectMeta& metadata = object.metadata();
+        context.audit->object = {metadata.namespace_, metadata.name, metadata.uid, metadata.resource_version};
+    }
+    return object;
 }
 
 Result<Value> decode_optional_body(RequestContext& context, const schema::Registry& registry) {

@@ -1,7 +1,7 @@
 #pragma once
 #include "apiserver/handlers/request_context.h"
-#include "apiserver/request/api_object.h"
 #include "apiserver/request/options.h"
+#include "apiserver/validation/api_object.h"
 #include "schema/registry.h"
 
 namespace porthole::apiserver {
@@ -11,12 +11,12 @@ namespace porthole::apiserver {
 Result<ApiObject> decode_body(RequestContext& context, const schema::Registry& registry, const schema::Kind& kind,
                               FieldValidation validation);
 
-/// A body that may be missing and whose kind the path does not tell, such as DeleteOptions: null when it is empty.
+/// A body that may be missing and whose kind does not follow from the path, such as DeleteOptions: null when it is empty. Errors as above.
 Result<schema::Value> decode_optional_body(RequestContext& context, const schema::Registry& registry);
 
 /// Conforms a tree that did not come as a body, such as a patched object.
 Result<ApiObject> conform(const schema::Kind& kind, schema::Value tree, FieldValidation validation, std::vector<std::string>& warnings);
-/// A body whose media type is no patch.
+/// UnsupportedMediaType, for a body whose media type is not one of a patch.
 Error unknown_patch_type();
 
 }  // namespace porthole::apiserver

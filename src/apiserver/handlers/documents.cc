@@ -5,7 +5,7 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "schema/discovery/discovery.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -147,6 +147,7 @@ Task<> Documents::document(RequestContext& context, const schema::OpenApiDocumen
     std::vector<store::Bytes> body;
     context.code = names_etag(context.request.headers.get("if-none-match"), etag) ? 304 : 200;
     if (context.code == 200) body.push_back(document.body);
+    context.give_back_seats();
     co_return co_await context.responder.respond(context.code, std::move(headers), std::move(body));
 }
 

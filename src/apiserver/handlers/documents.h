@@ -9,7 +9,7 @@
 
 namespace porthole::apiserver {
 
-/// What the server says of itself: /, /version, discovery, OpenAPI.
+/// What the server says of itself: /, /version, discovery, OpenAPI. `registry` must outlive it and not change.
 class Documents {
 public:
     struct Version {

@@ -25,7 +25,7 @@ bool Health::owns(std::string_view path) {
 }
 
 bool Health::ready() const {
-    return std::ranges::all_of(checks_, [](const Check& check) { return check.passes(); });
+    return std::ranges::all_of(checks_, [](const Check& check) { return check.by_name_only || check.passes(); });
 }
 
 Task<> Health::handle(RequestContext& context) const {
@@ -38,7 +38,7 @@ Task<> Health::handle(RequestContext& context) const {
     bool passed = true, found = one.empty();
     for (const Check& check : checks_) {
         if (check.readiness_only && root != "readyz") continue;
-        if (!one.empty() && check.name != one) continue;
+        if (one.empty() ? check.by_name_only : check.name != one) continue;
         found = true;
         if (excluded.contains(check.name)) {
             text += "[+]" + check.name + " excluded: ok\n";

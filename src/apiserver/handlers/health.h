@@ -14,6 +14,7 @@ public:
     struct Check {
         std::string name;
         bool readiness_only = false;
+        bool by_name_only = false;  ///< says something for itself, and nothing about the whole
         std::function<bool()> passes;
     };
     void add(Check check) { checks_.push_back(std::move(check)); }
@@ -21,7 +22,7 @@ public:
     /// Whether `path` is one of these.
     static bool owns(std::string_view path);
     Task<> handle(RequestContext& context) const;
-    /// All checks pass.
+    /// All checks that count pass.
     bool ready() const;
 
 private:

@@ -15,8 +15,9 @@ bool is_mutating(const RequestInfo& info);
 
 /// Counts of requests and how long they took, in Prometheus' text form under Kubernetes' names.
 ///
-/// Requests are counted before anybody knows who sends them, so what names no resource that is `served` is counted together, and
-/// methods that HTTP does not define too: the number of series is bounded by the API, not by what clients think of.
+/// Requests are counted before they are authenticated, so those that name no resource that is `served` are counted together, and
+/// methods that HTTP does not define too: the number of series is bounded by the API, not by what clients send. Every begin() is
+/// followed by an end() with the same `info` and `served`.
 class RequestMetrics {
 public:
     void begin(const RequestInfo& info, bool served);

@@ -2,10 +2,10 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/handlers/resource_handler.h"
 #include "apiserver/request/status.h"
-#include "base/error_reasons.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 #include "schema/patch/patch.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "apiserver/request/status.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -22,6 +22,10 @@ std::string warning_header(const std::string& text) {
 
 net::Headers common_headers(const RequestContext& context) {
     net::Headers headers{{"audit-id", context.audit_id}, {"cache-control", "no-cache, private"}};
+    if (context.flow_ids) {
+        headers.add("x-kubernetes-pf-flowschema-uid", context.flow_ids->flow_schema_uid);
+        headers.add("x-kubernetes-pf-prioritylevel-uid", context.flow_ids->priority_level_uid);
+    }
     std::set<std::string> sent;
     for (const std::string& warning : context.warnings)
         if (sent.insert(warning).second) headers.add("warning", warning_header(warning));
@@ -32,6 +36,11 @@ Task<> reply(RequestContext& context, int code, std::string content_type, std::v
     net::Headers headers = common_headers(context);
     headers.add("content-type", std::move(content_type));
     context.code = code;
+    if (context.audit && context.audit->level == AuditLevel::RequestResponse) {
+        context.audit->response_type = headers.get("content-type");
+        context.audit->response = body;
+    }
+    context.give_back_seats();
     if (context.request.method == "HEAD") body.clear();
     return context.responder.respond(code, std::move(headers), std::move(body));
 }
@@ -44,6 +53,7 @@ Task<> reply_tree(RequestContext& context, int code, schema::Value tree) {
     OutputForm form = negotiate_output(context.request.headers.get("accept"), false, false).value_or(OutputForm());
     form.pretty = form.pretty || context.info.flag("pretty");
     std::string body = encode_tree(tree, form);
+    if (context.audit && tree.string_at({"kind"}) == "Status") context.audit->status = std::move(tree);
     return reply(context, code, form.content_type(), {bytes_of(std::move(body))});
 }
 
@@ -58,6 +68,8 @@ Task<> reply_error(RequestContext& context, Error error) {
         headers.add("retry-after", std::to_string(std::max(1, error.details->retry_after_seconds)));
         headers.add("content-type", "application/json");
         context.code = code;
+        if (context.audit) context.audit->status = status_of(error);
+        context.give_back_seats();
         return context.responder.respond(code, std::move(headers), {bytes_of(status_json(error))});
     }
     return reply_tree(context, code, status_of(error));
@@ -68,8 +80,8 @@ Task<> reply_object(RequestContext& context, const Resource& resource, int code,
     form.pretty = form.pretty || context.info.flag("pretty");
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     const std::string content_type = form.content_type();
-    const Presenter presenter(resource, std::move(form), include, now);
-    CO_TRY(store::Bytes body, presenter.object(stored));
+    const ResponseEncoder encoder(resource, std::move(form), include, now);
+    CO_TRY(store::Bytes body, encoder.object(stored));
     std::vector<store::Bytes> pieces;
     pieces.push_back(std::move(body));
     co_return co_await reply(context, code, content_type, std::move(pieces));

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "apiserver/handlers/request_context.h"
-#include "apiserver/resources/presentation.h"
+#include "apiserver/resources/response_encoder.h"
 #include "runtime/task.h"
 
 namespace porthole::apiserver {
@@ -10,6 +10,7 @@ namespace porthole::apiserver {
 /// The headers that every answer has: Audit-Id, warnings, no caching.
 net::Headers common_headers(const RequestContext& context);
 
+// Each answers the request once and sets context.code.
 Task<> reply(RequestContext& context, int code, std::string content_type, std::vector<store::Bytes> body);
 Task<> reply_text(RequestContext& context, int code, std::string text);
 /// A tree, such as a Status or a review, in the form that the request accepts (JSON where it accepts none).

@@ -4,10 +4,11 @@
 
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/request/field_selector.h"
 #include "apiserver/request/status.h"
+#include "apiserver/request/user_agent.h"
 #include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/watch_stream.h"
+#include "apiserver/validation/field_selector.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -17,12 +18,11 @@ constexpr int NameAttempts = 8;  ///< of a generated name
 /// The agent that managedFields is told: the option, or the program's name from its User-Agent.
 std::string manager_name(const RequestContext& context, const WriteOptions& options) {
     if (!options.field_manager.empty()) return options.field_manager;
-    std::string_view agent = context.request.headers.get("user-agent");
-    agent = agent.substr(0, agent.find('/'));
-    return agent.empty() ? "unknown" : std::string(agent.substr(0, 128));
+    const std::string agent = manager_of_user_agent(context.request.headers.get("user-agent"));
+    return agent.empty() ? "unknown" : agent;
 }
 
-/// The options of a list or watch. What was authorised for one name is served for that name only: the name of
+/// The options of a list or watch. What was authorized for one name is served for that name only: the name of
 /// /api/v1/watch/.../NAME becomes part of the selector. Error: BadRequest where the selector asks for another.
 Result<ListOptions> selection_of(const RequestInfo& info) {
     TRY(ListOptions options, parse_list_options(info));
@@ -93,9 +93,7 @@ Task<> ResourceHandler::handle(RequestContext& context, const Resource& resource
     CO_TRY_VOID(check_served(*resource.kind, context.info));
     const bool of_namespace = resource.kind->namespaced() && context.info.namespace_.empty();
     if (of_namespace && verb != "list" && verb != "watch") co_return method_not_allowed();
-    if (!resource.kind->namespaced() && !context.info.namespace_.empty() && resource.kind->plural != "namespaces")
-        co_return no_such_resource();
-    if (!resource.rules->deprecation.empty()) context.warnings.emplace_back(resource.rules->deprecation);
+    if (!resource.strategy->deprecation.empty()) context.warnings.emplace_back(resource.strategy->deprecation);
     if (verb == "get") co_return co_await get(context, resource);
     if (verb == "list") co_return co_await list(context, resource);
     if (verb == "watch") co_return co_await watch(context, resource);
@@ -131,10 +129,12 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     auto listed = co_await objects_.list(resource, namespace_, std::move(options));
     if (!listed && listed.error().reason == Reason::Expired && !token.empty())
         co_return co_await refuse_page(context, std::move(listed).error(), token);
-    CO_TRY(const Page page, std::move(listed));
+    CO_TRY(Page page, std::move(listed));
+    // Differs from Kubernetes, which refuses the whole list: the others are of use.
+    std::erase_if(page.records, [](const store::RecordPtr& record) { return is_unreadable(*record->value); });
     const std::string content_type = form.content_type();
-    const Presenter presenter(resource, std::move(form), include, now());
-    CO_TRY(std::vector<store::Bytes> body, presenter.list(page));
+    const ResponseEncoder encoder(resource, std::move(form), include, now());
+    CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
     co_return co_await reply(context, 200, content_type, std::move(body));
 }
 
@@ -146,8 +146,9 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     net::Headers headers = common_headers(context);
     headers.add("content-type", form.content_type(true));
     context.code = 200;
-    Presenter presenter(resource, std::move(form), include, now());
-    co_return co_await serve_watch(objects_, std::move(watched), std::move(presenter), std::move(headers), random_, context.responder);
+    ResponseEncoder encoder(resource, std::move(form), include, now());
+    co_return co_await serve_watch(objects_, std::move(watched), std::move(encoder), std::move(headers), random_, context.responder,
+                                    [&context] { context.give_back_seats(); });
 }
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {

@@ -6,7 +6,7 @@
 
 namespace porthole::apiserver {
 
-/// The verbs on stored resources and on the subresources whose body is the object itself.
+/// The verbs on stored resources and on the subresources whose body is the object itself. Lives on the store's loop; the seams outlive it.
 class ResourceHandler {
 public:
     struct Seams {
@@ -39,7 +39,7 @@ public:
 private:
     Task<> get(RequestContext& context, const Resource& resource);
     Task<> list(RequestContext& context, const Resource& resource);
-    /// The list that `token` continues is gone: says so, with a token for going on in the present.
+    /// The history that `token` continues from is compacted: answers 410, with a token for going on in the present.
     static Task<> refuse_page(RequestContext& context, Error error, std::string token);
     Task<> watch(RequestContext& context, const Resource& resource);
     Task<> create(RequestContext& context, const Resource& resource);

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/request/field_errors.h"
-#include "apiserver/request/names.h"
+#include "apiserver/validation/field_errors.h"
+#include "apiserver/validation/names.h"
 
 /// Rules that many kinds share. `path` leads to the value that is looked at.
 namespace porthole::apiserver {
@@ -55,7 +55,7 @@ using FormatCheck = names::Problems (*)(std::string_view);
 void check_format(const std::string& value, FormatCheck format, const FieldPath& path, FieldErrors& errors);
 /// Required when empty, else of that format.
 void check_required_format(const std::string& value, FormatCheck format, const FieldPath& path, FieldErrors& errors);
-/// The name of an object that stands elsewhere.
+/// The name of another object.
 inline void check_object_name(const std::string& value, const FieldPath& path, FieldErrors& errors) {
     check_format(value, names::check_dns1123_subdomain, path, errors);
 }

@@ -1,17 +1,17 @@
 #pragma once
-#include "apiserver/rules/conversion.h"
-#include "apiserver/rules/kind_rules.h"
+#include "apiserver/strategy/conversion.h"
+#include "apiserver/strategy/strategy.h"
 
-/// The rules of each kind of kinds.def.
+/// The strategy of each kind of kinds.def.
 namespace porthole::apiserver {
 
 class ServiceAllocator;
 
-#define PORTHOLE_KIND(name) KindRules name##_rules();
+#define PORTHOLE_KIND(name) Strategy name##_strategy();
 #include "apiserver/kinds/kinds.def"
 #undef PORTHOLE_KIND
 
-KindRules service_rules(ServiceAllocator& allocator);
+Strategy service_strategy(ServiceAllocator& allocator);
 
 Conversion event_conversion();
 Conversion autoscaler_conversion();

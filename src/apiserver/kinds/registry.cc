@@ -5,26 +5,26 @@
 namespace porthole::apiserver {
 namespace {
 
-KindRules plain(std::string_view group, std::string_view kind, Generation generation, bool create_on_update = false,
-                bool unconditional_update = true) {
-    KindRules rules{.group = group, .kind = kind};
-    rules.generation = generation;
-    rules.create_on_update = create_on_update;
-    rules.unconditional_update = unconditional_update;
-    return rules;
+Strategy plain(std::string_view group, std::string_view kind, Generation generation, bool create_on_update = false,
+               bool unconditional_update = true) {
+    Strategy strategy{.group = group, .kind = kind};
+    strategy.generation = generation;
+    strategy.create_on_update = create_on_update;
+    strategy.unconditional_update = unconditional_update;
+    return strategy;
 }
 
-KindRules with_name_rule(KindRules rules, names::NameRule rule) {
-    rules.name_rule = rule;
-    return rules;
+Strategy with_name_rule(Strategy strategy, names::NameRule rule) {
+    strategy.name_rule = rule;
+    return strategy;
 }
 
 }  // namespace
 
-std::vector<KindRules> kind_rules(const KindEnvironment& environment) {
+std::vector<Strategy> kind_strategies(const KindEnvironment& environment) {
     return {
-        service_rules(environment.services),
-#define PORTHOLE_KIND(name) name##_rules(),
+        service_strategy(environment.services),
+#define PORTHOLE_KIND(name) name##_strategy(),
 #include "apiserver/kinds/kinds.def"
 #undef PORTHOLE_KIND
         // What differs from the usual in nothing but the generation and in how it is updated.
@@ -34,8 +34,6 @@ std::vector<KindRules> kind_rules(const KindEnvironment& environment) {
         plain("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", Generation::OnSpecChange, false, false),
         plain("apiextensions.k8s.io", "CustomResourceDefinition", Generation::OnSpecChange, false, false),
         with_name_rule(plain("apiregistration.k8s.io", "APIService", Generation::None, false, false), names::NameRule::PathSegment),
-        plain("flowcontrol.apiserver.k8s.io", "FlowSchema", Generation::OnSpecChange),
-        plain("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", Generation::OnSpecChange),
     };
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <vector>
 
-#include "apiserver/rules/conversion.h"
-#include "apiserver/rules/kind_rules.h"
+#include "apiserver/strategy/conversion.h"
+#include "apiserver/strategy/strategy.h"
 
 namespace porthole::apiserver {
 
@@ -14,7 +14,7 @@ struct KindEnvironment {
 };
 
 /// Every kind with rules of its own. All others are served by their tables alone.
-std::vector<KindRules> kind_rules(const KindEnvironment& environment);
+std::vector<Strategy> kind_strategies(const KindEnvironment& environment);
 /// The kinds whose versions differ in more than their apiVersion.
 Conversions kind_conversions();
 

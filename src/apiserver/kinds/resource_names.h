@@ -2,15 +2,15 @@
 #include <string>
 #include <string_view>
 
-#include "apiserver/request/field_errors.h"
-#include "base/quantity.h"
+#include "apiserver/validation/field_errors.h"
+#include "base/values/quantity.h"
 
-/// What the name of a resource tells: "cpu", "hugepages-2Mi", "example.com/gpu".
+/// What follows from the name of a resource: "cpu", "hugepages-2Mi", "example.com/gpu".
 namespace porthole::apiserver {
 
 /// Kubernetes' own: without a domain, or in one of its domains.
 bool is_native_resource(std::string_view name);
-/// Somebody else's: counted, never overcommitted.
+/// In another domain than Kubernetes': counted, never overcommitted.
 bool is_extended_resource(std::string_view name);
 /// Counted in whole numbers: "pods", "count/jobs.batch", extended ones.
 bool is_counted_resource(std::string_view name);

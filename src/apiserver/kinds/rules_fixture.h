@@ -5,11 +5,11 @@
 #include "api/registry.h"
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/kinds/registry.h"
-#include "apiserver/rules/object_meta.h"
-#include "schema/fields.h"
-#include "schema/json.h"
+#include "apiserver/strategy/object_meta.h"
+#include "schema/fields/fields.h"
+#include "schema/json/json.h"
 #include "schema/patch/patch.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 
@@ -20,23 +20,23 @@ class RulesOf {
 public:
     RulesOf(std::string_view group, std::string_view version, std::string_view kind, const char* base)
         : kind_(*api::registry().find_kind(group, version, kind)), base_(*schema::parse_yaml(base)) {
-        for (KindRules& one : kind_rules({allocator_}))
-            if (one.group == group && one.kind == kind) rules_ = std::move(one);
-        CHECK(!rules_.kind.empty());
+        for (Strategy& one : kind_strategies({allocator_}))
+            if (one.group == group && one.kind == kind) strategy_ = std::move(one);
+        CHECK(!strategy_.kind.empty());
     }
 
     /// What create says to base + patch; "" when all is well.
     std::string create(const char* patch = "{}") {
         ApiObject object = prepared(patch);
         FieldErrors errors;
-        validate_metadata(object.metadata(), kind_, rules_, errors);
-        if (rules_.validate) rules_.validate(object, errors);
+        validate_metadata(object.metadata(), kind_, strategy_, errors);
+        if (strategy_.validate) strategy_.validate(object, errors);
         return text(errors);
     }
     /// What create warns of, a line each.
     std::string warnings(const char* patch = "{}") {
         std::vector<std::string> told;
-        if (rules_.warn) rules_.warn(prepared(patch), nullptr, told);
+        if (strategy_.warn) strategy_.warn(prepared(patch), nullptr, told);
         return fmt::format("{}", fmt::join(told, "\n"));
     }
     /// The object as it would be stored.
@@ -46,12 +46,12 @@ public:
     std::string update(const char* before, const char* change) {
         const ApiObject old = prepared(before);
         ApiObject object = changed(old, change);
-        if (rules_.prepare_for_update) rules_.prepare_for_update(object, old, context_);
+        if (strategy_.prepare_for_update) strategy_.prepare_for_update(object, old, context_);
         FieldErrors errors;
-        if (rules_.validate_update)
-            rules_.validate_update(object, old, errors);
-        else if (rules_.validate)
-            rules_.validate(object, errors);
+        if (strategy_.validate_update)
+            strategy_.validate_update(object, old, errors);
+        else if (strategy_.validate)
+            strategy_.validate(object, errors);
         return text(errors);
     }
     std::string update(const char* change) { return update("{}", change); }
@@ -59,15 +59,15 @@ public:
         const ApiObject old = changed(prepared("{}"), before);
         ApiObject object = changed(old, change);
         context_.subresource = subresource;
-        if (rules_.prepare_for_status_update) rules_.prepare_for_status_update(object, old, context_);
+        if (strategy_.prepare_for_status_update) strategy_.prepare_for_status_update(object, old, context_);
         FieldErrors errors;
-        if (rules_.validate_status_update) rules_.validate_status_update(object, old, errors);
+        if (strategy_.validate_status_update) strategy_.validate_status_update(object, old, errors);
         updated_ = object.tree();
         return text(errors);
     }
     /// After update_status().
     const schema::Value& updated() const { return updated_; }
-    const KindRules& rules() const { return rules_; }
+    const Strategy& strategy() const { return strategy_; }
 
 private:
     static std::string text(const FieldErrors& errors) { return errors.empty() ? "" : errors.text(); }
@@ -82,7 +82,7 @@ private:
         if (!conformed) ADD_FAILURE() << conformed.error().message;
         ApiObject object(kind_, std::move(conformed->value));
         schema::apply_table_defaults(object.edit_tree(), *kind_.type);
-        if (rules_.set_defaults) rules_.set_defaults(object);
+        if (strategy_.set_defaults) strategy_.set_defaults(object);
         return object;
     }
     ApiObject prepared(const char* patch) {
@@ -93,8 +93,8 @@ private:
             metadata.uid = "uid-1";
             metadata.resource_version = "1";
         });
-        if (rules_.prepare_for_create) rules_.prepare_for_create(object, context_);
-        if (rules_.set_defaults) rules_.set_defaults(object);
+        if (strategy_.prepare_for_create) strategy_.prepare_for_create(object, context_);
+        if (strategy_.set_defaults) strategy_.set_defaults(object);
         return object;
     }
 
@@ -102,7 +102,7 @@ private:
     ServiceAllocator allocator_{{.cidrs = {*IpPrefix::parse("10.96.0.0/12")}}, random_};
     const schema::Kind& kind_;
     schema::Value base_, updated_;
-    KindRules rules_;
+    Strategy strategy_;
     User user_{.name = "jane", .groups = {"system:authenticated"}};
     WriteContext context_{.user = user_, .now = Timestamp::from_seconds(1'700'000'000)};
 };

@@ -5,7 +5,7 @@
 
 #include "apiserver/request/request_info.h"
 #include "base/result.h"
-#include "schema/fields.h"
+#include "schema/fields/fields.h"
 
 /// The options of requests, read from queries and bodies.
 namespace porthole::apiserver {
@@ -20,6 +20,7 @@ struct WriteOptions {
     bool force = false;  ///< of apply
 };
 
+/// Of get, list, watch and deletecollection.
 struct ListOptions {
     std::string label_selector, field_selector;
     std::string resource_version;        ///< "" unset
@@ -32,6 +33,7 @@ struct ListOptions {
     std::optional<std::int64_t> timeout_seconds;
 };
 
+/// Of delete and deletecollection.
 struct DeleteOptions {
     bool dry_run = false;
     std::optional<std::int64_t> grace_period_seconds;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "apiserver/request/field_selector.h"
-#include "apiserver/request/names.h"
+#include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/names.h"
 #include "base/strings.h"
 
 namespace porthole::apiserver {

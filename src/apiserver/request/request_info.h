@@ -3,14 +3,14 @@
 #include <string_view>
 #include <vector>
 
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace porthole::apiserver {
 
-/// What a request asks for, read from its method, path and query alone: the words that authorisation, audit and routing share.
+/// What a request asks for, read from its method, path and query alone: the words that authorization, audit and routing share.
 ///
 /// "/apis/apps/v1/namespaces/a/deployments/web/scale" is group apps, version v1, namespace a, resource deployments, name web,
-/// subresource scale. A path outside /api and /apis is no resource request; its verb is the method in lower case.
+/// subresource scale. A path outside /api and /apis is not a resource request; its verb is the method in lower case.
 struct RequestInfo {
     bool is_resource = false;
     std::string path;  ///< decoded
@@ -27,7 +27,7 @@ struct RequestInfo {
     bool flag(std::string_view name) const;
     /// "" for a discovery path such as /apis/apps/v1.
     std::string resource_and_subresource() const { return subresource.empty() ? resource : resource + "/" + subresource; }
-    /// Streams or waits at length: watch, log, exec, attach, portforward, proxy.
+    /// May stream or wait for long: watch, log, exec, attach, portforward, proxy.
     bool long_running() const;
 };
 

@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "apiserver/request/field_selector.h"
-#include "apiserver/request/label_selector.h"
-#include "apiserver/request/name_generation.h"
-#include "apiserver/request/names.h"
 #include "apiserver/request/negotiation.h"
 #include "apiserver/request/request_info.h"
+#include "apiserver/request/user_agent.h"
+#include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/label_selector.h"
+#include "apiserver/validation/name_generation.h"
+#include "apiserver/validation/names.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -148,6 +149,29 @@ TEST(NameGeneration, CutsLongPrefixes) {
     SeededRandom random(1);
     EXPECT_EQ(generated_name(std::string(100, 'a'), random).size(), 63u);
     EXPECT_NE(generated_name("a-", random), generated_name("a-", random));
+}
+
+TEST(UserAgent, BecomesANameThatCanBePrinted) {
+    struct {
+        const char* name;
+        std::string agent, manager;
+    } const rows[] = {
+        {"program", "kubectl/v1.36.0 (linux/amd64)", "kubectl"},
+        {"no version", "curl", "curl"},
+        {"blank", "my agent/1", "my agent"},
+        {"controls", std::string("a\0\x01\n\x7f\xc2\x85z", 8), "az"},
+        {"letters of others", "r\xc3\xbc\x62\xe2\x82\xac\xf0\x9f\x9a\x80/1", "r\xc3\xbc\x62\xe2\x82\xac\xf0\x9f\x9a\x80"},
+        {"invisible", "a\xe2\x80\xae\xef\xbb\xbf\x62", "ab"},
+        {"broken", "a\xff\xc3/1", "a\xef\xbf\xbd\xef\xbf\xbd"},
+        {"overlong", "\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"surrogate", "\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"long", std::string(127, 'x') + "\xc3\xbc", std::string(127, 'x')},
+        {"nothing", "/1", ""},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(manager_of_user_agent(row.agent), row.manager);
+    }
 }
 
 }  // namespace

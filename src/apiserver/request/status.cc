@@ -1,7 +1,7 @@
 #include "apiserver/request/status.h"
 
 #include "base/strings.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -30,7 +30,7 @@ Error no_such_resource();
 Error method_not_allowed();
 /// `what` completes "<verb> is not supported on resources of kind".
 Error verb_not_supported(const schema::Kind& kind, std::string_view verb);
-/// "object is being deleted: ..." and other refusals that are no one's fault but the moment's.
+/// Forbidden: "object is being deleted: ..." and other refusals that come from the object's present state.
 Error forbidden_object(const schema::Kind& kind, std::string_view name, const std::string& why);
 Error too_old(const std::string& message);
 

@@ -21,7 +21,17 @@ inline constexpr std::string_view GroupMasters = "system:masters";
 inline constexpr std::string_view GroupAuthenticated = "system:authenticated";
 inline constexpr std::string_view GroupUnauthenticated = "system:unauthenticated";
 
-/// The server's own components in its process: may do everything.
+inline User service_account_user(const std::string& namespace_, const std::string& name) {
+    return {.name = "system:serviceaccount:" + namespace_ + ":" + name,
+            .groups = {"system:serviceaccounts", "system:serviceaccounts:" + namespace_, std::string(GroupAuthenticated)}};
+}
+
+/// A component of the control plane that has rights of its own: "kube-scheduler" acts as system:kube-scheduler.
+inline User component_user(const std::string& component) {
+    return {.name = "system:" + component, .groups = {std::string(GroupAuthenticated)}};
+}
+
+/// The server towards itself, while it makes the roles that give everyone else their rights: may do everything.
 inline User loopback_user() { return {.name = "system:apiserver", .groups = {std::string(GroupMasters), std::string(GroupAuthenticated)}}; }
 
 }  // namespace porthole::apiserver

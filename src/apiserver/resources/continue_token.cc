@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

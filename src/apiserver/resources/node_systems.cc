@@ -1,7 +1,7 @@
 #include "apiserver/resources/node_systems.h"
 
 #include "api/core_v1.h"
-#include "apiserver/cache/keys.h"
+#include "apiserver/storage/keys.h"
 #include "apiserver/resources/object_attributes.h"
 
 namespace porthole::apiserver {

@@ -1,12 +1,13 @@
 #pragma once
-#include "base/time.h"
+#include "base/time/time.h"
 #include "runtime/event_loop.h"
 #include "store/store.h"
 #include "windows/support.h"
 
 namespace porthole::apiserver {
 
-/// Which systems the cluster's nodes run, by their labels. Asked with every pod: what it says may be a second old.
+/// Which systems the cluster's nodes run, by their labels. Asked with every pod: what it says may be a second old. Lives on the store's
+/// loop; references must outlive it.
 class NodeSystems {
 public:
     NodeSystems(const store::Store& store, const Clock& clock) : store_(store), clock_(clock) {}

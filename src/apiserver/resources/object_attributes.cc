@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -27,8 +27,8 @@ std::string text_of(const SelectableField& field, const schema::Value& object) {
     return std::string(field.absent);
 }
 
-Error unselectable(const KindRules& rules, const std::string& field) {
-    if (rules.selectable_fields.empty()) {
+Error unselectable(const Strategy& strategy, const std::string& field) {
+    if (strategy.selectable_fields.empty()) {
         return Error(Reason::BadRequest, '"' + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
     }
     return Error(Reason::BadRequest, "field label not supported: " + field);
@@ -36,18 +36,20 @@ Error unselectable(const KindRules& rules, const std::string& field) {
 
 }  // namespace
 
-ObjectAttributes::ObjectAttributes(const KindRules& rules, const schema::Value& object)
-    : rules_(rules), name_(object.string_at({"metadata", "name"})), namespace_(object.string_at({"metadata", "namespace"})) {
+ObjectAttributes::ObjectAttributes(const Strategy& strategy, const schema::Value& object)
+    : strategy_(strategy), name_(object.string_at({"metadata", "name"})), namespace_(object.string_at({"metadata", "namespace"})) {
     if (const schema::Value* labels = object.at_path({"metadata", "labels"}); labels && labels->is_object()) {
         labels_.reserve(labels->as_object().size());
         for (const schema::Member& member : labels->as_object()) labels_.emplace_back(member.key, member.value.string_or(""));
         std::ranges::sort(labels_);
     }
-    fields_.reserve(rules.selectable_fields.size());
-    for (const SelectableField& field : rules.selectable_fields) fields_.push_back(text_of(field, object));
+    fields_.reserve(strategy.selectable_fields.size());
+    for (const SelectableField& field : strategy.selectable_fields) fields_.push_back(text_of(field, object));
 }
 
-std::string_view ObjectAttributes::topic() const { return rules_.topic_field.empty() ? std::string_view() : field(rules_.topic_field); }
+std::string_view ObjectAttributes::topic() const {
+    return strategy_.topic_field.empty() ? std::string_view() : field(strategy_.topic_field);
+}
 
 const std::string* ObjectAttributes::find_label(std::string_view key) const {
     const auto found = std::ranges::lower_bound(labels_, key, std::less<>(), &std::pair<std::string, std::string>::first);
@@ -58,18 +60,19 @@ std::string_view ObjectAttributes::field(std::string_view name) const {
     if (name == "metadata.name") return name_;
     if (name == "metadata.namespace") return namespace_;
     for (std::size_t i = 0; i < fields_.size(); ++i)
-        if (rules_.selectable_fields[i].name == name) return fields_[i];
+        if (strategy_.selectable_fields[i].name == name) return fields_[i];
     return {};
 }
 
-Result<ObjectFilter> ObjectFilter::create(const KindRules& rules, std::string_view label_selector, std::string_view field_selector) {
+Result<ObjectFilter> ObjectFilter::create(const Strategy& strategy, std::string_view label_selector, std::string_view field_selector) {
     ObjectFilter filter;
     TRY(filter.labels_, LabelSelector::parse(label_selector));
     TRY(filter.fields_, FieldSelector::parse(field_selector));
     for (const FieldSelector::Term& term : filter.fields_.terms()) {
-        const bool known = term.field == "metadata.name" || term.field == "metadata.namespace" ||
-                           std::ranges::find(rules.selectable_fields, term.field, &SelectableField::name) != rules.selectable_fields.end();
-        if (!known) return unselectable(rules, term.field);
+        const bool known =
+            term.field == "metadata.name" || term.field == "metadata.namespace" ||
+            std::ranges::find(strategy.selectable_fields, term.field, &SelectableField::name) != strategy.selectable_fields.end();
+        if (!known) return unselectable(strategy, term.field);
     }
     return filter;
 }
@@ -97,7 +100,7 @@ store::AttributesOf make_attributes_of(const ResourceTable& resources) {
         const Resource* resource = resources.find_by_key(key);
         if (!resource) return nullptr;
         const auto tree = schema::parse_json(value);
-        return std::make_shared<ObjectAttributes>(*resource->rules, tree ? *tree : schema::null_value());
+        return std::make_shared<ObjectAttributes>(*resource->strategy, tree ? *tree : schema::null_value());
     };
 }
 

@@ -4,18 +4,18 @@
 #include <string_view>
 #include <vector>
 
-#include "apiserver/request/field_selector.h"
-#include "apiserver/request/label_selector.h"
 #include "apiserver/resources/resource.h"
+#include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/label_selector.h"
 #include "schema/value.h"
 #include "store/record.h"
 
 namespace porthole::apiserver {
 
-/// What selectors ask of a stored object, kept beside its bytes.
+/// What selectors ask of a stored object, kept with its bytes. Immutable. Borrows the strategy, which outlives the store.
 class ObjectAttributes final : public store::Attributes {
 public:
-    ObjectAttributes(const KindRules& rules, const schema::Value& object);
+    ObjectAttributes(const Strategy& strategy, const schema::Value& object);
 
     std::string_view topic() const override;
     /// nullptr where there is no such label.
@@ -24,9 +24,9 @@ public:
     std::string_view field(std::string_view name) const;
 
 private:
-    const KindRules& rules_;
+    const Strategy& strategy_;
     std::vector<std::pair<std::string, std::string>> labels_;  // by key
-    std::vector<std::string> fields_;                          // as in rules_.selectable_fields
+    std::vector<std::string> fields_;                          // as in strategy_.selectable_fields
     std::string name_, namespace_;
 };
 
@@ -35,7 +35,7 @@ class ObjectFilter {
 public:
     ObjectFilter() = default;
     /// Error: BadRequest for a bad selector or a field that cannot be selected by.
-    static Result<ObjectFilter> create(const KindRules& rules, std::string_view label_selector, std::string_view field_selector);
+    static Result<ObjectFilter> create(const Strategy& strategy, std::string_view label_selector, std::string_view field_selector);
 
     bool empty() const { return labels_.empty() && fields_.empty(); }
     bool matches(const store::Record& record) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::apiserver {
@@ -21,7 +21,7 @@ ApiObject converted(const schema::Kind& to, const std::function<schema::Value(sc
 }  // namespace
 
 store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
-    auto attributes = std::make_shared<ObjectAttributes>(*resource.rules, object.tree());
+    auto attributes = std::make_shared<ObjectAttributes>(*resource.strategy, object.tree());
     ApiObject::GappedJson json = std::move(object).to_gapped_json();
     store::Put put{.key = std::move(key), .value = std::move(json.text), .revision_at = json.gap};
     put.attributes = std::move(attributes);
@@ -40,7 +40,14 @@ Result<store::Put> limited_put_of(const Resource& resource, std::string key, Api
     return put;
 }
 
+Result<void> ensure_decrypted(const store::Record& record) {
+    if (!is_unreadable(*record.value)) return {};
+    return Error(Reason::InternalError, "Internal error occurred: unable to transform key \"" + upstream_path(record.key) +
+                                            "\": " + std::string(why_unreadable(*record.value)));
+}
+
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record) {
+    TRY_VOID(ensure_decrypted(record));
     // Deeper than requests may be: what an earlier version let in can be mended.
     auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
     if (!tree) return Error(Reason::InternalError, "stored object " + record.key + " cannot be read: " + tree.error().message);

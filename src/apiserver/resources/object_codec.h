@@ -1,8 +1,9 @@
 #pragma once
 #include <string>
 
-#include "apiserver/request/api_object.h"
+#include "apiserver/encryption/encrypting_engine.h"
 #include "apiserver/resources/resource.h"
+#include "apiserver/validation/api_object.h"
 #include "store/transaction.h"
 
 namespace porthole::apiserver {
@@ -10,17 +11,20 @@ namespace porthole::apiserver {
 /// The write of an object under `key`: its JSON with a gap for the revision, and its attributes.
 store::Put put_of(const Resource& resource, std::string key, ApiObject object);
 
-/// What the store takes, so that every reader can read it: nested less deeply than readers stop at, with room for the lists and events
-/// around it, and as large as upstream's store takes a request.
+/// What the store accepts, so that every reader can read it: nested less deeply than readers' limit, with room for the lists and events
+/// around it, and as large as upstream's store takes a request (1.5 MiB).
 inline constexpr std::size_t MaxObjectDepth = 256;
 inline constexpr std::size_t MaxObjectBytes = 3 << 19;
 
 /// The same write if it is within the limits above. An object that is over them already may stay as large as it is, so that it can be
-/// mended and its finalizers taken away: `present` is its record. Errors: RequestEntityTooLarge, BadRequest for the depth.
+/// repaired and its finalizers removed: `present` is its record. Errors: RequestEntityTooLarge, BadRequest for the depth.
 Result<store::Put> limited_put_of(const Resource& resource, std::string key, ApiObject object, const store::Record* present);
 
-/// The object that stored bytes hold, in the stored version. Error: InternalError for bytes that are not what was written.
+/// The object that stored bytes hold, in the stored version. Error: InternalError for bytes that cannot be read or decrypted.
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record);
+
+/// InternalError, in upstream's words, when the record's value cannot be decrypted.
+Result<void> ensure_decrypted(const store::Record& record);
 
 /// Between the served and the stored version.
 ApiObject to_stored(const Resource& resource, ApiObject object);

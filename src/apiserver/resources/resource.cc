@@ -1,6 +1,6 @@
 #include "apiserver/resources/resource.h"
 
-#include "apiserver/cache/keys.h"
+#include "apiserver/storage/keys.h"
 
 #include <algorithm>
 
@@ -21,12 +21,11 @@ std::string Resource::prefix_of(std::string_view namespace_) const {
     return namespace_.empty() ? prefix : prefix + std::string(namespace_) + '/';
 }
 
-ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindRules> rules, Conversions conversions) {
-    std::map<std::string, const KindRules*> rules_of;
-    for (KindRules& one : rules) {
-        rules_.push_back(std::make_unique<KindRules>(std::move(one)));
-        const bool first =
-            rules_of.emplace(std::string(rules_.back()->group) + '/' + std::string(rules_.back()->kind), rules_.back().get()).second;
+ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<Strategy> strategies, Conversions conversions) {
+    std::map<std::string, const Strategy*> strategy_of;
+    for (Strategy& one : strategies) {
+        const Strategy& kept = *strategies_.emplace_back(std::make_unique<Strategy>(std::move(one)));
+        const bool first = strategy_of.emplace(std::string(kept.group) + '/' + std::string(kept.kind), &kept).second;
         CHECK(first);
     }
     for (const schema::Kind* kind : registry.kinds()) {
@@ -39,12 +38,12 @@ ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<KindR
         resource->kind = kind;
         resource->stored = stored;
         const std::string name = std::string(stored->group) + '/' + std::string(stored->kind);
-        auto found = rules_of.find(name);
-        if (found == rules_of.end()) {
-            rules_.push_back(std::make_unique<KindRules>(KindRules{.group = stored->group, .kind = stored->kind}));
-            found = rules_of.emplace(name, rules_.back().get()).first;
+        auto found = strategy_of.find(name);
+        if (found == strategy_of.end()) {
+            strategies_.push_back(std::make_unique<Strategy>(Strategy{.group = stored->group, .kind = stored->kind}));
+            found = strategy_of.emplace(name, strategies_.back().get()).first;
         }
-        resource->rules = found->second;
+        resource->strategy = found->second;
         resource->prefix = kind_prefix(*stored);
         if (const auto conversion = conversions.find(kind->api_version() + '/' + std::string(kind->kind)); conversion != conversions.end())
             resource->conversion = conversion->second;

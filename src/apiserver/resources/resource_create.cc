@@ -1,11 +1,11 @@
 #include "api/core_v1.h"
-#include "apiserver/cache/keys.h"
-#include "apiserver/request/name_generation.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
-#include "apiserver/rules/object_meta.h"
-#include "base/error_reasons.h"
-#include "schema/fields.h"
+#include "apiserver/storage/keys.h"
+#include "apiserver/strategy/object_meta.h"
+#include "apiserver/validation/name_generation.h"
+#include "base/result.h"
+#include "schema/fields/fields.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -25,7 +25,7 @@ Error missing_namespace(const std::string& namespace_) {
 
 void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
     schema::apply_table_defaults(object.edit_tree(), *resource.stored->type);
-    if (resource.rules->set_defaults) resource.rules->set_defaults(object);
+    if (resource.strategy->set_defaults) resource.strategy->set_defaults(object);
 }
 
 WriteContext ResourceStore::write_context(const WriteRequest& request) const {
@@ -55,22 +55,22 @@ Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
 }
 
 void ResourceStore::prepare_create(const WriteRequest& request, ApiObject& object) {
-    const KindRules& rules = *request.resource.rules;
+    const Strategy& strategy = *request.resource.strategy;
     object.edit_metadata([&](ObjectMeta& metadata) {
         metadata.uid = seams_.random.uuid();
         metadata.creation_timestamp = Timestamp(seams_.clock.wall_now());
         metadata.deletion_timestamp.reset();
         metadata.deletion_grace_period_seconds.reset();
         metadata.self_link.clear();
-        metadata.generation = rules.generation == Generation::None ? 0 : 1;
+        metadata.generation = strategy.generation == Generation::None ? 0 : 1;
     });
-    if (rules.prepare_for_create) rules.prepare_for_create(object, write_context(request));
+    if (strategy.prepare_for_create) strategy.prepare_for_create(object, write_context(request));
 }
 
 Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object) {
     const Resource& resource = request.resource;
-    const KindRules& rules = *resource.rules;
-    if (resource.stored->is(schema::Kind::HasStatus) && !rules.keeps_created_status) object.clear_field("status");
+    const Strategy& strategy = *resource.strategy;
+    if (resource.stored->is(schema::Kind::HasStatus) && !strategy.keeps_created_status) object.clear_field("status");
     set_defaults(resource, object);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
@@ -79,22 +79,22 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     set_defaults(resource, object);
 
     FieldErrors errors;
-    validate_metadata(object.metadata(), *resource.stored, rules, errors);
-    if (rules.validate)
-        rules.validate(object, errors);
+    validate_metadata(object.metadata(), *resource.stored, strategy, errors);
+    if (strategy.validate)
+        strategy.validate(object, errors);
     else
         schema::validate_structure(object.tree(), *resource.stored, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
-    if (rules.warn) rules.warn(object, nullptr, request.warnings);
+    if (strategy.warn) strategy.warn(object, nullptr, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
     const std::string key = resource.key(request.namespace_, request.name);
     while (true) {
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         TransactionDraft draft;
-        if (rules.begin_write) {
+        if (strategy.begin_write) {
             ApiObject prepared(object);  // NOLINT(bugprone-use-after-move): what is prepared is never moved
-            CO_TRY_VOID(rules.begin_write(&prepared, nullptr, draft, errors));
+            CO_TRY_VOID(strategy.begin_write(&prepared, nullptr, draft, errors));
             if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
             object = std::move(prepared);
         }
@@ -104,9 +104,9 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
         transaction.guards.push_back(store::Guard::absent(key));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        CO_TRY(store::Put put, limited_put_of(resource, key, rules.begin_write ? object : std::move(object), nullptr));
-        if (rules.time_to_live > Duration::zero()) {
-            CO_TRY(put.lease, co_await seams_.store.shared_lease(rules.time_to_live));
+        CO_TRY(store::Put put, limited_put_of(resource, key, strategy.begin_write ? object : std::move(object), nullptr));
+        if (strategy.time_to_live > Duration::zero()) {
+            CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
         }
         transaction.operations.push_back(std::move(put));
         auto committed = co_await seams_.store.commit(std::move(transaction));
@@ -115,7 +115,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);
         const bool lost_race = committed.error().reason == Reason::AlreadyExists || committed.error().reason == Reason::Conflict;
-        if (!lost_race || !rules.begin_write) co_return std::move(committed).error();
+        if (!lost_race || !strategy.begin_write) co_return std::move(committed).error();
     }
 }
 

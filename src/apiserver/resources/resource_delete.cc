@@ -2,7 +2,8 @@
 
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -16,7 +17,7 @@ bool has(const std::vector<std::string>& finalizers, std::string_view one) {
 }
 
 /// The finalizers that the garbage collector answers for, as the request's policy (or the kind's) wants them.
-std::vector<std::string> finalizers_for_policy(const KindRules& rules, const ObjectMeta& metadata, const DeleteOptions& options) {
+std::vector<std::string> finalizers_for_policy(const Strategy& strategy, const ObjectMeta& metadata, const DeleteOptions& options) {
     bool orphan = false, foreground = false;
     if (options.orphan_dependents) {
         orphan = *options.orphan_dependents;
@@ -26,7 +27,7 @@ std::vector<std::string> finalizers_for_policy(const KindRules& rules, const Obj
     } else {
         const bool decided = has(metadata.finalizers, OrphanFinalizer) || has(metadata.finalizers, ForegroundFinalizer);
         if (decided) return metadata.finalizers;
-        orphan = rules.orphans_by_default;
+        orphan = strategy.orphans_by_default;
     }
     std::vector<std::string> finalizers;
     for (const std::string& finalizer : metadata.finalizers)
@@ -89,7 +90,7 @@ Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options)
 
 Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options) {
     const Resource& resource = request.resource;
-    const KindRules& rules = *resource.rules;
+    const Strategy& strategy = *resource.strategy;
     auto stored = stored_object(resource, *current);
     if (!stored) co_return co_await remove_unreadable(request, current, options, std::move(stored).error());
     ApiObject object = std::move(*stored);
@@ -99,9 +100,9 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
-    const std::int64_t grace = rules.grace_period ? rules.grace_period(object, options.grace_period_seconds) : 0;
-    const std::vector<std::string> finalizers = finalizers_for_policy(rules, object.metadata(), options);
-    const bool stays = grace > 0 || !finalizers.empty() || (rules.delays_removal && rules.delays_removal(object));
+    const std::int64_t grace = strategy.grace_period ? strategy.grace_period(object, options.grace_period_seconds) : 0;
+    const std::vector<std::string> finalizers = finalizers_for_policy(strategy, object.metadata(), options);
+    const bool stays = grace > 0 || !finalizers.empty() || (strategy.delays_removal && strategy.delays_removal(object));
     Removed removed{.name = object.name(), .uid = object.metadata().uid};
     if (!stays) {
         removed.gone = true;
@@ -116,14 +117,14 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
         metadata.finalizers = finalizers;
         changed = set_deletion_time(metadata, grace, Timestamp(seams_.clock.wall_now())) || changed;
     });
-    if (begins && rules.begin_deletion) rules.begin_deletion(object);
+    if (begins && strategy.begin_deletion) strategy.begin_deletion(object);
     removed.bytes = current->value;
     if (!changed) co_return removed;
     if (request.dry_run) {
         removed.bytes = bytes_of(object.to_json());
         co_return removed;
     }
-    store::Transaction transaction;
+    store::Transaction transaction{.frees = true};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     store::Put put = put_of(resource, current->key, std::move(object));
     put.lease = current->lease;
@@ -141,6 +142,10 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
     Removed removed{.gone = true, .bytes = current->value, .name = request.name};
+    if (is_unreadable(*current->value)) {
+        const schema::Value metadata = schema::Value::object({{"name", request.name}, {"namespace", request.namespace_}});
+        removed.bytes = bytes_of(schema::to_json(schema::Value::object({{"metadata", metadata}})));
+    }
     if (request.dry_run) co_return removed;
     store::Transaction transaction;
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
@@ -152,11 +157,11 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
 Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object) {
     Removed removed{.gone = true, .name = object.name(), .uid = object.metadata().uid};
     TransactionDraft draft;
-    if (request.resource.rules->begin_write) {
+    if (request.resource.strategy->begin_write) {
         FieldErrors errors;
-        CO_TRY_VOID(request.resource.rules->begin_write(nullptr, &object, draft, errors));
+        CO_TRY_VOID(request.resource.strategy->begin_write(nullptr, &object, draft, errors));
     }
-    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations), .frees = true};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     transaction.operations.push_back(store::Delete{current->key});
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));

@@ -36,11 +36,12 @@ Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string 
     }
     store::RecordPtr record = seams_.store.get(resource.key(namespace_, name));
     if (!record) co_return not_found(*resource.kind, name);
+    CO_TRY_VOID(ensure_decrypted(*record));
     co_return record;
 }
 
 Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_, ListOptions options) {
-    CO_TRY(const ObjectFilter filter, ObjectFilter::create(*resource.rules, options.label_selector, options.field_selector));
+    CO_TRY(const ObjectFilter filter, ObjectFilter::create(*resource.strategy, options.label_selector, options.field_selector));
     store::RangeRequest range{.prefix = resource.prefix_of(namespace_)};
     range.limit = static_cast<std::size_t>(options.limit);
     std::optional<ContinueToken> token;

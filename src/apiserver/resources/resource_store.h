@@ -21,7 +21,7 @@ struct WriteRequest {
     bool dry_run = false;
     std::vector<std::string>& warnings;
     std::map<std::string, std::string>& audit_annotations;
-    /// Who metadata.managedFields shall say has written; none leaves it alone (as after an apply, which has seen to it).
+    /// Who metadata.managedFields is to name as the writer; none leaves it alone (as after an apply, which has set it).
     std::optional<schema::FieldManager> manager = {};
 };
 
@@ -31,6 +31,7 @@ struct Written {
     bool created = false;
 };
 
+/// A deletion's outcome.
 struct Removed {
     bool gone = false;   ///< else the object stays, marked as being deleted
     store::Bytes bytes;  ///< its last form
@@ -61,7 +62,8 @@ public:
     };
     explicit ResourceStore(Seams seams) : seams_(seams) {}
 
-    /// Errors: NotFound; for an old `resource_version`, Expired is never given: newest counts.
+    /// Yields the newest, which is at least as new as `resource_version`. Errors: NotFound, BadRequest, Timeout for a version that does
+    /// not exist yet.
     Task<store::RecordPtr> get(const Resource& resource, std::string namespace_, std::string name, std::string resource_version);
     Task<Page> list(const Resource& resource, std::string namespace_, ListOptions options);
 
@@ -86,7 +88,7 @@ private:
     Task<Written> create_named(WriteRequest request, ApiObject object);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
     Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options);
-    /// Of a record whose bytes cannot be read as an object: it goes at once, whatever it may have said.
+    /// Of a record whose bytes cannot be read as an object: it is removed at once, without finalizers or grace period.
     Task<Removed> remove_unreadable(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options, Error why);
     Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);
     void prepare_create(const WriteRequest& request, ApiObject& object);

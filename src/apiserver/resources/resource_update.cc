@@ -1,7 +1,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
-#include "apiserver/rules/object_meta.h"
-#include "schema/fields.h"
+#include "apiserver/strategy/object_meta.h"
+#include "schema/fields/fields.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -9,11 +9,11 @@ namespace {
 constexpr int UpdateRetries = 5;
 
 /// The object goes for good once nothing keeps it any more.
-bool completes_deletion(const KindRules& rules, const ApiObject& object, const ApiObject& old) {
+bool completes_deletion(const Strategy& strategy, const ApiObject& object, const ApiObject& old) {
     const ObjectMeta& metadata = object.metadata();
     const auto grace = old.metadata().deletion_grace_period_seconds;
     return metadata.deletion_timestamp && metadata.finalizers.empty() && grace && *grace == 0 &&
-           !(rules.delays_removal && rules.delays_removal(object));
+           !(strategy.delays_removal && strategy.delays_removal(object));
 }
 
 /// Subresources through which status alone is written; a decision on a certificate request is part of its status.
@@ -61,9 +61,9 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
 }  // namespace
 
 void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
-    const KindRules& rules = *request.resource.rules;
+    const Strategy& strategy = *request.resource.strategy;
     const WriteContext context = write_context(request);
-    if (const auto special = rules.subresources.find(request.subresource); special != rules.subresources.end()) {
+    if (const auto special = strategy.subresources.find(request.subresource); special != strategy.subresources.end()) {
         special->second.prepare(object, old, context);
         keep_system_metadata(object, old);
     } else if (writes_status(request.subresource) || request.subresource == "finalize") {
@@ -73,27 +73,28 @@ void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& objec
         merged.copy_field("metadata", object);
         object = std::move(merged);
         keep_system_metadata(object, old);
-        if (writes_status(request.subresource) && rules.prepare_for_status_update) rules.prepare_for_status_update(object, old, context);
+        if (writes_status(request.subresource) && strategy.prepare_for_status_update)
+            strategy.prepare_for_status_update(object, old, context);
         return;
     } else {
         if (request.resource.stored->is(schema::Kind::HasStatus)) object.copy_field("status", old);
         keep_system_metadata(object, old);
-        if (rules.prepare_for_update) rules.prepare_for_update(object, old, context);
+        if (strategy.prepare_for_update) strategy.prepare_for_update(object, old, context);
     }
-    if (counts_up(rules.generation, object, old)) object.edit_metadata([](ObjectMeta& metadata) { ++metadata.generation; });
+    if (counts_up(strategy.generation, object, old)) object.edit_metadata([](ObjectMeta& metadata) { ++metadata.generation; });
 }
 
 void ResourceStore::validate_update(const WriteRequest& request, const ApiObject& object, const ApiObject& old, FieldErrors& errors) const {
-    const KindRules& rules = *request.resource.rules;
+    const Strategy& strategy = *request.resource.strategy;
     validate_metadata_update(object.metadata(), old.metadata(), *request.resource.stored, errors);
-    if (const auto special = rules.subresources.find(request.subresource); special != rules.subresources.end()) {
+    if (const auto special = strategy.subresources.find(request.subresource); special != strategy.subresources.end()) {
         if (special->second.validate) special->second.validate(object, old, errors);
     } else if (writes_status(request.subresource)) {
-        if (rules.validate_status_update) rules.validate_status_update(object, old, errors);
-    } else if (rules.validate_update) {
-        rules.validate_update(object, old, errors);
-    } else if (rules.validate) {
-        rules.validate(object, errors);
+        if (strategy.validate_status_update) strategy.validate_status_update(object, old, errors);
+    } else if (strategy.validate_update) {
+        strategy.validate_update(object, old, errors);
+    } else if (strategy.validate) {
+        strategy.validate(object, errors);
     } else {
         schema::validate_structure(object.tree(), *request.resource.stored, errors);
         schema::validate_immutable(old.tree(), object.tree(), *request.resource.stored, errors);
@@ -103,14 +104,14 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
 Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create) {
     const Resource& resource = request.resource;
     const std::string wanted_version = object.metadata().resource_version;
-    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.rules->create_on_update &&
+    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.strategy->create_on_update &&
         request.subresource.empty()) {
         CO_TRY_VOID(co_await may_create());
         if (!wanted_version.empty() && wanted_version != "0") co_return modified_meanwhile(*resource.kind, request.name);
         object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version.clear(); });
         co_return co_await create(std::move(request), std::move(object));
     }
-    if (wanted_version.empty() && !resource.rules->unconditional_update) {
+    if (wanted_version.empty() && !resource.strategy->unconditional_update) {
         FieldErrors errors;
         errors.invalid("metadata.resourceVersion", schema::Value(0), "must be specified for an update");
         co_return invalid(*resource.stored, request.name, errors);
@@ -152,7 +153,7 @@ Task<> ResourceStore::check_admission(const WriteRequest& request, const store::
 
 Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
     const Resource& resource = request.resource;
-    const KindRules& rules = *resource.rules;
+    const Strategy& strategy = *resource.strategy;
     set_defaults(resource, object);
     prepare_update(request, object, old);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
@@ -164,27 +165,35 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     FieldErrors errors;
     validate_update(request, object, old, errors);
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
-    if (rules.warn && request.subresource.empty()) rules.warn(object, &old, request.warnings);
+    if (strategy.warn && request.subresource.empty()) strategy.warn(object, &old, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 
-    if (completes_deletion(rules, object, old)) {
+    if (completes_deletion(strategy, object, old)) {
         if (request.dry_run) co_return Written{bytes_of(object.to_json())};
         CO_TRY(const Removed removed, co_await commit_removal(request, current, std::move(object)));
         co_return Written{removed.bytes};
     }
     TransactionDraft draft;
-    if (rules.begin_write && request.subresource.empty()) {
-        CO_TRY_VOID(rules.begin_write(&object, &old, draft, errors));
+    if (strategy.begin_write && request.subresource.empty()) {
+        CO_TRY_VOID(strategy.begin_write(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
     if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);
-    if (draft.operations.empty() && object.tree() == old.tree()) co_return Written{current->value};
+    // What is on disk may have to change although the object does not: it was encrypted with another key.
+    const bool changes = !draft.operations.empty() || !(object.tree() == old.tree()) || seams_.store.is_stale(current->key);
+    if (!changes) co_return Written{current->value};
     if (request.dry_run) co_return Written{bytes_of(object.to_json())};
 
-    store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
+    // What an object that is being deleted is told, by its node and by those who set its finalizers, lets it go.
+    store::Transaction transaction{
+        .guards = std::move(draft.guards), .operations = std::move(draft.operations), .frees = old.is_deleting()};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     CO_TRY(store::Put put, limited_put_of(resource, current->key, std::move(object), current.get()));
     put.lease = current->lease;
+    // As with Kubernetes, an event that occurs again lives on from then.
+    if (strategy.time_to_live > Duration::zero()) {
+        CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
+    }
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
     co_return Written{committed.events.back()->record->value};

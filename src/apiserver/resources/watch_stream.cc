@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -23,11 +23,18 @@ std::string stamped(const store::Record& record, store::Revision revision) {
 
 class WatchStream {
 public:
-    WatchStream(ResourceStore& objects, WatchRequest request, Presenter presenter, Random& random, net::HttpResponder& responder)
-        : objects_(objects), request_(std::move(request)), presenter_(std::move(presenter)), random_(random), responder_(responder) {}
+    WatchStream(ResourceStore& objects, WatchRequest request, ResponseEncoder encoder, Random& random, net::HttpResponder& responder,
+                std::function<void()> begun)
+        : objects_(objects),
+          request_(std::move(request)),
+          encoder_(std::move(encoder)),
+          random_(random),
+          responder_(responder),
+          begun_(std::move(begun)) {}
 
     Task<> run(net::Headers headers) {
-        CO_TRY(filter_, ObjectFilter::create(*request_.resource.rules, request_.options.label_selector, request_.options.field_selector));
+        CO_TRY(filter_,
+               ObjectFilter::create(*request_.resource.strategy, request_.options.label_selector, request_.options.field_selector));
         CO_TRY(store::Revision after, co_await starting_point());
         const Clock& clock = objects_.clock();
         const MonotonicTime end = clock.now() + time_limit();
@@ -38,6 +45,7 @@ public:
             CO_TRY_VOID(std::move(sent));
         }
 
+        begun_();
         auto watch = objects_.store().watch({.prefix = watched_prefix(), .after = after, .topic = topic()});
         if (!watch) co_return co_await end_with(std::move(watch).error());
         MonotonicTime bookmark = clock.now() + BookmarkEvery;
@@ -64,7 +72,7 @@ private:
         return one ? request_.resource.key(request_.namespace_, filter_.name()) : request_.resource.prefix_of(request_.namespace_);
     }
     std::string topic() const {
-        const std::string_view field = request_.resource.rules->topic_field;
+        const std::string_view field = request_.resource.strategy->topic_field;
         return field.empty() ? "" : std::string(filter_.equal_to(field));
     }
     bool from_beginning() const { return request_.options.resource_version.empty() || request_.options.resource_version == "0"; }
@@ -91,12 +99,14 @@ private:
     Task<> send_initial_events(store::Revision revision) {
         store::RangeRequest range{.prefix = watched_prefix(), .revision = revision};
         CO_TRY(const store::Range found, objects_.store().range(range));
-        presenter_.set_now(Timestamp(objects_.clock().wall_now()));
+        encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::RecordPtr& record : found.records) {
-            if (!filter_.matches(*record)) continue;
-            CO_TRY_VOID(presenter_.append_event("ADDED", *record->value, chunk));
-            if (chunk.size() >= ChunkLimit) CO_TRY_VOID(co_await flush(chunk));
+            if (!filter_.matches(*record) || is_unreadable(*record->value)) continue;
+            CO_TRY_VOID(encoder_.append_event("ADDED", *record->value, chunk));
+            if (chunk.size() < ChunkLimit) continue;
+            begun_();
+            CO_TRY_VOID(co_await flush(chunk));
         }
         if (!chunk.empty()) CO_TRY_VOID(co_await flush(chunk));
         if (request_.options.send_initial_events.value_or(false)) CO_TRY_VOID(co_await send_bookmark(revision, true));
@@ -104,7 +114,7 @@ private:
     }
 
     Task<> send(const std::vector<store::EventPtr>& events) {
-        presenter_.set_now(Timestamp(objects_.clock().wall_now()));
+        encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::EventPtr& event : events) {
             CO_TRY_VOID(append(*event, chunk));
@@ -115,12 +125,14 @@ private:
     }
 
     Result<void> append(const store::Event& event, std::string& chunk) {
-        const bool was = event.previous && filter_.matches(*event.previous);
+        // Nobody has seen what could not be decrypted, so its end is no news, either.
+        if (is_unreadable(*event.record->value)) return {};
+        const bool was = event.previous && !is_unreadable(*event.previous->value) && filter_.matches(*event.previous);
         if (event.type == store::Event::Type::Delete)
-            return was ? presenter_.append_event("DELETED", *event.record->value, chunk) : Result<void>();
+            return was ? encoder_.append_event("DELETED", *event.record->value, chunk) : Result<void>();
         const bool is = filter_.matches(*event.record);
-        if (is) return presenter_.append_event(was ? "MODIFIED" : "ADDED", *event.record->value, chunk);
-        if (was) return presenter_.append_event("DELETED", stamped(*event.previous, event.revision), chunk);
+        if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", *event.record->value, chunk);
+        if (was) return encoder_.append_event("DELETED", stamped(*event.previous, event.revision), chunk);
         return {};
     }
 
@@ -129,30 +141,31 @@ private:
     Task<> send_bookmark(store::Revision revision, bool initial_events_end) {
         if (!request_.options.allow_watch_bookmarks) co_return {};
         std::string chunk;
-        presenter_.append_bookmark(revision, initial_events_end, chunk);
+        encoder_.append_bookmark(revision, initial_events_end, chunk);
         co_return co_await flush(chunk);
     }
 
     Task<> end_with(Error error) {
         std::string chunk;
-        presenter_.append_error(error, chunk);
+        encoder_.append_error(error, chunk);
         CO_TRY_VOID(co_await flush(chunk));
         co_return co_await responder_.finish();
     }
 
     ResourceStore& objects_;
     WatchRequest request_;
-    Presenter presenter_;
+    ResponseEncoder encoder_;
     Random& random_;
     net::HttpResponder& responder_;
+    std::function<void()> begun_;
     ObjectFilter filter_;
 };
 
 }  // namespace
 
-Task<> serve_watch(ResourceStore& objects, WatchRequest request, Presenter presenter, net::Headers headers, Random& random,
-                   net::HttpResponder& responder) {
-    WatchStream stream(objects, std::move(request), std::move(presenter), random, responder);
+Task<> serve_watch(ResourceStore& objects, WatchRequest request, ResponseEncoder encoder, net::Headers headers, Random& random,
+                   net::HttpResponder& responder, std::function<void()> begun) {
+    WatchStream stream(objects, std::move(request), std::move(encoder), random, responder, std::move(begun));
     co_return co_await stream.run(std::move(headers));
 }
 

@@ -97,9 +97,13 @@ Task<ApiObject> local_subject_access(Authorizer& authorizer, ApiObject object) {
     co_return object;
 }
 
-Task<ApiObject> self_subject_rules(const RbacAuthorizer& rbac, User user, ApiObject object) {
+Task<ApiObject> self_subject_rules(const RbacAuthorizer& rbac, bool has_webhook, User user, ApiObject object) {
     auto& review = object.edit<SelfSubjectRulesReview>();
     if (review.spec.namespace_.empty()) co_return Error(Reason::BadRequest, "no namespace on request");
+    if (has_webhook) {
+        review.status.incomplete = true;
+        review.status.evaluation_error = "webhook authorizer does not support user rule resolution";
+    }
     rbac.visit_rules(user, review.spec.namespace_, [&](const api::rbac::v1::PolicyRule& rule, const auto&) {
         if (rule.non_resource_urls.empty()) {
             review.status.resource_rules.push_back(
@@ -172,7 +176,9 @@ std::vector<VirtualResource> reviews(const ReviewDependencies& with) {
         {SubjectAccessReview::kind(), [&](User, ApiObject object) { return subject_access(authorizer, std::move(object)); }},
         {LocalSubjectAccessReview::kind(), [&](User, ApiObject object) { return local_subject_access(authorizer, std::move(object)); }},
         {SelfSubjectRulesReview::kind(),
-         [&](User user, ApiObject object) { return self_subject_rules(rbac, std::move(user), std::move(object)); }},
+         [&rbac, has_webhook = with.has_webhook_authorizer](User user, ApiObject object) {
+             return self_subject_rules(rbac, has_webhook, std::move(user), std::move(object));
+         }},
         {TokenReview::kind(), [&](User, ApiObject object) { return token_review(authenticators, tokens, std::move(object)); }},
         {SelfSubjectReview::kind(), [](User user, ApiObject object) { return self_subject(std::move(user), std::move(object)); }},
     };

@@ -5,11 +5,12 @@
 
 #include "apiserver/authentication/service_account_tokens.h"
 #include "apiserver/authorization/rbac.h"
-#include "apiserver/request/api_object.h"
+#include "apiserver/validation/api_object.h"
 
 /// Resources that only answer: a POST is a question, the reply its answer, and nothing is stored.
 namespace porthole::apiserver {
 
+/// One such resource. Outlives the requests.
 struct VirtualResource {
     const schema::Kind& kind;
     /// Fills the status of `object`, which has the spec that was sent. Errors: Invalid, Unauthorized.
@@ -22,6 +23,7 @@ struct ReviewDependencies {
     const RbacAuthorizer& rbac;
     const AuthenticatorChain& authenticators;
     const ServiceAccountTokens& tokens;
+    bool has_webhook_authorizer = false;  ///< what it allows is in no list of rules
 };
 
 /// SelfSubjectAccessReview, SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview, TokenReview and

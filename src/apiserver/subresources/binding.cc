@@ -5,7 +5,7 @@
 #include "api/core_v1.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/request/field_errors.h"
+#include "apiserver/validation/field_errors.h"
 #include "apiserver/request/status.h"
 #include "objects/conditions.h"
 

@@ -2,36 +2,47 @@
 #include <memory>
 #include <string>
 
-#include "net/http_client.h"
+#include "base/log.h"
+#include "net/http/http_client.h"
 
 namespace porthole::apiserver {
 
 /// Something that a request is passed on to: a kubelet, a pod, an endpoint of a service.
 struct ConnectTarget {
     enum class Security {
-        Kubelet,  ///< TLS with this server's client certificate
+        Kubelet,  ///< TLS with this server's client certificate, where the other side shows a kubelet's
         Plain,
-        AnyTls,  ///< TLS whose certificate nobody can check
+        AnyTls,  ///< TLS whose certificate cannot be verified
     };
     std::string host;
     std::uint16_t port = 0;
     Security security = Security::Kubelet;
 };
 
-/// The way to them.
+/// Connections to such targets. Used on its loop; close() it, after its users have ended, before destroying it.
 class Connector {
 public:
     virtual ~Connector() = default;
     /// Errors: Unavailable when the target cannot be reached.
     virtual Task<std::unique_ptr<net::HttpBody>> open(ConnectTarget target, net::HttpRequest request) = 0;
     virtual Task<net::Upgraded> upgrade(ConnectTarget target, net::HttpRequest request) = 0;
-    /// Later connections to kubelets show this certificate.
-    virtual void use_kubelet_identity(std::shared_ptr<const net::TlsClientContext> kubelet_tls) = 0;
     virtual Task<> close() = 0;
 };
 
-/// Connections from `loop`, kept for later requests. `kubelet_tls` carries the client certificate.
-std::unique_ptr<Connector> make_connector(AsioLoop& loop, std::shared_ptr<const net::TlsClientContext> kubelet_tls,
-                                          std::shared_ptr<const net::TlsClientContext> any_tls);
+/// What kubelets are shown, and what they must show.
+struct KubeletTls {
+    std::shared_ptr<const net::TlsClientContext> verified;  ///< carries our certificate and checks theirs
+    /// The same without the check, for a kubelet that has not yet shown a certificate that passes; null: every kubelet must.
+    std::shared_ptr<const net::TlsClientContext> unverified;
+};
+
+/// The connector of a server: connections from a loop, kept for later requests.
+class KubeletConnector : public Connector {
+public:
+    /// Of later connections to kubelets.
+    virtual void use_kubelet_tls(KubeletTls tls) = 0;
+};
+std::unique_ptr<KubeletConnector> make_connector(AsioLoop& loop, KubeletTls kubelet_tls,
+                                                 std::shared_ptr<const net::TlsClientContext> any_tls, Logger log);
 
 }  // namespace porthole::apiserver

@@ -6,12 +6,12 @@
 #include "api/policy_v1.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/request/label_selector.h"
+#include "apiserver/validation/label_selector.h"
 #include "apiserver/request/status.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "apiserver/handlers/reply.h"
-#include "net/relay.h"
-#include "schema/json.h"
+#include "net/http/relay.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

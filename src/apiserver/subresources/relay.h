@@ -8,7 +8,7 @@ namespace porthole::apiserver {
 bool wants_upgrade(const net::HttpRequest& request);
 
 /// Passes the request on to `path` and `query` at the target and its answer back: streamed as it comes, or, after an upgrade, as
-/// bytes both ways. `connector` may be null: then the error says that this server has no way there.
+/// bytes both ways. `connector` may be null: then the error says that this server cannot reach nodes.
 Task<> relay_request(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
                      EventLoop& loop);
 

@@ -3,15 +3,15 @@
 #include "api/autoscaling_v1.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/request/field_errors.h"
-#include "apiserver/request/label_selector.h"
+#include "apiserver/validation/field_errors.h"
+#include "apiserver/validation/label_selector.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/object_codec.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/patch/apply.h"
 #include "schema/patch/patch.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
 namespace {

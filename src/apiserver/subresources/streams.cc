@@ -5,12 +5,12 @@
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
-#include "apiserver/request/field_errors.h"
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
-#include "base/ip.h"
+#include "apiserver/validation/field_errors.h"
 #include "base/strings.h"
-#include "schema/json.h"
+#include "base/values/ip.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -7,7 +7,7 @@ namespace porthole::apiserver {
 /// What is answered by the node on which a pod runs, or by a pod itself: logs, exec, attach, port-forward and the proxies.
 class Streams {
 public:
-    /// `connector` may be null where nothing can be reached, as in a simulation.
+    /// `connector` may be null where nothing can be reached, as in a simulation. References must outlive the requests.
     Streams(ResourceHandler& handler, EventLoop& loop, Connector* connector) : handler_(handler), loop_(loop), connector_(connector) {}
 
     Task<> log(RequestContext& context);

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "base/time.h"
-#include "net/http.h"
-#include "schema/json.h"
+#include "base/time/time.h"
+#include "net/http/http.h"
+#include "schema/json/json.h"
 #include "schema/patch/patch.h"
 
 namespace porthole::client {
@@ -331,6 +331,8 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
     Value next = old;
     if (target.subresource == "status") {
         next["status"] = at(object, "status");
+    } else if (target.subresource == "approval") {
+        next["status"]["conditions"] = at(at(object, "status"), "conditions");
     } else if (target.subresource == "finalize") {
         next["spec"] = at(object, "spec");
     } else {

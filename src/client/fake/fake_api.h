@@ -51,7 +51,7 @@ public:
         change(object);
         return put(object);
     }
-    /// Gone at once, finalizers or not.
+    /// Removes it at once, finalizers or not.
     template <class T>
     void erase(const NamespacedName& key) {
         erase_value(T::kind(), key);

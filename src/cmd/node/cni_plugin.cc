@@ -7,8 +7,8 @@
 #include "cni/plugin/flannel/flannel_plugin.h"
 #include "cni/plugin/hns/wincni.h"
 #include "cni/plugin/host_local/host_local.h"
-#include "hns/dll/own_hns.h"
-#include "runtime/process.h"
+#include "hns/dll/load_hns.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::cmd {
 namespace {

@@ -3,9 +3,8 @@
 #include "base/version.h"
 #include "cmd/node/node_program.h"
 #include "cni/flannel/options.h"
-#include "hns/dll/own_hns.h"
+#include "hns/dll/load_hns.h"
 #include "net/interface_address.h"
-#include "net/source_address.h"
 
 namespace porthole::cmd {
 namespace {

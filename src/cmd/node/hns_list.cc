@@ -2,11 +2,12 @@
 #include <cstdio>
 
 #include "base/flag_set.h"
+#include "base/strings.h"
 #include "cmd/program/runtime_setup.h"
 #include "hns/client.h"
-#include "hns/dll/own_hns.h"
+#include "hns/dll/load_hns.h"
 #include "hns/guid.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cmd {
 namespace {
@@ -37,12 +38,6 @@ public:
 private:
     std::vector<std::vector<std::string>> rows_;
 };
-
-std::string joined(const std::vector<std::string>& parts) {
-    std::string all;
-    for (const std::string& part : parts) all += (all.empty() ? "" : ",") + part;
-    return all;
-}
 
 /// Everything that the host network service keeps.
 struct Inventory {
@@ -86,7 +81,7 @@ void print_networks(const Inventory& all) {
         for (const auto& ipam : network.ipams) {
             for (const auto& subnet : ipam.subnets) ranges.push_back(subnet.ip_address_prefix);
         }
-        table.add({network.name, std::string(hns::type_of(network)), joined(ranges), network.id});
+        table.add({network.name, std::string(hns::type_of(network)), join(ranges, ","), network.id});
     }
     table.print("Networks");
 }
@@ -96,7 +91,7 @@ void print_endpoints(const Inventory& all) {
     for (const auto& endpoint : all.endpoints) {
         std::vector<std::string> addresses;
         for (const auto& config : endpoint.ip_configurations) addresses.push_back(config.ip_address);
-        table.add({endpoint.name, all.network_name(endpoint.host_compute_network), joined(addresses), endpoint.mac_address,
+        table.add({endpoint.name, all.network_name(endpoint.host_compute_network), join(addresses, ","), endpoint.mac_address,
                    hns::is_remote(endpoint)                  ? "remote"
                    : endpoint.host_compute_namespace.empty() ? "-"
                                                              : endpoint.host_compute_namespace,
@@ -117,7 +112,7 @@ void print_namespaces(const Inventory& all) {
                 ++containers;
             }
         }
-        table.add({std::to_string(space.namespace_id), space.type, joined(addresses), std::to_string(containers), space.id});
+        table.add({std::to_string(space.namespace_id), space.type, join(addresses, ","), std::to_string(containers), space.id});
     }
     table.print("Namespaces");
 }
@@ -132,7 +127,7 @@ void print_load_balancers(const Inventory& all) {
         }
         for (const std::string& id : balancer.host_compute_endpoints) backends.push_back(all.address_of(id));
         const bool direct = (balancer.flags & hns::LoadBalancerFlags::EnableDirectServerReturn) != 0;
-        table.add({balancer.frontend_vips.empty() ? "node port" : joined(balancer.frontend_vips), joined(ports), joined(backends),
+        table.add({balancer.frontend_vips.empty() ? "node port" : join(balancer.frontend_vips, ","), join(ports, ","), join(backends, ","),
                    direct ? "yes" : "no", balancer.id});
     }
     table.print("Load balancers");

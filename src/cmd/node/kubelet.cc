@@ -7,7 +7,8 @@
 #include "kubelet/options/options.h"
 #include "kubelet/probes/network_prober.h"
 #include "kubelet/server/kubelet_server.h"
-#include "net/http_server.h"
+#include "net/http/http_server.h"
+#include "node_join/certificate.h"
 
 namespace porthole::cmd {
 namespace {
@@ -28,6 +29,7 @@ public:
         CO_TRY_VOID(make_kubelet());
         CO_TRY_VOID(listen());
         scope_.spawn(kubelet_->run());
+        scope_.spawn(connection_.follow_authority());
         scope_.spawn(options_.rotate_certificates ? connection_.renew(options_.hostname_override) : connection_.follow());
         log_.info("kubelet started", {{"node", options_.hostname_override}, {"runtime", options_.runtime_endpoint}});
         co_return {};
@@ -46,16 +48,24 @@ private:
         if (options_.hostname_override.empty()) options_.hostname_override = own_node_name();
         TRY(auto config, kubelet::make_kubelet_config(options_, KubeletOnWindows));
         config.node.version = KubernetesVersion;
+        if (config.serving.client_ca_file.empty()) config.serving.client_ca_file = options_.kubeconfig;  // which names the authority
         runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
         prober_ = kubelet::make_network_prober(world_.loop);
-        kubelet_ = std::make_unique<kubelet::Kubelet>(
-            std::move(config),
-            kubelet::KubeletDependencies{world_.loop, random_, log_.named("kubelet"), *client_, runtime_->runtime(), runtime_->images(),
-                                         *files_, *system_.mounter, *system_.cgroups, *prober_, *host_});
+        kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                                      .random = random_,
+                                                                                                      .log = log_.named("kubelet"),
+                                                                                                      .client = *client_,
+                                                                                                      .runtime = runtime_->runtime(),
+                                                                                                      .images = runtime_->images(),
+                                                                                                      .files = *files_,
+                                                                                                      .mounter = *system_.mounter,
+                                                                                                      .cgroups = *system_.cgroups,
+                                                                                                      .prober = *prober_,
+                                                                                                      .host = *host_});
         return {};
     }
 
-    /// Without a serving certificate of its own the kubelet serves with the one it is known by.
+    /// Without a serving certificate of its own the kubelet serves with the one it is known by, until the cluster has issued it one.
     Result<void> listen() {
         const client::ClientConfig& known = connection_.config();
         net::TlsServerOptions tls{.certificate_pem = known.certificate_pem, .key_pem = known.key_pem, .client_ca_pem = known.ca_pem};
@@ -67,8 +77,10 @@ private:
         TRY_VOID(read(options_.tls_cert_file, tls.certificate_pem));
         TRY_VOID(read(options_.tls_private_key_file, tls.key_pem));
         TRY_VOID(read(options_.client_ca_file, tls.client_ca_pem));
+        TRY(tls.policy, net::TlsPolicy::parse(options_.tls_min_version, options_.tls_cipher_suites));
         TRY(const auto context, net::TlsServerContext::create(std::move(tls)));
-        if (options_.tls_cert_file.empty()) connection_.on_change([this, context] { serve_as_known(*context); });
+        connection_.on_change([this, context] { serve_as_known(*context); });
+        if (options_.tls_cert_file.empty()) scope_.spawn(serve_with_issued(context));
         kubelet::NodeLogPolicy node_logs{.query = options_.system_log_query};
         if (!options_.log_directory.empty()) node_logs.folders = {options_.log_directory};
         server_ = std::make_unique<kubelet::KubeletServer>(world_.loop, *kubelet_, kubelet::AccessPolicy{}, log_.named("server"),
@@ -78,12 +90,26 @@ private:
         return {};
     }
 
+    Task<> serve_with_issued(std::shared_ptr<net::TlsServerContext> tls) {
+        return node_join::serve_with_issued_certificates({world_.loop, *client_, random_, log_.named("certificates")},
+                                                         options_.hostname_override, [this, tls](const node_join::KeyPair& issued) {
+                                                             issued_ = true;
+                                                             return tls->reload(issued.certificate_pem, issued.key_pem);
+                                                         });
+    }
+
     void serve_as_known(net::TlsServerContext& tls) {
+        if (options_.client_ca_file.empty()) {
+            const auto trusted = tls.reload_client_ca(connection_.config().ca_pem);
+            if (!trusted) log_.warn("the kubelet keeps its authorities for clients", {{"error", trusted.error().message}});
+        }
+        if (issued_ || !options_.tls_cert_file.empty()) return;
         const auto loaded = tls.reload(connection_.config().certificate_pem, connection_.config().key_pem);
         if (!loaded) log_.warn("the kubelet keeps serving with the previous certificate", {{"error", loaded.error().message}});
     }
 
     kubelet::KubeletOptions options_;
+    bool issued_ = false;  ///< the server has a certificate of the cluster
     KubeletSystem system_ = make_kubelet_system(*files_);
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::NetworkProber> prober_;

@@ -1,9 +1,8 @@
 #include "cmd/node/node_program.h"
 
-#include <cctype>
-
+#include "base/strings.h"
 #include "kubelet/node/host.h"
-#include "net/source_address.h"
+#include "net/interface_address.h"
 
 namespace porthole::cmd {
 
@@ -30,11 +29,7 @@ Result<std::string> NodeProgram::own_address() const {
     return address->to_string();
 }
 
-std::string NodeProgram::own_node_name() const {
-    std::string name = kubelet::make_host(*files_)->describe().hostname;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return name;
-}
+std::string NodeProgram::own_node_name() const { return to_lower(kubelet::make_host(*files_)->describe().hostname); }
 
 Task<> NodeProgram::close_parts() {
     CO_TRY_VOID(co_await scope_.close());

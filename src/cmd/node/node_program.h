@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "cmd/node/program_log.h"
 #include "cmd/program/runtime_setup.h"
 #include "node_join/connection.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cmd {
 
@@ -30,15 +30,15 @@ public:
     /// Whether start() was all there is to do, such as removing what an earlier run left.
     virtual bool ends_after_start() const { return false; }
 
-    /// Starts it, waits until it shall stop, and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), when the
+    /// Starts it, waits until it is to stop, and closes it. It stops by a signal or Ctrl-C; with a `service` name (Windows), when the
     /// service manager says so. What went wrong is logged, since a service has no standard error, and printed. Exit codes: 0 after a
     /// clean stop, 1 after an error.
     int run(const std::string& service = "");
 
 protected:
-    /// Opens the way to the API server and makes the client and the informers on it. `server` wins over the kubeconfig's unless "".
+    /// Opens the connection to the API server and makes the client and the informers on it. `server` wins over the kubeconfig's unless "".
     Result<void> connect(const std::string& kubeconfig, const std::string& server = "");
-    /// Makes the client and the informers on another way.
+    /// Makes the client and the informers on another transport, which outlives them.
     void use(client::Transport& transport);
     /// This machine's address on the way to the API server. Requires: connect(). Error: with the remedy, for a program that has the
     /// flag --node-ip.

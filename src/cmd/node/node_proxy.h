@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "client/events.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "cmd/program/runtime_setup.h"
-#include "proxy/health.h"
+#include "proxy/health_server.h"
 #include "proxy/options/options.h"
 
 namespace porthole::cmd {
@@ -30,7 +30,7 @@ public:
     virtual Task<> clean_up() = 0;
 };
 
-/// Error: BadRequest for options that this system cannot follow.
+/// Error: BadRequest for options that this system does not support.
 Result<std::unique_ptr<NodeProxy>> make_node_proxy(NodeProxySeams seams, proxy::KubeProxyOptions options);
 
 }  // namespace porthole::cmd

@@ -1,5 +1,5 @@
 #include "cmd/node/node_proxy.h"
-#include "net/linux/network_stack.h"
+#include "netlink/network_stack.h"
 #include "proxy/nftables/nftables_proxy.h"
 
 namespace porthole::cmd {
@@ -11,9 +11,9 @@ Result<proxy::nftables::NftablesOptions> nftables_options(const proxy::KubeProxy
         TRY(const IpPrefix prefix, IpPrefix::parse(text));
         if (prefix.base().is_v4()) wanted.rules.pod_prefixes.push_back(prefix);
     }
-    // Without br_netfilter answers between neighbours pass the bridge unseen.
+    // Without br_netfilter answers between neighbors pass the bridge unseen.
     const auto seen = net::make_network_stack()->setting("net/bridge/bridge-nf-call-iptables");
-    wanted.rules.masquerade_neighbours = !seen || !seen->starts_with('1');
+    wanted.rules.masquerade_neighbors = !seen || !seen->starts_with('1');
     return wanted;
 }
 

@@ -1,6 +1,6 @@
 #include "cmd/node/node_proxy.h"
 #include "cni/plugin/host_local/host_local.h"
-#include "hns/dll/own_hns.h"
+#include "hns/dll/load_hns.h"
 #include "net/interface_address.h"
 #include "proxy/hns/kernelspace_proxy.h"
 

@@ -10,7 +10,7 @@
 
 namespace porthole::cmd {
 
-/// What an argument that no flag takes is told as.
+/// What to say about an argument that no flag takes.
 inline std::string unexpected(const CLI::App& app) {
     const std::vector<std::string> left = app.remaining(true);
     const std::string first = left.empty() ? "" : left.front();

@@ -12,7 +12,7 @@ Progress::Progress(const Clock& clock, bool quiet)
       start_(clock.now()),
       quiet_(quiet),
       terminal_(::isatty(STDOUT_FILENO) == 1),
-      colour_(terminal_ && !std::getenv("NO_COLOR")) {}
+      color_(terminal_ && !std::getenv("NO_COLOR")) {}
 
 void Progress::begin(const std::string& step) {
     if (quiet_ || !terminal_) return;
@@ -25,15 +25,15 @@ void Progress::done(const std::string& step) { line("\033[32m", "✓", step, tru
 void Progress::failed(const std::string& step, const std::string& why) {
     if (terminal_) std::printf("\r\033[K");
     std::fflush(stdout);
-    std::fprintf(stderr, "%s✗%s %s: %s\n", colour_ ? "\033[31m" : "", colour_ ? "\033[0m" : "", step.c_str(), why.c_str());
+    std::fprintf(stderr, "%s✗%s %s: %s\n", color_ ? "\033[31m" : "", color_ ? "\033[0m" : "", step.c_str(), why.c_str());
 }
 
 void Progress::note(const std::string& text) { line("", " ", text, false); }
 
-void Progress::line(const char* colour, const char* mark, const std::string& text, bool with_time) {
+void Progress::line(const char* color, const char* mark, const std::string& text, bool with_time) {
     if (quiet_) return;
     if (terminal_) std::printf("\r\033[K");
-    std::printf("%s%s%s ", colour_ ? colour : "", mark, colour_ ? "\033[0m" : "");
+    std::printf("%s%s%s ", color_ ? color : "", mark, color_ ? "\033[0m" : "");
     if (with_time) {
         const double seconds = std::chrono::duration<double>(clock_.now() - start_).count();
         std::printf("%-48s %6.1f s\n", text.c_str(), seconds);

@@ -6,7 +6,7 @@
 
 namespace porthole::cmd {
 
-/// Steps with ticks and times, for people on a terminal and for logs; lines only where there is no terminal.
+/// Steps with check marks and times on standard output; without a terminal only lines. `clock` must outlive it.
 ///
 ///     ✓ control plane ready                       0.3 s
 ///     ✓ node linux-1 Ready                        1.9 s
@@ -22,11 +22,11 @@ public:
     void note(const std::string& text);
 
 private:
-    void line(const char* colour, const char* mark, const std::string& text, bool with_time);
+    void line(const char* color, const char* mark, const std::string& text, bool with_time);
 
     const Clock& clock_;
     MonotonicTime start_;
-    bool quiet_, terminal_, colour_;
+    bool quiet_, terminal_, color_;
 };
 
 }  // namespace porthole::cmd

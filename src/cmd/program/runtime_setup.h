@@ -2,13 +2,13 @@
 #include <memory>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/scope.h"
 #include "runtime/worker_pool.h"
 
 namespace porthole::cmd {
 
-/// What every command needs of the real world: a loop, workers and a way to run programs.
+/// Owns what every command needs: a loop, workers and a way to run programs. Everything made on it must end before it.
 struct RealWorld {
     AsioLoop loop;
     std::unique_ptr<WorkerPool> pool = make_thread_pool(16);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
+#include "bundled_images/bundled_images.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
@@ -16,8 +17,7 @@ namespace {
 
 struct NetFlags {
     std::string kubeconfig, data = default_data_dir(), output;
-    verify::VerificationOptions options{
-        .images = {"registry.k8s.io/e2e-test-images/agnhost:2.53", "registry.porthole.internal/windows-web:1"}};
+    verify::VerificationOptions options{.images = {bundled_images::WebImage, bundled_images::WebImage}};
     int seconds = 120;
     bool everything = false;
     std::string format = "ip";
@@ -58,10 +58,14 @@ int run_net(std::vector<std::string> arguments) {
     };
     CLI::App* check = app.add_subcommand("verify", "test every path between nodes, pods and services, from pods on each node");
     add_common(check);
+    check->footer("Porthole's Linux nodes and emulated Windows hosts carry the image that the check uses; nothing is downloaded.\n\n"
+                  "Examples:\n"
+                  "  porthole net verify\n"
+                  "  porthole net verify --kubeconfig other --linux-image registry.k8s.io/e2e-test-images/agnhost:2.53");
     check->add_option("-o,--output", flags.output, "json, or text for people")->check(CLI::IsMember({"json", "text"}));
-    check->add_option("--linux-image", flags.options.images.linux_image, "an image with a shell, wget, ping and httpd, or agnhost")
+    check->add_option("--linux-image", flags.options.images.linux_image, "for nodes that are not Porthole's own: one with a shell, wget, ping and httpd, or agnhost")
         ->capture_default_str();
-    check->add_option("--windows-image", flags.options.images.windows_image, "the sample image for Windows, or agnhost")
+    check->add_option("--windows-image", flags.options.images.windows_image, "for real Windows hosts: agnhost, or the sample's programs on one of Microsoft's base images")
         ->capture_default_str();
     check->add_option("--outside", flags.options.outside, "also try this URL beyond the cluster (http://host[:port]/)");
     check->add_option("--host-port", flags.options.host_port, "a port of the nodes that is free; 0: no host ports are checked")

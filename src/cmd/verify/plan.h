@@ -16,6 +16,7 @@ struct Node {
     std::string server_ip;  ///< known once the pod runs
 };
 
+/// The service in front of all servers.
 struct Service {
     std::string name, namespace_, cluster_ip, cluster_domain;
     int port = 80, node_port = 0, host_port = 0;

@@ -1,5 +1,5 @@
 #include "cmd/verify/verification.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cmd::verify {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/ip.h"
-#include "schema/json.h"
+#include "base/values/ip.h"
+#include "schema/json/json.h"
 
 namespace porthole::cmd::verify {
 

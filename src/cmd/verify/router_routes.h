@@ -6,7 +6,7 @@
 
 namespace porthole::cmd::verify {
 
-/// For networks whose router knows the ways to pods instead of the nodes themselves (topology A): for each node's pod range the node's
+/// For networks whose router has the routes to pods instead of the nodes themselves (topology A): for each node's pod range the node's
 /// address, in the order of names, in the words of iproute2 ("ip"), of PowerShell, as CSV or as JSON.
 /// Error: BadRequest for another format; NotFound, naming the node, where one has no range yet.
 Result<std::string> router_routes(const std::vector<api::core::v1::Node>& nodes, const std::string& format);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "objects/conditions.h"
-#include "objects/nodes.h"
 #include "objects/pods.h"
 
 namespace porthole::cmd::verify {
@@ -137,9 +137,9 @@ bool Verification::drop_unready(const std::vector<core::Pod>& pods) {
             usable.push_back(node);
             continue;
         }
-        const char* flag = node.windows ? "--windows-image" : "--linux-image";
+        const std::string flag = node.windows ? "--windows-image" : "--linux-image";
         report_.left_out.push_back("node " + node.name + ": its server did not start (" + (pod == pods.end() ? "gone" : trouble_of(*pod)) +
-                                   "); another image is given with " + flag);
+                                   "); another image is given with " + flag + ", for example " + flag + " registry.k8s.io/e2e-test-images/agnhost:2.53");
     }
     report_.nodes = std::move(usable);
     return !report_.nodes.empty();
@@ -216,7 +216,7 @@ Task<> Verification::wait_for_probers(std::vector<std::string> names) {
 Task<> Verification::read_log(std::string name) {
     const auto log = co_await client_.get_raw("/api/v1/namespaces/" + service_.namespace_ + "/pods/" + name + "/log");
     if (!log) {
-        if (log.error().reason == Reason::Cancelled) co_return log.error();
+        if (is_cancelled(log)) co_return log.error();
         report_.left_out.push_back("pod " + name + " could not report its results: " + log.error().message);
         co_return {};
     }

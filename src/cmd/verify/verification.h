@@ -10,6 +10,7 @@
 
 namespace porthole::cmd::verify {
 
+/// What a user chooses for the check.
 struct VerificationOptions {
     Images images;
     std::string outside;  ///< a URL beyond the cluster; "": that is not checked
@@ -18,6 +19,7 @@ struct VerificationOptions {
     Duration patience = std::chrono::seconds(120);  ///< for pods to start, and again for their attempts
 };
 
+/// What was checked, and what became of it.
 struct Report {
     std::vector<Node> nodes;
     std::vector<Check> checks;          ///< in the order of flows
@@ -28,8 +30,8 @@ struct Report {
 };
 
 /// Checks the network of a cluster, ours or any other, by pods on all of its nodes: servers, a service in front of them, and pods that
-/// try to reach both and tell in their logs what they met. Needs nothing but the API, and rights for a namespace of its own, which is
-/// deleted in the end.
+/// try to reach both and report in their logs. Needs nothing but the API, and rights for a namespace of its own, which is
+/// deleted in the end. References outlive run(); call that once.
 class Verification {
 public:
     using Told = std::function<void(const std::string& step)>;

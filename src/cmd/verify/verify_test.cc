@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bundled_images/bundled_images.h"
 #include "client/fake/fake_api.h"
 #include "cmd/verify/router_routes.h"
 #include "cmd/verify/verification.h"
@@ -224,6 +225,18 @@ TEST_F(VerificationTest, AWayThatOpensALittleLaterPasses) {
     const Report report = verify(shut);
     EXPECT_TRUE(report.left_out.empty());
     EXPECT_FALSE(report.passed());
+}
+
+TEST(NetVerify, TheImageThatNodesCarryNeedsNoShell) {
+    const Images bundled{bundled_images::WebImage, bundled_images::WebImage}, other{"busybox:1", "agnhost:2.53"};
+    const Node& lin1 = Nodes[0];
+    ASSERT_FALSE(lin1.windows);
+    EXPECT_TRUE(server_pod(lin1, bundled, All).spec.containers[0].command.empty()) << "its own entrypoint serves";
+    EXPECT_EQ(server_pod(lin1, other, All).spec.containers[0].command.front(), "sh");
+    const std::vector<std::pair<std::size_t, Check>> checks{{0, {.url = "http://10.244.1.2:80/"}}, {7, {.ping = "192.0.2.11"}}};
+    EXPECT_THAT(prober_pod(lin1, false, bundled, "ns", checks).spec.containers[0].command,
+                ElementsAre("/web/check", "0=http://10.244.1.2:80/", "7=ping:192.0.2.11"));
+    EXPECT_EQ(prober_pod(lin1, false, other, "ns", checks).spec.containers[0].command.front(), "sh");
 }
 
 // NET-02

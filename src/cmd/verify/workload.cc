@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "bundled_images/bundled_images.h"
+
 namespace porthole::cmd::verify {
 
 namespace {
@@ -22,7 +24,13 @@ core::Pod pod_on(const Node& node, const std::string& name, const std::string& n
     return pod;
 }
 
+/// The image that Porthole's nodes carry has no shell.
+bool is_bundled(const std::string& image) { return image == bundled_images::WebImage; }
 bool is_agnhost(const std::string& image) { return image.find("agnhost") != image.npos; }
+
+std::string bundled_attempt(std::size_t number, const Check& check) {
+    return std::to_string(number) + "=" + (check.url.empty() ? "ping:" + check.ping : check.url);
+}
 
 std::string linux_attempt(std::size_t number, const Check& check) {
     const std::string attempt =
@@ -40,6 +48,24 @@ std::string windows_attempt(std::size_t number, const Check& check, const std::s
     return "(" + attempt + " >nul 2>nul & if errorlevel 1 (echo check " + id + " fail) else (echo check " + id + " pass))";
 }
 
+using NumberedChecks = std::vector<std::pair<std::size_t, Check>>;
+
+std::vector<std::string> linux_command(const std::string& image, const NumberedChecks& checks) {
+    std::vector<std::string> bundled{"/web/check"};
+    std::string script;
+    for (const auto& [number, check] : checks) {
+        bundled.push_back(bundled_attempt(number, check));
+        script += linux_attempt(number, check);
+    }
+    return is_bundled(image) ? bundled : std::vector<std::string>{"sh", "-c", script + "wait"};
+}
+
+std::vector<std::string> windows_command(const std::string& image, const NumberedChecks& checks) {
+    std::string script;
+    for (const auto& [number, check] : checks) script += (script.empty() ? "" : " & ") + windows_attempt(number, check, image);
+    return {"cmd.exe", "/c", script};
+}
+
 }  // namespace
 
 core::Pod server_pod(const Node& node, const Images& images, const Service& service) {
@@ -53,11 +79,11 @@ core::Pod server_pod(const Node& node, const Images& images, const Service& serv
     container.image_pull_policy = "IfNotPresent";
     // One port everywhere: all backends of a service share it on Windows nodes.
     constexpr int Port = 80;
-    if (!node.windows) {
+    if (!node.windows && !is_bundled(images.linux_image)) {
         container.command = {"sh", "-c",
                              "if [ -x /agnhost ]; then exec /agnhost netexec --http-port=80; fi; mkdir -p /tmp/site; echo verified > "
                              "/tmp/site/index.html; exec httpd -f -p 80 -h /tmp/site"};
-    } else if (is_agnhost(images.windows_image)) {
+    } else if (node.windows && is_agnhost(images.windows_image)) {
         container.args = {"netexec", "--http-port=80"};
     }
     container.ports.push_back({.name = "http", .host_port = service.host_port, .container_port = Port, .protocol = "TCP"});
@@ -93,16 +119,7 @@ core::Pod prober_pod(const Node& node, bool on_host, const Images& images, const
     container.name = "prober";
     container.image = node.windows ? images.windows_image : images.linux_image;
     container.image_pull_policy = "IfNotPresent";
-    std::string script;
-    for (const auto& [number, check] : checks) {
-        if (node.windows) {
-            script += (script.empty() ? "" : " & ") + windows_attempt(number, check, images.windows_image);
-        } else {
-            script += linux_attempt(number, check);
-        }
-    }
-    container.command =
-        node.windows ? std::vector<std::string>{"cmd.exe", "/c", script} : std::vector<std::string>{"sh", "-c", script + "wait"};
+    container.command = node.windows ? windows_command(images.windows_image, checks) : linux_command(images.linux_image, checks);
     pod.spec.containers.push_back(std::move(container));
     return pod;
 }

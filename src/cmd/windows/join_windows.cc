@@ -6,12 +6,13 @@
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "cmd/program/flags.h"
+#include "cmd/program/join_token.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/roles.h"
-#include "hns/dll/own_hns.h"
-#include "net/source_address.h"
-#include "net/x509.h"
+#include "hns/dll/load_hns.h"
+#include "net/interface_address.h"
+#include "net/tls/x509.h"
 #include "node_join/cluster_network.h"
 #include "node_join/identity.h"
 #include "node_join/windows_node/firewall.h"
@@ -19,8 +20,8 @@
 #include "node_join/windows_node/node_object.h"
 #include "node_join/windows_node/pod_network_wait.h"
 #include "node_join/windows_node/preflight.h"
-#include "runtime/durable_file.h"
-#include "runtime/file_system.h"
+#include "runtime/files/durable_file.h"
+#include "runtime/files/file_system.h"
 #include "winservice/service_order.h"
 
 namespace porthole::cmd {
@@ -35,6 +36,7 @@ using namespace std::chrono_literals;
 
 struct JoinFlags {
     JoinTarget target;
+    JoinToken token;
     WindowsNode node;
     std::string network_mode;  // asked for; "" for what fits the cluster
     NetworkWishes wishes;
@@ -45,7 +47,7 @@ std::optional<int> parse(std::vector<std::string> arguments, JoinFlags& flags) {
     WindowsNode& node = flags.node;
     CLI::App app("Make this machine a node of a cluster. Safe to run again.", "join");
     app.add_option("server", flags.target.server, "the API server, for example 10.0.0.5:6443")->required();
-    app.add_option("--token", flags.target.token, "from `porthole token create` or `kubeadm token create`")->required();
+    flags.token.add_flags(app);
     app.add_option("--discovery-token-ca-cert-hash,--ca-cert-hash", flags.target.ca_hashes, "sha256 of the cluster's public key")
         ->required();
     app.add_option("--node-name", node.name, "the computer's name unless given");
@@ -90,6 +92,7 @@ private:
     WindowsNode& node() { return flags_.node; }
 
     Result<void> complete() {
+        TRY(flags_.target.token, flags_.token.read());
         TRY_VOID(check_target(flags_.target));
         if (!flags_.network_mode.empty()) node().network_mode = flags_.network_mode;
         if (node().name.empty()) node().name = computer_name();

@@ -4,7 +4,7 @@
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/roles.h"
-#include "hns/dll/own_hns.h"
+#include "hns/dll/load_hns.h"
 #include "node_join/windows_node/firewall.h"
 #include "node_join/windows_node/node_plan.h"
 #include "teardown/teardown.h"

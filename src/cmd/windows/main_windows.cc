@@ -8,7 +8,8 @@
 #include "base/version.h"
 #include "base/wide_windows.h"
 #include "cmd/windows/roles.h"
-#include "runtime/windows_command_line.h"
+#include "runtime/processes/windows_command_line.h"
+#include "winservice/crash_windows.h"
 
 namespace {
 
@@ -54,8 +55,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main() {
-    // A service must never wait for somebody to close a message box.
-    SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX | SEM_NOOPENFILEERRORBOX);
+    winservice::end_on_unhandled_exceptions();
     for (const int stream : {0, 1, 2}) _setmode(stream, _O_BINARY);  // lines end as on every other system
     return run(split_windows_command_line(to_utf8(GetCommandLineW())));
 }

@@ -1,9 +1,9 @@
 #include "cmd/windows/node_flags.h"
 
 #include "client/kubeconfig.h"
-#include "net/source_address.h"
+#include "net/interface_address.h"
 #include "node_join/windows_node/host_windows.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cmd {
 

@@ -7,16 +7,16 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
-#include "objects/nodes.h"
 #include "cmd/program/progress.h"
 #include "cmd/program/runtime_setup.h"
 #include "cmd/windows/node_flags.h"
 #include "cmd/windows/roles.h"
-#include "hns/dll/own_hns.h"
+#include "hns/dll/load_hns.h"
 #include "node_join/windows_node/node_object.h"
 #include "node_join/windows_node/node_processes.h"
 #include "node_join/windows_node/pod_network_wait.h"
-#include "runtime/file_system.h"
+#include "objects/conditions.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cmd {
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "winhost/bundle/held_tree.h"
 #include "winhost/runtime/init_connection.h"
 
 namespace porthole::cmd {
@@ -21,7 +22,10 @@ public:
     ~Conversation() {
         if (fd_ >= 0) ::close(fd_);
     }
-    bool open(const std::string& path) {
+    bool open(const std::string& socket) {
+        const auto held = winhost::hold_socket(socket);
+        if (!held) return false;
+        const std::string path = held->path();
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         if (path.size() >= sizeof address.sun_path) return false;

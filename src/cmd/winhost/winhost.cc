@@ -8,13 +8,12 @@
 #include "cmd/program/runtime_setup.h"
 #include "cmd/winhost/host_exec.h"
 #include "cmd/winhost/host_pods.h"
-#include "cmd/winhost/windows_pause_image.h"
-#include "runtime/file_system.h"
-#include "schema/json.h"
+#include "runtime/files/file_system.h"
+#include "schema/json/json.h"
 #include "winhost/host/control.h"
 #include "winhost/host/host_container.h"
 #include "winhost/host/windows_host.h"
-#include "winhost/runtime/command_line.h"
+#include "winhost/runtime/program_spec.h"
 #include "winhost/template/wine_template.h"
 
 namespace porthole::cmd {
@@ -65,10 +64,8 @@ int run_host(WinhostOptions options) {
             "the Windows programs (kubelet.exe and so on) are neither next to this one nor in /usr/lib/porthole/windows; name their "
             "directory with --programs DIR");
     wanted.cache = absolute(options.cache);
-    wanted.pause_archive = join_path(wanted.data, "pause.tar");
     if (!options.pause_image.empty()) wanted.pause_image = options.pause_image;
     if (auto made = files->create_directories(wanted.data, 0700); !made) return fail(made.error().message);
-    if (auto written = files->write(wanted.pause_archive, windows_pause_image(), 0600); !written) return fail(written.error().message);
     winhost::WindowsHost host({world.loop, *world.processes, *files, *world.pool, random, *registries, log}, std::move(wanted));
     Event stop;
     world.loop.on_signal([&](int) { stop.set(); });

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
 
@@ -36,7 +37,7 @@ Task<> Daemon::run() {
     for (;;) {
         wake_.reset();
         const auto done = co_await reconcile();
-        if (!done && done.error().reason == Reason::Cancelled) co_return done.error();
+        if (is_cancelled(done)) co_return done.error();
         const std::string trouble = done ? "" : done.error().message;
         // What goes on is told once.
         if (!trouble.empty() && trouble != trouble_) context_.log.warn("node network setup failed", {{"error", trouble}});

@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "cni/flannel/cni_config.h"
 #include "cni/flannel/subnet_file.h"
 #include "cni/flannel/windows_network.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cni::flannel {
 
@@ -23,6 +23,7 @@ struct DaemonContext {
     Logger log;
 };
 
+/// What an administrator chooses for the network manager.
 struct DaemonOptions {
     std::string node_name;
     NetworkConfig network;
@@ -32,7 +33,7 @@ struct DaemonOptions {
     int mtu = 1500;            ///< of the adapter
     bool ip_masq = true;
     std::string subnet_file = "C:/run/flannel/subnet.env";
-    std::string cni_config_file;  ///< "": somebody else writes it
+    std::string cni_config_file;  ///< "": not written by this program
     std::vector<IpPrefix> service_prefixes;
     std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
     Duration check_interval = std::chrono::seconds(10);  ///< between looks at what the host really has
@@ -40,14 +41,15 @@ struct DaemonOptions {
 
 /// The network manager of a Windows node as a component.
 ///
-/// It waits for the node's pod range, makes the HNS network, publishes the node's lease in annotations, writes subnet.env and last
-/// the CNI configuration, and then keeps the ways to other nodes' pods in step with the API. Everything stays when it ends.
+/// It waits for the node's pod range, creates the HNS network, publishes the node's lease in annotations, writes subnet.env and last
+/// the CNI configuration, and then keeps the routes to other nodes' pods in line with the API. Everything stays when it ends. The
+/// informers must have stopped before it is destroyed.
 class Daemon {
 public:
     Daemon(DaemonContext context, DaemonOptions options);
     Daemon(const Daemon&) = delete;
 
-    /// Works until cancelled; what fails is told in the log and tried again.
+    /// Works until cancelled; what fails is logged and tried again.
     Task<> run();
     /// The network is there and pods may start.
     bool ready() const { return ready_; }

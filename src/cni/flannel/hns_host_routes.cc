@@ -35,7 +35,7 @@ public:
         for (const auto& listed : all) {
             if (read(listed) != route) continue;
             const auto removed = co_await client_.remove<hcn::HostComputeRoute>(listed.id);
-            if (!removed && !porthole::hns::is_not_found(removed.error())) co_return removed.error();
+            if (!removed && !porthole::hns::is_object_missing(removed.error())) co_return removed.error();
         }
         co_return {};
     }

@@ -2,19 +2,20 @@
 #include <memory>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "hns/hns.h"
 #include "runtime/task.h"
 
 namespace porthole::cni::flannel {
 
+/// A route of a Windows host.
 struct HostRoute {
     IpPrefix destination;
     IpAddress next_hop;
     auto operator<=>(const HostRoute&) const = default;
 };
 
-/// The seam to the routing table of a Windows host.
+/// The seam to the routing table of a Windows host. Errors: Io; NotFound when no interface has a given address.
 class HostRoutes {
 public:
     virtual ~HostRoutes() = default;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
 

@@ -8,7 +8,7 @@
 
 namespace porthole::cni::flannel {
 
-/// A node's part of the pod network, as its Node object tells it.
+/// A node's part of the pod network, as its Node object has it.
 struct Lease {
     std::string node;
     IpPrefix subnet;

@@ -1,6 +1,6 @@
 #include "cni/flannel/network_config.h"
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 
 namespace porthole::cni::flannel {
 

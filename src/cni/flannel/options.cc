@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni::flannel {
 

@@ -9,7 +9,7 @@ namespace porthole::cni::flannel {
 
 /// The command line of the network manager as a program.
 struct ProgramOptions {
-    DaemonOptions daemon;  ///< address and MTU are found by whoever runs it; node_name is "" unless given
+    DaemonOptions daemon;  ///< address and MTU are found by the program that runs it; node_name is "" unless given
     std::string kubeconfig;
     std::string own_address;  ///< the node's address; "": the one towards the server
     bool windows_service = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/result.h"
 #include "base/strings.h"
 #include "hns/hresult.h"
 
@@ -163,7 +164,7 @@ Task<> WindowsNetwork::attach_to_host(std::string endpoint_id) {
     for (int attempt = 1;; ++attempt) {
         const auto attached = co_await client_v1_.attach_endpoint(endpoint_id, attach);
         if (attached || porthole::hns::is_hresult(attached.error(), Hresult::EndpointAlreadyAttached)) co_return {};
-        if (attempt == Attempts || attached.error().reason == Reason::Cancelled) co_return attached.error();
+        if (attempt == Attempts || is_cancelled(attached)) co_return attached.error();
         CO_TRY_VOID(co_await context_.loop.sleep(LookAgain));
     }
 }

@@ -21,6 +21,7 @@ struct WindowsNetworkContext {
     Logger log;
 };
 
+/// What the pod network is to be like.
 struct WindowsNetworkOptions {
     NetworkConfig config;
     IpPrefix subnet;               ///< of this host's pods
@@ -31,15 +32,16 @@ struct WindowsNetworkOptions {
 /// The pod network of a Windows host: with a host gateway an L2Bridge network, the host's own endpoint in it (the second address of
 /// the subnet, the gateway of the pods) and routes; with VXLAN an overlay network and a policy for each other host.
 ///
-/// Level-triggered: ensure() and follow() look at what is there and change what differs, so both may be repeated at any time.
+/// Level-triggered: ensure() and follow() look at what is there and change what differs, so both may be repeated at any time, but not at
+/// the same time.
 class WindowsNetwork {
 public:
     WindowsNetwork(WindowsNetworkContext context, WindowsNetworkOptions options);
 
-    /// A network of this name that is of another type or range is replaced, and its endpoints are gone with it.
+    /// A network of this name that is of another type or range is replaced, which removes its endpoints.
     /// Errors: Timeout while the host is not back on its new switch; BadRequest for a service without overlay networks.
     Task<> ensure();
-    /// Ways to the pods of all `others`. VXLAN: leases of another VNI are left out.
+    /// Sets the routes to the pods of all `others`. VXLAN: leases of another VNI are left out.
     Task<> follow(std::vector<Lease> others);
 
     /// VXLAN: the MAC by which other hosts address this one's router, "00:15:5d:…"; known after ensure().

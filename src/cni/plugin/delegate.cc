@@ -1,7 +1,7 @@
 #include "cni/plugin/delegate.h"
 
 #include "cni/plugin/errors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni {
 

@@ -4,12 +4,13 @@
 #include <string>
 
 #include "cni/plugin/plugin.h"
-#include "runtime/file_system.h"
-#include "runtime/process.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::cni {
 
-/// Calls other plugins by their type: those of this program directly, others as programs found in CNI_PATH.
+/// Calls other plugins by their type: those of this program directly, others as programs found in CNI_PATH. `program_suffix` is ".exe"
+/// on Windows.
 class Delegates {
 public:
     /// Both outlive it; without `processes` there are only plugins of this program.

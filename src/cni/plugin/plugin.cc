@@ -1,7 +1,8 @@
 #include "cni/plugin/plugin.h"
 
+#include "base/result.h"
 #include "cni/plugin/errors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni {
 
@@ -54,7 +55,7 @@ Task<CniOutput> serve_cni(Plugin& plugin, std::map<std::string, std::string> env
     }
     const std::string version = request->version;
     auto text = co_await answer(plugin, *std::move(request));
-    if (!text && text.error().reason == Reason::Cancelled) co_return text.error();
+    if (is_cancelled(text)) co_return text.error();
     if (!text) co_return CniOutput{error_document(text.error(), version), 1};
     co_return CniOutput{*std::move(text)};
 }

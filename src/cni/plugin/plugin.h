@@ -14,7 +14,7 @@ class Plugin {
 public:
     virtual ~Plugin() = default;
     virtual Task<CniResult> add(CniRequest request) = 0;
-    /// Fine when there is nothing left.
+    /// Success when there is nothing left.
     virtual Task<> remove(CniRequest request) = 0;
     virtual Task<> check(CniRequest request) = 0;
     /// Ready for ADD. Errors with the codes 50 and 51.

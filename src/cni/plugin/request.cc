@@ -4,9 +4,11 @@
 
 #include "base/strings.h"
 #include "cni/plugin/errors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni {
+
+using schema::Value;
 
 namespace {
 
@@ -139,6 +141,14 @@ Result<CniRequest> read_request(const std::map<std::string, std::string>& enviro
                          request.network.empty() ? "missing network name" : "invalid characters found in network name " + request.network);
     }
     return request;
+}
+
+const Value& member(const Value& value, std::string_view name) {
+    if (!value.is_object()) return schema::null_value();
+    for (const auto& [key, found] : value.as_object()) {
+        if (equal_ignoring_case(key, name)) return found;
+    }
+    return schema::null_value();
 }
 
 }  // namespace porthole::cni

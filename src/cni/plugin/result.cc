@@ -1,6 +1,6 @@
 #include "cni/plugin/result.h"
 
-#include "cni/plugin/members.h"
+#include "cni/plugin/request.h"
 
 namespace porthole::cni {
 

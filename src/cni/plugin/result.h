@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "schema/value.h"
 
 namespace porthole::cni {
@@ -21,7 +21,7 @@ struct Dns {
 Dns read_dns(const schema::Value& value);
 schema::Value to_value(const Dns& dns);
 
-/// What an ADD has made, whatever the version that it is told in.
+/// What an ADD has made, whatever the version of the protocol.
 struct CniResult {
     struct Interface {
         std::string name, mac, sandbox;

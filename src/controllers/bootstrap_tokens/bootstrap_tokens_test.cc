@@ -1,7 +1,7 @@
 #include "controllers/bootstrap_tokens/cluster_info_signer.h"
 #include "controllers/bootstrap_tokens/token_cleaner.h"
 #include "controllers/framework/sim/sim_world.h"
-#include "net/detached_jws.h"
+#include "net/tls/crypto.h"
 
 namespace porthole::controllers {
 namespace {

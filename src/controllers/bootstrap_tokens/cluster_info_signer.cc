@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "controllers/bootstrap_tokens/token.h"
-#include "net/detached_jws.h"
+#include "net/tls/crypto.h"
 
 namespace porthole::controllers {
 
@@ -51,5 +51,7 @@ Task<Requeue> ClusterInfoSigner::reconcile(client::NamespacedName key) {
     if (map.data != stored->data) CO_TRY_VOID(co_await client_.update(std::move(map)));
     co_return next_expiry ? Requeue::in(*next_expiry) : Requeue::never();
 }
+
+Result<ControllerPtr> make_bootstrap_signer(Context& context) { return make_controller<ClusterInfoSigner>(context); }
 
 }  // namespace porthole::controllers

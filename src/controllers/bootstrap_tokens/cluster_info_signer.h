@@ -7,10 +7,11 @@
 
 namespace porthole::controllers {
 
-/// Signs the kubeconfig in ConfigMap kube-public/cluster-info with every token that may sign, so that who knows a token can tell
-/// the cluster's authority from anybody else's before trusting it. Signatures of tokens that are gone are taken away.
+/// Signs the kubeconfig in ConfigMap kube-public/cluster-info with every token that may sign, so that the holder of a token can
+/// verify the cluster's authority before trusting it. Signatures of tokens that no longer exist are removed.
 class ClusterInfoSigner final : public client::Controller {
 public:
+    static constexpr const char* Account = "bootstrap-signer";
     explicit ClusterInfoSigner(Context& context);
 
 private:

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api/core_v1.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 
 namespace porthole::controllers {
 
@@ -13,7 +13,7 @@ struct BootstrapToken {
     bool may_sign = false;
     std::optional<SystemTime> expires;  ///< never, when empty
 };
-/// nullopt for a Secret that is no well-formed token: of another type, misnamed, or with an expiry that is no time.
+/// nullopt for a Secret that is not a well-formed token: of another type, misnamed, or with an expiry that cannot be parsed.
 std::optional<BootstrapToken> read_bootstrap_token(const api::core::v1::Secret& secret);
 
 /// The Secrets that may be tokens.

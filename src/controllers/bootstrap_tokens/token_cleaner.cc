@@ -1,6 +1,6 @@
 #include "controllers/bootstrap_tokens/token_cleaner.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/bootstrap_tokens/token.h"
 
 namespace porthole::controllers {
@@ -26,5 +26,7 @@ Task<Requeue> TokenCleaner::reconcile(client::NamespacedName key) {
     CO_TRY_VOID(ignore_not_found(co_await client_.remove<Secret>(key, exactly)));
     co_return Requeue::never();
 }
+
+Result<ControllerPtr> make_token_cleaner(Context& context) { return make_controller<TokenCleaner>(context); }
 
 }  // namespace porthole::controllers

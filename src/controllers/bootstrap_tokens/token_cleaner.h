@@ -7,6 +7,7 @@ namespace porthole::controllers {
 /// Deletes bootstrap tokens when they expire.
 class TokenCleaner final : public client::Controller {
 public:
+    static constexpr const char* Account = "token-cleaner";
     explicit TokenCleaner(Context& context);
 
 private:

@@ -16,9 +16,7 @@ CertificateApprover::CertificateApprover(Context& context)
 
 Task<client::Requeue> CertificateApprover::reconcile(client::NamespacedName key) {
     const auto request = requests_.find(key);
-    const bool open =
-        request && request->status.certificate.empty() && !has_condition(*request, "Approved") && !has_condition(*request, "Denied");
-    if (!open || request->spec.signer_name != KubeletClientSigner) co_return client::Requeue::never();
+    if (!request || !is_open(*request) || request->spec.signer_name != KubeletClientSigner) co_return client::Requeue::never();
     const auto parsed = net::parse_certificate_request(request->spec.request);
     if (!parsed || !refuse_kubelet_client(*request, parsed->subject).empty()) co_return client::Requeue::never();
 
@@ -34,11 +32,7 @@ Task<client::Requeue> CertificateApprover::reconcile(client::NamespacedName key)
     }
     if (message.empty()) co_return client::Requeue::never();
     Request approved = *request;
-    approved.status.conditions.push_back({.type = "Approved",
-                                          .status = "True",
-                                          .reason = "AutoApproved",
-                                          .message = message,
-                                          .last_update_time = Timestamp(loop().wall_now())});
+    approved.status.conditions.push_back(approval("AutoApproved", message, Timestamp(loop().wall_now())));
     CO_TRY_VOID(co_await client_.put_raw(client::Client::path(Request::kind(), key, "approval"), schema::encode_json(approved)));
     co_return client::Requeue::never();
 }
@@ -59,5 +53,7 @@ Task<bool> CertificateApprover::may(const Request& request, std::string subresou
     CO_TRY(const auto answer, co_await client_.create(std::move(review)));
     co_return answer.status.allowed;
 }
+
+Result<ControllerPtr> make_certificate_approver(Context& context) { return make_controller<CertificateApprover>(context); }
 
 }  // namespace porthole::controllers

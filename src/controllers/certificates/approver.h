@@ -4,9 +4,11 @@
 
 namespace porthole::controllers {
 
-/// Approves the certificate requests of kubelets, where a SubjectAccessReview says that their author may have them.
+/// Approves the requests of kubelets for client certificates, where a SubjectAccessReview says that their author may have them. Serving
+/// certificates are left to an administrator, as upstream does.
 class CertificateApprover final : public client::Controller {
 public:
+    static constexpr const char* Account = "certificate-controller";
     explicit CertificateApprover(Context& context);
 
 private:

@@ -17,17 +17,16 @@ bool is_node_name(const std::string& common_name) {
     return common_name.starts_with(Prefix) && common_name.size() > Prefix.size();
 }
 
-std::string refuse_kubelet_serving(const SigningRequest& request, const net::CertificateSubject& subject) {
-    if (subject.organizations != std::vector<std::string>{"system:nodes"}) return "subject organization is not system:nodes";
-    if (subject.dns_names.empty() && subject.ip_addresses.empty()) return "at least one DNS or IP subjectAltName is required";
-    if (!is_node_name(subject.common_name)) return "subject common name does not begin with system:node:";
-    const Usages usages = usages_of(request);
-    const bool fit =
-        usages == Usages{"digital signature", "server auth"} || usages == Usages{"digital signature", "key encipherment", "server auth"};
-    return fit ? "" : "usages did not match [digital signature key encipherment server auth]";
+}  // namespace
+
+bool is_open(const SigningRequest& request) {
+    return request.status.certificate.empty() && !has_condition(request, "Approved") && !has_condition(request, "Denied") &&
+           !has_condition(request, "Failed");
 }
 
-}  // namespace
+api::certificates::v1::CertificateSigningRequestCondition approval(std::string reason, std::string message, Timestamp now) {
+    return {.type = "Approved", .status = "True", .reason = std::move(reason), .message = std::move(message), .last_update_time = now};
+}
 
 bool has_condition(const SigningRequest& request, std::string_view type) {
     return objects::find_condition(request.status.conditions, type) != nullptr;
@@ -42,6 +41,16 @@ std::string refuse_kubelet_client(const SigningRequest& request, const net::Cert
     const bool fit =
         usages == Usages{"digital signature", "client auth"} || usages == Usages{"digital signature", "key encipherment", "client auth"};
     return fit ? "" : "usages did not match [digital signature client auth]";
+}
+
+std::string refuse_kubelet_serving(const SigningRequest& request, const net::CertificateSubject& subject) {
+    if (subject.organizations != std::vector<std::string>{"system:nodes"}) return "subject organization is not system:nodes";
+    if (subject.dns_names.empty() && subject.ip_addresses.empty()) return "at least one DNS or IP subjectAltName is required";
+    if (!is_node_name(subject.common_name)) return "subject common name does not begin with system:node:";
+    const Usages usages = usages_of(request);
+    const bool fit =
+        usages == Usages{"digital signature", "server auth"} || usages == Usages{"digital signature", "key encipherment", "server auth"};
+    return fit ? "" : "usages did not match [digital signature key encipherment server auth]";
 }
 
 std::string refuse_by_signer(const SigningRequest& request, const net::CertificateSubject& subject) {

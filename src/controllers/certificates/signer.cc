@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/certificates/requests.h"
 
 namespace porthole::controllers {
@@ -26,10 +26,11 @@ bool wants(const SigningRequest& request, const char* usage) {
 
 }  // namespace
 
-CertificateSigner::CertificateSigner(Context& context, net::CertificateAuthority authority)
+CertificateSigner::CertificateSigner(Context& context, net::CertificateAuthority authority, net::CertificateAuthority kubelet_serving)
     : Controller(context.loop, context.log, {.name = "certificate-signer"}),
       client_(context.client),
       authority_(std::move(authority)),
+      kubelet_serving_(std::move(kubelet_serving)),
       requests_(context.informers.get<Request>()) {
     reconcile_each(requests_);
 }
@@ -41,11 +42,12 @@ Result<std::string> CertificateSigner::sign(const Request& request) const {
         request.spec.expiration_seconds ? Duration(std::chrono::seconds(*request.spec.expiration_seconds)) : Duration(LongestLife);
     const Duration life = std::clamp<Duration>(asked, ShortestLife, LongestLife);
     const SystemTime now = loop().wall_now();
-    return authority_.issue(parsed.public_der, parsed.subject,
-                            {.not_before = life > BackdatedFrom ? now - Backdate : now,
-                             .not_after = now + life,
-                             .for_server = wants(request, "server auth"),
-                             .for_client = wants(request, "client auth")});
+    const net::CertificateAuthority& authority = request.spec.signer_name == KubeletServingSigner ? kubelet_serving_ : authority_;
+    return authority.issue(parsed.public_der, parsed.subject,
+                           {.not_before = life > BackdatedFrom ? now - Backdate : now,
+                            .not_after = now + life,
+                            .for_server = wants(request, "server auth"),
+                            .for_client = wants(request, "client auth")});
 }
 
 Task<client::Requeue> CertificateSigner::reconcile(client::NamespacedName key) {
@@ -89,6 +91,18 @@ Task<client::Requeue> CertificateCleaner::reconcile(client::NamespacedName key) 
     if (left > Duration::zero()) co_return client::Requeue::in(left);
     CO_TRY_VOID(ignore_not_found(co_await client_.remove<Request>(key, {.uid = request->metadata.uid})));
     co_return client::Requeue::never();
+}
+
+Result<ControllerPtr> make_certificate_cleaner(Context& context) { return make_controller<CertificateCleaner>(context); }
+
+/// Without a certificate to sign with, requests are left to another signer.
+Result<ControllerPtr> make_certificate_signer(Context& context) {
+    if (context.settings.signer_certificate_pem.empty()) return ControllerPtr();
+    TRY(auto authority, net::CertificateAuthority::load(context.settings.signer_certificate_pem, context.settings.signer_key_pem));
+    if (context.settings.kubelet_signer_certificate_pem.empty()) return make_controller<CertificateSigner>(context, authority, authority);
+    TRY(auto kubelets,
+        net::CertificateAuthority::load(context.settings.kubelet_signer_certificate_pem, context.settings.kubelet_signer_key_pem));
+    return make_controller<CertificateSigner>(context, std::move(authority), std::move(kubelets));
 }
 
 }  // namespace porthole::controllers

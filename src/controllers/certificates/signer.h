@@ -1,14 +1,16 @@
 #pragma once
 #include "api/certificates_v1.h"
 #include "controllers/framework/context.h"
-#include "net/x509.h"
+#include "net/tls/x509.h"
 
 namespace porthole::controllers {
 
-/// Signs approved certificate requests of Kubernetes' own signers with the cluster's authority.
+/// Signs approved certificate requests of Kubernetes' own signers: those of kubelets' servers with an authority of their own, so that none
+/// of the others can pass for a kubelet, nor a kubelet for a client.
 class CertificateSigner final : public client::Controller {
 public:
-    CertificateSigner(Context& context, net::CertificateAuthority authority);
+    static constexpr const char* Account = "certificate-controller";
+    CertificateSigner(Context& context, net::CertificateAuthority authority, net::CertificateAuthority kubelet_serving);
 
 private:
     using Request = api::certificates::v1::CertificateSigningRequest;
@@ -17,13 +19,14 @@ private:
     Result<std::string> sign(const Request& request) const;
 
     client::Client& client_;
-    net::CertificateAuthority authority_;
+    net::CertificateAuthority authority_, kubelet_serving_;
     client::Informer<Request>& requests_;
 };
 
-/// Removes certificate requests that nobody waits for any more.
+/// Removes certificate requests an hour after they were signed, denied or have failed, and all others after a day.
 class CertificateCleaner final : public client::Controller {
 public:
+    static constexpr const char* Account = "certificate-controller";
     explicit CertificateCleaner(Context& context);
 
 private:

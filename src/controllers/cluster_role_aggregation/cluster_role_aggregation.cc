@@ -50,4 +50,6 @@ Task<client::Requeue> ClusterRoleAggregationController::reconcile(client::Namesp
     co_return client::Requeue::never();
 }
 
+Result<ControllerPtr> make_cluster_role_aggregation(Context& context) { return make_controller<ClusterRoleAggregationController>(context); }
+
 }  // namespace porthole::controllers

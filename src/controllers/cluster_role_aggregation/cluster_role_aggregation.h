@@ -7,6 +7,7 @@ namespace porthole::controllers {
 /// Gives a ClusterRole with an aggregationRule the rules of all that its selectors match.
 class ClusterRoleAggregationController final : public client::Controller {
 public:
+    static constexpr const char* Account = "clusterrole-aggregation-controller";
     explicit ClusterRoleAggregationController(Context& context);
 
 private:

@@ -10,10 +10,10 @@ using api::rbac::v1::ClusterRole;
 struct AggregationTest : SimWorld {
     static constexpr const char* Label = "example.com/to-union";
 
-    ClusterRole role(const std::string& name, const std::string& resource, bool labelled) {
+    ClusterRole role(const std::string& name, const std::string& resource, bool labeled) {
         ClusterRole made;
         made.metadata.name = name;
-        if (labelled) made.metadata.labels[Label] = "true";
+        if (labeled) made.metadata.labels[Label] = "true";
         if (!resource.empty()) {
             auto& rule = made.rules.emplace_back();
             rule.verbs = {"get"};
@@ -22,8 +22,8 @@ struct AggregationTest : SimWorld {
         }
         return made;
     }
-    ClusterRole union_role(const std::string& name, bool labelled = false) {
-        ClusterRole made = role(name, "", labelled);
+    ClusterRole union_role(const std::string& name, bool labeled = false) {
+        ClusterRole made = role(name, "", labeled);
         made.aggregation_rule.emplace().cluster_role_selectors.emplace_back().match_labels = {{Label, "true"}};
         return made;
     }

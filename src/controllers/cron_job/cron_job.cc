@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_status.h"
@@ -35,6 +35,12 @@ std::string local_text(Seconds time, std::chrono::seconds offset) {
 
 bool is_active(const CronJob& cron, const std::string& uid) {
     return std::ranges::find(cron.status.active, uid, &ObjectReference::uid) != cron.status.active.end();
+}
+
+std::optional<Seconds> last_in(const LocalSchedule& schedule, Seconds after, Seconds now) {
+    std::optional<Seconds> latest;
+    for (auto next = schedule.next(after); next && *next <= now; next = schedule.next(*next)) latest = next;
+    return latest;
 }
 
 }  // namespace
@@ -212,6 +218,28 @@ Task<> CronJobController::remove_job(const CronJob& cron, NamespacedName key, st
         co_return removed.error();
     }
     co_return {};
+}
+
+Result<ControllerPtr> make_cron_job(Context& context) { return make_controller<CronJobController>(context); }
+
+std::optional<Seconds> LocalSchedule::next(Seconds after) const {
+    if (!zone) return schedule.next(after);
+    return schedule.next(after, [this](Seconds time) { return offset_at(time); });
+}
+
+Missed missed_times(const LocalSchedule& schedule, Seconds after, Seconds now) {
+    Missed missed;
+    for (auto next = schedule.next(after); next && *next <= now; next = schedule.next(*next)) {
+        missed.latest = next;
+        if (++missed.count == Missed::TooMany) break;
+    }
+    if (missed.count < Missed::TooMany) return missed;
+    // After a long time only the last moment counts: looked for in windows that grow, instead of from the beginning.
+    for (const std::chrono::seconds window : {std::chrono::seconds(1h), std::chrono::seconds(24h), std::chrono::seconds(24h * 31)}) {
+        if (now - window <= after) break;
+        if (const auto latest = last_in(schedule, now - window, now)) return {latest, Missed::TooMany};
+    }
+    return {last_in(schedule, after, now), Missed::TooMany};
 }
 
 }  // namespace porthole::controllers

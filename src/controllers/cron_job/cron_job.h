@@ -1,18 +1,38 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/batch_v1.h"
-#include "client/controller.h"
-#include "controllers/cron_job/schedule_times.h"
+#include "base/time/cron_schedule.h"
+#include "base/time/time_zone.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
-#include "controllers/framework/own_writes.h"
+#include "controllers/framework/expectations.h"
 
 namespace porthole::controllers {
+
+/// A schedule in a place.
+struct LocalSchedule {
+    CronSchedule schedule;
+    std::optional<TimeZone> zone;  ///< UTC, when empty
+
+    std::chrono::seconds offset_at(CronSchedule::Seconds time) const { return zone ? zone->offset_at(time) : std::chrono::seconds(0); }
+    std::optional<CronSchedule::Seconds> next(CronSchedule::Seconds after) const;
+};
+
+/// The moments of a schedule in a span of time.
+struct Missed {
+    std::optional<CronSchedule::Seconds> latest;  ///< the last moment in (after, now]
+    int count = 0;                                ///< how many there were; counting ends at TooMany
+    static constexpr int TooMany = 101;
+};
+Missed missed_times(const LocalSchedule& schedule, CronSchedule::Seconds after, CronSchedule::Seconds now);
 
 /// Starts the Jobs of CronJobs when they are due.
 class CronJobController final : public client::Controller {
 public:
+    static constexpr const char* Account = "cronjob-controller";
     explicit CronJobController(Context& context);
 
 private:
@@ -24,7 +44,7 @@ private:
     /// Brings status.active and lastSuccessfulTime up to what has become of the jobs.
     Task<> follow_jobs(CronJob& cron, const Jobs& jobs);
     Task<> clean_history(const CronJob& cron, const Jobs& jobs);
-    /// nullopt after telling people why there is none.
+    /// nullopt after an event that says why there is none.
     std::optional<LocalSchedule> schedule_of(const CronJob& cron);
     /// Starts the job that is due, if one is.
     Task<> start_due(CronJob& cron, const LocalSchedule& schedule);

@@ -5,11 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/claim.h"
-#include "controllers/framework/find_owner.h"
+#include "controllers/framework/owner.h"
 #include "controllers/framework/revisions.h"
-#include "controllers/framework/template_hash.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
 
@@ -334,5 +333,7 @@ Task<> DaemonSetController::update_status(const DaemonSet& set, const PodSpec& s
     CO_TRY_VOID(ignore_not_found(co_await context_.client.update_status(std::move(changed))));
     co_return {};
 }
+
+Result<ControllerPtr> make_daemon_set(Context& context) { return make_controller<DaemonSetController>(context); }
 
 }  // namespace porthole::controllers

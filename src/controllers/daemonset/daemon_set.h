@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/apps_v1.h"
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/daemonset/daemon_update.h"
 #include "controllers/daemonset/node_fit.h"
 #include "controllers/framework/context.h"
@@ -18,6 +18,7 @@ namespace porthole::controllers {
 /// Keeps one pod of a DaemonSet on every node that should have one.
 class DaemonSetController final : public client::Controller {
 public:
+    static constexpr const char* Account = "daemon-set-controller";
     explicit DaemonSetController(Context& context);
 
 private:

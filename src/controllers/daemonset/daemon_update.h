@@ -26,7 +26,7 @@ std::int32_t max_surge(const DaemonSet& set, std::int32_t desired);
 std::int32_t max_unavailable(const DaemonSet& set, std::int32_t desired);
 
 /// The next step of a rolling update to the template named `hash`: what is not available is replaced freely, then as much as may be
-/// unavailable; with surge a new pod comes first, and the old one goes when that is available or is itself of no use.
+/// unavailable; with surge a new pod is created first, and the old one removed when that is available or is itself unavailable.
 Changes rolling_step(const DaemonSet& set, const PodsByNode& pods, const std::string& hash, std::int32_t desired, SystemTime now);
 
 }  // namespace porthole::controllers::daemon

@@ -9,13 +9,14 @@ namespace porthole::controllers::daemon {
 using api::core::v1::Node;
 using api::core::v1::PodSpec;
 
-/// What a daemon's pod endures although nobody has said so: its node may be in trouble, that is where daemons are wanted.
+/// Adds the tolerations that every daemon's pod has, so that it runs on nodes that are not ready, under pressure or cordoned.
 void add_daemon_tolerations(PodSpec& spec);
-/// Binds the pod's choice to one node by name; whatever required terms it had said are about other nodes.
+/// Limits the pod to one node by name, in place of the required node affinity that it had.
 void pin_to_node(PodSpec& spec, const std::string& node);
 /// The node that a pod is for, bound or not; "" when it is pinned to none.
 std::string node_of(const PodSpec& spec);
 
+/// What a node means for a daemon.
 struct Fit {
     bool should_run = false;       ///< a pod is wanted there
     bool should_continue = false;  ///< one that is there may stay

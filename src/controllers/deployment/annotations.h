@@ -20,7 +20,7 @@ inline constexpr const char* MaxAnnotation = "deployment.kubernetes.io/max-repli
 std::int64_t revision(const ReplicaSet& set);
 std::optional<std::int32_t> desired_replicas_annotation(const ReplicaSet& set);
 std::optional<std::int32_t> max_replicas_annotation(const ReplicaSet& set);
-/// Notes for which size of the deployment the set was scaled. True when something has changed.
+/// Records for which size of the deployment the set was scaled. True when something has changed.
 bool set_replicas_annotations(ReplicaSet& set, std::int32_t desired, std::int32_t max);
 
 /// Copies the deployment's annotations (but those of kubectl and of this controller) and makes `revision` the set's, noting the one

@@ -4,18 +4,18 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/revisions.h"
 #include "controllers/deployment/rollout.h"
 #include "controllers/deployment/status.h"
 #include "controllers/framework/claim.h"
-#include "controllers/framework/find_owner.h"
+#include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
@@ -280,11 +280,9 @@ Task<> DeploymentController::note_new_set(Rollout& rollout, const char* reason, 
     const auto found = annotations.find(RevisionAnnotation);
     const auto own = deployment.metadata.annotations.find(RevisionAnnotation);
     if (found != annotations.end() && (own == deployment.metadata.annotations.end() || own->second != found->second)) {
-        schema::Value patch;
-        patch.ensure_path({"metadata", "resourceVersion"}) = deployment.metadata.resource_version;
-        patch.ensure_path({"metadata", "annotations", RevisionAnnotation}) = found->second;
-        CO_TRY(deployment,
-               co_await context_.client.patch<Deployment>(client::key_of(deployment), client::PatchType::Merge, schema::to_json(patch)));
+        Deployment changed = deployment;
+        changed.metadata.annotations[RevisionAnnotation] = found->second;
+        CO_TRY(deployment, co_await context_.client.update(std::move(changed)));
     }
     const bool created = std::string_view(reason) == "NewReplicaSetCreated";
     const DeploymentCondition* progress = objects::find_condition(deployment.status.conditions, "Progressing");
@@ -335,5 +333,7 @@ Task<> DeploymentController::write_status(Deployment& deployment, DeploymentStat
     CO_TRY(deployment, co_await context_.client.update_status(std::move(changed)));
     co_return {};
 }
+
+Result<ControllerPtr> make_deployment(Context& context) { return make_controller<DeploymentController>(context); }
 
 }  // namespace porthole::controllers

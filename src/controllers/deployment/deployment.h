@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/apps_v1.h"
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 
 namespace porthole::controllers {
@@ -12,6 +12,7 @@ namespace porthole::controllers {
 /// Brings the pods of Deployments from one template to the next.
 class DeploymentController final : public client::Controller {
 public:
+    static constexpr const char* Account = "deployment-controller";
     explicit DeploymentController(Context& context);
 
 private:

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "objects/owners.h"
 #include "controllers/deployment/annotations.h"
 #include "controllers/deployment/rollout.h"
-#include "controllers/framework/template_hash.h"
+#include "controllers/framework/revisions.h"
+#include "objects/owners.h"
 
 namespace porthole::controllers::deployment {
 namespace {

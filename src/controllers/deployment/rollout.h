@@ -15,8 +15,8 @@ std::int32_t replicas(const Deployment& deployment);
 std::int32_t replicas(const ReplicaSet& set);
 bool is_rolling(const Deployment& deployment);
 
-/// How many pods a rollout may have too many or lack. Percentages are of spec.replicas; surge rounds up, unavailability down;
-/// where both come to nothing one pod may lack, or nothing could move.
+/// How many pods a rollout may have beyond spec.replicas, and how many may be unavailable. Percentages are of spec.replicas; surge
+/// rounds up, unavailability down; where both come to 0 one pod may be unavailable, or no progress would be possible.
 struct RollingUpdateLimits {
     std::int32_t max_surge = 0, max_unavailable = 0;
 };

@@ -26,11 +26,11 @@ bool is_complete(const Deployment& deployment, const DeploymentStatus& status);
 
 /// Counts and the conditions that follow from them, but for progress.
 DeploymentStatus count_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set, SystemTime now);
-/// The same with how the rollout gets on: the condition Progressing, its deadline, and failures of replica sets.
+/// The same with the rollout's progress: the condition Progressing, its deadline, and failures of replica sets.
 DeploymentStatus rollout_status(const Deployment& deployment, const std::vector<ReplicaSet>& all, const ReplicaSet* new_set,
                                 SystemTime now);
 
-/// When the deadline of a rollout that gets no further has to be looked at again.
+/// When the deadline of a rollout that makes no progress has to be checked again; nullopt when it has none.
 std::optional<Duration> until_deadline(const Deployment& deployment, const DeploymentStatus& status, SystemTime now);
 
 }  // namespace porthole::controllers::deployment

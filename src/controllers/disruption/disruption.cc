@@ -179,4 +179,6 @@ Task<Requeue> DisruptionController::reconcile(client::NamespacedName key) {
     co_return next_expiry ? Requeue::in(*next_expiry) : Requeue::never();
 }
 
+Result<ControllerPtr> make_disruption(Context& context) { return make_controller<DisruptionController>(context); }
+
 }  // namespace porthole::controllers

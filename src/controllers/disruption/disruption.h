@@ -6,13 +6,14 @@
 #include "api/apps_v1.h"
 #include "api/policy_v1.h"
 #include "controllers/framework/context.h"
-#include "controllers/framework/own_writes.h"
+#include "controllers/framework/expectations.h"
 
 namespace porthole::controllers {
 
 /// Keeps the status of PodDisruptionBudgets.
 class DisruptionController final : public client::Controller {
 public:
+    static constexpr const char* Account = "disruption-controller";
     explicit DisruptionController(Context& context);
 
 private:
@@ -27,7 +28,7 @@ private:
     Pods pods_of(const Budget& budget) const;
     /// Error: BadRequest when it cannot be said how many pods there should be.
     Result<Expectation> expectation(const Budget& budget, const Pods& pods);
-    /// The sum of what the pods' owners want. Pods that nobody owns count for nothing, and people are told.
+    /// The sum of what the pods' owners want. Pods without an owner are not counted, and an event says so.
     Result<std::int32_t> wanted_by_owners(const Budget& budget, const Pods& pods);
     /// By uid of the owner at the top; nullopt for a pod without one. Error: BadRequest for an owner whose size is unknown.
     Result<std::optional<std::pair<std::string, std::int32_t>>> size_of_owner(const Pod& pod) const;

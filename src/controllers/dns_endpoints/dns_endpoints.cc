@@ -1,6 +1,6 @@
 #include "controllers/dns_endpoints/dns_endpoints.h"
 
-#include "objects/nodes.h"
+#include "objects/conditions.h"
 
 #include <algorithm>
 
@@ -86,5 +86,7 @@ Task<client::Requeue> DnsEndpointsController::reconcile(client::NamespacedName) 
     if (!written) co_return std::move(written).error();
     co_return client::Requeue::never();
 }
+
+Result<ControllerPtr> make_dns_endpoints(Context& context) { return make_controller<DnsEndpointsController>(context); }
 
 }  // namespace porthole::controllers

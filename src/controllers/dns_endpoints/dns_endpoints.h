@@ -8,6 +8,7 @@ namespace porthole::controllers {
 /// themselves never need them, as each serves the service's address; Windows nodes balance over them.
 class DnsEndpointsController final : public client::Controller {
 public:
+    static constexpr const char* Account = "dns-endpoints-controller";
     static constexpr std::int32_t DnsNodePort = 10053;
     explicit DnsEndpointsController(Context& context);
 

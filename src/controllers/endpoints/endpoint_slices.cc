@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/owners.h"
 #include "objects/pods.h"
@@ -160,5 +160,7 @@ EndpointSlice EndpointSliceController::fresh_slice(const Service& service, const
     slice.address_type = address_type;
     return slice;
 }
+
+Result<ControllerPtr> make_endpoint_slice(Context& context) { return make_controller<EndpointSliceController>(context); }
 
 }  // namespace porthole::controllers

@@ -1,5 +1,5 @@
 #pragma once
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/endpoints/service_pods.h"
 #include "controllers/endpoints/slice_writer.h"
 
@@ -10,6 +10,7 @@ namespace porthole::controllers {
 /// Differs from Kubernetes: the annotation service.kubernetes.io/topology-mode is not looked at; trafficDistribution is.
 class EndpointSliceController final : public client::Controller {
 public:
+    static constexpr const char* Account = "endpointslice-controller";
     explicit EndpointSliceController(Context& context);
 
 private:
@@ -21,7 +22,7 @@ private:
     using Node = api::core::v1::Node;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// `lost_node` gets the name of a node that a pod runs on and nobody knows.
+    /// `lost_node` gets the name of a node that a pod runs on and that is not in the cache.
     std::vector<endpoints::PortGroup> group_by_ports(const Service& service, const std::vector<PodPointer>& pods, bool ipv6,
                                                      std::string& lost_node) const;
     EndpointSlice fresh_slice(const Service& service, const std::string& address_type) const;

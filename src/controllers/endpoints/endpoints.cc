@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/pod_control.h"
 #include "objects/pods.h"
 
@@ -172,5 +172,7 @@ Task<> EndpointsController::write(const Service& service, Endpoints wanted, bool
                                     client::key_of(service).text(), error.message));
     co_return error;
 }
+
+Result<ControllerPtr> make_endpoints(Context& context) { return make_controller<EndpointsController>(context); }
 
 }  // namespace porthole::controllers

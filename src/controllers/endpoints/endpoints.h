@@ -1,5 +1,5 @@
 #pragma once
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/endpoints/service_pods.h"
 
 namespace porthole::controllers {
@@ -7,6 +7,7 @@ namespace porthole::controllers {
 /// Keeps the Endpoints of every service that has a selector.
 class EndpointsController final : public client::Controller {
 public:
+    static constexpr const char* Account = "endpoint-controller";
     explicit EndpointsController(Context& context);
 
 private:

@@ -38,7 +38,7 @@ private:
 
 /// The port of `pod` that a service's port leads to; nullopt when the pod has none of that name.
 std::optional<std::int32_t> find_port(const Pod& pod, const ServicePort& port);
-/// Has an address and will not end for good.
+/// Has an address and is not terminal.
 bool can_be_endpoint(const Pod& pod);
 bool is_ipv6(const std::string& address);
 /// The pod's address of that family; "" where it has none.

@@ -138,4 +138,6 @@ std::vector<PortGroup> SliceMirroringController::group_by_ports(const Endpoints&
     return groups;
 }
 
+Result<ControllerPtr> make_endpoint_slice_mirroring(Context& context) { return make_controller<SliceMirroringController>(context); }
+
 }  // namespace porthole::controllers

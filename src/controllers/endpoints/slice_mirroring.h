@@ -1,12 +1,13 @@
 #pragma once
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/endpoints/slice_writer.h"
 
 namespace porthole::controllers {
 
-/// Shows Endpoints that somebody keeps by hand for a service without a selector as EndpointSlices.
+/// Mirrors Endpoints that users maintain for services without a selector as EndpointSlices.
 class SliceMirroringController final : public client::Controller {
 public:
+    static constexpr const char* Account = "endpointslicemirroring-controller";
     explicit SliceMirroringController(Context& context);
 
 private:

@@ -25,10 +25,10 @@ struct PortGroup {
 /// Lays the endpoints of `groups` into slices of one address type, changing as few of `existing` as possible: a write of a slice goes
 /// to every node. Slices are never merged or evened out; what is left over fills the fullest slice it fits into, then new ones.
 /// With no endpoints at all one empty slice stays, so that a client sees that there are none. `fresh` is what a new slice looks like;
-/// its labels are what existing ones shall have, too.
+/// its labels are what existing ones are to have, too.
 ///
-/// For example, with at most 3 in a slice, a slice of {a,b,c} and one of {d}: c goes and e, f come → {a,b,e} and {d,f} when both change,
-/// but when only e comes, {d,e} alone is written.
+/// For example, with at most 3 in a slice, a slice of {a,b,c} and one of {d}: without c and with e, f → {a,b,e} and {d,f}, both changed;
+/// with e alone added, only {d,e} is written.
 SliceChanges pack_slices(std::vector<PortGroup> groups, std::vector<EndpointSlice> existing, const EndpointSlice& fresh, std::size_t most);
 
 }  // namespace porthole::controllers::endpoints

@@ -1,6 +1,6 @@
 #include "controllers/endpoints/slice_writer.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 #include <charconv>
 

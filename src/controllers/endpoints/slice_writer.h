@@ -17,7 +17,7 @@ public:
 
     client::Informer<EndpointSlice>& informer() { return slices_; }
     std::vector<EndpointSlice> slices_of(const client::NamespacedName& service) const;
-    /// False while a write for the service is on its way back to us: what the cache says is out of date.
+    /// False while a write of ours for the service has not come back by watch: what the cache says is out of date.
     bool up_to_date(const client::NamespacedName& service);
     /// Creations first, removals last.
     Task<> apply(client::NamespacedName service, SliceChanges changes);

@@ -1,7 +1,7 @@
 #include "controllers/framework/claim.h"
 
-#include "base/error_reasons.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "client/client.h"
 #include "controllers/framework/owner.h"
 
@@ -12,8 +12,8 @@ namespace porthole::controllers {
 
 /// What a claim does with one dependent.
 enum class ClaimAction { Ignore, Keep, Adopt, Release };
-/// An owner keeps what it controls and what its selector matches, adopts matching orphans, releases what matches no more,
-/// and never touches what is controlled by somebody else. Nothing is adopted or released while either is being deleted.
+/// An owner keeps what it controls and its selector matches, adopts matching orphans, releases what no longer matches,
+/// and never touches what another controls. Nothing is adopted or released while either is being deleted.
 ClaimAction decide_claim(const api::meta::v1::ObjectMeta& owner, const api::meta::v1::ObjectMeta& dependent, bool selected);
 
 /// Writes adoptions and releases of one reconcile. Guarded by the dependents' resourceVersion.
@@ -24,7 +24,7 @@ public:
 
     /// Error: Conflict when the owner has been deleted or replaced meanwhile, or the dependent has changed.
     Task<> adopt(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent, std::vector<std::string> finalizers = {});
-    /// Fine if the dependent is gone.
+    /// Success if the dependent no longer exists.
     Task<> release(const schema::Kind& kind, api::meta::v1::ObjectMeta dependent);
 
 private:

@@ -12,8 +12,8 @@ std::string owner_key(const api::meta::v1::ObjectMeta& metadata) {
 }
 
 PodIndex Context::pods_by_owner() {
-    if (!made_pods_by_owner) made_pods_by_owner = index_by_owner(informers.get<api::core::v1::Pod>());
-    return *made_pods_by_owner;
+    if (!indexes.pods_by_owner) indexes.pods_by_owner = index_by_owner(informers.get<api::core::v1::Pod>());
+    return *indexes.pods_by_owner;
 }
 
 }  // namespace porthole::controllers

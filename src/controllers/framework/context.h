@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "api/core_v1.h"
-#include "client/controller.h"
 #include "client/events.h"
-#include "client/informer.h"
+#include "client/informers/controller.h"
+#include "client/informers/informer.h"
 #include "schema/registry.h"
 
 namespace porthole::controllers {
@@ -19,8 +19,9 @@ struct Settings {
     std::vector<std::string> cluster_cidrs;  ///< pods' addresses, one for each family; empty: no allocation to nodes
     std::vector<std::string> service_cidrs;  ///< kept free of pods' addresses
     int node_mask_ipv4 = 24, node_mask_ipv6 = 64;
-    std::string root_ca_pem;                             ///< published to every namespace; "" for none
-    std::string signer_certificate_pem, signer_key_pem;  ///< signs certificate requests; "" for none
+    std::string root_ca_pem;                                             ///< published to every namespace; "" for none
+    std::string signer_certificate_pem, signer_key_pem;                  ///< signs certificate requests; "" for none
+    std::string kubelet_signer_certificate_pem, kubelet_signer_key_pem;  ///< signs those of kubernetes.io/kubelet-serving; "": the above
     Duration node_monitor_grace = std::chrono::seconds(50);
     Duration node_startup_grace = std::chrono::seconds(60);
     Duration node_monitor_period = std::chrono::seconds(5);
@@ -32,7 +33,7 @@ struct Settings {
     std::function<Result<std::string>(const std::string& zone)> read_time_zone;
 };
 
-/// Event recorders by component name, all running.
+/// Owns event recorders by component name, all running. close() it before destroying it.
 class EventRecorders {
 public:
     EventRecorders(EventLoop& loop, client::Client& client, Logger log)
@@ -58,21 +59,36 @@ private:
 /// Pods by the uid of what controls them, and those that nothing controls by namespace: see owner_key().
 using PodIndex = client::Informer<api::core::v1::Pod>::Index;
 
-/// What controllers are made from. Everything outlives them; all on one loop.
+/// Indexes that several controllers use; each is made for the first of them.
+struct SharedIndexes {
+    std::optional<PodIndex> pods_by_owner;
+};
+
+/// What the controllers of one account are made from. Everything outlives them; all on one loop.
 struct Context {
     EventLoop& loop;
-    client::Client& client;
+    client::Client& client;  ///< acts as the account
     Random& random;
     Logger log;
-    client::Informers& informers;
-    EventRecorders& events;
+    client::Informers& informers;  ///< shared by all accounts
+    SharedIndexes& indexes;        ///< on those informers
+    EventRecorders& events;        ///< write as the account
     const schema::Registry& kinds;
-    Settings settings;
+    const Settings& settings;
+    /// What controllers of another account are made from.
+    std::function<Context&(const std::string& account)> as;
 
     /// Shared by all who own pods.
     PodIndex pods_by_owner();
-    std::optional<PodIndex> made_pods_by_owner{};
 };
+
+using ControllerPtr = std::unique_ptr<client::Controller>;
+
+/// A controller that acts as its class's account.
+template <class C, class... Args>
+ControllerPtr make_controller(Context& context, Args&&... args) {
+    return std::make_unique<C>(context.as(C::Account), std::forward<Args>(args)...);
+}
 
 /// Under which key an object is found by who controls it: the owner's uid, or orphans_of(namespace).
 std::string owner_key(const api::meta::v1::ObjectMeta& metadata);

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -11,7 +12,8 @@ namespace porthole::controllers {
 /// What an owner has asked for and not yet seen in its cache.
 ///
 /// Caches lag behind our own writes. An owner that has created three pods must not count its pods again before it has seen
-/// those three, or it would create three more. Whatever is not seen within five minutes is given up.
+/// those three, or it would create three more. What is not seen within five minutes is no longer waited for. Register an expectation
+/// before the write, and take it back by ..._observed() when the write fails.
 class Expectations {
 public:
     using Key = client::NamespacedName;
@@ -33,6 +35,30 @@ private:
     };
     EventLoop& loop_;
     std::map<Key, Pending> pending_;
+};
+
+/// Whether a cached object is older than what we have written ourselves: acting on it would do again what is done already. Call
+/// forget() when the object is deleted.
+class OwnWrites {
+public:
+    template <class T>
+    void note(const T& stored) {
+        versions_[client::key_of(stored)] = version_of(stored);
+    }
+    template <class T>
+    bool is_stale(const T& cached) const {
+        const auto found = versions_.find(client::key_of(cached));
+        return found != versions_.end() && version_of(cached) < found->second;
+    }
+    void forget(const client::NamespacedName& key) { versions_.erase(key); }
+
+private:
+    /// Resource versions of one kind are in order; with a server where they are not numbers nothing is ever stale.
+    template <class T>
+    static long long version_of(const T& object) {
+        return std::strtoll(object.metadata.resource_version.c_str(), nullptr, 10);
+    }
+    std::map<client::NamespacedName, long long> versions_;
 };
 
 }  // namespace porthole::controllers

@@ -4,8 +4,8 @@
 #include "controllers/framework/expectations.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/framework/pod_ranking.h"
+#include "controllers/framework/revisions.h"
 #include "controllers/framework/sim/sim_world.h"
-#include "controllers/framework/template_hash.h"
 
 namespace porthole::controllers {
 namespace {
@@ -68,7 +68,7 @@ TEST(TemplateHash, IsStableShortAndMovedByCollisions) {
     EXPECT_EQ(template_hash(a, {}).find_first_of("aeiou013"), std::string::npos);
 }
 
-RankedPod ranked(const std::string& name, const std::function<void(Pod&)>& change = {}, int neighbours = 0) {
+RankedPod ranked(const std::string& name, const std::function<void(Pod&)>& change = {}, int neighbors = 0) {
     Pod pod;
     pod.metadata.name = pod.metadata.uid = name;
     pod.metadata.creation_timestamp = Timestamp::from_seconds(1'000'000);
@@ -79,7 +79,7 @@ RankedPod ranked(const std::string& name, const std::function<void(Pod&)>& chang
     ready.status = "True";
     ready.last_transition_time = Timestamp::from_seconds(1'000'000);
     if (change) change(pod);
-    return {std::make_shared<const Pod>(pod), neighbours};
+    return {std::make_shared<const Pod>(pod), neighbors};
 }
 
 TEST(PodRanking, TakesThePodThatHurtsLeast) {

@@ -1,14 +1,16 @@
 #pragma once
 #include <string>
+#include <vector>
 
 #include "api/meta_v1.h"
 #include "client/client.h"
 #include "objects/owners.h"
+#include "objects/selectors.h"
 #include "schema/type.h"
 
 namespace porthole::controllers {
 
-/// Whoever owns dependents, whatever its kind.
+/// An object that owns dependents, whatever its kind. Borrows the object.
 struct Owner {
     const schema::Kind& kind;
     const api::meta::v1::ObjectMeta& metadata;
@@ -21,6 +23,38 @@ struct Owner {
 template <class T>
 Owner owner_of(const T& object) {
     return {T::kind(), object.metadata};
+}
+
+// Which owners a change of a dependent concerns. `Owners` are those of one kind, with find(key) and list(namespace) as client::Informer
+// has them; each has a selector in spec.selector.
+
+/// The one of `owners`, which are of `kind`, that controls the dependent. Null where it is not cached, where one of the same name has taken
+/// its place, and where another kind or nothing controls the dependent.
+template <class Owners>
+auto find_owner(const Owners& owners, const schema::Kind& kind, const api::meta::v1::ObjectMeta& dependent) {
+    using Pointer = decltype(owners.find(client::NamespacedName{}));
+    const auto* reference = objects::find_controller(dependent);
+    if (!reference || reference->kind != kind.kind) return Pointer();
+    Pointer owner = owners.find({dependent.namespace_, reference->name});
+    return owner && owner->metadata.uid == reference->uid ? owner : Pointer();
+}
+
+/// The owners whose selectors match the dependent: any of them may adopt it, if nothing controls it.
+template <class Owners>
+std::vector<client::NamespacedName> matching_owners(const Owners& owners, const api::meta::v1::ObjectMeta& dependent) {
+    std::vector<client::NamespacedName> keys;
+    for (const auto& owner : owners.list(dependent.namespace_))
+        if (objects::matches(owner->spec.selector, dependent.labels)) keys.push_back(client::key_of(*owner));
+    return keys;
+}
+
+/// The owners to reconcile when the dependent has changed: the one that controls it, or those that may adopt it.
+template <class Owners>
+std::vector<client::NamespacedName> concerned_owners(const Owners& owners, const schema::Kind& kind,
+                                                     const api::meta::v1::ObjectMeta& dependent) {
+    if (const auto owner = find_owner(owners, kind, dependent)) return {client::key_of(*owner)};
+    if (objects::find_controller(dependent)) return {};
+    return matching_owners(owners, dependent);
 }
 
 }  // namespace porthole::controllers

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "runtime/scope.h"
 
 namespace porthole::controllers {

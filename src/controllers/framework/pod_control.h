@@ -12,10 +12,10 @@ namespace porthole::controllers {
 /// reference to its controller.
 api::core::v1::Pod pod_from_template(const api::core::v1::PodTemplateSpec& pod_template, const Owner& owner);
 
-/// The namespace is going away: creating in it is useless, and telling people of it is noise.
+/// The namespace is being deleted: creating in it is useless, and an event about it would be noise.
 bool is_namespace_terminating(const Error& error);
 
-/// Creates and deletes pods, and tells of it in events on the owner.
+/// Creates and deletes pods, and records it in events on the owner. Errors: the API's.
 class PodControl {
 public:
     PodControl(client::Client& client, client::EventRecorder& events) : client_(client), events_(events) {}
@@ -30,6 +30,7 @@ private:
     client::EventRecorder& events_;
 };
 
+/// How far slow_start() came.
 struct SlowStart {
     int succeeded = 0;
     std::optional<Error> error;  ///< the first failure; later batches were not begun

@@ -50,7 +50,7 @@ struct Rank {
 Rank rank(const RankedPod& ranked, SystemTime now) {
     const Pod& pod = *ranked.pod;
     const bool ready = objects::is_ready(pod);
-    Rank rank{!pod.spec.node_name.empty(), phase_rank(pod), ready, deletion_cost(pod), -ranked.neighbours, 0, 0, 0, pod.metadata.uid};
+    Rank rank{!pod.spec.node_name.empty(), phase_rank(pod), ready, deletion_cost(pod), -ranked.neighbors, 0, 0, 0, pod.metadata.uid};
     if (ready) rank.ready_bucket = age_bucket(objects::find_condition(pod.status.conditions, "Ready")->last_transition_time, now);
     rank.calm = -restarts(pod);
     rank.age_bucket = age_bucket(pod.metadata.creation_timestamp, now);

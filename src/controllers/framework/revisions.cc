@@ -3,14 +3,22 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/error_reasons.h"
+#include "base/hash.h"
+#include "base/result.h"
 #include "schema/convert.h"
+#include "schema/json/json.h"
 
 namespace porthole::controllers {
 
 using api::apps::v1::ControllerRevision;
 using api::core::v1::PodTemplateSpec;
 using schema::Value;
+
+namespace {
+
+constexpr std::string_view Alphabet = "bcdfghjklmnpqrstvwxz2456789";
+
+}  // namespace
 
 Value template_data(const PodTemplateSpec& pod_template) {
     Value data;
@@ -75,6 +83,22 @@ Task<> RevisionHistory::truncate(std::size_t limit, const std::function<bool(con
         CO_TRY_VOID(ignore_not_found(co_await client_.remove<ControllerRevision>(client::key_of(idle[i]), {.uid = idle[i].metadata.uid})));
     }
     co_return {};
+}
+
+std::string safe_encode(std::string_view decimal) {
+    std::string text;
+    for (const char c : decimal) text += Alphabet[static_cast<unsigned char>(c) % Alphabet.size()];
+    return text;
+}
+
+std::string template_hash(const api::core::v1::PodTemplateSpec& pod_template, std::optional<std::int32_t> collision_count) {
+    std::uint32_t hash = fnv1a_32(schema::encode_json(pod_template));
+    if (collision_count) {
+        char bytes[8] = {};
+        for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(static_cast<std::uint32_t>(*collision_count) >> (8 * i));
+        hash = fnv1a_32(std::string_view(bytes, sizeof bytes), hash);
+    }
+    return safe_encode(std::to_string(hash));
 }
 
 }  // namespace porthole::controllers

@@ -1,15 +1,25 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/apps_v1.h"
+#include "api/core_v1.h"
 #include "client/client.h"
 #include "controllers/framework/owner.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {
+
+/// The number in letters and digits that form no words.
+std::string safe_encode(std::string_view decimal);
+
+/// Names the template: equal templates have equal hashes, and `collision_count` gives another one where two differ and meet.
+/// Differs from Kubernetes: made from the template's JSON, because upstream hashes Go's debug print of it; no other program computes it.
+std::string template_hash(const api::core::v1::PodTemplateSpec& pod_template, std::optional<std::int32_t> collision_count);
 
 /// A pod template as history keeps it: {"spec":{"template":{…,"$patch":"replace"}}}, ready to be applied to its owner.
 schema::Value template_data(const api::core::v1::PodTemplateSpec& pod_template);

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
-#include "client/informer_core.h"
+#include "base/result.h"
+#include "client/informers/informer_core.h"
 #include "objects/owners.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {
@@ -324,5 +324,7 @@ Result<std::string> GarbageCollector::path(const Identity& identity) const {
     if (!resource->namespaced) key.namespace_.clear();
     return client::Client::path(resource->table, key, "");
 }
+
+Result<ControllerPtr> make_garbage_collector(Context& context) { return make_controller<GarbageCollector>(context); }
 
 }  // namespace porthole::controllers

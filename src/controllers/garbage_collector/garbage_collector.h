@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "client/controller.h"
 #include "client/discovery.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 #include "controllers/garbage_collector/graph.h"
 
@@ -16,6 +16,7 @@ namespace porthole::controllers {
 /// Deletes what has lost its last owner, and carries out foreground and orphaning deletions, for every kind the server serves.
 class GarbageCollector final : public client::Controller {
 public:
+    static constexpr const char* Account = "generic-garbage-collector";
     explicit GarbageCollector(Context& context);
     ~GarbageCollector() override;
 
@@ -29,7 +30,7 @@ private:
     };
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    /// Follows every kind that can be listed, watched and deleted, also those that come later.
+    /// Watches every kind that can be listed, watched and deleted, also those that come later.
     Task<> background() override;
     Task<> refresh_kinds();
     bool all_synced() const;
@@ -42,7 +43,7 @@ private:
     Task<> unblock_circular(const garbage::Node& node);
     Task<> orphan_dependents(garbage::Uid uid);
 
-    /// nullopt when there is none. Error: NotFound when nobody knows such a kind.
+    /// nullopt when there is none. Error: NotFound when the server has no such kind.
     Task<std::optional<ObjectMeta>> read(garbage::Identity identity);
     Task<> write_owners(garbage::Identity identity, ObjectMeta live, std::vector<OwnerReference> owners);
     Task<> remove_finalizer(garbage::Identity identity, ObjectMeta live, std::string finalizer);

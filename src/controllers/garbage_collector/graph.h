@@ -53,8 +53,9 @@ struct Node {
 
 /// Who owns whom. Changes come in from watches, in any order between kinds; what should be looked at comes out.
 ///
-/// An owner that has not been seen yet stands as a virtual node. It is looked up by whoever serves `on_check`, who calls removed()
-/// when it does not exist: so dependents of an owner that was never there are found, too.
+/// An owner that has not been seen yet is a virtual node. `Events::check` names it, and its receiver looks it up and calls removed()
+/// when it does not exist: so dependents of an owner that never existed are found, too. Not thread-safe; events are called from within
+/// the functions that change the graph, and must not change it.
 class Graph {
 public:
     struct Events {
@@ -63,15 +64,15 @@ public:
     };
     explicit Graph(Events events) : events_(std::move(events)) {}
 
-    /// An object is there in this state.
+    /// An object exists in this state.
     void observed(std::shared_ptr<const KindName> kind, std::shared_ptr<const Item> item);
-    /// An object is gone, or was found not to exist.
+    /// An object was deleted, or was found not to exist.
     void removed(const Uid& uid);
 
     const Node* find(const Uid& uid) const;
-    /// Also of an owner that is gone, as long as somebody refers to it.
+    /// Also of an owner that no longer exists, as long as an object refers to it. Valid until the next change.
     const std::set<Uid>& dependents(const Uid& owner) const;
-    /// Those that ask it to stay until they are gone.
+    /// Those with blockOwnerDeletion: the owner has to stay until they are deleted.
     std::vector<const Node*> blocking_dependents(const Node& owner) const;
     std::size_t size() const { return nodes_.size(); }
 

@@ -12,7 +12,7 @@ TEST(IndexSet, ReadsAndWritesWhatAStatusCarries) {
     } const rows[] = {
         {"none", "", "", 0},
         {"one", "7", "7", 1},
-        {"two neighbours stay apart", "3,4", "3,4", 2},
+        {"two neighbors stay apart", "3,4", "3,4", 2},
         {"three are a range", "3,4,5", "3-5", 3},
         {"mixed", "0,2-5,9", "0,2-5,9", 6},
         {"out of order and overlapping", "5,2-6,1", "1-6", 6},

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/claim.h"
-#include "controllers/framework/find_owner.h"
+#include "controllers/framework/owner.h"
 #include "controllers/framework/pod_ranking.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {
@@ -409,5 +409,7 @@ Task<Job> JobController::write_status(const Job& job, JobStatus status) {
     written_.note(stored);
     co_return std::move(stored);
 }
+
+Result<ControllerPtr> make_job(Context& context) { return make_controller<JobController>(context); }
 
 }  // namespace porthole::controllers

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "api/batch_v1.h"
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 #include "controllers/framework/expectations.h"
-#include "controllers/framework/own_writes.h"
 #include "controllers/framework/pod_control.h"
 #include "controllers/job/job_end.h"
 #include "controllers/job/job_pods.h"
@@ -18,6 +17,7 @@ namespace porthole::controllers {
 /// Runs the pods of Jobs until enough have succeeded or too many have failed.
 class JobController final : public client::Controller {
 public:
+    static constexpr const char* Account = "job-controller";
     explicit JobController(Context& context);
 
 private:
@@ -36,12 +36,12 @@ private:
     void pod_gone(const Pod& pod);
 
     Task<std::vector<PodPointer>> claim_pods(const Job& job);
-    /// Writes down what has ended newly; yields the job as stored then.
+    /// Records what has ended since; yields the job as stored then.
     Task<Job> write_down(Job job, const jobs::Tally& tally);
-    /// Takes finalizers away; yields the status with what needs no finalizer any more moved into the counters.
+    /// Removes finalizers; yields the status with what has lost its finalizer moved into the counters.
     Task<JobStatus> count_ended(const Job& job, const std::vector<PodPointer>& pods, const jobs::Tally& tally);
     Task<> release_pod(PodPointer pod);
-    /// Pods whose job is gone, or that have been taken from it, need no counting any more.
+    /// Removes the finalizer of pods whose job no longer exists, or that no longer belong to it: they need not be counted.
     Task<> release_all(std::vector<PodPointer> pods);
     void note_failures(const client::NamespacedName& key, const jobs::Tally& tally);
     Duration backoff_left(const client::NamespacedName& key) const;

@@ -30,10 +30,10 @@ std::int32_t failures_of_index(const Job& job, const std::vector<PodPointer>& po
 
 /// A job's pods by what they mean for it, and what the job has come to with them.
 ///
-/// A pod is counted exactly once: while it has the tracking finalizer it cannot vanish; its end is first written down in
-/// status.uncountedTerminatedPods (or completedIndexes), then the finalizer goes, then it moves into the counters.
+/// A pod is counted exactly once: while it has the tracking finalizer it cannot be removed; its end is first recorded in
+/// status.uncountedTerminatedPods (or completedIndexes), then the finalizer is removed, then it moves into the counters.
 struct Tally {
-    /// `counted` are the uids of pods whose finalizer has gone, although the cache may still show it.
+    /// `counted` are the uids of pods whose finalizer was removed, although the cache may still show it.
     Tally(const Job& job, const std::vector<PodPointer>& pods, const std::set<std::string>& counted);
 
     std::vector<PodPointer> active;                         ///< neither ended nor being deleted

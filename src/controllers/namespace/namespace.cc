@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "api/meta_v1.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "base/strings.h"
 #include "objects/conditions.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {
@@ -181,5 +181,7 @@ Task<> NamespaceController::finalize(Namespace space) {
     CO_TRY_VOID(ignore_not_found(co_await client_.put_raw(path, schema::encode_json(space))));
     co_return {};
 }
+
+Result<ControllerPtr> make_namespace(Context& context) { return make_controller<NamespaceController>(context); }
 
 }  // namespace porthole::controllers

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "api/core_v1.h"
-#include "client/controller.h"
 #include "client/discovery.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 
 namespace porthole::controllers {
@@ -19,7 +19,7 @@ struct NamespaceRemains {
 
     bool empty() const { return objects.empty() && failures.empty(); }
 };
-/// The five conditions that tell it to people. True when any has changed.
+/// Sets the five conditions that show it. True when any has changed.
 bool set_deletion_conditions(api::core::v1::NamespaceStatus& status, const client::Discovery& discovery, const NamespaceRemains& remains,
                              SystemTime now);
 
@@ -29,6 +29,7 @@ bool set_deletion_conditions(api::core::v1::NamespaceStatus& status, const clien
 /// objects), and looks again each second while pods end, so that `kubectl delete namespace` does not wait longer than its pods.
 class NamespaceController final : public client::Controller {
 public:
+    static constexpr const char* Account = "namespace-controller";
     explicit NamespaceController(Context& context);
 
 private:

@@ -39,7 +39,7 @@ protected:
         settings.cluster_cidrs = {"10.244.0.0/22"};
         settings.service_cidrs = {"10.96.0.0/12"};
     }
-    void begin() { start(NodeIpamController::create(context()).value()); }
+    void begin() { start(NodeIpamController::create(context(NodeIpamController::Account)).value()); }
     void add_node(const std::string& name, const std::string& cidr = "") {
         Node node;
         node.metadata.name = name;

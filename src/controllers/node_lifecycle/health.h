@@ -9,14 +9,14 @@
 
 namespace porthole::controllers {
 
-/// When each node was last heard of, by the clock of this program: nodes' own clocks are only compared with themselves.
+/// When each node last sent a heartbeat, by the clock of this program: nodes' own clocks are only compared with themselves.
 class Heartbeats {
 public:
-    /// A renewed lease or a newer status counts as heard of now, and so does a node that was not known. `lease` may be nullptr.
+    /// A renewed lease or a newer status counts as a heartbeat now, and so does a node that was not known. `lease` may be nullptr.
     void observe(const api::core::v1::Node& node, const api::coordination::v1::Lease* lease, MonotonicTime now);
     /// Requires: the node was observed.
     Duration silence(const std::string& node, MonotonicTime now) const { return now - seen_.at(node).heard; }
-    /// As if every node had been heard of now.
+    /// As if every node had sent a heartbeat now.
     void forgive(MonotonicTime now);
     void keep_only(const std::set<std::string>& nodes);
 
@@ -29,7 +29,7 @@ private:
     std::map<std::string, Seen> seen_;
 };
 
-/// Turns to Unknown the conditions that only a node's own kubelet can vouch for. False when they are so already.
+/// Turns to Unknown the conditions that only a node's own kubelet reports. False when they are so already.
 bool mark_silent(api::core::v1::Node& node, SystemTime now);
 
 }  // namespace porthole::controllers

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/value.h"
 
 namespace porthole::controllers {
@@ -239,5 +239,7 @@ Duration NodeLifecycleController::next_eviction(Duration most) const {
     }
     return std::max(most, Duration::zero());
 }
+
+Result<ControllerPtr> make_node_lifecycle(Context& context) { return make_controller<NodeLifecycleController>(context); }
 
 }  // namespace porthole::controllers

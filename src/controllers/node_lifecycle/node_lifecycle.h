@@ -10,11 +10,12 @@
 
 namespace porthole::controllers {
 
-/// Keeps nodes' NoSchedule taints and derived labels in step with what they report, at once; and looks at all nodes again and
-/// again: those that have fallen silent become Unknown, their pods not ready, and, at a limited rate, they get the NoExecute
-/// taint by which pods are evicted. Where no node at all is ready, the fault is taken to be elsewhere and nobody is evicted.
+/// Keeps nodes' NoSchedule taints and derived labels in line with what they report, at once; and looks at all nodes every
+/// `node_monitor_period`: those that send no heartbeat become Unknown, their pods not ready, and, at a limited rate, they get the
+/// NoExecute taint by which pods are evicted. Where no node at all is ready, the cause is assumed to be elsewhere and no pod is evicted.
 class NodeLifecycleController final : public client::Controller {
 public:
+    static constexpr const char* Account = "node-controller";
     explicit NodeLifecycleController(Context& context);
 
 private:

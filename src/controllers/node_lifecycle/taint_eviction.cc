@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/tolerations.h"
@@ -109,5 +109,7 @@ Task<> TaintEvictionController::evict(const Pod& pod) {
     CO_TRY_VOID(ignore_not_found(co_await client_.remove<Pod>(key, {.uid = pod.metadata.uid})));
     co_return {};
 }
+
+Result<ControllerPtr> make_taint_eviction(Context& context) { return make_controller<TaintEvictionController>(context); }
 
 }  // namespace porthole::controllers

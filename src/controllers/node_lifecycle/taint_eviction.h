@@ -9,13 +9,14 @@ namespace porthole::controllers {
 /// Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer than for a while.
 class TaintEvictionController final : public client::Controller {
 public:
+    static constexpr const char* Account = "node-controller";
     explicit TaintEvictionController(Context& context);
 
 private:
     using Node = api::core::v1::Node;
     using Pod = api::core::v1::Pod;
     struct Pending {
-        std::string uid;  ///< a new pod of that name has its time anew
+        std::string uid;  ///< the time starts again for a new pod of that name
         MonotonicTime since;
     };
 

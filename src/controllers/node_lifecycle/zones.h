@@ -13,12 +13,13 @@ std::string zone_of(const api::core::v1::Node& node);
 
 enum class ZoneState { Normal, PartialDisruption, FullDisruption };
 
+/// The nodes of a zone by readiness.
 struct ZoneCount {
     std::size_t ready = 0, not_ready = 0;
     std::size_t nodes() const { return ready + not_ready; }
 };
 
-/// Partial from three nodes and a share of `threshold` on; full when none is ready.
+/// Partial when at least three nodes, and a share of at least `threshold`, are not ready; full when none is ready.
 ZoneState zone_state(const ZoneCount& count, double threshold);
 
 /// The nodes of a zone whose pods are to be evicted, one after the other and not faster than a rate.
@@ -31,7 +32,7 @@ public:
     void clear() { nodes_.clear(); }
     /// The next node, if its time has come.
     std::optional<std::string> take(MonotonicTime now);
-    /// A node that was taken in vain: it is the next, soon.
+    /// A node that was taken without success: it is the next, within a second.
     void put_back(const std::string& node, MonotonicTime now);
     /// Until take() yields the next; nullopt when nothing would change by waiting.
     std::optional<Duration> wait(MonotonicTime now) const;

@@ -53,4 +53,6 @@ Task<> EphemeralVolumeController::ensure_claim(std::shared_ptr<const Pod> pod, s
     co_return {};
 }
 
+Result<ControllerPtr> make_ephemeral_volume(Context& context) { return make_controller<EphemeralVolumeController>(context); }
+
 }  // namespace porthole::controllers

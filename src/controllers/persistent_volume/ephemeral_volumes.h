@@ -6,9 +6,10 @@ namespace porthole::controllers {
 /// "<pod>-<volume>": the claim behind a pod's ephemeral volume.
 std::string ephemeral_claim_name(const api::core::v1::Pod& pod, const api::core::v1::Volume& volume);
 
-/// Makes the claims of pods' ephemeral volumes. They belong to their pod, and go with it.
+/// Creates the claims of pods' ephemeral volumes. They are owned by their pod, and deleted with it.
 class EphemeralVolumeController final : public client::Controller {
 public:
+    static constexpr const char* Account = "ephemeral-volume-controller";
     explicit EphemeralVolumeController(Context& context);
 
 private:

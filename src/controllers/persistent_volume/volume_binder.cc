@@ -1,6 +1,6 @@
 #include "controllers/persistent_volume/volume_binder.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/owners.h"
 #include "objects/volume_match.h"
 
@@ -260,5 +260,7 @@ Task<> VolumeBinder::set_phase(VolumeRef volume, std::string phase, std::string 
     CO_TRY_VOID(co_await client_.update_status(std::move(changed)));
     co_return {};
 }
+
+Result<ControllerPtr> make_persistent_volume_binder(Context& context) { return make_controller<VolumeBinder>(context); }
 
 }  // namespace porthole::controllers

@@ -7,12 +7,13 @@ namespace porthole::controllers {
 /// Brings claims and volumes together and keeps the phases of both.
 ///
 /// A binding is written in four steps, each of which can be the last before a crash: the volume's claimRef, the volume's phase, the
-/// claim's volumeName, the claim's phase. Whoever finds a half-written one finishes it.
+/// claim's volumeName, the claim's phase. A later reconcile of either finishes a half-written one.
 /// Example: volume v of 5Gi and claim c of 3Gi, both of class "fast": v.claimRef = c, v Bound, c.volumeName = v, c Bound with 5Gi.
 ///
 /// Claims and volumes share one queue: a key without a namespace is a volume's.
 class VolumeBinder final : public client::Controller {
 public:
+    static constexpr const char* Account = "persistent-volume-binder";
     explicit VolumeBinder(Context& context);
 
 private:
@@ -36,7 +37,7 @@ private:
     std::shared_ptr<const Node> selected_node(const PersistentVolumeClaim& claim) const;
 
     Task<> sync_volume(VolumeRef volume);
-    /// Its claim is gone.
+    /// Its claim no longer exists.
     Task<> release(VolumeRef volume);
     Task<> set_phase(VolumeRef volume, std::string phase, std::string reason = "", std::string message = "");
     Task<> set_pending(ClaimRef claim);

@@ -83,9 +83,9 @@ TEST_F(VolumeBinderTest, LooksAtClassModesLabelsAndVolumeMode) {
     many.spec.access_modes = {"ReadWriteMany"};
     auto block = volume("block", "5Gi");
     block.spec.volume_mode = "Block";
-    auto labelled = volume("labelled", "9Gi");
-    labelled.metadata.labels["disk"] = "ssd";
-    for (const auto& made : {many, block, volume("classy", "5Gi", "fast"), labelled}) api.put(made);
+    auto labeled = volume("labelled", "9Gi");
+    labeled.metadata.labels["disk"] = "ssd";
+    for (const auto& made : {many, block, volume("classy", "5Gi", "fast"), labeled}) api.put(made);
     auto choosy = claim("choosy", "1Gi");
     choosy.spec.selector.emplace().match_labels = {{"disk", "ssd"}};
     auto classy = claim("fast", "1Gi", "fast");

@@ -39,22 +39,20 @@ T without_finalizer(const T& object, const char* finalizer) {
 
 }  // namespace
 
-VolumeProtection::VolumeProtection(Context& context)
+ClaimProtection::ClaimProtection(Context& context)
     : Controller(context.loop, context.log, {.name = "persistentvolumeclaim-protection"}),
       client_(context.client),
       pods_(context.informers.get<Pod>()),
       claims_(context.informers.get<Claim>()),
-      volumes_(context.informers.get<Volume>()),
       by_claim_(pods_.add_index(claims_of)) {
     reconcile_each(claims_);
-    reconcile_each(volumes_);
     depends_on(pods_).on_change([this](const Pod& pod) {
         for (const std::string& claim : claims_of(pod))
             queue().add({pod.metadata.namespace_, claim.substr(pod.metadata.namespace_.size() + 1)});
     });
 }
 
-Task<bool> VolumeProtection::is_used(const Claim& claim) {
+Task<bool> ClaimProtection::is_used(const Claim& claim) {
     const std::string key = client::key_of(claim).text();
     const auto uses = [&](const Pod& pod) {
         const auto used = claims_of(pod);
@@ -66,22 +64,29 @@ Task<bool> VolumeProtection::is_used(const Claim& claim) {
     co_return std::ranges::any_of(live.items, uses);
 }
 
-Task<> VolumeProtection::release_claim(std::shared_ptr<const Claim> claim) {
+Task<Requeue> ClaimProtection::reconcile(client::NamespacedName key) {
+    const auto claim = claims_.find(key);
+    if (!claim || !is_held(claim->metadata, ClaimFinalizer)) co_return Requeue::never();
     CO_TRY(const bool used, co_await is_used(*claim));
     if (!used) CO_TRY_VOID(co_await client_.update(without_finalizer(*claim, ClaimFinalizer)));
-    co_return {};
+    co_return Requeue::never();
+}
+
+VolumeProtection::VolumeProtection(Context& context)
+    : Controller(context.loop, context.log, {.name = "persistentvolume-protection"}),
+      client_(context.client),
+      volumes_(context.informers.get<Volume>()) {
+    reconcile_each(volumes_);
 }
 
 Task<Requeue> VolumeProtection::reconcile(client::NamespacedName key) {
-    if (key.namespace_.empty()) {
-        const auto volume = volumes_.find(key);
-        if (volume && is_held(volume->metadata, VolumeFinalizer) && volume->status.phase != "Bound")
-            CO_TRY_VOID(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
-        co_return Requeue::never();
-    }
-    const auto claim = claims_.find(key);
-    if (claim && is_held(claim->metadata, ClaimFinalizer)) CO_TRY_VOID(co_await release_claim(claim));
+    const auto volume = volumes_.find(key);
+    if (volume && is_held(volume->metadata, VolumeFinalizer) && volume->status.phase != "Bound")
+        CO_TRY_VOID(co_await client_.update(without_finalizer(*volume, VolumeFinalizer)));
     co_return Requeue::never();
 }
+
+Result<ControllerPtr> make_persistent_volume_claim_protection(Context& context) { return make_controller<ClaimProtection>(context); }
+Result<ControllerPtr> make_persistent_volume_protection(Context& context) { return make_controller<VolumeProtection>(context); }
 
 }  // namespace porthole::controllers

@@ -3,27 +3,39 @@
 
 namespace porthole::controllers {
 
-/// Lets a claim go once no pod that has not ended uses it, and a volume once no claim is bound to it: until then their finalizers
-/// hold them. Keys without a namespace are volumes'.
-class VolumeProtection final : public client::Controller {
+/// Removes the finalizer of a deleted claim once no pod that has not ended uses it.
+class ClaimProtection final : public client::Controller {
 public:
-    explicit VolumeProtection(Context& context);
+    static constexpr const char* Account = "pvc-protection-controller";
+    explicit ClaimProtection(Context& context);
 
 private:
     using Pod = api::core::v1::Pod;
     using Claim = api::core::v1::PersistentVolumeClaim;
-    using Volume = api::core::v1::PersistentVolume;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
-    Task<> release_claim(std::shared_ptr<const Claim> claim);
     /// Asks the API: a pod that was made a moment ago may not be in the cache.
     Task<bool> is_used(const Claim& claim);
 
     client::Client& client_;
     client::Informer<Pod>& pods_;
     client::Informer<Claim>& claims_;
-    client::Informer<Volume>& volumes_;
     client::Informer<Pod>::Index by_claim_;
+};
+
+/// Removes the finalizer of a deleted volume once no claim is bound to it.
+class VolumeProtection final : public client::Controller {
+public:
+    static constexpr const char* Account = "pv-protection-controller";
+    explicit VolumeProtection(Context& context);
+
+private:
+    using Volume = api::core::v1::PersistentVolume;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+
+    client::Client& client_;
+    client::Informer<Volume>& volumes_;
 };
 
 }  // namespace porthole::controllers

@@ -40,7 +40,7 @@ TEST_F(VolumeProtectionTest, AClaimStaysUntilItsLastPodHasEnded) {
     put_claim("used");
     put_claim("idle");
     put_pod("p", "used");
-    run<VolumeProtection>();
+    run<ClaimProtection>();
     start_deleting<PersistentVolumeClaim>({"ns", "used"});
     start_deleting<PersistentVolumeClaim>({"ns", "idle"});
     EXPECT_TRUE(is_held("used"));

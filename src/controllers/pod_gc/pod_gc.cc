@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "objects/conditions.h"
-#include "objects/nodes.h"
 #include "objects/pods.h"
+#include "schema/convert.h"
 
 namespace porthole::controllers {
 
@@ -23,6 +23,20 @@ constexpr auto Quarantine = 40s;
 bool is_out_of_service(const Node& node) {
     return !objects::is_ready(node) &&
            std::ranges::any_of(node.spec.taints, [](const Taint& taint) { return taint.key == "node.kubernetes.io/out-of-service"; });
+}
+
+/// A patch that ends the pod; its role lets the controller patch statuses only.
+std::string failure(const api::core::v1::Pod& pod, const std::string& message, Timestamp now) {
+    schema::Value patch;
+    patch.ensure_path({"metadata", "resourceVersion"}) = pod.metadata.resource_version;
+    patch.ensure_path({"status", "phase"}) = "Failed";
+    if (!message.empty()) {
+        auto conditions = pod.status.conditions;
+        objects::set_condition(conditions, {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
+                               now);
+        patch["status"]["conditions"] = schema::Value::array({schema::to_value(*objects::find_condition(conditions, "DisruptionTarget"))});
+    }
+    return schema::to_json(patch);
 }
 
 bool is_evicted(const api::core::v1::Pod& pod) { return pod.status.reason == "Evicted"; }
@@ -104,14 +118,9 @@ Task<> PodGcController::remove_orphans(const std::vector<Pod>& pods) {
 
 Task<> PodGcController::force_remove(Pod pod, std::string message) {
     if (!objects::is_terminal(*pod)) {
-        auto changed = *pod;
-        changed.status.phase = "Failed";
-        if (!message.empty()) {
-            objects::set_condition(changed.status.conditions,
-                                   {.type = "DisruptionTarget", .status = "True", .reason = "DeletionByPodGC", .message = message},
-                                   Timestamp(loop().wall_now()));
-        }
-        const auto updated = co_await client_.update_status(std::move(changed));
+        std::string patch = failure(*pod, message, Timestamp(loop().wall_now()));
+        const auto updated =
+            co_await client_.patch<api::core::v1::Pod>(client::key_of(*pod), client::PatchType::StrategicMerge, std::move(patch), "status");
         // Somebody else's change: the next sweep looks again.
         if (!updated && (is_not_found(updated) || updated.error().reason == Reason::Conflict)) co_return {};
         if (!updated) co_return updated.error();
@@ -121,5 +130,7 @@ Task<> PodGcController::force_remove(Pod pod, std::string message) {
     if (!removed && !is_not_found(removed) && removed.error().reason != Reason::Conflict) co_return removed;
     co_return {};
 }
+
+Result<ControllerPtr> make_pod_garbage_collector(Context& context) { return make_controller<PodGcController>(context); }
 
 }  // namespace porthole::controllers

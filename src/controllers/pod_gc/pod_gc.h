@@ -5,10 +5,11 @@
 
 namespace porthole::controllers {
 
-/// Removes pods that nobody will remove: those of nodes that are gone, those that were deleted before they had a node, and the
-/// oldest terminated ones beyond a number.
+/// Removes pods that no other component will remove: those of nodes that no longer exist, those that were deleted before they had a node,
+/// and the oldest terminated ones beyond a number.
 class PodGcController final : public client::Controller {
 public:
+    static constexpr const char* Account = "pod-garbage-collector";
     explicit PodGcController(Context& context);
 
 private:

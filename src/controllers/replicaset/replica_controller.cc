@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/claim.h"
-#include "controllers/framework/find_owner.h"
+#include "controllers/framework/owner.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"

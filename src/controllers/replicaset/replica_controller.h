@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/apps_v1.h"
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
 #include "controllers/framework/expectations.h"
 #include "controllers/framework/owner.h"
@@ -24,19 +24,19 @@ public:
     using Pod = api::core::v1::Pod;
     using PodPointer = std::shared_ptr<const Pod>;
 
-    // The cached sets, for find_owner.h.
+    // The cached sets, for find_owner().
     virtual std::shared_ptr<const ReplicaSet> find(const client::NamespacedName& key) const = 0;
     virtual std::vector<std::shared_ptr<const ReplicaSet>> list(const std::string& namespace_) const = 0;
 
 protected:
     ReplicaController(Context& context, std::string name, const std::string& component, const schema::Kind& kind);
 
-    /// To be called when the derived class is complete: pods that are known already are heard of at once.
+    /// To be called at the end of the derived class's constructor: handlers are called at once for pods that are in the cache.
     void watch_pods();
     virtual Task<> write_status(ReplicaSet set) = 0;
     /// Error: as the API's. The set as the server has it now.
     virtual Task<ReplicaSet> read(client::NamespacedName key) = 0;
-    /// The pods that count as neighbours when one of the set's is chosen for deletion: those of its siblings too.
+    /// The pods that count as neighbors when one of the set's is chosen for deletion: those of its siblings too.
     virtual std::vector<PodPointer> related_pods(const ReplicaSet& set) const;
 
     Task<client::Requeue> reconcile(client::NamespacedName key) override;
@@ -53,7 +53,7 @@ private:
     void queue_matching(const Pod& orphan);
 
     Task<Observed> observe(const ReplicaSet& set);
-    /// Moves the number of pods toward the wanted one. The error is what the condition ReplicaFailure tells.
+    /// Moves the number of pods toward the wanted one. The error is what the condition ReplicaFailure shows.
     Task<> create_missing(const ReplicaSet& set, int count);
     Task<> delete_surplus(const ReplicaSet& set, const std::vector<PodPointer>& active, int count);
     Task<> create_one(const ReplicaSet& set);

@@ -26,4 +26,6 @@ std::vector<ReplicaController::PodPointer> ReplicaSetController::related_pods(co
     return pods;
 }
 
+Result<ControllerPtr> make_replica_set(Context& context) { return make_controller<ReplicaSetController>(context); }
+
 }  // namespace porthole::controllers

@@ -6,6 +6,7 @@ namespace porthole::controllers {
 /// Keeps as many pods of a ReplicaSet's template as it wants.
 class ReplicaSetController final : public ReplicaController {
 public:
+    static constexpr const char* Account = "replicaset-controller";
     explicit ReplicaSetController(Context& context);
 
 private:

@@ -74,4 +74,6 @@ Task<ReplicaSet> ReplicationControllerController::read(client::NamespacedName ke
     co_return to_replica_set(controller);
 }
 
+Result<ControllerPtr> make_replication_controller(Context& context) { return make_controller<ReplicationControllerController>(context); }
+
 }  // namespace porthole::controllers

@@ -6,6 +6,7 @@ namespace porthole::controllers {
 /// Keeps as many pods of a ReplicationController's template as it wants.
 class ReplicationControllerController final : public ReplicaController {
 public:
+    static constexpr const char* Account = "replication-controller";
     explicit ReplicationControllerController(Context& context);
 
 private:

@@ -77,4 +77,6 @@ Task<client::Requeue> ResourceQuotaController::reconcile(client::NamespacedName 
     co_return client::Requeue::in(Recount);
 }
 
+Result<ControllerPtr> make_resource_quota(Context& context) { return make_controller<ResourceQuotaController>(context); }
+
 }  // namespace porthole::controllers

@@ -43,4 +43,6 @@ Task<client::Requeue> RootCaController::reconcile(client::NamespacedName key) {
     co_return client::Requeue::never();
 }
 
+Result<ControllerPtr> make_root_ca_certificate_publisher(Context& context) { return make_controller<RootCaController>(context); }
+
 }  // namespace porthole::controllers

@@ -6,6 +6,7 @@ namespace porthole::controllers {
 /// Publishes the cluster's authority to every namespace, as the config map that pods' token volumes mount.
 class RootCaController final : public client::Controller {
 public:
+    static constexpr const char* Account = "root-ca-cert-publisher";
     explicit RootCaController(Context& context);
 
 private:

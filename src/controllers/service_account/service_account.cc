@@ -34,4 +34,6 @@ Task<client::Requeue> ServiceAccountController::reconcile(client::NamespacedName
     co_return client::Requeue::never();
 }
 
+Result<ControllerPtr> make_service_account(Context& context) { return make_controller<ServiceAccountController>(context); }
+
 }  // namespace porthole::controllers

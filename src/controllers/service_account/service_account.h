@@ -3,9 +3,10 @@
 
 namespace porthole::controllers {
 
-/// Keeps a service account "default" in every namespace that is not going away.
+/// Keeps a service account "default" in every namespace that is not being deleted.
 class ServiceAccountController final : public client::Controller {
 public:
+    static constexpr const char* Account = "service-account-controller";
     explicit ServiceAccountController(Context& context);
 
 private:

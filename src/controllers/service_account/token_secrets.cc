@@ -1,7 +1,7 @@
 #include "controllers/service_account/token_secrets.h"
 
 #include "api/authentication_v1.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 namespace porthole::controllers {
 
@@ -84,5 +84,7 @@ Task<Requeue> TokenSecretController::reconcile(client::NamespacedName key) {
     CO_TRY_VOID(co_await client_.update(std::move(wanted)));
     co_return Requeue::never();
 }
+
+Result<ControllerPtr> make_token_secrets(Context& context) { return make_controller<TokenSecretController>(context); }
 
 }  // namespace porthole::controllers

@@ -4,11 +4,12 @@
 namespace porthole::controllers {
 
 /// Fills Secrets of type kubernetes.io/service-account-token: a token that lasts as long as the Secret, the cluster's authority and
-/// the namespace. Deletes them when their service account is gone.
+/// the namespace. Deletes them when their service account no longer exists.
 ///
 /// Differs from Kubernetes: the token carries the claims of today's tokens, bound to the Secret, and not those of the first kind.
 class TokenSecretController final : public client::Controller {
 public:
+    static constexpr const char* Account = "";  ///< the manager's own rights, as upstream
     explicit TokenSecretController(Context& context);
 
 private:

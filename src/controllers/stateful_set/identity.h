@@ -5,6 +5,8 @@
 
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
+#include "client/informers/informer.h"
+#include "controllers/framework/context.h"
 
 namespace porthole::controllers::stateful {
 
@@ -25,5 +27,23 @@ std::vector<PersistentVolumeClaim> make_claims(const StatefulSet& set, int ordin
 std::string revision_of(const Pod& pod);
 
 bool is_running_and_ready(const Pod& pod);
+
+/// The claims of a set's pods: created before the pod, and owned by the object with which they are to be deleted, set or pod
+/// (spec.persistentVolumeClaimRetentionPolicy). References must outlive it.
+class Claims {
+public:
+    Claims(client::Client& client, client::EventRecorder& events, client::Informer<PersistentVolumeClaim>& claims)
+        : client_(client), events_(events), claims_(claims) {}
+
+    /// Creates those that are missing. Error: that of the first that cannot be created; an event says so.
+    Task<> ensure(const StatefulSet& set, int ordinal);
+    /// Sets owners as the policy says. `pod` may be one that is about to be removed because the set has become smaller.
+    Task<> set_owners(const StatefulSet& set, const Pod& pod, bool scaled_down);
+
+private:
+    client::Client& client_;
+    client::EventRecorder& events_;
+    client::Informer<PersistentVolumeClaim>& claims_;
+};
 
 }  // namespace porthole::controllers::stateful

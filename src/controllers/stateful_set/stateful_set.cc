@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/framework/claim.h"
-#include "controllers/framework/find_owner.h"
+#include "controllers/framework/owner.h"
 #include "controllers/framework/pod_control.h"
-#include "controllers/framework/template_hash.h"
+#include "controllers/framework/revisions.h"
 #include "objects/pods.h"
 #include "objects/selectors.h"
 
@@ -273,5 +273,7 @@ Task<> StatefulSetController::remove(Walk walk, PodPointer pod) {
     if (revision_of(*pod) == walk.status.update_revision) --walk.status.updated_replicas;
     co_return {};
 }
+
+Result<ControllerPtr> make_stateful_set(Context& context) { return make_controller<StatefulSetController>(context); }
 
 }  // namespace porthole::controllers

@@ -4,17 +4,18 @@
 #include <vector>
 
 #include "api/apps_v1.h"
-#include "client/controller.h"
+#include "client/informers/controller.h"
 #include "controllers/framework/context.h"
-#include "controllers/framework/own_writes.h"
+#include "controllers/framework/expectations.h"
 #include "controllers/framework/revisions.h"
-#include "controllers/stateful_set/claims.h"
+#include "controllers/stateful_set/identity.h"
 
 namespace porthole::controllers {
 
 /// Keeps the pods of a StatefulSet by ordinal.
 class StatefulSetController final : public client::Controller {
 public:
+    static constexpr const char* Account = "statefulset-controller";
     explicit StatefulSetController(Context& context);
 
 private:
@@ -33,7 +34,7 @@ private:
         std::vector<PodPointer> condemned;  ///< beyond the range, highest ordinal first
         PodPointer first_unhealthy;
     };
-    /// One walk over the ordinals, with the counts as they change under way.
+    /// One walk over the ordinals, with the counts as they change during it.
     struct Walk {
         const StatefulSet& set;
         const Revisions& revisions;

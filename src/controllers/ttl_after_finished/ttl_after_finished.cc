@@ -1,6 +1,6 @@
 #include "controllers/ttl_after_finished/ttl_after_finished.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "controllers/job/job_status.h"
 
 namespace porthole::controllers {
@@ -41,5 +41,7 @@ Task<Requeue> TtlAfterFinishedController::reconcile(client::NamespacedName key) 
     CO_TRY_VOID(ignore_not_found(co_await client_.remove<Job>(key, {.uid = live->metadata.uid, .propagation_policy = "Foreground"})));
     co_return Requeue::never();
 }
+
+Result<ControllerPtr> make_ttl_after_finished(Context& context) { return make_controller<TtlAfterFinishedController>(context); }
 
 }  // namespace porthole::controllers

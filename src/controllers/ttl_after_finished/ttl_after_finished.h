@@ -7,6 +7,7 @@ namespace porthole::controllers {
 /// Deletes finished Jobs, pods first, once spec.ttlSecondsAfterFinished has passed.
 class TtlAfterFinishedController final : public client::Controller {
 public:
+    static constexpr const char* Account = "ttl-after-finished-controller";
     explicit TtlAfterFinishedController(Context& context);
 
 private:

@@ -26,7 +26,7 @@ struct ObjectFunctions {
 
 using Callback = void(CALLBACK*)(DWORD type, void* context, HRESULT status, PCWSTR data);
 
-/// What is found in the DLLs, which stay loaded.
+/// The functions found in the DLLs, which stay loaded. The API's strings are freed with CoTaskMemFree.
 struct Exports {
     std::array<ObjectFunctions, 5> objects;  ///< by ObjectKind
     HRESULT(WINAPI* register_callback)(Callback callback, void* context, Handle* registration) = nullptr;

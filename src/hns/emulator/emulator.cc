@@ -1,5 +1,6 @@
 #include "hns/emulator/emulator.h"
 
+#include "base/result.h"
 #include "hns/emulator/operations/endpoints.h"
 #include "hns/emulator/operations/enumerate.h"
 #include "hns/emulator/operations/load_balancers.h"
@@ -7,7 +8,7 @@
 #include "hns/emulator/operations/networks.h"
 #include "hns/emulator/operations/routes.h"
 #include "hns/guid.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator {
 namespace {
@@ -88,7 +89,7 @@ Result<void> remove_object(Transaction& transaction, ObjectKind kind, const std:
 
 /// Every failure of the service has a code.
 Error as_hresult(Error error) {
-    if (error.reason == Reason::Cancelled || hresult_of(error) != Hresult::Ok) return error;
+    if (is_cancelled(error) || hresult_of(error) != Hresult::Ok) return error;
     return hresult_error(error.reason == Reason::BadRequest ? Hresult::InvalidJson : Hresult::Unexpected, error.message);
 }
 
@@ -170,7 +171,7 @@ Task<std::string> Emulator::call_v1(std::string method, std::string path, std::s
     const bool makes_network = request && request->method == "POST" && request->collection == "networks";
     Call call{"HNSCall", method + " " + path + " " + body, makes_network ? Adapters::ReadAgain : Adapters::AsKnown};
     auto output = co_await run_v1(std::move(call), std::move(request));
-    if (!output && (is_disconnected(output.error()) || output.error().reason == Reason::Cancelled)) co_return std::move(output).error();
+    if (!output && (is_disconnected(output.error()) || is_cancelled(output))) co_return std::move(output).error();
     co_return v1::write_response(output);
 }
 
@@ -316,7 +317,7 @@ Task<> Emulator::make_ready(std::string network_id) {
             return std::string();
         });
         if (made || is_hresult(made.error(), Hresult::NetworkNotFound)) break;
-        if (made.error().reason == Reason::Cancelled) co_return std::move(made).error();
+        if (is_cancelled(made)) co_return std::move(made).error();
         context_.log.warn("network is not ready yet", {{"network", network_id}, {"error", made.error().message}});
     }
     switches_starting_.erase(network_id);

@@ -17,6 +17,7 @@
 
 namespace porthole::hns::emulator {
 
+/// What the emulator runs on. All outlive it.
 struct EmulatorContext {
     EventLoop& loop;
     FileSystem& files;
@@ -25,6 +26,7 @@ struct EmulatorContext {
     Logger log;
 };
 
+/// How one emulated service differs from another.
 struct EmulatorOptions {
     std::string data_dir;                             ///< its own; kept across restarts
     Profile profile;                                  ///< the release it plays
@@ -32,7 +34,8 @@ struct EmulatorOptions {
 };
 
 /// The host network service of an emulated host. Calls are carried out one after the other, each to its end even when its caller
-/// goes; a call that fails has changed nothing. Notifications come after the change they tell of.
+/// is cancelled; a call that fails has changed nothing. Notifications come after the change they report. Owns the model and its files in
+/// `data_dir`; lives on one loop. close() it before destroying it.
 class Emulator final : public Hns {
 public:
     Emulator(EmulatorContext context, EmulatorOptions options);
@@ -40,7 +43,7 @@ public:
 
     /// Reads what was stored and has the data plane restore it. Call once, before anything else.
     Task<> start();
-    /// Ends subscriptions, lets the call under way finish and refuses the others. What was made stays.
+    /// Ends subscriptions, lets the call in progress finish and refuses the others. What was made stays.
     Task<> close();
 
     Task<std::string> enumerate(ObjectKind kind, std::string query) override;
@@ -51,9 +54,9 @@ public:
     Task<std::string> call_v1(std::string method, std::string path, std::string body) override;
     Task<> subscribe(std::function<void(const Notification&)> listener) override;
 
-    /// Switches faults and tells what is on (faults.h): works while the service is down. Error: BadRequest, NotFound.
+    /// Switches faults and yields those that are on (faults.h): works while the service is down. Error: BadRequest, NotFound.
     Task<std::string> control(std::string request);
-    /// The host starts anew: namespaces and what is not persistent are gone.
+    /// The host starts again: namespaces and what is not persistent are removed.
     Task<> reboot();
 
     const Model& model() const { return model_; }

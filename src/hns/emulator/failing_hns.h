@@ -5,7 +5,7 @@
 namespace porthole::hns::emulator {
 
 /// For tests: passes calls on, and makes the one of a given number fail: before it is done, or after it, when only the answer is lost.
-/// The change has then happened although the caller was told that it has not.
+/// The change has then happened although the caller got an error.
 class FailingHns final : public Hns {
 public:
     enum class When { Before, After };

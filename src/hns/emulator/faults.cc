@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator {
 namespace {

@@ -13,7 +13,7 @@ namespace porthole::hns::emulator {
 /// What is made to go wrong for now.
 struct Faults {
     struct Failure {
-        std::string call;  ///< "HcnDeleteLoadBalancer", "HNSCall"; a "*" at its end stands for anything
+        std::string call;  ///< "HcnDeleteLoadBalancer", "HNSCall"; a "*" at its end matches anything
         Hresult code = Hresult::Unexpected;
         std::uint32_t times = 1;
     };
@@ -29,7 +29,7 @@ struct Faults {
 /// What a control call asks for; everything may be left out:
 ///   {"delayMilliseconds":200, "portRaceMilliseconds":3000,
 ///    "fail":[{"call":"HcnDelete*","hresult":"0x80070490","times":1}],   replaces the list
-///    "clear":true,                                                     no faults any more; read first
+///    "clear":true,                                                     ends all faults; read first
 ///    "service":"stop" | "start" | "restart", "reboot":true, "loseRules":true, "remakeNetwork":"cbr0"}
 struct ControlRequest {
     enum class Service { Leave, Stop, Start, Restart };

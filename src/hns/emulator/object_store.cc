@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "hns/guid.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator {
 namespace {
@@ -183,8 +184,7 @@ Result<void> ObjectStore::save_table(const std::string& name, const Model& model
         const std::string path = join_path(folder_, name + "/" + id + ".json");
         const T* object = find(table, id);
         if (!object || !survives(model, *object)) {
-            if (auto removed = files_.remove(path); !removed && removed.error().reason != Reason::NotFound)
-                return std::move(removed).error();
+            if (auto removed = files_.remove(path); !removed && !is_not_found(removed)) return std::move(removed).error();
             continue;
         }
         schema::Value file = schema::Value::object();

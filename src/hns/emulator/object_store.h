@@ -4,21 +4,21 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "hns/emulator/model/model.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::hns::emulator {
 
 /// Every object that differs between two models.
 Changes difference(const Model& before, const Model& after);
-/// What is left when the service restarts: networks that are not persistent go, with their endpoints.
+/// What is left when the service restarts: networks that are not persistent are removed, with their endpoints.
 Model after_service_restart(const Model& model);
-/// And when the host does: namespaces go as well.
+/// And when the host does: namespaces are removed as well.
 Model after_reboot(const Model& model);
 /// Takes out what refers to objects that are not there.
 void drop_dangling_references(Model& model);
 
 /// The model on disk, one file an object: `<folder>/endpoints/<id>.json`, replaced atomically. Objects that do not survive a
-/// restart of the service are never written.
+/// restart of the service are never written. Short blocking calls. Errors: those of FileSystem.
 class ObjectStore {
 public:
     ObjectStore(FileSystem& files, std::string folder, Logger log) : files_(files), folder_(std::move(folder)), log_(std::move(log)) {}

@@ -1,5 +1,6 @@
 #include "hns/wire/client.h"
 
+#include "base/result.h"
 #include "hns/documents.h"
 #include "hns/hresult.h"
 #include "net/socket.h"
@@ -9,7 +10,7 @@ namespace {
 
 /// Whatever happens between here and the service looks to callers as if it were away.
 Error unreachable(Error error) {
-    if (error.reason == Reason::Cancelled || hresult_of(error) != Hresult::Ok) return error;
+    if (is_cancelled(error) || hresult_of(error) != Hresult::Ok) return error;
     return hresult_error(Hresult::RpcServerUnavailable, "The host network service cannot be reached: " + error.message);
 }
 
@@ -99,7 +100,7 @@ Task<> WireHns::subscribe(std::function<void(const Notification&)> listener) {
     if (auto sent = co_await frames.write(write_request({.call = "Subscribe"})); !sent) co_return unreachable(std::move(sent).error());
     while (true) {
         auto frame = co_await frames.read();
-        if (!frame && frame.error().reason == Reason::Cancelled) co_return std::move(frame).error();
+        if (is_cancelled(frame)) co_return std::move(frame).error();
         if (!frame || !*frame) break;
         auto notification = parse_notification(**frame);
         if (!notification) co_return unreachable(std::move(notification).error());

@@ -18,7 +18,7 @@ using Connect = std::function<Task<std::unique_ptr<net::ByteStream>>()>;
 /// By TCP.
 Connect connect_tcp(AsioLoop& loop, std::string address, std::uint16_t port);
 
-/// A host network service behind a socket. Calls share one connection, which is made anew after a failure; what fails on the way
+/// A host network service behind a socket. Calls share one connection, which is replaced after a failure; what fails on the way
 /// is Hresult::RpcServerUnavailable. Subscriptions have connections of their own.
 class WireHns final : public Hns {
 public:

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "hns/hresult.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::wire {
 namespace {

@@ -27,13 +27,14 @@ std::string encode_frame(std::string_view json);
 class FrameReader {
 public:
     void add(std::string_view bytes) { buffer_.append(bytes); }
-    /// The next whole frame's JSON; nothing while it is incomplete. Error: RequestEntityTooLarge, after which the connection is lost.
+    /// The next whole frame's JSON; nullopt while it is incomplete. Error: RequestEntityTooLarge; the connection is then to be closed.
     Result<std::optional<std::string>> next();
 
 private:
     std::string buffer_;
 };
 
+/// A call, by the members of its frame.
 struct Request {
     std::string call, id, parent, document, method, path;
 };
@@ -41,6 +42,7 @@ struct Request {
 Result<Request> parse_request(std::string_view json);
 std::string write_request(const Request& request);
 
+/// The answer to a call.
 struct Response {
     std::uint32_t hresult = 0;
     std::string id, document;
@@ -60,6 +62,7 @@ Result<Notification> parse_notification(std::string_view json);
 
 /// A call of the API by its name: "HcnQueryLoadBalancerProperties" is {Query, LoadBalancer}.
 enum class Verb { Enumerate, Create, Open, Query, Modify, Delete };
+/// What a call does, and to which kind of object.
 struct CallName {
     Verb verb;
     ObjectKind kind;

@@ -46,7 +46,7 @@ TEST(HnsWireProtocol, CarriesDocumentsAndErrorsAsTheyAre) {
     const auto response = parse_response(write_response(failure(hresult_error(Hresult::NetworkNotFound))));
     ASSERT_TRUE(response);
     EXPECT_EQ(response->hresult, 0x803b0001u);
-    EXPECT_TRUE(is_not_found(error_of_record(response->hresult, response->error)));
+    EXPECT_TRUE(is_object_missing(error_of_record(response->hresult, response->error)));
     EXPECT_FALSE(parse_request("{}"));
     EXPECT_FALSE(parse_response("[]"));
 }

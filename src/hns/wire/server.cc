@@ -1,5 +1,7 @@
 #include "hns/wire/server.h"
 
+#include "base/result.h"
+
 namespace porthole::hns::wire {
 
 Result<void> Server::listen(const std::string& address, std::uint16_t port) {
@@ -11,7 +13,7 @@ Result<void> Server::listen(const std::string& address, std::uint16_t port) {
 Task<> Server::accept() {
     while (true) {
         auto accepted = co_await listener_->accept();
-        if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
+        if (is_cancelled(accepted)) co_return std::move(accepted).error();
         if (!accepted) {
             log_.warn("cannot accept a connection", {{"error", accepted.error().message}});
             CO_TRY_VOID(co_await loop_.sleep(std::chrono::milliseconds(100)));
@@ -29,7 +31,7 @@ Task<> Server::accept() {
 Task<> Server::serve_one(std::unique_ptr<net::ByteStream> stream) {
     auto served = co_await serve(context_, std::move(stream));
     --connections_;
-    if (!served && served.error().reason != Reason::Cancelled && served.error().reason != Reason::Unavailable) {
+    if (!served && !is_cancelled(served) && served.error().reason != Reason::Unavailable) {
         log_.warn("connection refused", {{"error", served.error().message}});
     }
     co_return {};

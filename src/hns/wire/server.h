@@ -10,7 +10,8 @@
 
 namespace porthole::hns::wire {
 
-/// Offers a host network service on a TCP port of the network namespace that listen() is called in.
+/// Offers a host network service on a TCP port of the network namespace that listen() is called in. What `context` refers to must outlive
+/// close(); call that before destroying it.
 class Server {
 public:
     /// Connections beyond this many are dropped.
@@ -22,7 +23,7 @@ public:
     /// Port 0 takes a free one. Errors: AlreadyExists, Io.
     Result<void> listen(const std::string& address, std::uint16_t port);
     std::uint16_t port() const { return listener_->port(); }
-    /// Drops all connections; calls under way are carried through by the service.
+    /// Drops all connections; calls in progress are carried out by the service.
     Task<> close() { return scope_.close(); }
 
 private:

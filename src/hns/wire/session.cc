@@ -2,10 +2,11 @@
 
 #include <array>
 
+#include "base/result.h"
 #include "hns/guid.h"
 #include "hns/hresult.h"
 #include "runtime/scope.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::wire {
 namespace {
@@ -96,7 +97,7 @@ private:
     Task<> listen() {
         auto over =
             co_await context_.hns.subscribe([this](const Notification& notification) { queue_.push(write_notification(notification)); });
-        if (!over && over.error().reason != Reason::Cancelled) queue_.push(write_response(failure(over.error())));
+        if (!over && !is_cancelled(over)) queue_.push(write_response(failure(over.error())));
         queue_.close();
         co_return {};
     }
@@ -132,7 +133,7 @@ Task<> answer_calls(SessionContext& context, FrameStream& frames) {
             co_return co_await subscription.run();
         }
         auto response = co_await call(context, std::move(request));
-        if (!response && response.error().reason == Reason::Cancelled) co_return std::move(response).error();
+        if (is_cancelled(response)) co_return std::move(response).error();
         CO_TRY_VOID(co_await frames.write(write_response(response ? *response : failure(response.error()))));
     }
 }

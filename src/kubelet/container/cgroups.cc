@@ -1,8 +1,8 @@
 #include "kubelet/container/cgroups.h"
 
-#include "base/error_reasons.h"
-
 #include <algorithm>
+
+#include "base/result.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -54,8 +54,9 @@ Result<void> CgroupFiles::ensure_tiers(const std::string& root) {
     return v2_ ? set("", root + "/kubepods/besteffort", "cpu.weight", "1") : set("cpu", root + "/kubepods/besteffort", "cpu.shares", "2");
 }
 
-Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits) {
+Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits, std::int64_t processes) {
     TRY_VOID(create(cgroup));
+    if (processes > 0) TRY_VOID(set("pids", cgroup, "pids.max", std::to_string(processes)));
     const std::string quota = limits.cpu_quota > 0 ? std::to_string(limits.cpu_quota) : v2_ ? "max" : "-1";
     const std::string period = std::to_string(CpuPeriod);
     if (v2_) {
@@ -74,7 +75,7 @@ Result<void> CgroupFiles::ensure(const std::string& cgroup, const cri::LinuxCont
 
 Result<void> CgroupFiles::remove_tree(const std::string& directory) {
     const auto names = files_.list(directory);
-    if (!names) return is_not_found(names) ? Result<void>() : names.error();
+    if (!names) return ignore_not_found(std::move(names));
     for (const std::string& name : *names) {
         const auto status = files_.link_status(directory + "/" + name);
         if (status && status->is_directory()) TRY_VOID(remove_tree(directory + "/" + name));
@@ -94,7 +95,7 @@ std::map<std::string, std::string> CgroupFiles::pods(const std::string& root) {
     for (const std::string& hierarchy : hierarchies_) {
         for (const char* tier : {"/kubepods", "/kubepods/burstable", "/kubepods/besteffort"}) {
             for (const std::string& name : files_.list(hierarchy + root + tier).value_or(std::vector<std::string>()))
-                if (name.starts_with("pod")) found[name.substr(3)] = root + tier + "/" + name;
+                if (name.starts_with("pod") && name.size() > 3) found[name.substr(3)] = root + tier + "/" + name;
         }
     }
     return found;

@@ -1,25 +1,26 @@
 #pragma once
 #include "base/log.h"
 #include "kubelet/container/container_config.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
-/// Parent cgroups of pods: makes them with the pod's limits, finds forgotten ones, removes them.
+/// Parent cgroups of pods: creates them with the pod's limits, finds forgotten ones, removes them. Short blocking calls. Errors: Io.
 class Cgroups {
 public:
     virtual ~Cgroups() = default;
     virtual bool is_v2() const = 0;
     /// The tiers "kubepods", "kubepods/burstable" and "kubepods/besteffort" below `root`.
     virtual Result<void> ensure_tiers(const std::string& root) = 0;
-    virtual Result<void> ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits) = 0;
-    /// With all cgroups below; fine if it is not there. Error: Io while processes live in it.
+    /// `processes`: with their threads, of all containers together; -1 for no limit.
+    virtual Result<void> ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits, std::int64_t processes) = 0;
+    /// With all cgroups below; success if it is not there. Error: Io while there are processes in it.
     virtual Result<void> remove(const std::string& cgroup) = 0;
     /// uids of pods that have a cgroup below `root`, each with its path.
     virtual std::map<std::string, std::string> pods(const std::string& root) = 0;
 };
 
-/// The kernel's control groups: one hierarchy (v2) or one for each controller (v1).
+/// The kernel's control groups: one hierarchy (v2) or one for each controller (v1). `files` must outlive it.
 class CgroupFiles final : public Cgroups {
 public:
     /// `mount` is "/sys/fs/cgroup" but in tests.
@@ -27,7 +28,7 @@ public:
 
     bool is_v2() const override { return v2_; }
     Result<void> ensure_tiers(const std::string& root) override;
-    Result<void> ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits) override;
+    Result<void> ensure(const std::string& cgroup, const cri::LinuxContainerResources& limits, std::int64_t processes) override;
     Result<void> remove(const std::string& cgroup) override;
     std::map<std::string, std::string> pods(const std::string& root) override;
 
@@ -47,7 +48,7 @@ class NoCgroups final : public Cgroups {
 public:
     bool is_v2() const override { return false; }
     Result<void> ensure_tiers(const std::string&) override { return {}; }
-    Result<void> ensure(const std::string&, const cri::LinuxContainerResources&) override { return {}; }
+    Result<void> ensure(const std::string&, const cri::LinuxContainerResources&, std::int64_t) override { return {}; }
     Result<void> remove(const std::string&) override { return {}; }
     std::map<std::string, std::string> pods(const std::string&) override { return {}; }
 };

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "kubelet/container/expansion.h"
+#include "kubelet/container/environment.h"
 #include "kubelet/container/security_context.h"
 #include "kubelet/container/windows_config.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "kubelet/container/cgroups.h"
-#include "kubelet/container/expansion.h"
+#include "kubelet/container/environment.h"
 #include "kubelet/container/security_context.h"
 #include "kubelet/container/windows_config.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -241,6 +241,22 @@ TEST(ContainerConfig, SeccompProfilesComeFromTheirDirectoryOnly) {
         EXPECT_EQ(made_with(bad), "refused") << bad;
 }
 
+TEST(ContainerConfig, SeccompMayBeOnByDefault) {
+    const auto profile_of = [](const char* context, bool by_default) {
+        const core::Pod pod = pod_of(std::string(R"({"metadata":{"name":"p","namespace":"ns","uid":"u1"},"spec":{"containers":[{"name":"c",
+            "image":"i:1","securityContext":)") +
+                                     context + "}]}}");
+        const ContainerSpec spec{ContainerKind::Regular, pod.spec.containers[0], ""};
+        const auto config = make_container_config(
+            {.pod = pod, .spec = spec, .image_ref = "sha256:9", .platform = {.memory = 1 << 30}, .seccomp_default = by_default});
+        return config->linux->security_context->seccomp->profile_type;
+    };
+    using Type = cri::SecurityProfileProfileType;
+    EXPECT_EQ(profile_of("{}", true), Type::RuntimeDefault);
+    EXPECT_EQ(profile_of("{}", false), Type::Unconfined);
+    EXPECT_EQ(profile_of(R"({"seccompProfile":{"type":"Unconfined"}})", true), Type::Unconfined);
+}
+
 struct CgroupTest : testing::Test {
     void add(const std::string& path) {
         ASSERT_TRUE(files.create_directories(parent_path(path), 0755));
@@ -256,12 +272,15 @@ TEST_F(CgroupTest, VersionOneWritesToEachController) {
     add("/cg/cpu/kubepods/podu/cpu.shares");
     add("/cg/cpu/kubepods/podu/cpu.cfs_quota_us");
     add("/cg/memory/kubepods/podu/memory.limit_in_bytes");
+    add("/cg/pids/cgroup.procs");
+    add("/cg/pids/kubepods/podu/pids.max");
     CgroupFiles cgroups(files, "/cg");
     EXPECT_FALSE(cgroups.is_v2());
     cri::LinuxContainerResources limits;
     limits.cpu_shares = 512;
     limits.memory_limit_in_bytes = 1000;
-    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits));
+    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits, 100));
+    EXPECT_EQ(files.read("/cg/pids/kubepods/podu/pids.max").value(), "100");
     EXPECT_EQ(files.read("/cg/cpu/kubepods/podu/cpu.shares").value(), "512");
     EXPECT_EQ(files.read("/cg/cpu/kubepods/podu/cpu.cfs_quota_us").value(), "-1");
     EXPECT_EQ(files.read("/cg/memory/kubepods/podu/memory.limit_in_bytes").value(), "1000");
@@ -272,12 +291,16 @@ TEST_F(CgroupTest, VersionTwoConvertsWeightsAndHandsControllersDown) {
     add("/cg/cgroup.controllers");
     add("/cg/kubepods/podu/cpu.weight");
     add("/cg/kubepods/podu/cpu.max");
+    add("/cg/kubepods/podu/pids.max");
     CgroupFiles cgroups(files, "/cg");
     EXPECT_TRUE(cgroups.is_v2());
     cri::LinuxContainerResources limits;
     limits.cpu_shares = 1024;
     limits.cpu_quota = 50'000;
-    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits));
+    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits, -1));
+    EXPECT_EQ(files.read("/cg/kubepods/podu/pids.max").value(), "") << "no limit is asked for";
+    ASSERT_TRUE(cgroups.ensure("/kubepods/podu", limits, 4096));
+    EXPECT_EQ(files.read("/cg/kubepods/podu/pids.max").value(), "4096");
     EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.weight").value(), "39");
     EXPECT_EQ(files.read("/cg/kubepods/podu/cpu.max").value(), "50000 100000");
     EXPECT_EQ(files.read("/cg/kubepods/cgroup.subtree_control").value().substr(0, 1), "+");

@@ -1,9 +1,19 @@
 #pragma once
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "kubelet/container/field_path.h"
 
 namespace porthole::kubelet {
+
+/// Looks a variable up; nullopt leaves its reference unchanged.
+using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// Replaces `$(NAME)` in commands, arguments and environment values: `$$` is a literal `$`, so `$$(NAME)` stays `$(NAME)`.
+std::string expand(std::string_view text, const Lookup& lookup);
 
 /// Name and value, in the order of definition; names come once.
 using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -13,14 +23,14 @@ std::optional<std::string> find_variable(const Environment& environment, std::st
 class ObjectSource {
 public:
     virtual ~ObjectSource() = default;
-    /// Error: NotFound.
+    /// Error: NotFound in upstream's words; others when the API cannot be asked. The same for secret().
     virtual Task<std::shared_ptr<const core::ConfigMap>> config_map(std::string namespace_, std::string name) = 0;
     virtual Task<std::shared_ptr<const core::Secret>> secret(std::string namespace_, std::string name) = 0;
 };
 
 /// The variables that describe services: those of `services`, as upstream and Docker links name them.
 Environment service_environment(const std::vector<std::shared_ptr<const core::Service>>& services);
-/// The services a pod is told about: its namespace's if it wants links, and always `kubernetes` of the default namespace.
+/// The services that a pod gets variables for: its namespace's if it wants links, and always `kubernetes` of the default namespace.
 std::vector<std::shared_ptr<const core::Service>> services_for(const core::Pod& pod,
                                                                const std::vector<std::shared_ptr<const core::Service>>& all);
 

@@ -6,7 +6,7 @@ namespace porthole::kubelet {
 /// What downward-API references to the node and to the pod's addresses are answered with.
 struct DownwardContext {
     std::vector<std::string> host_addresses, pod_addresses;
-    ResourceList node_allocatable;  ///< stands in for limits that are not set
+    ResourceList node_allocatable;  ///< used for limits that are not set
 };
 
 /// The value of a fieldRef such as "metadata.labels['app']" or "status.podIP". Error: BadRequest for paths that are not served.

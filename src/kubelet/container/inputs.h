@@ -21,7 +21,7 @@ struct Platform {
     std::int64_t memory = 0;  ///< bytes
 };
 
-/// What a container is made from: the parts that make_container_config() turns into its message.
+/// What a container is made from: the parts that make_container_config() turns into its message. Borrows pod and spec.
 struct ContainerInputs {
     const core::Pod& pod;
     const ContainerSpec& spec;
@@ -35,6 +35,7 @@ struct ContainerInputs {
     std::string target_container_id;  ///< whose processes an ephemeral container sees
     std::string seccomp_root;         ///< where localhost profiles are
     bool cgroup_v2 = false;
+    bool seccomp_default = false;  ///< RuntimeDefault where no profile is named
 };
 
 }  // namespace porthole::kubelet

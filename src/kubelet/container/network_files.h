@@ -19,11 +19,13 @@ std::string host_network_hosts_file(std::string_view host_file, const std::vecto
 /// nameserver, search and options lines of a resolv.conf. Unknown lines are skipped.
 cri::DNSConfig parse_resolv_conf(std::string_view text);
 
+/// The name servers that a pod may be given.
 struct ClusterDns {
     std::vector<std::string> servers;
     std::string domain;   ///< "cluster.local"
     cri::DNSConfig host;  ///< the node's resolv.conf
 };
+/// A pod's name servers, and what an event has to say of them.
 struct DnsOutcome {
     cri::DNSConfig config;
     std::string warning;  ///< for an event: what was cut (DNSConfigForming) or is missing (MissingClusterDNS)

@@ -28,12 +28,12 @@ schema::Box<cri::Int64Value> boxed(const std::optional<std::int64_t>& value) {
     return box;
 }
 
-Result<cri::SecurityProfile> seccomp_profile(const schema::Box<core::SeccompProfile>& wanted, const std::string& root) {
+Result<cri::SecurityProfile> seccomp_profile(const schema::Box<core::SeccompProfile>& wanted, const std::string& root, bool by_default) {
     using Type = cri::SecurityProfileProfileType;
     cri::SecurityProfile profile;
     profile.profile_type = Type::Unconfined;
-    if (!wanted || wanted->type == core::SeccompProfileType::Unconfined) return profile;
-    if (wanted->type == core::SeccompProfileType::RuntimeDefault) {
+    if (wanted ? wanted->type == core::SeccompProfileType::Unconfined : !by_default) return profile;
+    if (!wanted || wanted->type == core::SeccompProfileType::RuntimeDefault) {
         profile.profile_type = Type::RuntimeDefault;
         return profile;
     }
@@ -156,7 +156,7 @@ Result<cri::LinuxContainerSecurityContext> linux_security_context(const Containe
         security.masked_paths = MaskedPaths;
         security.readonly_paths = ReadonlyPaths;
     }
-    TRY(security.seccomp, seccomp_profile(effective.seccomp_profile, in.seccomp_root));
+    TRY(security.seccomp, seccomp_profile(effective.seccomp_profile, in.seccomp_root, in.seccomp_default));
     security.apparmor = apparmor(effective.app_armor_profile);
     return security;
 }

@@ -6,7 +6,8 @@ namespace porthole::kubelet {
 
 namespace cri = api::cri::v1;
 
-/// Sandboxes and containers, as the Container Runtime Interface has them (k8s.io/cri-api, runtime.v1).
+/// Sandboxes and containers, as the Container Runtime Interface has them (k8s.io/cri-api, runtime.v1). Used on the kubelet's loop;
+/// several calls may be in progress at a time, and cancelling one does not undo it.
 ///
 /// Errors: Unavailable when the runtime cannot be reached; NotFound for an unknown id; Timeout; Unknown with the runtime's words
 /// otherwise.
@@ -42,7 +43,7 @@ public:
     virtual Task<cri::UpdateRuntimeConfigResponse> update_runtime_config(cri::UpdateRuntimeConfigRequest request) = 0;
 };
 
-/// Images on the node.
+/// Images on the node. As above.
 class ImageService {
 public:
     virtual ~ImageService() = default;

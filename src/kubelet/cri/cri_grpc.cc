@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "net/grpc.h"
+#include "net/grpc/grpc.h"
 #include "runtime/asio_loop.h"
-#include "schema/protobuf.h"
+#include "schema/protobuf/protobuf.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "net/grpc.h"
-#include "net/http_server.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_server.h"
 #include "runtime/asio_loop.h"
-#include "schema/protobuf.h"
+#include "schema/protobuf/protobuf.h"
 
 namespace porthole::kubelet {
 namespace {

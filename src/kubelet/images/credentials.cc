@@ -3,7 +3,7 @@
 #include <functional>
 #include <map>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -1,6 +1,6 @@
 #include "kubelet/images/image_gc.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 #include <algorithm>
 

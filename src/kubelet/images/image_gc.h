@@ -6,12 +6,13 @@
 #include "client/events.h"
 #include "kubelet/cri/cri.h"
 #include "runtime/event_loop.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
 /// Removes images that no container uses, those used longest ago first, once the disk is fuller than the high mark, until it is
-/// below the low one. Pinned and kept images and those seen for less than two minutes stay.
+/// below the low one. Pinned and kept images and those seen for less than `min_age` stay. `disk` is a path on the images' disk;
+/// references must outlive it.
 class ImageGc {
 public:
     struct Policy {

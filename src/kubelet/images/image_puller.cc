@@ -1,7 +1,7 @@
 #include "kubelet/images/image_puller.h"
 
-#include "base/error_reasons.h"
-#include "base/time.h"
+#include "base/result.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -25,6 +25,13 @@ std::string policy_of(const core::Container& container, const ImageName& name) {
     if (!container.image_pull_policy.empty()) return container.image_pull_policy;
     const bool latest = name.digest.empty() && (name.tag.empty() || name.tag == "latest");
     return latest ? core::PullPolicy::Always : core::PullPolicy::IfNotPresent;
+}
+
+/// Images of this registry are part of the programs of nodes that can run them, and on no server: what a runtime says of its failed look-up
+/// would only mislead. (Windows hosts need Microsoft's base layers below the programs, which may not be passed on.)
+std::string explained(std::string why, const std::string& image) {
+    if (!image.starts_with("registry.porthole.internal/")) return why;
+    return why + " (this image comes with Porthole's Linux nodes and emulated Windows hosts; on real Windows hosts use one with Microsoft's base layers)";
 }
 
 cri::ImageStatusRequest status_request(const std::string& image) {
@@ -92,7 +99,7 @@ Task<ImageOutcome> ImagePuller::pull(Request request) {
     auto pulled = co_await pull_with_credentials(request);
     if (!pulled) {
         if (is_cancelled(pulled)) co_return std::move(pulled).error();
-        const std::string& why = pulled.error().message;
+        const std::string why = explained(pulled.error().message, request.full);
         events_.warning(request.reference, "Failed", "Failed to pull image \"" + request.text + "\": " + why);
         backoff_.next(request.key, loop_.now());
         failures_[request.key] = {loop_.now(), "ErrImagePull: " + why};

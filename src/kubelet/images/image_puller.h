@@ -16,7 +16,8 @@ struct ImageOutcome {
     std::optional<WaitingReason> failure;
 };
 
-/// Brings images onto the node as the pull policy says, with back-off per pod and image, and tells by events.
+/// Brings images onto the node as the pull policy says, with back-off per pod and image, and records it in events. At most
+/// `parallel_pulls` at a time; others wait in order of asking. References must outlive it and its tasks.
 class ImagePuller {
 public:
     ImagePuller(EventLoop& loop, ImageService& images, client::EventRecorder& events, std::size_t parallel_pulls = 1);

@@ -1,6 +1,6 @@
 #include "kubelet/lifecycle/container_gc.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 
 #include <algorithm>
 #include <set>

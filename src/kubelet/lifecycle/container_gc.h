@@ -1,12 +1,12 @@
 #pragma once
 #include "base/log.h"
 #include "kubelet/pod/pod.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
-/// Removes what is dead: of each container all but the newest ended one, sandboxes that nothing uses, log directories of pods that are
-/// gone. What belongs to a pod that is no longer known goes entirely.
+/// Removes what is dead: of each container all but the newest ended one, sandboxes that nothing uses, log directories of pods that no
+/// longer exist. What belongs to a pod that is no longer known is removed entirely. References must outlive it and its tasks.
 class ContainerGc {
 public:
     struct Policy {
@@ -23,7 +23,7 @@ public:
           link_directory_(std::move(link_directory)),
           policy_(policy) {}
 
-    /// `wanted` says whether a pod's remains may still be asked for. `sources_ready` must hold before anything of an unknown pod goes.
+    /// `wanted` says whether a pod's leftovers may still be needed. Without `sources_ready` nothing of an unknown pod is removed.
     Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);
     /// All containers and sandboxes of a pod that has ended.
     Task<> remove_pod(std::string uid);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -7,7 +7,8 @@
 
 namespace porthole::kubelet {
 
-/// Ends containers: preStop hook, stop signal, and after the grace period a kill.
+/// Ends containers: preStop hook, stop signal, and after the grace period a kill. The services must outlive it and its tasks. Errors: the
+/// runtime's; a container that no longer exists is a success.
 class ContainerKiller {
 public:
     struct Services {
@@ -21,7 +22,7 @@ public:
 
     /// One container. `grace` is the whole time it has; the hook counts against it. `message` goes into the event.
     Task<> kill(std::shared_ptr<const core::Pod> pod, cri::ContainerStatus container, std::string message, Duration grace);
-    /// All running containers side by side, but sidecars after the others, in reverse order; then all sandboxes.
+    /// All running containers concurrently, but sidecars after the others, in reverse order; then all sandboxes.
     Task<> kill_pod(std::shared_ptr<const core::Pod> pod, PodRuntimeState state, Duration grace);
 
 private:

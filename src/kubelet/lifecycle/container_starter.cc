@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/error_reasons.h"
-#include "base/time.h"
+#include "base/result.h"
+#include "base/time/time.h"
 #include "kubelet/container/windows_config.h"
 #include "windows/support.h"
 
@@ -132,7 +132,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                      .platform = config_.platform,
                                      .target_container_id = target,
                                      .seccomp_root = config_.root_directory + "/seccomp",
-                                     .cgroup_v2 = config_.cgroup_v2});
+                                     .cgroup_v2 = config_.cgroup_v2,
+                                     .seccomp_default = config_.seccomp_default});
 }
 
 bool ContainerStarter::wants_hosts_file(const PodStartContext& context, const core::Container& container, const char* path) const {

@@ -13,7 +13,7 @@ struct StarterConfig {
     std::string log_root;            ///< "/var/log/pods"
     std::string log_link_directory;  ///< "/var/log/containers"; "" for no links
     Platform platform;
-    bool cgroup_v2 = false;
+    bool cgroup_v2 = false, seccomp_default = false;
 };
 
 /// What the containers of one pod share while they are started.
@@ -29,7 +29,8 @@ struct PodStartContext {
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
 };
 
-/// Starts containers, one at a time: image, configuration, creation, start, postStart hook; telling each step by events.
+/// Starts containers: image, configuration, creation, start, postStart hook; each step is recorded in an event. Serves all pods of the
+/// node; of one pod, one start at a time. The services must outlive it and its tasks.
 class ContainerStarter {
 public:
     struct Services {

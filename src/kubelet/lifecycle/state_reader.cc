@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "kubelet/container/windows_config.h"
 
 namespace porthole::kubelet {

@@ -1,11 +1,11 @@
 #pragma once
 #include "kubelet/pod/pod.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
 /// What a list of all sandboxes and containers says of one pod: enough to see that something has changed, and to end a pod that
-/// nobody wants any more.
+/// no source names.
 struct PodSighting {
     std::string uid, name, namespace_;
     std::map<std::string, int> states;  ///< of every sandbox and container, by id
@@ -14,7 +14,7 @@ struct PodSighting {
     bool operator==(const PodSighting&) const = default;
 };
 
-/// Reads the runtime's state.
+/// Reads the runtime's state. Errors: the runtime's.
 class StateReader {
 public:
     StateReader(RuntimeService& runtime, FileSystem& files) : runtime_(runtime), files_(files) {}

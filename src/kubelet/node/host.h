@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
@@ -21,6 +21,7 @@ struct HostFacts {
     std::vector<std::string> dns_servers, dns_searches;  ///< of the machine; Windows only, Linux has a resolv.conf
 };
 
+/// What the machine uses now.
 struct HostUsage {
     std::int64_t cpu_nanoseconds = 0;                                                            ///< used since boot, all processors
     std::int64_t memory_available = 0, memory_used = 0, memory_working_set = 0, memory_rss = 0;  ///< bytes
@@ -32,7 +33,7 @@ struct HostUsage {
     std::int64_t commit_total = 0, commit_limit = 0;  ///< bytes of memory and page files promised and promisable; Windows only
 };
 
-/// The machine, as a seam.
+/// The machine, as a seam. Short blocking calls; what cannot be read is 0 or "".
 class Host {
 public:
     virtual ~Host() = default;

@@ -7,7 +7,6 @@
 // clang-format on
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "base/flag_set.h"
@@ -36,8 +35,7 @@ std::int64_t number_value(const char* key, const char* name) {
 std::string system_uuid() {
     std::string uuid = text_value(R"(SYSTEM\HardwareConfig)", "LastConfig");
     std::erase_if(uuid, [](char c) { return c == '{' || c == '}'; });
-    std::ranges::transform(uuid, uuid.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return uuid;
+    return to_upper(uuid);
 }
 
 std::string host_name() {

@@ -22,10 +22,12 @@ std::pair<std::string, std::string> parse_label(const std::string& text) {
 
 Result<core::Taint> parse_taint(const std::string& text) {
     const std::size_t colon = text.rfind(':');
-    if (colon == text.npos || colon == 0 || colon + 1 == text.size())
+    const std::string effect = colon == text.npos ? "" : text.substr(colon + 1);
+    const bool known = effect == "NoSchedule" || effect == "PreferNoSchedule" || effect == "NoExecute";
+    if (!known || colon == 0 || text.front() == '=')
         return Error(Reason::BadRequest, "\"" + text + "\" must look like key=value:NoSchedule");
     auto [key, value] = parse_label(text.substr(0, colon));
-    return core::Taint{.key = std::move(key), .value = std::move(value), .effect = text.substr(colon + 1)};
+    return core::Taint{.key = std::move(key), .value = std::move(value), .effect = effect};
 }
 
 std::map<std::string, std::string> system_labels(const HostFacts& facts) {

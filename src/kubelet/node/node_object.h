@@ -15,7 +15,7 @@ struct NodeIdentity {
     std::string name;
     std::string hostname;                       ///< "" for the name
     std::vector<std::string> addresses;         ///< the main one first
-    std::map<std::string, std::string> labels;  ///< beside the well-known ones
+    std::map<std::string, std::string> labels;  ///< in addition to the well-known ones
     std::vector<core::Taint> taints;            ///< at registration
     std::string provider_id;
     std::string version;  ///< of the kubelet, "v1.36.2"
@@ -32,7 +32,7 @@ std::pair<std::string, std::string> parse_label(const std::string& text);
 /// "key=value:effect" or "key:effect" of a flag. Error: BadRequest.
 Result<core::Taint> parse_taint(const std::string& text);
 
-/// What selectors rely on: nobody but the machine has a say in them.
+/// The labels that selectors rely on: they follow from the machine, and are restored when changed.
 std::map<std::string, std::string> system_labels(const HostFacts& facts);
 /// The addresses that a node's status says.
 std::vector<core::NodeAddress> node_addresses(const NodeIdentity& identity);

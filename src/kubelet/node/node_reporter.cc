@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "api/coordination_v1.h"
-#include "base/error_reasons.h"
+#include "base/result.h"
+#include "base/strings.h"
 #include "objects/conditions.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "windows/builds.h"
 
 namespace porthole::kubelet {
@@ -32,9 +33,7 @@ core::NodeCondition condition(const char* type, bool holds, const char* reason, 
 
 std::string joined_problems(const std::vector<std::string>& problems) {
     if (problems.size() == 1) return problems.front();
-    std::string text = "[";
-    for (const std::string& problem : problems) text += (text.size() > 1 ? ", " : "") + problem;
-    return text + "]";
+    return "[" + join(problems, ", ") + "]";
 }
 
 Value tree_of(const core::NodeStatus& status) { return schema::parse_json(schema::encode_json(status)).value_or(Value()); }

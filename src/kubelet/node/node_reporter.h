@@ -9,7 +9,7 @@
 
 namespace porthole::kubelet {
 
-/// Conditions that others find out.
+/// Conditions that other parts of the kubelet determine.
 struct NodeHealth {
     std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
     bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
@@ -19,7 +19,8 @@ struct NodeHealth {
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files);
 ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& capacity);
 
-/// Keeps the node's object: makes it, reports its status on change and every five minutes, renews its lease every ten seconds.
+/// Keeps the node's object: creates it, reports its status on change and every five minutes, renews its lease (of 40 s) every ten seconds.
+/// The services must outlive the loops.
 class NodeReporter {
 public:
     struct Services {
@@ -35,7 +36,7 @@ public:
     };
     NodeReporter(Services services, NodeIdentity identity);
 
-    /// The three loops, each until cancelled.
+    /// The two loops, each until cancelled. Failures are logged and tried again.
     Task<> run_status();
     Task<> run_lease();
     /// Report soon: something has changed.

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kubelet/options/options.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -27,6 +27,8 @@ constexpr Field Fields[] = {
     {"enableDebuggingHandlers", "enable-debugging-handlers"},
     {"enableSystemLogQuery", "enable-system-log-query"},
     {"enforceNodeAllocatable", "enforce-node-allocatable"},
+    {"eventBurst", "event-burst"},
+    {"eventRecordQPS", "event-qps"},
     {"failSwapOn", "fail-swap-on"},
     {"featureGates", "feature-gates"},
     {"imageGCHighThresholdPercent", "image-gc-high-threshold"},
@@ -36,14 +38,20 @@ constexpr Field Fields[] = {
     {"maxParallelImagePulls", "max-parallel-image-pulls"},
     {"maxPods", "max-pods"},
     {"podLogsDir", "pod-logs-dir"},
+    {"podPidsLimit", "pod-max-pids"},
     {"port", "port"},
+    {"protectKernelDefaults", "protect-kernel-defaults"},
     {"providerID", "provider-id"},
     {"resolvConf", "resolv-conf"},
     {"rotateCertificates", "rotate-certificates"},
+    {"seccompDefault", "seccomp-default"},
     {"serializeImagePulls", "serialize-image-pulls"},
     {"staticPodPath", "pod-manifest-path"},
+    {"streamingConnectionIdleTimeout", "streaming-connection-idle-timeout"},
     {"systemReserved", "system-reserved"},
     {"tlsCertFile", "tls-cert-file"},
+    {"tlsCipherSuites", "tls-cipher-suites"},
+    {"tlsMinVersion", "tls-min-version"},
     {"tlsPrivateKeyFile", "tls-private-key-file"},
 };
 
@@ -66,8 +74,6 @@ constexpr const char* WithoutEffect[] = {
     "enableProfilingHandler",
     "enableServer",
     "enableSystemLogHandler",
-    "eventBurst",
-    "eventRecordQPS",
     "evictionMaxPodGracePeriod",
     "evictionMinimumReclaim",
     "evictionPressureTransitionPeriod",
@@ -100,9 +106,7 @@ constexpr const char* WithoutEffect[] = {
     "nodeStatusUpdateFrequency",
     "oomScoreAdj",
     "podCIDR",
-    "podPidsLimit",
     "podsPerCore",
-    "protectKernelDefaults",
     "qosReserved",
     "readOnlyPort",
     "registerNode",
@@ -112,7 +116,6 @@ constexpr const char* WithoutEffect[] = {
     "reservedSystemCPUs",
     "runOnce",
     "runtimeRequestTimeout",
-    "seccompDefault",
     "serverTLSBootstrap",
     "showHiddenMetricsForVersion",
     "shutdownGracePeriod",
@@ -120,12 +123,9 @@ constexpr const char* WithoutEffect[] = {
     "shutdownGracePeriodCriticalPods",
     "staticPodURL",
     "staticPodURLHeader",
-    "streamingConnectionIdleTimeout",
     "syncFrequency",
     "systemCgroups",
     "systemReservedCgroup",
-    "tlsCipherSuites",
-    "tlsMinVersion",
     "topologyManagerPolicy",
     "topologyManagerPolicyOptions",
     "topologyManagerScope",

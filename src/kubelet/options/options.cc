@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/time/time.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -25,6 +27,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("enable-debugging-handlers", o.enable_debugging_handlers, "serve logs, exec, attach and port-forward");
     flags.add("enable-system-log-query", o.system_log_query, "find lines of the node's log files by /logs/?query=SERVICE");
     flags.add("enforce-node-allocatable", o.enforce_node_allocatable, "what is enforced on pods (Linux)");
+    flags.add("event-burst", o.event_burst, "events at once, above --event-qps");
+    flags.add("event-qps", o.event_qps, "events written a second; 0 for no limit");
     flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
     flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");
     flags.add("fail-swap-on", o.fail_swap_on, "accepted; swap and page files never keep this kubelet from starting");
@@ -42,16 +46,24 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("node-ip", o.node_ip, "the node's address");
     flags.add("node-labels", o.node_labels, "key=value, by comma");
     flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
+    flags.add("pod-max-pids", o.pod_max_pids, "processes and threads of one pod at most; -1 for no limit (Linux)");
     flags.add("pod-manifest-path", o.pod_manifest_path, "folder of static pods");
     flags.add("port", o.port, "port to serve on");
+    flags.add("protect-kernel-defaults", o.protect_kernel_defaults,
+              "refuse to run where the kernel's settings are others than Kubernetes' (Linux)");
     flags.add("provider-id", o.provider_id, "the machine's name at its provider");
     flags.add("register-with-taints", o.taints, "key=value:effect, by comma");
     flags.add("resolv-conf", o.resolv_conf, "what pods with dnsPolicy Default get; \"\" for nothing");
     flags.add("root-dir", o.root_directory, "the kubelet's data directory");
     flags.add("rotate-certificates", o.rotate_certificates, "renew the client certificate that `join` has written");
+    flags.add("seccomp-default", o.seccomp_default, "the runtime's seccomp profile for containers that name none (Linux)");
     flags.add("serialize-image-pulls", o.serialize_image_pulls, "one pull at a time");
+    flags.add("streaming-connection-idle-timeout", o.streaming_idle_timeout,
+              "exec, attach and port-forward without traffic end; 0 for never");
     flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
     flags.add("tls-cert-file", o.tls_cert_file, "serving certificate; without it, the client certificate serves");
+    flags.add("tls-cipher-suites", o.tls_cipher_suites, "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always");
+    flags.add("tls-min-version", o.tls_min_version, "VersionTLS12 or VersionTLS13; default VersionTLS12");
     flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
     flags.add("v", o.verbosity, "more log: 4 and above shows each step");
     flags.add("windows-priorityclass", o.windows_priority_class, "priority of the kubelet's process (Windows)");
@@ -61,8 +73,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
 
     for (const char* name : {"allow-privileged", "babysit-daemons", "docker-only", "experimental-cri"})
         flags.add_ignored_switch(name, Removed);
-    for (const char* name : {"alsologtostderr", "rotate-server-certificates", "register-node", "anonymous-auth",
-                             "authentication-token-webhook", "protect-kernel-defaults"})
+    for (const char* name :
+         {"alsologtostderr", "rotate-server-certificates", "register-node", "anonymous-auth", "authentication-token-webhook"})
         flags.add_ignored_switch(name, "this kubelet always works this way");
     for (const char* name : {"api-servers", "cni-bin-dir", "cni-conf-dir", "container-runtime", "docker-endpoint", "hairpin-mode",
                              "image-pull-progress-deadline", "network-plugin", "network-plugin-mtu", "non-masquerade-cidr"})
@@ -195,6 +207,12 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
     return options;
 }
 
+Result<Duration> idle_timeout(const std::string& text) {
+    const auto timeout = parse_duration(text);
+    if (!timeout || timeout->count() < 0) return invalid("--streaming-connection-idle-timeout: \"" + text + "\" must look like 4h0m0s");
+    return *timeout == Duration::zero() ? KubeletConfig::NeverIdle : Duration(*timeout);
+}
+
 Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows) {
     KubeletConfig config;
     config.node.name = o.hostname_override;
@@ -208,6 +226,20 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.provider_id = o.provider_id;
     config.node.port = static_cast<std::int32_t>(o.port);
     config.node.max_pods = o.max_pods;
+    config.pod_pids_limit = o.pod_max_pids;
+    config.seccomp_default = o.seccomp_default;
+    if (o.event_qps < 0 || o.event_burst < 1) return invalid("--event-qps must not be negative, and --event-burst at least 1");
+    config.event_qps = o.event_qps;
+    config.event_burst = o.event_burst;
+    config.serving = {.client_ca_file = o.client_ca_file,
+                      .tls_cert_file = o.tls_cert_file,
+                      .tls_private_key_file = o.tls_private_key_file,
+                      .tls_min_version = o.tls_min_version,
+                      .tls_cipher_suites = o.tls_cipher_suites,
+                      .rotate_certificates = o.rotate_certificates,
+                      .issued_by_cluster = o.tls_cert_file.empty()};
+    config.protect_kernel_defaults = o.protect_kernel_defaults && !windows;
+    TRY(config.streaming_idle, idle_timeout(o.streaming_idle_timeout));
     TRY(config.node.reserved, quantities(o.kube_reserved, "kube-reserved"));
     TRY(const ResourceList system, quantities(o.system_reserved, "system-reserved"));
     for (const auto& [name, amount] : system) config.node.reserved[name] += amount;

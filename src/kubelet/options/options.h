@@ -17,7 +17,13 @@ struct KubeletOptions {
     std::string cluster_domain = "cluster.local";
     std::string address = "0.0.0.0";
     std::int64_t port = 10250, max_pods = 110;
+    std::int64_t pod_max_pids = -1;  ///< processes and threads of one pod (Linux)
+    bool seccomp_default = false, protect_kernel_defaults = false;
+    std::int64_t event_qps = 50, event_burst = 100;
+    std::string streaming_idle_timeout = "4h0m0s";
     std::string client_ca_file, tls_cert_file, tls_private_key_file;
+    std::string tls_min_version;
+    std::vector<std::string> tls_cipher_suites;
     bool enable_debugging_handlers = true, cgroups_per_qos = true, serialize_image_pulls = true, fail_swap_on = true;
     bool system_log_query = false;
     bool rotate_certificates = true;  ///< where the identity is one that `join` has written
@@ -42,6 +48,9 @@ Result<KubeletOptions> parse_kubelet_options(const std::vector<std::string>& arg
 /// The flags that say what a KubeletConfiguration (kubelet.config.k8s.io/v1beta1, YAML or JSON) says; fields that have no effect here
 /// are added to `warnings`. Error: BadRequest, for unknown fields too.
 Result<std::vector<std::string>> flags_of_configuration(const std::string& text, std::vector<std::string>& warnings);
+
+/// The value of --streaming-connection-idle-timeout; 0 stands for KubeletConfig::NeverIdle. Error: BadRequest.
+Result<Duration> idle_timeout(const std::string& text);
 
 /// What the kubelet itself is told. Error: BadRequest for quantities, taints and thresholds that cannot be read.
 Result<KubeletConfig> make_kubelet_config(const KubeletOptions& options, bool windows);

@@ -52,6 +52,29 @@ TEST_F(KubeletOptionsTest, WellKnownPauseImagesAreAcceptedAndTheRuntimeIsNamedAs
     }
 }
 
+TEST_F(KubeletOptionsTest, BoundsOnPodsComeFromFlagsAndFile) {
+    const auto none = make_kubelet_config(parse({}, false).value(), false);
+    EXPECT_EQ(none->pod_pids_limit, -1);
+    EXPECT_FALSE(none->seccomp_default);
+    EXPECT_EQ(none->streaming_idle, std::chrono::hours(4));
+    files.create_directories("/etc", 0755).value();
+    files
+        .write("/etc/kubelet.yaml",
+               "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodPidsLimit: 1000\nseccompDefault: true\n"
+               "streamingConnectionIdleTimeout: 30m\neventRecordQPS: 5\nprotectKernelDefaults: true\n",
+               0644)
+        .value();
+    const auto of_file = parse({"--config=/etc/kubelet.yaml", "--pod-max-pids=200"}, false).value();
+    EXPECT_THAT(of_file.warnings, IsEmpty());
+    const auto config = make_kubelet_config(of_file, false);
+    EXPECT_EQ(config->pod_pids_limit, 200);
+    EXPECT_TRUE(config->seccomp_default);
+    EXPECT_EQ(config->event_qps, 5);
+    EXPECT_TRUE(config->protect_kernel_defaults);
+    EXPECT_EQ(config->streaming_idle, std::chrono::minutes(30));
+    EXPECT_FALSE(make_kubelet_config(parse({"--streaming-connection-idle-timeout=soon"}, false).value(), false));
+}
+
 // KBL-28
 TEST_F(KubeletOptionsTest, TheHostsNameMayBeAnAddress) {
     EXPECT_EQ(parse({"--hostname-override=192.0.2.7"})->hostname_override, "192.0.2.7");
@@ -164,8 +187,8 @@ TEST_F(KubeletOptionsTest, UnknownFieldsAndKindsOfTheFileAreNamed) {
     const std::string head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
     EXPECT_EQ(flags_of_configuration(head + "maxPds: 1\n", warnings).error().message, "strict decoding error: unknown field \"maxPds\"");
     EXPECT_THAT(flags_of_configuration("kind: Pod\n", warnings).error().message, HasSubstr("must be a KubeletConfiguration"));
-    EXPECT_THAT(*flags_of_configuration(head + "podPidsLimit: 9\n", warnings), IsEmpty());
-    EXPECT_THAT(warnings, ElementsAre("configuration field podPidsLimit has no effect"));
+    EXPECT_THAT(*flags_of_configuration(head + "nodeStatusMaxImages: 9\n", warnings), IsEmpty());
+    EXPECT_THAT(warnings, ElementsAre("configuration field nodeStatusMaxImages has no effect"));
 }
 
 }  // namespace

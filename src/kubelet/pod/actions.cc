@@ -66,7 +66,7 @@ private:
         }
         actions_.create_sandbox = true;
         actions_.sandbox_changed = !state_.sandboxes.empty();
-        // In a new sandbox initialisation begins from the front.
+        // In a new sandbox initialization begins from the front.
         if (!pod_.spec.init_containers.empty()) {
             start(ContainerKind::Init, pod_.spec.init_containers.front());
         } else {
@@ -93,7 +93,7 @@ private:
                     {ContainerKind::Ephemeral, to_container(ephemeral), ephemeral.target_container_name});
     }
 
-    /// True once regular containers may run. Once one has been made, initialisation is over and only sidecars are looked after.
+    /// True once regular containers may run. Once one has been made, initialization is over and only sidecars are looked after.
     bool plan_init() {
         const bool over = std::any_of(pod_.spec.containers.begin(), pod_.spec.containers.end(),
                                       [&](const core::Container& c) { return state_.find_newest(c.name) && in_this_sandbox(c); });

@@ -8,10 +8,12 @@ namespace porthole::kubelet {
 
 /// What probes say of a container now, by container id.
 enum class ProbeVerdict { Unknown, Success, Failure };
+/// Looks verdicts up; see ProbeManager::verdicts().
 struct ProbeVerdicts {
     std::function<ProbeVerdict(const std::string& container_id)> startup, liveness, readiness;
 };
 
+/// A container to end, and why.
 struct ContainerToKill {
     std::string id, name;
     std::string message;          ///< the event's text

@@ -170,7 +170,7 @@ TEST(PodActions, AContainersOwnRuleWinsOverThePodsPolicy) {
     EXPECT_THAT(starts(scene.plan()), IsEmpty());
 }
 
-TEST(PodActions, ADeadSandboxIsReplacedAndInitialisationBeginsAgain) {
+TEST(PodActions, ADeadSandboxIsReplacedAndInitializationBeginsAgain) {
     Scene scene;
     scene.init("i").regular("a").sandbox(false, 2).exited("i", 0).runs("a");
     const PodActions actions = scene.plan();

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/hash.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {

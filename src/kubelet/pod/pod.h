@@ -59,7 +59,7 @@ std::optional<ContainerSpec> find_container(const core::Pod& pod, const std::str
 std::string container_field_path(const ContainerSpec& spec);
 
 using objects::is_sidecar;
-/// Changes when the container must be made anew: by name and image.
+/// Changes when the container must be recreated: by name and image.
 std::string container_hash(const core::Container& container);
 /// An object reference for events; `container` adds the field path.
 core::ObjectReference reference_to(const core::Pod& pod, const ContainerSpec* container = nullptr);

@@ -55,9 +55,9 @@ private:
         core::ContainerStatus status;
         status.name = container.name;
         status.image = container.image;
-        const bool initialises = kind == ContainerKind::Regular && !in_.pod.spec.init_containers.empty();
+        const bool initializes = kind == ContainerKind::Regular && !in_.pod.spec.init_containers.empty();
         const bool init_too = kind == ContainerKind::Init;
-        status.state = waiting_state(initialises || init_too ? PodInitializing : ContainerCreating);
+        status.state = waiting_state(initializes || init_too ? PodInitializing : ContainerCreating);
         return status;
     }
 
@@ -262,7 +262,7 @@ core::PodCondition initialized_condition(const core::Pod& pod, const core::PodSt
             found.unfit.push_back(container.name);
         }
     }
-    // Once a regular container has run, initialisation is over for good.
+    // Once a regular container has run, initialization is over for good.
     for (const core::ContainerStatus& one : status.container_statuses)
         if (one.state.running || one.state.terminated || one.last_state.terminated) found = Unfit();
     const std::string message = found.message("incomplete");

@@ -9,6 +9,7 @@ struct WaitingReason {
     bool operator==(const WaitingReason&) const = default;
 };
 
+/// What a pod's status is computed from. Borrows the references.
 struct StatusInputs {
     const core::Pod& pod;
     const PodRuntimeState& state;
@@ -18,7 +19,7 @@ struct StatusInputs {
     std::vector<std::string> host_addresses;              ///< the node's, the main one first
     std::string runtime_name;                             ///< "containerd"
     bool finishing = false;                               ///< the pod is being ended: what has stopped stays stopped
-    bool terminated = false;                              ///< nothing runs any more
+    bool terminated = false;                              ///< no container is left running
     SystemTime now;
 };
 

@@ -1,10 +1,10 @@
 #include "kubelet/probes/network_prober.h"
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "base/strings.h"
-#include "base/time.h"
-#include "net/grpc.h"
-#include "net/http_client.h"
+#include "base/time/time.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_client.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::kubelet {

@@ -12,12 +12,14 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
+/// How one probe or hook ended.
 struct ProbeOutcome {
     bool success = false;
     bool warning = false;  ///< of a success: worth an event
     std::string output;    ///< what people read
 };
 
+/// Where an HTTP probe or hook goes.
 struct HttpTarget {
     bool https = false;  ///< the certificate is not verified
     std::string host;
@@ -27,7 +29,8 @@ struct HttpTarget {
     std::string url() const;
 };
 
-/// The seam for probes and hooks that go over the network. A target that cannot be reached is a failed outcome, not an error.
+/// The seam for probes and hooks that go over the network. A target that cannot be reached is a failed outcome, not an error; the only
+/// error is Cancelled.
 class NetworkProber {
 public:
     virtual ~NetworkProber() = default;

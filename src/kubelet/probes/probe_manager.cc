@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "base/strings.h"
-#include "base/time.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -11,7 +11,7 @@ namespace porthole::kubelet {
 enum class ProbeType { Startup, Liveness, Readiness };
 const char* to_string(ProbeType type);  ///< "Startup", …
 
-/// Runs the probes of all pods and knows their results by container.
+/// Runs the probes of all pods and knows their results by container. Lives on the kubelet's loop; close() it before destroying it.
 ///
 /// Readiness counts as failed until the first success, liveness as passed until it fails; the other two wait until the startup
 /// probe has passed. After a liveness or startup failure a worker rests until the container is a new one.
@@ -27,14 +27,14 @@ public:
     /// `changed` is called with a pod's uid when a result has changed.
     ProbeManager(Services services, std::function<void(const std::string& uid)> changed);
 
-    /// Starts the workers of a pod that are not yet running; tells all of them what runs now, and where it is reached.
+    /// Starts the workers of a pod that are not yet running; tells all of them what runs now, and its address.
     void observe(std::shared_ptr<const core::Pod> pod, const PodRuntimeState& state, const std::string& address);
     /// The pod is ending: only readiness goes on.
     void stop_liveness_and_startup(const std::string& uid);
     void remove_pod(const std::string& uid);
     ProbeVerdicts verdicts();
 
-    /// Runs the probe workers until cancelled.
+    /// Cancels the probe workers and waits for them.
     Task<> close() { return scope_.close(); }
 
 private:

@@ -2,13 +2,14 @@
 
 #include <charconv>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
+#include "kubelet/server/idle_limit.h"
 #include "kubelet/server/log_reader.h"
 #include "kubelet/server/node_log_query.h"
 #include "kubelet/server/stats.h"
 #include "kubelet/server/streaming.h"
 #include "runtime/asio_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -98,7 +99,10 @@ struct KubeletServer::Impl {
         if (first == "exec" || first == "attach" || first == "run") co_return co_await command(path, query, std::move(request), responder);
         if (first == "portForward" && (path.size() == 3 || path.size() == 4)) {
             CO_TRY(const std::string sandbox, co_await sandbox_of(path[1], path[2]));
-            co_return co_await stream_port_forward(loop, kubelet.dependencies().runtime, std::move(request), responder, sandbox);
+            IdleLimit limited = limit_idle(responder);
+            auto ended = co_await stream_port_forward(loop, kubelet.dependencies().runtime, std::move(request), limited, sandbox);
+            CO_TRY_VOID(co_await limited.close());
+            co_return ended;
         }
         if (request.path == "/stats/summary" || request.path == "/stats/summary/") {
             CO_TRY(const Value summary, co_await stats.summary(is_on(query, "only_cpu_and_memory")));
@@ -166,8 +170,12 @@ struct KubeletServer::Impl {
         if (!options.input && !options.output && !options.errors)
             co_return Error(Reason::BadRequest, "you must specify at least 1 of stdin, stdout, stderr");
         RuntimeService& runtime = kubelet.dependencies().runtime;
-        if (path[0] == "attach") co_return co_await stream_attach(loop, runtime, std::move(request), responder, id, options);
-        co_return co_await stream_exec(loop, runtime, std::move(request), responder, id, std::move(words), options);
+        IdleLimit limited = limit_idle(responder);
+        auto ended = path[0] == "attach" ? stream_attach(loop, runtime, std::move(request), limited, id, options)
+                                         : stream_exec(loop, runtime, std::move(request), limited, id, std::move(words), options);
+        const auto result = co_await std::move(ended);
+        CO_TRY_VOID(co_await limited.close());
+        co_return result;
     }
 
     /// `/run`: a command without streams, split at blanks.
@@ -284,30 +292,72 @@ struct KubeletServer::Impl {
             for (const std::string& name : names) text += "<a href=\"" + net::percent_encode(name) + "\">" + name + "</a>\n";
             co_return co_await respond(responder, 200, "text/html; charset=utf-8", text + "</pre>\n");
         }
-        CO_TRY(std::string text, files.read(real));
-        co_return co_await respond(responder, 200, Text, std::move(text));
+        co_return co_await send_file(responder, real, status.size);
     }
+
+    /// Piece by piece, at the pace of the reader; what is written meanwhile is left out.
+    Task<> send_file(net::HttpResponder& responder, std::string path, std::uint64_t size) {
+        constexpr std::uint64_t Piece = 256 << 10;
+        CO_TRY_VOID(co_await responder.start(200, {{"content-type", Text}}));
+        for (std::uint64_t offset = 0; offset < size;) {
+            CO_TRY(std::string piece, kubelet.dependencies().files.read_at(path, offset, std::min(Piece, size - offset)));
+            if (piece.empty()) break;  // cut meanwhile
+            offset += piece.size();
+            CO_TRY_VOID(co_await send(responder, std::move(piece)));
+        }
+        co_return co_await responder.finish();
+    }
+
+    IdleLimit limit_idle(net::HttpResponder& responder) { return IdleLimit(loop, responder, kubelet.config().streaming_idle); }
 
     std::string configuration() {
         const KubeletConfig& config = kubelet.config();
         Value dns = Value::array();
         for (const std::string& server : config.cluster_dns) dns.as_array().push_back(server);
-        return schema::to_json(
-            Value::object({{"kubeletconfig", Value::object({{"kind", "KubeletConfiguration"},
-                                                            {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
-                                                            {"staticPodPath", config.static_pod_directory},
-                                                            {"clusterDomain", config.cluster_domain},
-                                                            {"clusterDNS", std::move(dns)},
-                                                            {"maxPods", config.node.max_pods},
-                                                            {"port", config.node.port},
-                                                            {"resolvConf", config.resolv_conf},
-                                                            {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
-                                                            {"containerLogMaxFiles", config.log_max_files},
-                                                            {"cgroupDriver", "cgroupfs"},
-                                                            {"cgroupsPerQOS", !kubelet.node().windows},
-                                                            // What is reserved is kept from pods by the scheduler, from nobody by force.
-                                                            {"enforceNodeAllocatable", Value::array()},
-                                                            {"podLogsDir", config.log_root}})}}));
+        Value shown = Value::object({{"kind", "KubeletConfiguration"},
+                                     {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                                     {"staticPodPath", config.static_pod_directory},
+                                     {"clusterDomain", config.cluster_domain},
+                                     {"clusterDNS", std::move(dns)},
+                                     {"maxPods", config.node.max_pods},
+                                     {"port", config.node.port},
+                                     {"resolvConf", config.resolv_conf},
+                                     {"containerLogMaxSize", std::to_string(config.log_max_bytes)},
+                                     {"containerLogMaxFiles", config.log_max_files},
+                                     {"cgroupDriver", "cgroupfs"},
+                                     {"cgroupsPerQOS", !kubelet.node().windows},
+                                     // What is reserved is kept from pods by the scheduler, from nobody by force.
+                                     {"enforceNodeAllocatable", Value::array()},
+                                     {"podLogsDir", config.log_root}});
+        add_access(shown);
+        return schema::to_json(Value::object({{"kubeletconfig", std::move(shown)}}));
+    }
+
+    /// Who may come in, and how: what cannot be chosen is as it always is.
+    void add_access(Value& shown) const {
+        const KubeletConfig& config = kubelet.config();
+        const KubeletConfig::Serving& serving = config.serving;
+        shown["authentication"] = Value::object({{"anonymous", Value::object({{"enabled", false}})},
+                                                 {"webhook", Value::object({{"enabled", true}})},
+                                                 {"x509", Value::object({{"clientCAFile", serving.client_ca_file}})}});
+        shown["authorization"] = Value::object({{"mode", "Webhook"}});
+        shown["readOnlyPort"] = 0;
+        shown["rotateCertificates"] = serving.rotate_certificates;
+        shown["serverTLSBootstrap"] = serving.issued_by_cluster;
+        if (!serving.tls_cert_file.empty()) shown["tlsCertFile"] = serving.tls_cert_file;
+        if (!serving.tls_private_key_file.empty()) shown["tlsPrivateKeyFile"] = serving.tls_private_key_file;
+        shown["tlsMinVersion"] = serving.tls_min_version.empty() ? "VersionTLS12" : serving.tls_min_version;
+        if (!serving.tls_cipher_suites.empty()) {
+            Value& suites = shown["tlsCipherSuites"] = Value::array();
+            for (const std::string& suite : serving.tls_cipher_suites) suites.as_array().push_back(suite);
+        }
+        const bool ends = config.streaming_idle < KubeletConfig::NeverIdle;
+        shown["streamingConnectionIdleTimeout"] = std::to_string(ends ? config.streaming_idle / std::chrono::seconds(1) : 0) + "s";
+        shown["protectKernelDefaults"] = config.protect_kernel_defaults;
+        shown["podPidsLimit"] = config.pod_pids_limit;
+        shown["seccompDefault"] = config.seccomp_default;
+        shown["eventRecordQPS"] = config.event_qps;
+        shown["eventBurst"] = config.event_burst;
     }
 
     AsioLoop& loop;

@@ -3,7 +3,7 @@
 
 #include "kubelet/kubelet.h"
 #include "kubelet/server/access.h"
-#include "net/http.h"
+#include "net/http/http.h"
 
 namespace porthole {
 class AsioLoop;
@@ -13,14 +13,14 @@ namespace porthole::kubelet {
 
 /// How the node's own log files are shown.
 struct NodeLogPolicy {
-    std::string directory = "/var/log";  ///< all below it is shown to whoever may read a node's logs
+    std::string directory = "/var/log";  ///< all below it is shown to anyone who may read a node's logs
     bool query = false;                  ///< whether they can be searched by service, not only listed and read
     std::vector<std::string> folders;    ///< searched before `directory`
 };
 
 /// The kubelet's interface, as the handler of an HttpServer with TLS and the cluster's client CA.
 ///
-/// Failures are plain text with the code that fits, as upstream's kubelet answers.
+/// Failures are plain text with the code that fits, as upstream's kubelet answers. On the kubelet's loop; both must outlive it.
 class KubeletServer final : public net::HttpHandler {
 public:
     KubeletServer(AsioLoop& loop, Kubelet& kubelet, AccessPolicy policy, Logger log, NodeLogPolicy node_logs = {});

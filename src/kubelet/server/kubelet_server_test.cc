@@ -10,7 +10,7 @@
 #include "runtime/asio_loop.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -23,6 +23,7 @@ struct Answer final : net::HttpResponder {
     int code = 0;
     std::string body;
     bool ended = false;
+    std::size_t longest_piece = 0;
 
     Task<> respond(int with, net::Headers, std::vector<net::Bytes> parts) override {
         code = with;
@@ -36,6 +37,7 @@ struct Answer final : net::HttpResponder {
     }
     Task<> write(net::Bytes chunk) override {
         body += *chunk;
+        longest_piece = std::max(longest_piece, chunk->size());
         co_return {};
     }
     Task<> finish(net::Headers) override {
@@ -94,8 +96,17 @@ struct KubeletServerTest : testing::Test {
     NoCgroups cgroups;
     sim::FakeProber prober;
     sim::FakeHost host;
-    Kubelet kubelet{config(), KubeletDependencies{loop, random, Logger(make_null_sink(), ""), client, runtime, runtime, files, mounter,
-                                                  cgroups, prober, host}};
+    Kubelet kubelet{config(), KubeletDependencies{.loop = loop,
+                                                  .random = random,
+                                                  .log = Logger(make_null_sink(), ""),
+                                                  .client = client,
+                                                  .runtime = runtime,
+                                                  .images = runtime,
+                                                  .files = files,
+                                                  .mounter = mounter,
+                                                  .cgroups = cgroups,
+                                                  .prober = prober,
+                                                  .host = host}};
     Scope scope{loop};
     AsioLoop sockets;  // for streams, which no test here opens
     KubeletServer server{sockets, kubelet, AccessPolicy{}, Logger(make_null_sink(), ""), NodeLogPolicy{.query = true}};
@@ -205,6 +216,17 @@ TEST_F(KubeletServerTest, NodeLogsStayInsideTheirDirectory) {
     EXPECT_EQ(get("/logs/syslog").body, "line\n");
     EXPECT_EQ(get("/logs/link").code, 403);
     EXPECT_EQ(get("/logs/%2e%2e/etc").code, 400);
+}
+
+TEST_F(KubeletServerTest, ALargeNodeLogIsSentInPieces) {
+    const std::string text(3'000'000, 'x');
+    ASSERT_TRUE(files.write("/var/log/large.log", text + "end", 0644));
+    const Answer answer = get("/logs/large.log");
+    EXPECT_EQ(answer.code, 200);
+    EXPECT_TRUE(answer.body == text + "end");
+    EXPECT_TRUE(answer.ended);
+    EXPECT_GT(answer.longest_piece, 0u);
+    EXPECT_LE(answer.longest_piece, 256u << 10);
 }
 
 TEST_F(KubeletServerTest, NodeLogsShowNothingBesideTheirDirectory) {

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/time.h"
+#include "base/time/time.h"
 #include "runtime/event_loop.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "runtime/task.h"
 
 namespace porthole::kubelet {
@@ -18,11 +18,12 @@ struct LogRecord {
     bool partial = false;     ///< the line goes on in the next record of the stream
     std::string_view text;    ///< without the line break
 };
-/// `line` without its line break; nullopt for one that is none.
+/// `line` without its line break; nullopt for one of another form.
 std::optional<LogRecord> parse_log_line(std::string_view line);
-/// Nanoseconds since 1970; nullopt for a text that is no time.
+/// Nanoseconds since 1970; nullopt for a text that is not a time.
 std::optional<std::int64_t> parse_log_time(std::string_view text);
 
+/// What part of a log to show, as the query of `kubectl logs` has it.
 struct LogOptions {
     bool follow = false, timestamps = false;
     std::optional<std::int64_t> tail_lines, limit_bytes;
@@ -30,14 +31,15 @@ struct LogOptions {
     std::string stream;                 ///< "stdout", "stderr" or "" for both
 };
 
-/// Reads one log file from where the options say to its end, or for as long as `alive` says when following; over rotations.
+/// Reads one log file from where the options say to its end, or for as long as `alive` says when following (looking every 200 ms);
+/// over rotations. References must outlive its task.
 class LogReader {
 public:
     using Sink = std::function<Task<>(std::string text)>;
     LogReader(EventLoop& loop, FileSystem& files, std::string path, LogOptions options)
         : loop_(loop), files_(files), path_(std::move(path)), options_(std::move(options)) {}
 
-    /// Error: NotFound when there is no log; what the sink says.
+    /// Error: NotFound when there is no log; that of the sink, which ends the reading.
     Task<> run(Sink sink, std::function<Task<bool>()> alive);
 
 private:
@@ -51,7 +53,7 @@ private:
     FileSystem& files_;
     std::string path_;
     LogOptions options_;
-    std::string current_path_;  ///< of the file being read: differs from path_ while one that was put aside is finished
+    std::string current_path_;  ///< of the file being read: differs from path_ while a rotated one is read to its end
     std::uint64_t inode_ = 0, offset_ = 0;
     std::string rest_;  ///< a line that is not complete yet
     bool in_partial_ = false;

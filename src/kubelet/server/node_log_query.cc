@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "base/error_reasons.h"
+#include "base/result.h"
 #include "base/strings.h"
 #include "kubelet/server/log_reader.h"
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/regex.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
-/// The real path of what is below `folder`, links followed. Errors: BadRequest for ".." and its like; Forbidden for what is elsewhere;
+/// The real path of what is below `folder`, links followed. Errors: BadRequest for ".." and its like; Forbidden for what is outside;
 /// NotFound.
 Result<std::string> file_below(FileSystem& files, const std::string& folder, const std::vector<std::string>& parts);
 

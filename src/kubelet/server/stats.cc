@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/time.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -4,7 +4,7 @@
 
 namespace porthole::kubelet {
 
-/// Resource use of the node and its pods, from the runtime and the machine.
+/// Resource use of the node and its pods, from the runtime and the machine. Keeps the last readings for rates. Errors: the runtime's.
 class Stats {
 public:
     explicit Stats(Kubelet& kubelet) : kubelet_(kubelet) {}

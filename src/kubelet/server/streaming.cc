@@ -2,10 +2,9 @@
 
 #include <charconv>
 
-#include "net/http_client.h"
-#include "net/port_channels.h"
-#include "net/port_forward.h"
-#include "net/relay.h"
+#include "net/http/http_client.h"
+#include "net/http/relay.h"
+#include "net/streams/port_forward.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::kubelet {

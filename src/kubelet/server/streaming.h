@@ -1,7 +1,7 @@
 #pragma once
 #include "kubelet/cri/cri.h"
-#include "net/http.h"
-#include "net/remote_command.h"
+#include "net/http/http.h"
+#include "net/streams/remote_command.h"
 
 namespace porthole {
 class AsioLoop;
@@ -9,8 +9,8 @@ class AsioLoop;
 
 namespace porthole::kubelet {
 
-// Connections between whoever asks and the container runtime's streaming server: the runtime is asked for an address, and the
-// two are bridged until one ends.
+// Connections between a client and the container runtime's streaming server: the runtime is asked for an address, and the
+// two are bridged until one ends. References must outlive the task.
 
 /// `request` wants an upgrade; the answer is written here. Errors come before anything is sent.
 Task<> stream_exec(AsioLoop& loop, RuntimeService& runtime, net::HttpRequest request, net::HttpResponder& responder,

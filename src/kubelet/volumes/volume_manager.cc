@@ -2,13 +2,29 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
-#include "base/error_reasons.h"
-#include "kubelet/container/expansion.h"
-#include "kubelet/volumes/registry.h"
+#include "base/result.h"
+#include "kubelet/container/environment.h"
 
 namespace porthole::kubelet {
+
+#define PORTHOLE_VOLUME_PLUGIN(name) std::unique_ptr<VolumePlugin> make_##name();
+#include "kubelet/volumes/plugins.def"
+#undef PORTHOLE_VOLUME_PLUGIN
+
 namespace {
+
+/// The plugins of plugins.def, in its order.
+std::vector<std::unique_ptr<VolumePlugin>> make_volume_plugins() {
+    std::vector<std::unique_ptr<VolumePlugin>> plugins;
+#define PORTHOLE_VOLUME_PLUGIN(name) plugins.push_back(make_##name());
+#include "kubelet/volumes/plugins.def"
+#undef PORTHOLE_VOLUME_PLUGIN
+    std::set<std::string_view> names;
+    for (const auto& plugin : plugins) CHECK(names.insert(plugin->name()).second);
+    return plugins;
+}
 
 /// "kubernetes.io/empty-dir" → "kubernetes.io~empty-dir", as a directory's name.
 std::string directory_name(std::string plugin) {

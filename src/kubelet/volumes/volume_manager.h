@@ -7,17 +7,19 @@ namespace porthole::kubelet {
 /// Volumes by name: where each is on the node.
 using MountedVolumes = std::map<std::string, std::string>;
 
-/// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>.
+/// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>. Owns the plugins. Calls for one pod must not
+/// overlap.
 class VolumeManager {
 public:
     VolumeManager(VolumeServices services, Logger log, std::string root_directory);
 
-    /// Sets up every volume that a container mounts; repeated calls refresh contents. Error: text for people, naming the volume.
+    /// Sets up every volume that a container mounts; repeated calls refresh contents. Error: that of the plugin, its message being the text
+    /// of the FailedMount event.
     Task<MountedVolumes> set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable);
     /// The mounts of one container, sub-paths bound.
     Result<std::vector<cri::Mount>> mounts_for(const core::Pod& pod, const core::Container& container, const MountedVolumes& volumes,
                                                const Environment& environment);
-    /// Unmounts and removes everything of the pod; fine if there is nothing.
+    /// Unmounts and removes everything of the pod; success if there is nothing.
     Result<void> tear_down(const std::string& uid);
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();

@@ -8,7 +8,7 @@
 #include "kubelet/volumes/volume_manager.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::kubelet {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "hns/guid.h"
 #include "hns/hresult.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::proxy::hns {
 
 using porthole::hns::canonical_guid;
-using porthole::hns::is_not_found;
+using porthole::hns::is_object_missing;
 using porthole::hns::ObjectKind;
 
 namespace {
@@ -70,7 +70,7 @@ Task<> HostView::read_endpoints(std::size_t documents) {
         auto endpoint = co_await client_.get<hcn::HostComputeEndpoint>(id);
         if (endpoint) {
             note(*std::move(endpoint));
-        } else if (is_not_found(endpoint.error())) {
+        } else if (is_object_missing(endpoint.error())) {
             forget_endpoint(id);
         } else {
             co_return endpoint.error();
@@ -90,7 +90,7 @@ Task<std::set<std::string>> HostView::read_load_balancers(std::size_t documents)
     });
     for (const std::string& id : to_read(listed, balancers_, documents, next_balancer_)) {
         auto balancer = co_await client_.get<hcn::HostComputeLoadBalancer>(id);
-        if (!balancer && !is_not_found(balancer.error())) co_return balancer.error();
+        if (!balancer && !is_object_missing(balancer.error())) co_return balancer.error();
         const auto known = balancers_.find(id);
         if (!balancer) {
             if (known != balancers_.end()) balancers_.erase(known);

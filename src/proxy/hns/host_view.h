@@ -12,19 +12,19 @@ namespace porthole::proxy::hns {
 
 /// What is known of the objects of a host that concern the proxy, by id in canonical form.
 ///
-/// The service answers one object at a time and slowly, so a look again asks for all ids but only for the documents of those
-/// that are new, and for a batch of the others in turn.
+/// The service answers one object at a time and slowly, so a repeated read asks for all ids but only for the documents of those
+/// that are new, and for a batch of `documents` others in turn. Lives on the proxy's loop; one read at a time. Errors: the service's.
 class HostView {
 public:
     explicit HostView(porthole::hns::Client& client) : client_(client) {}
 
-    /// Looks for the network. Yields whether it is another one than before (or the first); then everything else is forgotten.
+    /// Looks for the network. Yields whether it differs from the one before (or is the first); then everything else is forgotten.
     /// Error: NotFound when there is none.
     Task<bool> read_network(std::string name);
     Task<> read_endpoints(std::size_t documents);
-    /// Yields the ids of load balancers that are gone or were found changed.
+    /// Yields the ids of load balancers that were removed or found changed.
     Task<std::set<std::string>> read_load_balancers(std::size_t documents);
-    /// Nothing is known any more.
+    /// Forgets everything.
     void forget();
 
     const hcn::HostComputeNetwork& network() const { return network_; }

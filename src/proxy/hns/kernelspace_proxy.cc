@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "hns/hresult.h"
 
 namespace porthole::proxy::hns {
@@ -60,7 +61,7 @@ Task<> KernelspaceProxy::listen() {
             look_ = true;
             wake_.set();
         });
-        if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
+        if (is_cancelled(ended)) co_return ended.error();
         CO_TRY_VOID(co_await context_.loop.sleep(ShortPause));
     }
 }
@@ -126,10 +127,10 @@ Task<> KernelspaceProxy::follow_network() {
         if (done) {
             pause = ShortPause;
             missing = 0;
-        } else if (done.error().reason == Reason::NotFound && !connected_) {
+        } else if (is_not_found(done) && !connected_) {
             if (missing++ % 10 == 0) context_.log.warn(done.error().message);
             wait = ShortPause;
-        } else if (done.error().reason == Reason::Cancelled || done.error().reason == Reason::BadRequest) {
+        } else if (is_cancelled(done) || done.error().reason == Reason::BadRequest) {
             co_return done.error();
         } else {
             context_.log.warn("services not programmed", {{"error", done.error().message}});
@@ -169,7 +170,7 @@ Task<> KernelspaceProxy::check() {
 Task<> KernelspaceProxy::read_network() {
     const auto another = co_await view_.read_network(options_.network_name);
     if (!another) {
-        if (another.error().reason == Reason::NotFound) connected_ = false;
+        if (is_not_found(another)) connected_ = false;
         co_return another.error();
     }
     if (*another) {
@@ -303,7 +304,7 @@ std::map<std::uint16_t, ServiceTable::Health> KernelspaceProxy::health() const {
 
 Task<> KernelspaceProxy::clean_up() {
     const auto another = co_await view_.read_network(options_.network_name);
-    if (!another && another.error().reason != Reason::NotFound) co_return another.error();
+    if (!another && !is_not_found(another)) co_return another.error();
     co_return co_await programmer_.remove_all();
 }
 

@@ -6,14 +6,15 @@
 
 #include "base/log.h"
 #include "client/events.h"
-#include "client/informer.h"
+#include "client/informers/informer.h"
 #include "hns/client.h"
-#include "proxy/health.h"
+#include "proxy/health_server.h"
 #include "proxy/hns/programmer.h"
 #include "proxy/service_feed.h"
 
 namespace porthole::proxy::hns {
 
+/// What an administrator chooses for the kernelspace proxy.
 struct KernelspaceOptions {
     std::string node_name;
     std::string network_name;
@@ -46,16 +47,17 @@ std::size_t usual_backend_limit(porthole::hns::HnsVersion version);
 
 /// The service proxy of a Windows node as a component: HNS load balancers for the services of the API.
 ///
-/// It waits for the HNS network, follows the API, programs only what differs, and looks at the host every ten seconds and at
-/// every notification. Load balancers stay when it ends; the next one recognises and adopts them.
+/// It waits for the HNS network, watches the API, programs only what differs, and looks at the host every `check_interval` and at
+/// every notification. Load balancers stay when it ends; the next one recognizes and adopts them. The informers must have stopped before
+/// it is destroyed.
 class KernelspaceProxy final : public ProxyStatus {
 public:
     KernelspaceProxy(KernelspaceContext context, KernelspaceOptions options);
     KernelspaceProxy(const KernelspaceProxy&) = delete;
 
-    /// Works until cancelled. Errors that end it: BadRequest, MethodNotAllowed for options that this host cannot follow.
+    /// Works until cancelled. Errors that end it: BadRequest, MethodNotAllowed for options that this host does not support.
     Task<> run();
-    /// Looks at the host whenever the service says that something has changed, until cancelled: beside run().
+    /// Looks at the host whenever the service says that something has changed, until cancelled: at the same time as run().
     Task<> listen();
     /// Removes everything that the proxy made.
     Task<> clean_up();

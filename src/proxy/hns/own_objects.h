@@ -9,12 +9,12 @@ namespace porthole::proxy::hns {
 
 namespace hcn = porthole::hns::hcn;
 
-/// How the proxy knows its own among the host's objects, also after a restart and without a file of its own: it chooses their
-/// ids, which follow from what the objects are for. The owner says the same to people, and to a service that keeps no ids.
+/// How the proxy recognizes its own among the host's objects, also after a restart and without a file of its own: it chooses their
+/// ids, which follow from what the objects are for. The owner serves people, and versions of the service that keep no ids.
 inline constexpr std::string_view Owner = "porthole-kube-proxy";
 
 std::string load_balancer_id(const FrontendKey& frontend);
-/// What stands for a pod of another node, or for the service's own address on an overlay.
+/// Of the endpoint that represents a pod of another node, or a service's own address on an overlay.
 std::string remote_endpoint_id(const std::string& network_id, const IpAddress& address);
 /// Of the local endpoint that holds the source address of an overlay.
 std::string source_endpoint_id(const std::string& network_id);
@@ -25,7 +25,7 @@ bool is_own(const hcn::HostComputeLoadBalancer& balancer);
 bool is_own(const hcn::HostComputeEndpoint& endpoint);
 
 std::vector<IpAddress> addresses_of(const hcn::HostComputeEndpoint& endpoint);
-/// "02-11-0A-F4-04-09" for 10.244.4.9: the same on every node, and no card's.
+/// "02-11-0A-F4-04-09" for 10.244.4.9: the same on every node, and locally administered.
 std::string conjured_mac(const IpAddress& address);
 
 }  // namespace porthole::proxy::hns

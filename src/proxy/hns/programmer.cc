@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "hns/guid.h"
 #include "hns/hresult.h"
 
@@ -11,7 +12,7 @@ using porthole::hns::canonical_guid;
 using porthole::hns::Hresult;
 using porthole::hns::hresult_of;
 using porthole::hns::is_disconnected;
-using porthole::hns::is_not_found;
+using porthole::hns::is_object_missing;
 using porthole::hns::ObjectKind;
 using porthole::hns::write_document;
 
@@ -36,7 +37,7 @@ bool is_taken(const Error& error) {
 }
 
 /// Nothing else can be done now.
-bool ends_work(const Error& error) { return error.reason == Reason::Cancelled || is_disconnected(error); }
+bool ends_work(const Error& error) { return is_cancelled(error) || is_disconnected(error); }
 
 std::string provider_of(const hcn::HostComputeEndpoint& endpoint) {
     const auto settings = porthole::hns::find_settings<hcn::ProviderAddressSettings>(endpoint.policies, "ProviderAddress");
@@ -254,7 +255,7 @@ Task<> Programmer::replace(FrontendKey frontend, hcn::HostComputeLoadBalancer do
             co_return {};
         }
         const Hresult code = hresult_of(modified.error());
-        if (code != Hresult::NotImplemented && !is_not_found(modified.error())) co_return modified.error();
+        if (code != Hresult::NotImplemented && !is_object_missing(modified.error())) co_return modified.error();
         can_modify_ = can_modify_ && code != Hresult::NotImplemented;
     }
     CO_TRY_VOID(co_await remove_load_balancer(document.id));
@@ -288,10 +289,10 @@ Task<> Programmer::resolve_conflict(FrontendKey frontend, hcn::HostComputeLoadBa
 Task<> Programmer::remove_load_balancer(std::string id) {
     if (!view_.find_load_balancer(id)) co_return {};
     auto removed = co_await client_.remove<hcn::HostComputeLoadBalancer>(id);
-    if (!removed && !is_not_found(removed.error()) && !ends_work(removed.error())) {
+    if (!removed && !is_object_missing(removed.error()) && !ends_work(removed.error())) {
         removed = co_await client_.remove<hcn::HostComputeLoadBalancer>(id);  // old builds fail once
     }
-    if (!removed && !is_not_found(removed.error())) co_return removed.error();
+    if (!removed && !is_object_missing(removed.error())) co_return removed.error();
     view_.forget_load_balancer(id);
     accepted_.erase(id);
     ++counts_.removed;
@@ -300,7 +301,7 @@ Task<> Programmer::remove_load_balancer(std::string id) {
 
 Task<> Programmer::remove_endpoint(std::string id) {
     const auto removed = co_await client_.remove<hcn::HostComputeEndpoint>(id);
-    if (!removed && !is_not_found(removed.error())) co_return removed.error();
+    if (!removed && !is_object_missing(removed.error())) co_return removed.error();
     view_.forget_endpoint(id);
     ++counts_.removed;
     co_return {};

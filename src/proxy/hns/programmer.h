@@ -13,29 +13,31 @@
 
 namespace porthole::proxy::hns {
 
+/// Counted since the programmer was made; never falls.
 struct ProgrammerCounts {
     std::uint64_t created = 0, modified = 0, removed = 0, repaired = 0, failures = 0;
 };
 
 /// Makes a host's load balancers, and the remote endpoints that they need, what is wanted.
 ///
-/// sync() works through the frontends whose wish has changed; check() looks what the host really has and marks what differs.
-/// One caller at a time. It creates, changes and removes only its own objects; where another's is in the way it says so.
+/// sync() works through the frontends whose wanted state has changed; check() reads what the host really has and marks what differs.
+/// One caller at a time, on the proxy's loop; references outlive it. It creates, changes and removes only its own objects; where another's
+/// is in the way it says so.
 class Programmer {
 public:
-    /// What went wrong with a frontend for a reason that people must remove, told once.
+    /// Called once for a failure of a frontend whose cause users must remove.
     using Tell = std::function<void(const FrontendKey&, const Advice&)>;
     Programmer(porthole::hns::Client& client, HostView& view, Logger log, Tell tell);
 
-    /// Abilities of the service and facts of the host; everything is worked through again when they differ.
+    /// Features of the service and facts of the host; everything is worked through again when they differ.
     void set_host(HostFacts host, bool can_modify);
     /// Empty: nothing is to be there.
     void want(const FrontendKey& frontend, std::optional<LoadBalancer> balancer);
 
-    /// The network is another one: what was made is worth nothing.
+    /// The network is another one: forgets what was made.
     void start_over();
 
-    /// Yields with the first error after having tried everything, but at once when the service is gone.
+    /// Yields the first error after having tried everything, but at once when the service cannot be reached.
     Task<> sync();
     /// Reads the host, up to `documents` known objects of each kind in full, and marks what is not as it was made.
     Task<> check(std::size_t documents);
@@ -43,7 +45,7 @@ public:
     Task<> remove_all();
 
     bool pending() const { return !dirty_.empty(); }
-    /// Some backend on this node has no endpoint yet: the CNI plugin is not through.
+    /// Some backend on this node has no endpoint yet: the CNI plugin has not finished.
     bool waits_for_endpoints() const { return !waiting_.empty(); }
     /// The host refused a load balancer for its many destinations: the limit that holds.
     std::optional<std::size_t> learned_limit() const { return learned_limit_; }

@@ -1,33 +1,37 @@
 #pragma once
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "proxy/service_table.h"
 #include "schema/value.h"
 
 // The text of elements in sets and maps, as it is written to the kernel and as a listing of the kernel has it.
+
 namespace porthole::proxy::nftables {
 
 // The names of the sets and maps; upstream's where it has the same one.
-inline constexpr const char* PodCidrs = "pods";
-inline constexpr const char* ServiceCidrs = "service-addresses";
-inline constexpr const char* HostServedIps = "served-here";
-inline constexpr const char* LocalPodCidrs = "neighbours";
+inline constexpr const char* PodCidrs = "pod-cidrs";
+inline constexpr const char* ServiceCidrs = "service-cidrs";
+inline constexpr const char* HostServedIps = "host-served-ips";
+inline constexpr const char* LocalPodCidrs = "local-pod-cidrs";
 inline constexpr const char* ClusterIps = "cluster-ips";
-inline constexpr const char* HairpinConnections = "hairpins";
-inline constexpr const char* FirewallIps = "restricted";
-inline constexpr const char* FirewallAllowedSources = "allowed-sources";
-inline constexpr const char* ServiceIps = "frontends";
-inline constexpr const char* InternalServiceIps = "inside-frontends";
-inline constexpr const char* NoEndpointServices = "unanswered";
-inline constexpr const char* AffinityServices = "remember";
+inline constexpr const char* HairpinConnections = "hairpin-connections";
+inline constexpr const char* FirewallIps = "firewall-ips";
+inline constexpr const char* FirewallAllowedSources = "firewall-allowed-sources";
+inline constexpr const char* ServiceIps = "service-ips";
+inline constexpr const char* InternalServiceIps = "internal-service-ips";
+inline constexpr const char* NoEndpointServices = "no-endpoint-services";
+inline constexpr const char* AffinityServices = "affinity-services";
 inline constexpr const char* EndpointsTcp = "endpoints-tcp";
 inline constexpr const char* EndpointsUdp = "endpoints-udp";
 inline constexpr const char* EndpointsSctp = "endpoints-sctp";
 inline constexpr const char* Affinity = "affinity";
 
-inline constexpr const char* RejectChain = "refuse";
+inline constexpr const char* RejectChain = "reject-chain";
 
 /// An element of a map or set; `data` is empty for sets.
 struct Element {
@@ -64,5 +68,14 @@ std::string affinity_endpoint(const FrontendKey& service, const Backend& backend
 
 /// An element, or its key or data, in nftables' JSON: "10.96.0.1 . tcp . 443", "10.0.0.0/8", "goto x", "drop", "key : data".
 std::string read_element(const schema::Value& element);
+
+/// What the kernel has of a table, with elements as elements.h writes them.
+struct Listing {
+    std::map<std::string, std::set<std::string>> elements;  ///< by map or set: "key : data" or "key"
+    std::map<std::string, std::size_t> rules;               ///< by chain; 0 for empty chains
+};
+
+/// Reads `nft -j list table …` (or `list map …`). Error: BadRequest.
+Result<Listing> read_listing(std::string_view json);
 
 }  // namespace porthole::proxy::nftables

@@ -38,11 +38,11 @@ constexpr auto Objects = std::to_array<TableObject>({
      "flags dynamic,timeout\n\t\ttimeout 3h\n\t\tsize 262144", ByTraffic},
     {RejectChain, Chain, "", ""},
     {"services", Chain, "", ""},
-    {"remember-client", Chain, "", ""},
-    {"check-source", Chain, "", ""},
-    {"no-taker", Chain, "", ""},
-    {"source-prerouting", Chain, "type filter hook prerouting priority -110; policy accept;", ""},
-    {"source-output", Chain, "type filter hook output priority -110; policy accept;", ""},
+    {"affinity-update", Chain, "", ""},
+    {"firewall-check", Chain, "", ""},
+    {"service-endpoints-check", Chain, "", ""},
+    {"filter-prerouting-pre-dnat", Chain, "type filter hook prerouting priority -110; policy accept;", ""},
+    {"filter-output-pre-dnat", Chain, "type filter hook output priority -110; policy accept;", ""},
     {"nat-prerouting", Chain, "type nat hook prerouting priority -100; policy accept;", ""},
     {"nat-output", Chain, "type nat hook output priority -100; policy accept;", ""},
     {"nat-postrouting", Chain, "type nat hook postrouting priority 100; policy accept;", ""},
@@ -50,6 +50,9 @@ constexpr auto Objects = std::to_array<TableObject>({
     {"filter-forward", Chain, "type filter hook forward priority 0; policy accept;", ""},
     {"filter-output", Chain, "type filter hook output priority 0; policy accept;", ""},
 });
+
+// Hooks of an earlier layout. They would go on acting on a table that an older program has left.
+constexpr std::string_view FormerBaseChains[] = {"source-prerouting", "source-output"};
 
 std::string_view word(TableObject::Kind kind) {
     constexpr std::string_view Words[] = {"set", "map", "chain"};
@@ -79,6 +82,10 @@ std::string declare_and_flush() {
             if (object.kind != kind || object.filled == ByTraffic) continue;
             text.append("flush ").append(word(kind)).append(" ip ").append(table).append(" ").append(object.name).append("\n");
         }
+    }
+    for (const std::string_view chain : FormerBaseChains) {
+        for (const char* verb : {"add", "flush", "delete"})
+            text.append(verb).append(" chain ip ").append(table).append(" ").append(chain).append("\n");
     }
     return text;
 }

@@ -2,9 +2,9 @@
 
 #include <netinet/in.h>
 
+#include "base/result.h"
 #include "proxy/nftables/elements.h"
 #include "proxy/nftables/layout.h"
-#include "proxy/nftables/listing.h"
 
 namespace porthole::proxy::nftables {
 namespace {
@@ -47,7 +47,7 @@ Task<> NftablesProxy::run() {
         wake_.reset();
         const auto done = co_await sync();
         if (!done) {
-            if (done.error().reason == Reason::Cancelled) co_return done.error();
+            if (is_cancelled(done)) co_return done.error();
             ++counts_.failures;
             synced_ = false;
             context_.log.warn("service rules not programmed", {{"error", done.error().message}});
@@ -59,7 +59,7 @@ Task<> NftablesProxy::run() {
         const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
         if (woken) continue;
         if (woken.error().reason != Reason::Timeout) co_return woken.error();
-        if (const auto checked = co_await check(); !checked && checked.error().reason == Reason::Cancelled) co_return checked.error();
+        if (const auto checked = co_await check(); is_cancelled(checked)) co_return checked.error();
     }
 }
 
@@ -86,7 +86,7 @@ Task<> NftablesProxy::sync() {
     last_synced_ = context_.loop.now();
     const auto forgotten = co_await forget_lost_connections(std::move(losses));
     if (!forgotten) {
-        if (forgotten.error().reason == Reason::Cancelled) co_return forgotten.error();
+        if (is_cancelled(forgotten)) co_return forgotten.error();
         context_.log.warn("connections of removed endpoints not deleted", {{"error", forgotten.error().message}});
     }
     co_return {};
@@ -144,7 +144,7 @@ Task<> NftablesProxy::check() {
     if (generation_ && context_.nft.generation() == generation_) co_return {};
     const auto before = context_.nft.generation();
     const auto json = co_await context_.nft.list_json("list table ip " + std::string(TableName));
-    if (!json && json.error().reason == Reason::Cancelled) co_return json.error();
+    if (is_cancelled(json)) co_return json.error();
     const Result<Listing> listing = json ? read_listing(*json) : Result<Listing>(json.error());
     bool intact = listing.has_value();
     if (intact) {

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "base/log.h"
-#include "client/informer.h"
-#include "net/linux/conntrack.h"
-#include "net/linux/nft.h"
-#include "proxy/health.h"
+#include "client/informers/informer.h"
+#include "netlink/conntrack.h"
+#include "netlink/nft.h"
+#include "proxy/health_server.h"
 #include "proxy/nftables/rules.h"
 #include "proxy/service_feed.h"
 
@@ -22,12 +22,14 @@ struct NftablesContext {
     Logger log;
 };
 
+/// What an administrator chooses for the nftables proxy.
 struct NftablesOptions {
     std::string node_name;
     RuleOptions rules;
     Duration check_interval = std::chrono::seconds(30);  ///< between looks at what the kernel really has
 };
 
+/// Counted since the proxy was made; never falls.
 struct SyncCounts {
     std::uint64_t full_syncs = 0, partial_syncs = 0, failures = 0, repairs = 0;
 };
@@ -35,8 +37,9 @@ struct SyncCounts {
 /// The service proxy of a node as a component.
 ///
 /// Writes the whole table once, then only differences, as one transaction for all that has changed meanwhile. After a failure,
-/// or when someone else has tampered with the table, it is written whole again. The rules stay when it ends, so that traffic
-/// flows on while the agent restarts; remove_rules() is for when the node is removed.
+/// or when another program has changed the table, it is written whole again. The rules stay when it ends, so that traffic
+/// flows on while the agent restarts; remove_rules() is for when the node is removed. The informers must have stopped before it is
+/// destroyed.
 class NftablesProxy final : public ProxyStatus {
 public:
     NftablesProxy(NftablesContext context, NftablesOptions options);
@@ -48,7 +51,7 @@ public:
     const SyncCounts& counts() const { return counts_; }
     /// Everything known has been programmed.
     bool in_step() const { return synced_ && !wake_.is_set() && !table_.changed(); }
-    /// When the kernel last was in step, and since when a change waits: for health answers.
+    /// When the kernel last had what the API wants, and since when a change waits: for health answers.
     MonotonicTime last_synced() const override { return last_synced_; }
     std::optional<MonotonicTime> pending_since() const override { return pending_since_; }
 

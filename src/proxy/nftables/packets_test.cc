@@ -16,12 +16,12 @@
 #include <mutex>
 #include <thread>
 
-#include "net/linux/nft.h"
+#include "netlink/nft.h"
 #include "proxy/nftables/rules.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process.h"
-#include "runtime/worker_pool.h"
+#include "runtime/processes/process.h"
 #include "runtime/scope.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::proxy::nftables {
 namespace {
@@ -234,7 +234,7 @@ protected:
         {.name = "here", .node_port_addresses = {ip("192.168.0.1")}, .pod_prefixes = {IpPrefix::parse("10.244.0.0/24").value()}}};
     RuleSet rules_{{.pod_prefixes = {IpPrefix::parse("10.244.0.0/16").value()},
                     .service_prefixes = {IpPrefix::parse("10.96.0.0/12").value()},
-                    .masquerade_neighbours = true}};
+                    .masquerade_neighbors = true}};
     bool first_ = true;
 };
 
@@ -245,7 +245,7 @@ TEST_F(Packets, ReachAServiceFromEverywhere) {
     sync();
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
         const std::uint16_t node_port = type == SOCK_STREAM ? 30080 : 30081;
-        EXPECT_EQ(pod_a_.ask("10.96.0.20", 80, type), "b 10.244.0.1") << "a neighbour on the same bridge";
+        EXPECT_EQ(pod_a_.ask("10.96.0.20", 80, type), "b 10.244.0.1") << "a neighbor on the same bridge";
         EXPECT_EQ(pod_b_.ask("10.96.0.20", 80, type), "b 10.244.0.1") << "the pod itself";
         EXPECT_EQ(node_.ask("10.96.0.20", 80, type).substr(0, 1), "b") << "the node";
         EXPECT_EQ(node_.ask("192.168.0.1", node_port, type).substr(0, 1), "b") << "node port from the node";

@@ -28,6 +28,23 @@ std::string command(const char* verb, const std::string& set, const std::string&
     return std::string(verb).append(" element ip ").append(TableName).append(" ").append(set).append(" { ").append(elements).append(" }\n");
 }
 
+constexpr Protocol Protocols[] = {Protocol::Tcp, Protocol::Udp, Protocol::Sctp};
+
+std::string_view word(ChainSpec::Purpose purpose) {
+    constexpr std::string_view Words[] = {"cluster-ip", "external", "local", "internal", "affinity"};
+    return Words[static_cast<std::size_t>(purpose)];
+}
+
+std::vector<std::string> update_rules(std::chrono::seconds time) {
+    std::vector<std::string> rules;
+    for (const Protocol protocol : Protocols) {
+        rules.push_back(std::string("meta l4proto ") + to_string(protocol) +
+                        " update @affinity { ct original ip saddr . ct original ip daddr . meta l4proto . ct original proto-dst timeout " +
+                        std::to_string(time.count()) + "s : ip daddr . th dport }");
+    }
+    return rules;
+}
+
 }  // namespace
 
 /// Collects the parts of one transaction: chains first, then what goes, then what comes, each map in one command.
@@ -71,7 +88,7 @@ std::string RuleSet::full(const ServiceTable& table, bool from_scratch) {
     rule_counts_ = base_rule_counts();
     cluster_ips_.clear();
     hairpins_.clear();
-    neighbours_.clear();
+    neighbors_.clear();
     Batch batch;
     for (const auto& [key, frontend] : table.frontends()) {
         if (const auto old = before.find(key); old != before.end()) note_loss(key, &old->second, &frontend);
@@ -159,15 +176,15 @@ void RuleSet::program_addresses(const ServiceTable& table, Batch& batch) {
         return true;
     });
 
-    std::set<IpPrefix> neighbours;
-    if (options_.masquerade_neighbours) neighbours.insert(table.node().pod_prefixes.begin(), table.node().pod_prefixes.end());
-    for (const IpPrefix& prefix : neighbours_) {
-        if (!neighbours.contains(prefix)) batch.remove(local_pod_cidr(prefix));
+    std::set<IpPrefix> neighbors;
+    if (options_.masquerade_neighbors) neighbors.insert(table.node().pod_prefixes.begin(), table.node().pod_prefixes.end());
+    for (const IpPrefix& prefix : neighbors_) {
+        if (!neighbors.contains(prefix)) batch.remove(local_pod_cidr(prefix));
     }
-    for (const IpPrefix& prefix : neighbours) {
-        if (!neighbours_.contains(prefix)) batch.add(local_pod_cidr(prefix));
+    for (const IpPrefix& prefix : neighbors) {
+        if (!neighbors_.contains(prefix)) batch.add(local_pod_cidr(prefix));
     }
-    neighbours_ = std::move(neighbours);
+    neighbors_ = std::move(neighbors);
 }
 
 std::vector<Element> RuleSet::elements(const FrontendKey& key, const Programmed& programmed) const {
@@ -211,6 +228,45 @@ std::string delete_element(const Element& element) { return command("delete", el
 std::string remove_table() {
     const std::string table = "table ip " + std::string(TableName);
     return table + "\ndelete " + table + "\n";
+}
+
+std::string ChainSpec::name() const {
+    const auto number = purpose == Purpose::UpdateAffinity ? static_cast<std::size_t>(affinity_time.count()) : endpoints;
+    return std::string(word(purpose)) + "-" + std::to_string(number) + (has_affinity ? "-sticky" : "");
+}
+
+std::vector<std::string> ChainSpec::rules(std::uint32_t masquerade_mark) const {
+    if (purpose == Purpose::UpdateAffinity) return update_rules(affinity_time);
+    std::vector<std::string> rules;
+    const std::string mark = "meta mark set meta mark or " + std::to_string(masquerade_mark);
+    if (purpose == Purpose::External) rules.push_back(mark);
+    if (purpose == Purpose::ClusterIp || purpose == Purpose::Internal)
+        rules.push_back("ip saddr != @pod-cidrs fib saddr type != local " + mark);
+    const std::string slot = "numgen random mod " + std::to_string(endpoints) +
+                             (purpose == Purpose::Internal ? " offset " + std::to_string(FirstInternalSlot) : "");
+    for (const Protocol protocol : Protocols) {
+        const std::string name = to_string(protocol);
+        if (has_affinity)
+            rules.push_back("meta l4proto " + name + " dnat ip to ip saddr . ip daddr . meta l4proto . th dport map @affinity");
+        rules.push_back("dnat ip to ip daddr . " + name + " dport . " + slot + " map @endpoints-" + name);
+    }
+    return rules;
+}
+
+ChainSpec service_chain(const Frontend& frontend, std::size_t endpoints) {
+    using enum ChainSpec::Purpose;
+    constexpr ChainSpec::Purpose Purposes[] = {ClusterIp, External, Local};  // by Frontend::Kind
+    return {.purpose = Purposes[static_cast<std::size_t>(frontend.kind)],
+            .endpoints = endpoints,
+            .has_affinity = frontend.affinity.has_value()};
+}
+
+ChainSpec internal_chain(const Frontend& frontend, std::size_t endpoints) {
+    return {.purpose = ChainSpec::Purpose::Internal, .endpoints = endpoints, .has_affinity = frontend.affinity.has_value()};
+}
+
+ChainSpec update_affinity_chain(const Frontend& frontend) {
+    return {.purpose = ChainSpec::Purpose::UpdateAffinity, .affinity_time = *frontend.affinity};
 }
 
 }  // namespace porthole::proxy::nftables

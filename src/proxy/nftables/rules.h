@@ -1,22 +1,53 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "proxy/nftables/chains.h"
 #include "proxy/nftables/elements.h"
 #include "proxy/service_table.h"
 
 namespace porthole::proxy::nftables {
 
+/// The number that the random choice among a service's endpoints for pods and processes of the node starts with.
+inline constexpr std::size_t FirstInternalSlot = 65536;
+
+/// A chain that services of one shape share: it is made when the first of them comes.
+struct ChainSpec {
+    enum class Purpose : std::uint8_t {
+        ClusterIp,       ///< to an endpoint; masquerades what comes from outside the cluster
+        External,        ///< to an endpoint; masquerades everything
+        Local,           ///< to an endpoint; keeps the client's address
+        Internal,        ///< to an endpoint of FirstInternalSlot and following, as ClusterIp
+        UpdateAffinity,  ///< notes which endpoint a client has got
+    };
+    Purpose purpose;
+    std::size_t endpoints = 0;              ///< to choose from
+    bool has_affinity = false;              ///< goes to the endpoint that was noted, if any
+    std::chrono::seconds affinity_time{0};  ///< UpdateAffinity: how long the note lasts
+
+    /// "cluster-ip-3", "local-2-sticky", "remember-600"
+    std::string name() const;
+    /// Its rules, one a line. `masquerade_mark` as for base_rules().
+    std::vector<std::string> rules(std::uint32_t masquerade_mark) const;
+};
+/// To the endpoints of a frontend for everyone.
+ChainSpec service_chain(const Frontend& frontend, std::size_t endpoints);
+/// To its endpoints for pods and processes of the node.
+ChainSpec internal_chain(const Frontend& frontend, std::size_t endpoints);
+/// Requires: frontend.affinity.
+ChainSpec update_affinity_chain(const Frontend& frontend);
+
+/// What the rules depend on other than services; fixed while the proxy runs.
 struct RuleOptions {
     std::vector<IpPrefix> pod_prefixes;  ///< of the whole cluster
     std::vector<IpPrefix> service_prefixes;
     std::vector<IpAddress> served_here;  ///< service addresses that processes of the node itself answer (cluster DNS)
     /// The bridge hides replies between pods of this node from connection tracking (no br_netfilter): then a pod that reaches a
-    /// neighbour through a service is masqueraded, so that the answer comes back through the node.
-    bool masquerade_neighbours = false;
+    /// neighbor through a service is masqueraded, so that the answer comes back through the node.
+    bool masquerade_neighbors = false;
     std::uint32_t masquerade_mark = 0x4000;
 };
 
@@ -30,8 +61,8 @@ struct RuleOptions {
 ///     add element ip porthole-proxy frontends { 10.96.0.10 . tcp . 80 : goto cluster-ip-3 }
 ///     add element ip porthole-proxy endpoints-tcp { 10.96.0.10 . 80 . 2 : 10.244.0.9 . 8080 }
 ///
-/// A backend that goes leaves its slot to the last one. Texts must be executed in the order in which they were made; if one
-/// fails, the next must be full().
+/// When a backend is removed, the last one takes its slot. Texts must be executed in the order in which they were made; if one
+/// fails, the next must be full(). Runs nothing itself; not thread-safe.
 class RuleSet {
 public:
     explicit RuleSet(RuleOptions options) : options_(std::move(options)) {}
@@ -73,7 +104,7 @@ private:
     std::map<std::string, std::size_t> rule_counts_;  // by chain
     std::map<IpAddress, int> cluster_ips_;            // with number of frontends
     std::set<IpAddress> hairpins_;
-    std::set<IpPrefix> neighbours_;
+    std::set<IpPrefix> neighbors_;
     std::vector<Loss> losses_;
 };
 

@@ -74,21 +74,21 @@ TEST(RuleSet, ChangesAFewElementsForOneEndpoint) {
         "flush chain ip porthole-proxy cluster-ip-2\n"
         "table ip porthole-proxy {\n"
         "\tchain cluster-ip-2 {\n"
-        "\t\tip saddr != @pods fib saddr type != local meta mark set meta mark or 16384\n"
+        "\t\tip saddr != @pod-cidrs fib saddr type != local meta mark set meta mark or 16384\n"
         "\t\tdnat ip to ip daddr . tcp dport . numgen random mod 2 map @endpoints-tcp\n"
         "\t\tdnat ip to ip daddr . udp dport . numgen random mod 2 map @endpoints-udp\n"
         "\t\tdnat ip to ip daddr . sctp dport . numgen random mod 2 map @endpoints-sctp\n\t}\n}\n";
     EXPECT_EQ(proxied.change(), chain +
                                     "delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0, 10.96.0.20 . 80 . 2 }\n"
-                                    "delete element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 }\n"
+                                    "delete element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 }\n"
                                     "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 : 10.244.0.4 . 8080 }\n"
-                                    "add element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 : goto cluster-ip-2 }\n");
+                                    "add element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 : goto cluster-ip-2 }\n");
 
     proxied.table.set_slice(slice({"10.244.0.3", "10.244.0.4", "10.244.0.9"}));
     EXPECT_EQ(proxied.change(),
-              "delete element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 }\n"
+              "delete element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 }\n"
               "add element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 2 : 10.244.0.9 . 8080 }\n"
-              "add element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 : goto cluster-ip-3 }\n");
+              "add element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 : goto cluster-ip-3 }\n");
     EXPECT_EQ(proxied.change(), "");
 }
 
@@ -98,16 +98,16 @@ TEST(RuleSet, MovesAFrontendBetweenAnsweredAndUnanswered) {
     proxied.table.set_service(web());
     EXPECT_EQ(proxied.change(),
               "add element ip porthole-proxy cluster-ips { 10.96.0.20 }\n"
-              "add element ip porthole-proxy unanswered { 10.96.0.20 . tcp . 80 : goto refuse }\n");
+              "add element ip porthole-proxy no-endpoint-services { 10.96.0.20 . tcp . 80 : goto reject-chain }\n");
     proxied.table.set_slice(slice({"10.244.0.2"}));
     const std::string answered = proxied.change();
-    EXPECT_NE(answered.find("delete element ip porthole-proxy unanswered { 10.96.0.20 . tcp . 80 }\n"), std::string::npos);
-    EXPECT_NE(answered.find("add element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 : goto cluster-ip-1 }\n"), std::string::npos);
+    EXPECT_NE(answered.find("delete element ip porthole-proxy no-endpoint-services { 10.96.0.20 . tcp . 80 }\n"), std::string::npos);
+    EXPECT_NE(answered.find("add element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 : goto cluster-ip-1 }\n"), std::string::npos);
     proxied.table.remove_service("default/web");
     EXPECT_EQ(proxied.change(),
               "delete element ip porthole-proxy cluster-ips { 10.96.0.20 }\n"
               "delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"
-              "delete element ip porthole-proxy frontends { 10.96.0.20 . tcp . 80 }\n");
+              "delete element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 }\n");
     for (const auto& [set, elements] : proxied.rules.expected_elements()) EXPECT_TRUE(elements.empty()) << set;
 }
 

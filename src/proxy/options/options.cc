@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/strings.h"
-#include "schema/yaml.h"
+#include "schema/yaml/yaml.h"
 
 namespace porthole::proxy {
 

@@ -5,7 +5,7 @@
 
 #include "base/flag_set.h"
 #include "proxy/hns/kernelspace_proxy.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::proxy {
 

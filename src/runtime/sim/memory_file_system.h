@@ -2,7 +2,7 @@
 #include <map>
 
 #include "runtime/event_loop.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::sim {
 

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "runtime/task.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::sim {
 
@@ -45,5 +46,15 @@ Result<T> run(SimLoop& loop, Task<T> task, Duration limit = std::chrono::hours(1
     }
     return std::move(*result);
 }
+
+/// Runs submitted work on the simulation's own loop, at its next turn. `loop` must outlive it.
+class SimWorkerPool final : public WorkerPool {
+public:
+    explicit SimWorkerPool(SimLoop& loop) : loop_(loop) {}
+    void submit(Callback work) override { loop_.post(std::move(work)); }
+
+private:
+    SimLoop& loop_;
+};
 
 }  // namespace porthole::sim

@@ -210,16 +210,6 @@ const Labels& Cluster::namespace_labels(const std::string& name) const {
     return found == namespaces_.end() ? none : found->second;
 }
 
-const ClaimInfo* Cluster::find_claim(const std::string& claim) const {
-    const auto found = claims_.find(claim);
-    return found == claims_.end() ? nullptr : &found->second;
-}
-
-const VolumeInfo* Cluster::find_volume(const std::string& name) const {
-    const auto found = volumes_.find(name);
-    return found == volumes_.end() ? nullptr : &found->second;
-}
-
 // ---- classes
 
 PodClass& Cluster::ensure_class(const PodRef& pod) {

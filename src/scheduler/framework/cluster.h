@@ -35,21 +35,7 @@ struct ImageInfo {
     std::unordered_map<std::uint32_t, std::int64_t> size_on_slot;
 };
 
-/// A PersistentVolumeClaim as placement sees it.
-struct ClaimInfo {
-    std::string volume;  ///< that it is bound to; "" for none
-    bool terminating = false;
-    bool waits_for_consumer = false;  ///< its class binds it when a pod has been given a node
-    /// Of an unbound claim whose class makes no volumes: those that it may get. Nothing: one is made where the pod goes.
-    std::optional<std::vector<std::string>> candidates{};
-};
-
-/// Where a PersistentVolume can be used; nothing: everywhere.
-struct VolumeInfo {
-    std::optional<std::vector<NodeSelectorTerm>> node_terms;
-};
-
-/// The cluster as the scheduler believes it to be: what watches told, plus the pods it has placed and not yet seen confirmed.
+/// The cluster as the scheduler sees it: what watches reported, plus the pods it has placed and not yet seen confirmed.
 ///
 /// Everything is updated in place on one thread and a scheduling cycle never suspends, so a cycle needs no snapshot. Nodes keep
 /// their address and slot while they exist.
@@ -60,7 +46,7 @@ public:
 
     void set_node(NodeSpec spec);
     void remove_node(const std::string& name);
-    /// nullptr for a name that is no node, even if pods mention it.
+    /// nullptr for a name without a node, even if pods mention it.
     const NodeInfo* find_node(const std::string& name) const;
     /// Existing nodes, zones taking turns.
     std::span<const NodeInfo* const> nodes() const;
@@ -72,7 +58,7 @@ public:
     void set_pod(PodRef pod);
     /// Harmless for an unknown pod.
     void remove_pod(const std::string& uid);
-    /// Counts `pod` on `node` until set_pod confirms it or forget() takes it back.
+    /// Counts `pod` on `node` until set_pod confirms it or forget() undoes it.
     void assume(PodRef pod, const std::string& node);
     void forget(const std::string& uid);
     bool is_assumed(const std::string& uid) const;
@@ -88,14 +74,6 @@ public:
     void set_namespace(const std::string& name, Labels labels) { namespaces_[name] = std::move(labels); }
     void remove_namespace(const std::string& name) { namespaces_.erase(name); }
     const Labels& namespace_labels(const std::string& name) const;
-
-    /// `claim` is "namespace/name".
-    void set_claim(const std::string& claim, ClaimInfo info) { claims_[claim] = std::move(info); }
-    void remove_claim(const std::string& claim) { claims_.erase(claim); }
-    const ClaimInfo* find_claim(const std::string& claim) const;
-    void set_volume(const std::string& name, VolumeInfo info) { volumes_[name] = std::move(info); }
-    void remove_volume(const std::string& name) { volumes_.erase(name); }
-    const VolumeInfo* find_volume(const std::string& name) const;
 
     std::span<PodClass* const> classes(const std::string& namespace_) const;
     std::span<PodClass* const> classes_with_affinity() const { return classes_with_affinity_; }
@@ -128,8 +106,6 @@ private:
     std::unordered_map<std::string, std::string> nominations_;        // uid → node
     std::unordered_map<std::string, Labels> namespaces_;
     std::unordered_map<std::string, ImageInfo> images_;
-    std::unordered_map<std::string, ClaimInfo> claims_;
-    std::unordered_map<std::string, VolumeInfo> volumes_;
 
     std::unordered_map<std::string, std::unique_ptr<PodClass>> classes_;  // by text
     std::unordered_map<std::string, std::vector<PodClass*>> classes_by_namespace_;
@@ -137,7 +113,7 @@ private:
     std::vector<bool> class_ids_;  // in use
     std::vector<std::uint32_t> free_class_ids_;
 
-    // Made when asked for and forgotten when a node comes, goes or is relabelled.
+    // Made when asked for and forgotten when a node comes, goes or is relabeled.
     mutable std::unordered_map<std::string, Topology> topologies_;
     mutable std::vector<const NodeInfo*> order_;
     mutable bool order_valid_ = false;

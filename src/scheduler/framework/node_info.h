@@ -25,7 +25,7 @@ struct NodeSpec {
     std::string zone() const;
 };
 
-/// A node and the pods on it, with running sums, so that a filter costs a few comparisons.
+/// A node and the pods on it, with running sums, so that a filter costs a few comparisons. Owned by Cluster, which owns the classes too.
 class NodeInfo {
 public:
     struct Entry {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,9 +9,35 @@
 #include <string_view>
 #include <vector>
 
+#include "client/events.h"
+#include "client/informers/informer.h"
+#include "runtime/task.h"
 #include "scheduler/framework/cluster.h"
+#include "scheduler/framework/diagnosis.h"
 
 namespace porthole::scheduler {
+
+class Cluster;
+struct ClusterEvent;
+
+/// What a scheduler runs on. All outlive it and live on `loop`.
+struct SchedulerContext {
+    EventLoop& loop;
+    client::Client& client;
+    client::Informers& informers;
+    client::EventRecorder& events;  ///< of component "default-scheduler"
+    Random& random;
+    Logger log;
+};
+
+/// What plugins are made with (upstream's framework.Handle). What it refers to outlives the plugins.
+struct Handle {
+    SchedulerContext context;
+    std::string scheduler_name;
+    const Cluster& cluster;
+    Scope& scope;                                       ///< for work that outlasts a call; the scheduler closes it
+    std::function<void(const ClusterEvent&)> happened;  ///< for what a plugin watches itself: pods that wait for it are tried again
+};
 
 /// Something that happened in the cluster and may let a waiting pod run.
 struct ClusterEvent {
@@ -31,14 +58,14 @@ struct ClusterEvent {
     bool about_node() const { return kind == Kind::NodeAdded || kind == Kind::NodeChanged; }
 };
 
-/// Why a plugin turned a node down. Reasons point to constants or into the plugin's state of this cycle.
-struct Rejection {
+/// Why plugins turned a node down; empty for a node that passed. Reasons point to constants or into the plugin's state of this cycle.
+struct FilterStatus {
     std::vector<std::string_view> reasons;
-    bool helped_by_preemption = true;
+    bool resolvable = true;  ///< preemption may help: upstream's Unschedulable, not its UnschedulableAndUnresolvable
 
-    void because(std::string_view reason, bool may_preempt) {
+    void reject(std::string_view reason, bool may_resolve) {
         reasons.push_back(reason);
-        helped_by_preemption = helped_by_preemption && may_preempt;
+        resolvable = resolvable && may_resolve;
     }
 };
 
@@ -55,6 +82,25 @@ struct PreFilter {
     static PreFilter reject(std::string message) { return {.outcome = Outcome::Reject, .message = std::move(message)}; }
 };
 
+/// The filters of a cycle that found no node, for a plugin that tries a node in another state.
+class FilterRunner {
+public:
+    /// Whether the cycle's pod fits on `node` as given, counting pods nominated there of at least its priority.
+    virtual bool fits(const NodeInfo& node, FilterStatus& status) = 0;
+    /// Tells the plugins that `node` is tried with, or without, a pod.
+    virtual void pod_added(const PodInfo& pod, const NodeInfo& node) = 0;
+    virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) = 0;
+
+protected:
+    ~FilterRunner() = default;
+};
+
+/// A plugin's answer once no node passed: a node where the pod will fit soon, or why it cannot help.
+struct PostFilter {
+    std::string nominated_node;  ///< "" for none
+    std::string message;         ///< without a node; completes the diagnosis. "" for nothing to say
+};
+
 inline constexpr std::int64_t MaxScore = 100;
 
 /// One aspect of placement, such as taints or ports. Implement it in plugins/<name>.cc and list it in plugins/plugins.def.
@@ -62,8 +108,11 @@ inline constexpr std::int64_t MaxScore = 100;
 /// One instance serves all cycles of a scheduler, on the scheduler's loop. A cycle handles one pod from start to end without
 /// suspending, so a plugin keeps the state of the current cycle in its own members: pre_filter() and pre_score() set it, the other
 /// functions read it. It may keep pointers to the pod and the cluster until the cycle ends, and no longer. Order of calls in a cycle:
-///     pre_filter -> filter for each node -> pre_score -> score for each feasible node -> normalize
-/// with pod_removed / filter / pod_added in between when preemption tries a node without some of its pods.
+///     pre_filter -> filter for each node -> pre_score -> score for each feasible node -> normalize -> reserve
+/// or, where no node passed,
+///     pre_filter -> filter for each node -> post_filter
+/// with pod_removed / filter / pod_added in between when preemption tries a node without some of its pods. After reserve() the pod is
+/// bound, which suspends while other pods have their cycles: pre_bind -> the Binding is posted. If either fails: unreserve.
 class Plugin {
 public:
     virtual ~Plugin() = default;
@@ -73,9 +122,9 @@ public:
     virtual std::int64_t weight() const { return 0; }
 
     virtual PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) { return PreFilter::skip(); }
-    /// Whether the pod of the cycle fits on `node`; if not, says why in `rejection`, in upstream's words. Called only after
+    /// Whether the pod of the cycle fits on `node`; if not, says why in `status`, in upstream's words. Called only after
     /// pre_filter() returned Run.
-    virtual bool filter(const NodeInfo& node, Rejection& rejection) { return true; }
+    virtual bool filter(const NodeInfo& node, FilterStatus& status) { return true; }
     /// Preemption tries a node without some of its pods: adjust the state of this cycle.
     virtual void pod_added(const PodInfo& pod, const NodeInfo& node) {}
     virtual void pod_removed(const PodInfo& pod, const NodeInfo& node) {}
@@ -87,6 +136,18 @@ public:
     /// Maps the scores of all nodes of the cycle to 0 … MaxScore, in place.
     virtual void normalize(std::span<std::int64_t> scores) {}
 
+    /// No node passed. Called only if there are nodes.
+    virtual PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) { return {}; }
+
+    /// `pod` is counted on `node`: keeps for it what else it will use there. An error takes the decision back.
+    virtual Result<void> reserve(const PodInfo& pod, const std::string& node) { return {}; }
+    /// The pod will not be bound to `node` after all. Must do no harm where reserve() failed or was not called.
+    virtual void unreserve(const PodInfo& pod, const std::string& node) {}
+    /// Prepares what the pod needs before it is bound, by the API if need be. An error takes the decision back.
+    virtual Task<> pre_bind(PodRef pod, std::string node) { co_return {}; }
+
+    /// Ends when the plugin knows what it watches. The first cycle begins after that.
+    virtual Task<> wait_for_sync() { co_return {}; }
     /// Whether `event` may make `waiting` schedulable, which this plugin rejected earlier. False leaves the pod in the unschedulable
     /// queue.
     virtual bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const { return false; }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/time.h"
+#include "base/time/time.h"
 #include "scheduler/framework/selector.h"
 
 namespace porthole::scheduler {
@@ -29,6 +29,7 @@ inline void raise_to(Resources& highest, const Resources& other) { highest.raise
 
 enum class TaintEffect : std::uint8_t { NoSchedule, PreferNoSchedule, NoExecute };
 
+/// A taint of a node.
 struct Taint {
     std::string key, value;
     TaintEffect effect = TaintEffect::NoSchedule;
@@ -45,6 +46,7 @@ struct Toleration {
 
 bool tolerated(const Taint& taint, const std::vector<Toleration>& tolerations);
 
+/// A port of the node that a container takes.
 struct HostPort {
     std::string ip;        ///< "0.0.0.0" for all addresses
     std::string protocol;  ///< "TCP", "UDP", "SCTP"
@@ -53,6 +55,7 @@ struct HostPort {
     bool operator==(const HostPort&) const = default;
 };
 
+/// An entry of spec.topologySpreadConstraints.
 struct SpreadConstraint {
     std::int32_t max_skew = 1;
     std::string topology_key;
@@ -62,6 +65,7 @@ struct SpreadConstraint {
     bool honor_node_affinity = true, honor_node_taints = false;
 };
 
+/// An entry of preferredDuringSchedulingIgnoredDuringExecution of the node affinity.
 struct PreferredNodeTerm {
     std::int32_t weight = 0;
     NodeSelectorTerm term;

@@ -39,6 +39,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_balanced_allocation() { return std::make_unique<BalancedAllocation>(); }
+std::unique_ptr<Plugin> make_balanced_allocation(const Handle&) { return std::make_unique<BalancedAllocation>(); }
 
 }  // namespace porthole::scheduler

@@ -44,6 +44,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_image_locality() { return std::make_unique<ImageLocality>(); }
+std::unique_ptr<Plugin> make_image_locality(const Handle&) { return std::make_unique<ImageLocality>(); }
 
 }  // namespace porthole::scheduler

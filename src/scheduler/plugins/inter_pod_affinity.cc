@@ -66,17 +66,17 @@ public:
         return nothing ? PreFilter::skip() : PreFilter::run();
     }
 
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (!satisfies_affinity(node)) {
-            rejection.because("node(s) didn't match pod affinity rules", false);
+            status.reject("node(s) didn't match pod affinity rules", false);
             return false;
         }
         if (std::ranges::any_of(anti_, [&](const DomainCounts& term) { return term.at(node) > 0; })) {
-            rejection.because("node(s) didn't match pod anti-affinity rules", true);
+            status.reject("node(s) didn't match pod anti-affinity rules", true);
             return false;
         }
         if (std::ranges::any_of(existing_anti_, [&](const DomainCounts& key) { return key.at(node) > 0; })) {
-            rejection.because("node(s) didn't satisfy existing pods anti-affinity rules", true);
+            status.reject("node(s) didn't satisfy existing pods anti-affinity rules", true);
             return false;
         }
         return true;
@@ -229,6 +229,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_inter_pod_affinity() { return std::make_unique<InterPodAffinity>(); }
+std::unique_ptr<Plugin> make_inter_pod_affinity(const Handle&) { return std::make_unique<InterPodAffinity>(); }
 
 }  // namespace porthole::scheduler

@@ -20,9 +20,9 @@ public:
         if (result.nodes && result.nodes->empty()) return PreFilter::reject("pod affinity terms conflict");
         return result;
     }
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (pod_->accepts_node(node.spec().labels, node.name())) return true;
-        rejection.because("node(s) didn't match Pod's node affinity/selector", false);
+        status.reject("node(s) didn't match Pod's node affinity/selector", false);
         return false;
     }
     bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const>) override {
@@ -69,6 +69,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_affinity() { return std::make_unique<NodeAffinity>(); }
+std::unique_ptr<Plugin> make_node_affinity(const Handle&) { return std::make_unique<NodeAffinity>(); }
 
 }  // namespace porthole::scheduler

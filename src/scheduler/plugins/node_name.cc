@@ -13,9 +13,9 @@ public:
         pod_ = &pod;
         return pod.node_name.empty() ? PreFilter::skip() : PreFilter::run();
     }
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (pod_->node_name == node.name()) return true;
-        rejection.because("node(s) didn't match the requested node name", false);
+        status.reject("node(s) didn't match the requested node name", false);
         return false;
     }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
@@ -28,6 +28,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_name() { return std::make_unique<NodeName>(); }
+std::unique_ptr<Plugin> make_node_name(const Handle&) { return std::make_unique<NodeName>(); }
 
 }  // namespace porthole::scheduler

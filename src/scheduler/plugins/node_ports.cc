@@ -15,9 +15,9 @@ public:
         pod_ = &pod;
         return pod.host_ports.empty() ? PreFilter::skip() : PreFilter::run();
     }
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (!conflict(pod_->host_ports, node.used_ports())) return true;
-        rejection.because("node(s) didn't have free ports for the requested pod ports", true);
+        status.reject("node(s) didn't have free ports for the requested pod ports", true);
         return false;
     }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
@@ -36,6 +36,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_ports() { return std::make_unique<NodePorts>(); }
+std::unique_ptr<Plugin> make_node_ports(const Handle&) { return std::make_unique<NodePorts>(); }
 
 }  // namespace porthole::scheduler

@@ -19,19 +19,19 @@ public:
         return PreFilter::run();
     }
 
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         bool fits = true;
         const auto check = [&](std::int64_t request, std::int64_t allocatable, std::int64_t used, std::string_view reason) {
             if (request <= 0 || request <= allocatable - used) return;
             fits = false;
-            rejection.because(reason, request <= allocatable);
+            status.reject(reason, request <= allocatable);
         };
         const Resources& request = pod_->requests;
         const Resources& allocatable = node.spec().allocatable;
         const Resources& used = node.requested();
         if (static_cast<std::int64_t>(node.pods().size()) + 1 > node.spec().allowed_pods) {
             fits = false;
-            rejection.because("Too many pods", node.spec().allowed_pods > 0);
+            status.reject("Too many pods", node.spec().allowed_pods > 0);
         }
         check(request.milli_cpu, allocatable.milli_cpu, used.milli_cpu, "Insufficient cpu");
         check(request.memory, allocatable.memory, used.memory, "Insufficient memory");
@@ -82,6 +82,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_resources_fit() { return std::make_unique<NodeResourcesFit>(); }
+std::unique_ptr<Plugin> make_node_resources_fit(const Handle&) { return std::make_unique<NodeResourcesFit>(); }
 
 }  // namespace porthole::scheduler

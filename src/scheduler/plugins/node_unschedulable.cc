@@ -12,9 +12,9 @@ public:
     PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
         return tolerates_cordon(pod) ? PreFilter::skip() : PreFilter::run();
     }
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (!node.spec().unschedulable) return true;
-        rejection.because("node(s) were unschedulable", false);
+        status.reject("node(s) were unschedulable", false);
         return false;
     }
     bool queueing_hint(const ClusterEvent& event, const PodInfo& waiting) const override {
@@ -31,6 +31,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_node_unschedulable() { return std::make_unique<NodeUnschedulable>(); }
+std::unique_ptr<Plugin> make_node_unschedulable(const Handle&) { return std::make_unique<NodeUnschedulable>(); }
 
 }  // namespace porthole::scheduler

@@ -74,16 +74,16 @@ public:
         return PreFilter::run();
     }
 
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         for (const RequiredSpread& spread : required_) {
             const std::int32_t domain = spread.topology->domain(node);
             if (domain == Topology::None) {
-                rejection.because("node(s) didn't match pod topology spread constraints (missing required label)", false);
+                status.reject("node(s) didn't match pod topology spread constraints (missing required label)", false);
                 return false;
             }
             const std::int64_t skew = spread.counts[static_cast<std::size_t>(domain)] + spread.self - spread.smallest;
             if (skew > spread.constraint->max_skew) {
-                rejection.because("node(s) didn't match pod topology spread constraints", true);
+                status.reject("node(s) didn't match pod topology spread constraints", true);
                 return false;
             }
         }
@@ -264,6 +264,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_pod_topology_spread() { return std::make_unique<PodTopologySpread>(); }
+std::unique_ptr<Plugin> make_pod_topology_spread(const Handle&) { return std::make_unique<PodTopologySpread>(); }
 
 }  // namespace porthole::scheduler

@@ -7,8 +7,8 @@
 
 namespace porthole::scheduler {
 
-PluginList make_plugins() {
-    using Factory = std::unique_ptr<Plugin> (*)();
+PluginList make_plugins(const Handle& handle) {
+    using Factory = std::unique_ptr<Plugin> (*)(const Handle&);
     constexpr Factory factories[] = {
 #define PORTHOLE_PLUGIN(name) make_##name,
 #include "scheduler/plugins/plugins.def"
@@ -17,7 +17,7 @@ PluginList make_plugins() {
     PluginList plugins;
     std::set<std::string_view> names;
     for (const Factory make : factories) {
-        plugins.push_back(make());
+        plugins.push_back(make(handle));
         CHECK(names.insert(plugins.back()->name()).second);
     }
     return plugins;

@@ -17,9 +17,9 @@ public:
         pod_ = &pod;
         return PreFilter::run();
     }
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (tolerates_all(*pod_, node.spec())) return true;
-        rejection.because("node(s) had untolerated taint(s)", false);
+        status.reject("node(s) had untolerated taint(s)", false);
         return false;
     }
     bool pre_score(const PodInfo& pod, const Cluster&, std::span<const NodeInfo* const> nodes) override {
@@ -49,6 +49,6 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_taint_toleration() { return std::make_unique<TaintToleration>(); }
+std::unique_ptr<Plugin> make_taint_toleration(const Handle&) { return std::make_unique<TaintToleration>(); }
 
 }  // namespace porthole::scheduler

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "scheduler/plugins/plugins.h"
+#include "scheduler/plugins/volume_binder.h"
 
 namespace porthole::scheduler {
 
@@ -10,48 +11,61 @@ namespace {
 /// consumer are bound once the pod has been given a node.
 class VolumeBinding final : public Plugin {
 public:
-    std::string_view name() const override { return "VolumeBinding"; }
+    explicit VolumeBinding(const Handle& handle) : binder_(handle) {}
 
-    PreFilter pre_filter(const PodInfo& pod, const Cluster& cluster) override {
+    std::string_view name() const override { return "VolumeBinding"; }
+    Task<> wait_for_sync() override { return binder_.wait_for_sync(); }
+
+    PreFilter pre_filter(const PodInfo& pod, const Cluster&) override {
         volumes_.clear();
         choices_.clear();
+        reserved_nodes_.clear();
         volume_missing_ = false;
         if (pod.claims.empty()) return PreFilter::skip();
         bool unbound = false;  // told only when every claim is there
         for (const std::string& claim_name : pod.claims) {
-            const ClaimInfo* claim = cluster.find_claim(pod.namespace_ + "/" + claim_name);
+            const ClaimInfo* claim = binder_.find_claim(pod, claim_name);
             if (!claim) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" not found");
             if (claim->terminating) return PreFilter::reject("persistentvolumeclaim \"" + claim_name + "\" is being deleted");
             unbound = unbound || (claim->volume.empty() && !claim->waits_for_consumer);
             if (claim->volume.empty()) {
-                if (claim->candidates) choices_.push_back(choices_of(*claim, cluster));
+                if (claim->candidates) choices_.push_back(choices_of(*claim));
+                if (const std::string* node = binder_.find_reserved_node(pod, claim_name)) reserved_nodes_.push_back(node);
                 continue;
             }
-            const VolumeInfo* volume = cluster.find_volume(claim->volume);
+            const VolumeInfo* volume = binder_.find_volume(claim->volume);
             if (!volume)
                 volume_missing_ = true;
             else if (volume->node_terms)
                 volumes_.push_back(volume);
         }
         if (unbound) return PreFilter::reject("pod has unbound immediate PersistentVolumeClaims");
-        return volumes_.empty() && choices_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
+        return volumes_.empty() && choices_.empty() && reserved_nodes_.empty() && !volume_missing_ ? PreFilter::skip() : PreFilter::run();
     }
 
-    bool filter(const NodeInfo& node, Rejection& rejection) override {
+    bool filter(const NodeInfo& node, FilterStatus& status) override {
         if (volume_missing_) {
-            rejection.because("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", false);
+            status.reject("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", false);
             return false;
         }
         if (!std::ranges::all_of(volumes_, [&](const VolumeInfo* volume) { return usable_on(*volume, node); })) {
-            rejection.because("node(s) didn't match PersistentVolume's node affinity", false);
+            status.reject("node(s) didn't match PersistentVolume's node affinity", false);
             return false;
         }
-        if (!each_finds_one(node)) {
-            rejection.because("node(s) didn't find available persistent volumes to bind", false);
+        const bool elsewhere = std::ranges::any_of(reserved_nodes_, [&](const std::string* reserved) { return *reserved != node.name(); });
+        if (elsewhere || !each_finds_one(node)) {
+            status.reject("node(s) didn't find available persistent volumes to bind", false);
             return false;
         }
         return true;
     }
+
+    Result<void> reserve(const PodInfo& pod, const std::string& node) override {
+        binder_.reserve(pod, node);
+        return {};
+    }
+    void unreserve(const PodInfo& pod, const std::string&) override { binder_.unreserve(pod); }
+    Task<> pre_bind(PodRef pod, std::string node) override { return binder_.bind(std::move(pod), std::move(node)); }
 
     bool queueing_hint(const ClusterEvent& event, const PodInfo&) const override {
         return event.kind == ClusterEvent::Kind::VolumesChanged || event.kind == ClusterEvent::Kind::NodeAdded ||
@@ -61,10 +75,10 @@ public:
 private:
     using Choices = std::vector<const VolumeInfo*>;
 
-    static Choices choices_of(const ClaimInfo& claim, const Cluster& cluster) {
+    Choices choices_of(const ClaimInfo& claim) const {
         Choices choices;
         for (const std::string& name : *claim.candidates)
-            if (const VolumeInfo* volume = cluster.find_volume(name)) choices.push_back(volume);
+            if (const VolumeInfo* volume = binder_.find_volume(name)) choices.push_back(volume);
         return choices;
     }
 
@@ -87,13 +101,15 @@ private:
         });
     }
 
-    std::vector<Choices> choices_;            // for each unbound claim whose class makes no volumes
-    std::vector<const VolumeInfo*> volumes_;  // of the pod's bound claims, those that cannot be used everywhere
+    VolumeBinder binder_;
+    std::vector<Choices> choices_;                    // for each unbound claim whose class makes no volumes
+    std::vector<const std::string*> reserved_nodes_;  // of its unbound claims, those that another pod is waiting for
+    std::vector<const VolumeInfo*> volumes_;          // of the pod's bound claims, those that cannot be used everywhere
     bool volume_missing_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Plugin> make_volume_binding() { return std::make_unique<VolumeBinding>(); }
+std::unique_ptr<Plugin> make_volume_binding(const Handle& handle) { return std::make_unique<VolumeBinding>(handle); }
 
 }  // namespace porthole::scheduler

@@ -6,8 +6,8 @@
 
 namespace porthole::schemac {
 
-/// Resolves references between packages, finds which structs are boxed, and reports what cannot be right:
-/// dangling references, numbers and names used twice, types that contain themselves by value.
+/// Resolves references between packages, finds which structs are boxed, and reports dangling references, numbers and names used
+/// twice, and types that contain themselves by value. Fields then point into `packages`, whose types must stay where they are.
 void check(std::vector<std::unique_ptr<Package>>& packages, Diagnostics& diagnostics);
 
 /// The fields as JSON sees them, with inlined structs flattened, in writing order.

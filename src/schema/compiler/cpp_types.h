@@ -15,6 +15,7 @@ struct CppField {
     bool wrapped_list = false;
     bool list_shape = false;  ///< written as one value, but a list: a field of a `list` type
 };
+/// Requires: the field was checked (its `target` and `enumeration` are set).
 CppField cpp_field(const Field& field);
 
 }  // namespace porthole::schemac

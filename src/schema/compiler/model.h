@@ -15,6 +15,7 @@ struct Place {
     int line = 0;
 };
 
+/// A named set of values.
 struct Enum {
     Place place;
     std::string name;
@@ -27,6 +28,7 @@ struct TypeDef;
 
 enum class Shape { Single, List, Map };
 
+/// A member of a struct.
 struct Field {
     Place place;
     std::string description;
@@ -47,11 +49,13 @@ struct Field {
     bool is_boxed() const { return target && pointer && shape == Shape::Single; }
 };
 
+/// A column of `kubectl get`; see schema::Column.
 struct Column {
     std::string name, type, format, cell;
     bool wide = false;
 };
 
+/// A subresource and the kind of its body.
 struct Subresource {
     std::string name, kind;  ///< kind: "autoscaling/v1/Scale", "v1/Pod"
     std::vector<std::string> verbs;
@@ -59,6 +63,7 @@ struct Subresource {
 
 struct Package;
 
+/// A struct, a kind, or a named list of strings. References between types are pointers into the packages, which own them.
 struct TypeDef {
     Place place;
     const Package* package = nullptr;
@@ -79,11 +84,13 @@ struct TypeDef {
     }
 };
 
+/// A method of a gRPC service.
 struct Method {
     std::string name, request, response;
     bool server_stream = false, client_stream = false;
 };
 
+/// A gRPC service.
 struct Service {
     Place place;
     std::string name;

@@ -20,16 +20,17 @@ public:
             out_ += fmt::format("#include <{}>\n", header);
         out_ += "\n";
         for (const std::string& dependency : dependencies()) out_ += fmt::format("#include \"api/{}.h\"\n", dependency);
-        for (const char* header : {"base/int_or_string.h", "base/quantity.h", "base/time.h", "schema/box.h", "schema/method.h",
-                                   "schema/type.h", "schema/value.h"})
+        for (const char* header : {"base/values/int_or_string.h", "base/values/quantity.h", "base/time/time.h", "schema/box.h",
+                                   "schema/method.h", "schema/type.h", "schema/value.h"})
             out_ += fmt::format("#include \"{}\"\n", header);
         out_ += fmt::format("\nnamespace {} {{\n\n", package_namespace(package_));
-        for (const Enum& enumeration : package_.enums) package_.proto3.empty() ? string_constants(enumeration) : enumerators(enumeration);
+        for (const Enum& enumeration : package_.enums)
+            package_.proto3.empty() ? write_string_constants(enumeration) : write_enumerators(enumeration);
         for (const auto& type : package_.types)
             if (!type->string_list) out_ += fmt::format("struct {};\n", type->name);
         out_ += "\n";
-        for (const auto& type : package_.types) emit(*type);
-        for (const Service& service : package_.services) methods(service);
+        for (const auto& type : package_.types) write_struct(*type);
+        for (const Service& service : package_.services) write_methods(service);
         out_ += fmt::format("}}  // namespace {}\n\n", package_namespace(package_));
         for (const auto& type : package_.types)
             if (type->boxed) out_ += fmt::format("extern template class ::porthole::schema::Box<{}>;\n", qualified(*type));
@@ -45,7 +46,7 @@ private:
         return result;
     }
 
-    void string_constants(const Enum& enumeration) {
+    void write_string_constants(const Enum& enumeration) {
         out_ += fmt::format("struct {} {{\n", enumeration.name);
         std::set<std::string> names{enumeration.name};
         for (const std::string& value : enumeration.values) {
@@ -56,7 +57,7 @@ private:
         out_ += "};\n";
     }
 
-    void enumerators(const Enum& enumeration) {
+    void write_enumerators(const Enum& enumeration) {
         out_ += fmt::format("enum class {} : std::int32_t {{\n", enumeration.name);
         for (std::size_t i = 0; i < enumeration.values.size(); ++i)
             out_ += fmt::format("    {} = {},\n", enumerator_name(enumeration.values[i]), enumeration.numbers[i]);
@@ -64,16 +65,16 @@ private:
     }
 
     /// Structs that a member holds by value come first.
-    void emit(const TypeDef& type) {
-        if (type.string_list || !emitted_.insert(&type).second) return;
+    void write_struct(const TypeDef& type) {
+        if (type.string_list || !written_.insert(&type).second) return;
         for (const Field& field : type.fields) {
             const bool by_value = field.target && field.shape == Shape::Single && !field.is_boxed();
-            if (by_value && field.target->package == &package_) emit(*field.target);
+            if (by_value && field.target->package == &package_) write_struct(*field.target);
         }
-        body(type);
+        write_body(type);
     }
 
-    void body(const TypeDef& type) {
+    void write_body(const TypeDef& type) {
         std::string base;
         for (const Field& field : type.fields)
             if (field.inlined) base = " : " + qualified(*field.target);
@@ -89,7 +90,7 @@ private:
         out_ += "};\n\n";
     }
 
-    void methods(const Service& service) {
+    void write_methods(const Service& service) {
         out_ += fmt::format("struct {} {{\n", service.name);
         for (const Method& method : service.methods) {
             out_ += fmt::format("    static constexpr ::porthole::schema::{}<{}, {}> {}{{\"/{}.{}/{}\"}};\n",
@@ -101,7 +102,7 @@ private:
 
     const Package& package_;
     std::string out_;
-    std::set<const TypeDef*> emitted_;
+    std::set<const TypeDef*> written_;
 };
 
 }  // namespace

@@ -118,7 +118,7 @@ private:
         return fmt::format("&{}_limits", stem);
     }
 
-    static std::string parenthesised(const Field& field, const char* attribute) {
+    static std::string parenthesized(const Field& field, const char* attribute) {
         const auto found = field.attributes.find(attribute);
         if (found == field.attributes.end()) return "";
         const std::size_t open = found->second.find('(');
@@ -135,9 +135,9 @@ private:
         if (field.has("default")) add("default_json", literal(field.attributes.at("default")));
         if (field.enumeration && field.has("enum")) add("enumeration", write_enumeration(*field.enumeration));
         add("limits", write_limits(field, stem));
-        const std::string keys = parenthesised(field, "list");
+        const std::string keys = parenthesized(field, "list");
         if (!keys.empty()) add("list_keys", write_string_array(stem + "_keys", words(keys)));
-        add("merge_key", text(parenthesised(field, "patch")));
+        add("merge_key", text(parenthesized(field, "patch")));
         if (field.has("gate")) add("gate", literal(field.attributes.at("gate")));
         if (field.has("type-name")) add("type_name", literal(field.attributes.at("type-name")));
         if (parts.empty()) return "nullptr";

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 // Numbers are those of gnostic's OpenAPIv2.proto, message by message.
 

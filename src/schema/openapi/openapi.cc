@@ -1,7 +1,7 @@
 #include "schema/openapi/openapi.h"
 
 #include "base/hash.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/openapi/gnostic.h"
 #include "schema/openapi/path_items.h"
 

@@ -15,7 +15,8 @@ struct OpenApiDocument {
     std::string hash;  ///< for ETag and ?hash=
 };
 
-/// The OpenAPI documents of a registry, each built when first asked for. Make a new one when the registry changes.
+/// The OpenAPI documents of a registry, each built when first asked for and then kept. Make a new one when the registry changes.
+/// Not thread-safe; a document's body may outlive this.
 class OpenApi {
 public:
     /// `registry` must outlive this. `version` is the server's, "v1.36.0".

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "api/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/strings.h"
 
 namespace porthole::schema {
 namespace {
@@ -85,7 +86,7 @@ const Verb& verb_named(std::string_view name) {
 
 std::string capitalized(std::string_view text) {
     std::string result(text);
-    if (!result.empty()) result[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(result[0])));
+    if (!result.empty()) result[0] = to_upper(result[0]);
     return result;
 }
 
@@ -99,7 +100,7 @@ std::string short_group(std::string_view group) {
             up = true;
             continue;
         }
-        name += up ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+        name += up ? to_upper(c) : c;
         up = false;
     }
     return name;

@@ -9,10 +9,11 @@
 
 namespace porthole::schema {
 
-/// The two versions of OpenAPI differ in where definitions live, and in what may stand beside a reference.
+/// The two versions of OpenAPI differ in where definitions are, and in what may be next to a reference.
 enum class Dialect { V2, V3 };
 
-/// Makes schema objects of types, and remembers which definitions they refer to until all have been written.
+/// Makes schema objects of types, and remembers which definitions they refer to until all have been written. `registry` and its kinds
+/// must outlive it.
 class SchemaObjects {
 public:
     SchemaObjects(Dialect dialect, const Registry& registry);

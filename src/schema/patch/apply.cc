@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "schema/convert.h"
-#include "schema/instance.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/patch/field_walk.h"
 #include "schema/patch/managed_fields.h"
+#include "schema/type.h"
 
 // After the merge of structured-merge-diff, which Kubernetes uses: objects are compared field by field, and every manager's
 // set of fields is kept in metadata.managedFields. Managers of other versions of the kind are taken by the same field names.

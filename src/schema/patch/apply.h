@@ -2,13 +2,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/time.h"
+#include "base/time/time.h"
 #include "schema/type.h"
 #include "schema/value.h"
 
 namespace porthole::schema {
 
-/// Who writes, as metadata.managedFields shall say.
+/// Who writes, as metadata.managedFields is to show.
 struct FieldManager {
     std::string name;         ///< the query parameter fieldManager, else what precedes "/" in User-Agent; at most 128 characters
     std::string api_version;  ///< of the request, "apps/v1"
@@ -20,7 +20,7 @@ struct FieldManager {
 /// applied before and now leaves out removed, and metadata.managedFields brought up to date. Defaults and admission come after.
 ///
 /// Errors: Conflict with one FieldManagerConflict cause for each field that another manager owns with another value, unless
-/// `force`; BadRequest for an object that is no valid configuration (managedFields set, a list item without its key, a key
+/// `force`; BadRequest for an object that is not a valid configuration (managedFields set, a list item without its key, a key
 /// twice).
 Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force);
 

@@ -3,7 +3,7 @@
 
 #include "api/registry.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/patch/apply.h"
 #include "schema/random_object.h"
 

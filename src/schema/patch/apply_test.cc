@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/patch/field_set.h"
 #include "schema/patch/managed_fields.h"
 
@@ -152,6 +152,37 @@ TEST_F(ApplyTest, KubectlDoesNotTakeOverWhatOthersHaveChangedSince) {
     update("kubectl-set", to_json(changed));
     EXPECT_EQ(apply("kubectl", R"({"spec":{"replicas":3,"paused":false}})"),
               "Conflict: Apply failed with 1 conflict: conflict with \"kubectl-set\" using apps/v1: .spec.replicas");
+}
+
+TEST_F(ApplyTest, ManyManagersOfManyFieldsTakeLinearTime) {
+    constexpr int Managers = 1'000, Fields = 10'000;
+    const auto labels = [](int count) {
+        std::string text;
+        for (int i = 0; i < count; ++i) text += (i ? ",\"k" : "\"k") + std::to_string(i) + "\":\"\"";
+        return R"({"metadata":{"name":"d","labels":{)" + text + "}}}";
+    };
+    update("creator", labels(Fields));
+    Value& record = live_.ensure_path({"metadata", "managedFields"});
+    for (int i = 0; i < Managers; ++i) {
+        Value entry = record.as_array().front();
+        entry["manager"] = "m" + std::to_string(i);
+        entry["operation"] = "Apply";
+        entry["fieldsV1"] = parse(R"({"f:metadata":{"f:labels":{"f:k)" + std::to_string(i) + R"(":{}}}})");
+        record.as_array().push_back(std::move(entry));
+    }
+    Value emptied = live_;
+    emptied["metadata"]["labels"] = parse(R"({"k1":""})");
+    update("cleaner", to_json(emptied));
+    EXPECT_EQ(live_.at_path({"metadata", "managedFields"})->as_array().size(), 2u) << "those whose fields have gone";
+}
+
+TEST_F(ApplyTest, ListsOfManyItemsTakeLinearTime) {
+    std::string containers;
+    for (int i = 0; i < 5'000; ++i) containers += (i ? R"(,{"name":"c)" : R"({"name":"c)") + std::to_string(i) + R"("})";
+    const std::string applied = R"({"spec":{"template":{"spec":{"containers":[)" + containers + "]}}}}";
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(apply("me", applied), "");
+    EXPECT_EQ(apply("me", R"({"spec":{"template":{"spec":{"containers":[{"name":"c7"}]}}}})"), "");
+    EXPECT_EQ(live_.at_path({"spec", "template", "spec", "containers"})->as_array().size(), 1u);
 }
 
 TEST_F(ApplyTest, InvalidConfigurationsAreRefused) {

@@ -1,6 +1,6 @@
 #include "schema/patch/field_set.h"
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 
@@ -23,24 +23,35 @@ void FieldSet::add(FieldSet other) {
     for (auto& [step, child] : other.children_) children_[step].add(std::move(child));
 }
 
-void FieldSet::remove(const FieldSet& other) {
-    if (other.member_) member_ = false;
+template <class Visit>
+void FieldSet::visit_common(const FieldSet& other, Visit visit) {
+    // Many managers' few fields are compared with one change's many, so the smaller set is gone through.
+    if (children_.size() < other.children_.size()) {
+        for (auto ours = children_.begin(); ours != children_.end();) {
+            const auto theirs = other.children_.find(ours->first);
+            if (theirs != other.children_.end()) visit(ours->second, theirs->second);
+            ours = ours->second.empty() && theirs != other.children_.end() ? children_.erase(ours) : std::next(ours);
+        }
+        return;
+    }
     for (const auto& [step, child] : other.children_) {
-        const auto found = children_.find(step);
-        if (found == children_.end()) continue;
-        found->second.remove(child);
-        if (found->second.empty()) children_.erase(found);
+        const auto ours = children_.find(step);
+        if (ours == children_.end()) continue;
+        visit(ours->second, child);
+        if (ours->second.empty()) children_.erase(ours);
     }
 }
 
+void FieldSet::remove(const FieldSet& other) {
+    if (other.member_) member_ = false;
+    visit_common(other, [](FieldSet& ours, const FieldSet& theirs) { ours.remove(theirs); });
+}
+
 void FieldSet::remove_recursively(const FieldSet& other) {
-    for (const auto& [step, child] : other.children_) {
-        const auto found = children_.find(step);
-        if (found == children_.end()) continue;
-        if (child.member_) found->second = FieldSet();
-        found->second.remove_recursively(child);
-        if (found->second.empty()) children_.erase(found);
-    }
+    visit_common(other, [](FieldSet& ours, const FieldSet& theirs) {
+        if (theirs.member_) ours = FieldSet();
+        ours.remove_recursively(theirs);
+    });
 }
 
 void FieldSet::keep_common(const FieldSet& other) {

@@ -17,7 +17,7 @@ namespace porthole::schema {
 class FieldSet {
 public:
     bool empty() const { return !member_ && children_.empty(); }
-    /// Whether the place that this (sub)set hangs from is itself in the set.
+    /// Whether the place at this (sub)set's root is itself in the set.
     bool is_member() const { return member_; }
     const std::map<std::string, FieldSet>& children() const { return children_; }
     const FieldSet* find(std::string_view step) const;
@@ -37,11 +37,15 @@ public:
     void visit(const std::function<void(const std::vector<std::string>& steps)>& visitor) const;
 
     Value to_value() const;
+    /// Error: BadRequest.
     static Result<FieldSet> from_value(const Value& fields);
     bool operator==(const FieldSet& other) const = default;
 
 private:
     Value to_value(bool with_self) const;
+    /// Calls `visit` for every child of ours that the other has as well, and drops what is then empty.
+    template <class Visit>
+    void visit_common(const FieldSet& other, Visit visit);
 
     bool member_ = false;
     std::map<std::string, FieldSet> children_;  // ordered as FieldsV1 is written

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {
@@ -179,14 +179,15 @@ void compare(const Node& node, const Value& before, const Value* after, Comparis
 
 // merge_fields
 
-Value merge(const Node& node, const Value& live, const Value& applied);
+/// `live` is taken apart: to copy it at every level would take its depth times its size.
+Value merge(const Node& node, Value live, const Value& applied);
 
 /// Items of `applied` in its order; items that only `live` has stay where they were between the others.
-Value merge_items(const Node& node, const Array& live, const Array& applied) {
-    std::map<std::string, const Value*> live_items;
+Value merge_items(const Node& node, Array live, const Array& applied) {
+    std::map<std::string, Value*> live_items;
     std::set<std::string> applied_steps, taken;
     std::vector<std::string> live_order, applied_order;
-    for (const Value& item : live) {
+    for (Value& item : live) {
         live_order.push_back(step_of(node, item).value_or(""));
         live_items.emplace(live_order.back(), &item);
     }
@@ -197,12 +198,12 @@ Value merge_items(const Node& node, const Array& live, const Array& applied) {
     Array merged;
     for (std::size_t i = 0, j = 0; i < live.size() || j < applied.size();) {
         if (i < live.size() && !applied_steps.contains(live_order[i])) {
-            merged.push_back(live[i++]);
+            merged.push_back(std::move(live[i++]));
         } else if (i < live.size() && taken.contains(live_order[i])) {
             ++i;
         } else if (j < applied.size()) {
             const auto found = live_items.find(applied_order[j]);
-            merged.push_back(found == live_items.end() ? applied[j] : merge(node.element(), *found->second, applied[j]));
+            merged.push_back(found == live_items.end() ? applied[j] : merge(node.element(), std::move(*found->second), applied[j]));
             taken.insert(applied_order[j++]);
         } else {
             ++i;
@@ -211,19 +212,18 @@ Value merge_items(const Node& node, const Array& live, const Array& applied) {
     return merged;
 }
 
-Value merge(const Node& node, const Value& live, const Value& applied) {
+Value merge(const Node& node, Value live, const Value& applied) {
     const Granularity granularity = granularity_of(node, &live, &applied);
     if (granularity == Granularity::Leaf || live.is_null() || applied.is_null()) return applied;
-    if (granularity == Granularity::Items) return merge_items(node, live.as_array(), applied.as_array());
-    Value merged = live;
+    if (granularity == Granularity::Items) return merge_items(node, std::move(live.as_array()), applied.as_array());
     for (const Member& member : applied.as_object()) {
-        Value* existing = merged.find(member.key);
+        Value* existing = live.find(member.key);
         if (existing)
-            *existing = merge(node.member(member.key), Value(*existing), member.value);
+            *existing = merge(node.member(member.key), std::move(*existing), member.value);
         else
-            merged[member.key] = member.value;
+            live[member.key] = member.value;
     }
-    return merged;
+    return live;
 }
 
 // without_fields

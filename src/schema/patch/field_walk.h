@@ -1,9 +1,44 @@
 #pragma once
+#include <string_view>
+
 #include "base/result.h"
 #include "schema/patch/field_set.h"
-#include "schema/patch/schema_node.h"
+#include "schema/type.h"
 
 namespace porthole::schema {
+
+/// What the schema knows of one value of a tree: that it is a struct, a map, a list, a scalar, or that it does not know.
+///
+/// A Field describes a member; a Node describes a value, so that list items, map values and nested lists are walked alike.
+struct Node {
+    const Type* type = nullptr;    ///< a struct
+    const Field* field = nullptr;  ///< the member that the value is, or is one item or value of; null at the root
+    Shape shape = Shape::Single;   ///< what the value itself is: an item of a list field is Single
+
+    static Node of_struct(const Type& type) { return {&type, nullptr, Shape::Single}; }
+    static Node of_member(const Field& field) {
+        return {field.is_single() && field.form == Form::Struct ? field.type : nullptr, &field, field.shape};
+    }
+
+    bool is_struct() const { return type != nullptr; }
+    bool is_map() const { return shape == Shape::Map; }
+    bool is_list() const { return shape == Shape::List; }
+    /// Nothing is known below: an opaque value, or a member that the schema does not have.
+    bool is_unknown() const { return !type && (!field || (shape == Shape::Single && is_opaque(field->form))); }
+
+    /// An item of a list or a value of a map.
+    Node element() const {
+        if (!field || shape == Shape::Single) return {};
+        if (field->form == Form::Nested) return of_member(*field->element);
+        return {field->form == Form::Struct ? field->type : nullptr, field, Shape::Single};
+    }
+    /// A member of a struct, or a value of a map.
+    Node member(std::string_view name) const {
+        if (is_map()) return element();
+        const Field* found = type && !type->is(Type::Alternatives) ? type->find_field(name) : nullptr;
+        return found ? of_member(*found) : Node();
+    }
+};
 
 // Objects as sets of fields, after structured-merge-diff: what is atomic is one field, granular maps and structs have their
 // members, granular lists their items by key or value. All start at the root of an object.
@@ -15,7 +50,7 @@ Result<FieldSet> fields_of(const Node& node, const Value& object);
 struct Comparison {
     FieldSet added, modified, removed;
 };
-/// Never fails: an item that cannot be told by its key is left out.
+/// Never fails: an item that cannot be identified by its key is left out.
 Comparison compare_fields(const Node& node, const Value& before, const Value& after);
 
 /// `live` with everything that `applied` says; items of granular lists come in the order of `applied`.
@@ -24,8 +59,8 @@ Value merge_fields(const Node& node, const Value& live, const Value& applied);
 /// `object` without the places of `fields` and all that is below them.
 Value without_fields(const Node& node, const Value& object, const FieldSet& fields);
 
-/// The set with every struct member on the way to its places added as a place: so that a struct goes when nobody has any
-/// part of it any more.
+/// The set with every struct member on the way to its places added as a place, so that a struct is removed when no manager owns any
+/// part of it.
 FieldSet with_named_parents(const Node& node, const FieldSet& fields);
 
 }  // namespace porthole::schema

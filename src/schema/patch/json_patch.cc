@@ -1,12 +1,19 @@
 #include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "schema/json.h"
-#include "schema/patch/json_pointer.h"
-#include "schema/patch/patches.h"
+#include "schema/json/json.h"
+#include "schema/patch/patch.h"
 #include "schema/value.h"
 
 namespace porthole::schema {
+namespace {
 
+/// A JSON pointer (RFC 6901): the keys and indices on the way.
+using Pointer = std::vector<std::string>;
+
+/// Error: Invalid.
 Result<Pointer> parse_pointer(std::string_view text) {
     Pointer pointer;
     if (text.empty()) return pointer;
@@ -28,6 +35,7 @@ Result<Pointer> parse_pointer(std::string_view text) {
     return pointer;
 }
 
+/// The index an array's step means: below `limit`, no leading zero; SIZE_MAX for anything else.
 std::size_t parse_index(std::string_view step, std::size_t limit) {
     std::size_t index = 0;
     const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
@@ -35,6 +43,7 @@ std::size_t parse_index(std::string_view step, std::size_t limit) {
     return index < limit ? index : SIZE_MAX;
 }
 
+/// The value that `pointer` names; nullptr where a step is missing.
 Value* find_at(Value& root, const Pointer& pointer) {
     Value* value = &root;
     for (const std::string& step : pointer) {
@@ -48,8 +57,6 @@ Value* find_at(Value& root, const Pointer& pointer) {
     }
     return value;
 }
-
-namespace {
 
 static_assert(JsonLimits().depth == MaxTreeDepth);
 

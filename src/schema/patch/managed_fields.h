@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/result.h"
-#include "base/time.h"
+#include "base/time/time.h"
 #include "schema/patch/field_set.h"
 
 namespace porthole::schema {
@@ -30,7 +30,7 @@ public:
     static Result<ManagedFields> decode(const Value& list);
     /// Ordered as Kubernetes does; null when there are none.
     Value encode() const;
-    /// The same owners of the same fields, whenever.
+    /// The same owners of the same fields, at whatever times.
     bool same_but_for_time(const ManagedFields& other) const;
 
     bool empty() const { return entries_.empty(); }

@@ -1,7 +1,5 @@
 #include "schema/patch/patch.h"
 
-#include "schema/patch/patches.h"
-
 namespace porthole::schema {
 namespace {
 

@@ -24,4 +24,9 @@ std::optional<PatchType> parse_patch_type(std::string_view media_type);
 /// than 10,000 operations.
 Result<Value> apply_patch(PatchType type, const Kind& kind, const Value& current, const Value& patch);
 
+// The three kinds of patch, one in each source; see apply_patch for their errors.
+Result<Value> apply_json_patch(const Value& current, const Value& patch);
+Result<Value> apply_merge_patch(const Value& current, const Value& patch);
+Result<Value> apply_strategic_patch(const Type& type, const Value& current, const Value& patch);
+
 }  // namespace porthole::schema

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "api/core_v1.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/patch/apply.h"
 #include "schema/patch/patch.h"
 

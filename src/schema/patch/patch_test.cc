@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {
@@ -190,6 +190,32 @@ TEST(StrategicPatch, MergesByTheSchema) {
         SCOPED_TRACE(row.name);
         EXPECT_EQ(patched(PatchType::Strategic, "Pod", row.current, row.patch), row.expected);
     }
+}
+
+TEST(StrategicPatch, TakesLinearTime) {
+    constexpr int Items = 30'000;
+    std::string texts, containers, removals, order;
+    for (int i = 0; i < Items; ++i) {
+        const std::string comma = i ? "," : "", number = std::to_string(i);
+        texts += comma + "\"f" + number + '"';
+        containers += comma + R"({"name":"c)" + number + R"("})";
+        removals += comma + R"({"$patch":"delete","name":"c)" + number + R"("})";
+    }
+    const std::string current = R"({"metadata":{"finalizers":[)" + texts + R"(]},"spec":{"containers":[)" + containers + "]}}";
+    const auto patch = [&](const std::string& metadata, const std::string& spec) {
+        return patched(PatchType::Strategic, "Pod", current, R"({"metadata":{)" + metadata + R"(},"spec":{)" + spec + "}}");
+    };
+    EXPECT_EQ(patch(R"("finalizers":[)" + texts + R"(],"$setElementOrder/finalizers":[)" + texts + "]",
+                    R"("containers":[)" + containers + R"(],"$setElementOrder/containers":[)" + containers + "]"),
+              current);
+    EXPECT_EQ(patch(R"("$deleteFromPrimitiveList/finalizers":[)" + texts + "]", R"("containers":[)" + removals + "]"),
+              R"({"metadata":{"finalizers":[]},"spec":{"containers":[]}})");
+}
+
+TEST(StrategicPatch, AnItemCanBeDeletedAndAddedAgain) {
+    EXPECT_EQ(patched(PatchType::Strategic, "Pod", R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b"}]}})",
+                      R"({"spec":{"containers":[{"$patch":"delete","name":"a"},{"name":"a","tty":true},{"name":"a","stdin":true}]}})"),
+              R"({"spec":{"containers":[{"name":"b"},{"name":"a","tty":true,"stdin":true}]}})");
 }
 
 TEST(StrategicPatch, RefusesBadDirectives) {

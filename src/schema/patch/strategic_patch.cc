@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
-#include "schema/json.h"
-#include "schema/patch/patches.h"
-#include "schema/patch/schema_node.h"
+#include "schema/json/json.h"
+#include "schema/patch/field_walk.h"
+#include "schema/patch/patch.h"
 
 namespace porthole::schema {
 namespace {
@@ -97,12 +98,29 @@ Result<void> retain_keys(Value& target, const Object& patch) {
 /// What tells the items of a merged list apart: the merge key's value, or the item itself.
 const Value& identity_of(const Value& item, std::string_view merge_key) { return merge_key.empty() ? item : at(item, merge_key); }
 
-std::ptrdiff_t position_of(const Array& list, const Value& identity, std::string_view merge_key) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        if (identity_of(list[i], merge_key) == identity) return static_cast<std::ptrdiff_t>(i);
+/// Where the items of a list are, by their identity. Lists come from users: to look through one for each item of another would take
+/// minutes.
+class Places {
+public:
+    Places(const Array& list, std::string_view merge_key) {
+        for (std::size_t i = 0; i < list.size(); ++i) add(identity_of(list[i], merge_key), i);
     }
-    return -1;
-}
+    void add(const Value& identity, std::size_t place) { places_[to_json(identity)].push_back(place); }
+    bool contains(const Value& identity) const { return first(identity) >= 0; }
+    /// The first of twins, or -1.
+    std::ptrdiff_t first(const Value& identity) const {
+        const auto found = places_.find(to_json(identity));
+        return found == places_.end() ? -1 : static_cast<std::ptrdiff_t>(found->second.front());
+    }
+    /// Forgets them all, and yields where they were.
+    std::vector<std::size_t> take(const Value& identity) {
+        const auto found = places_.extract(to_json(identity));
+        return found ? std::move(found.mapped()) : std::vector<std::size_t>();
+    }
+
+private:
+    std::unordered_map<std::string, std::vector<std::size_t>> places_;
+};
 
 /// By ascending rank; items of one rank keep their order.
 template <class Rank>
@@ -119,8 +137,9 @@ Array sorted_by(Array items, Rank rank) {
 /// each goes before the first ordered item that follows it there.
 Array reorder(Array merged, const Array& order, const Array& before, std::string_view merge_key) {
     // The entries of `order` are items with nothing but their key, or the bare values.
-    const auto rank = [&](const Value& item) { return position_of(order, identity_of(item, merge_key), merge_key); };
-    const auto place = [&](const Value& item) { return position_of(before, identity_of(item, merge_key), merge_key); };
+    const Places ranks(order, merge_key), places(before, merge_key);
+    const auto rank = [&](const Value& item) { return ranks.first(identity_of(item, merge_key)); };
+    const auto place = [&](const Value& item) { return places.first(identity_of(item, merge_key)); };
     Array ordered, others;
     for (Value& item : merged) (rank(item) >= 0 ? ordered : others).push_back(std::move(item));
     ordered = sorted_by(std::move(ordered), rank);
@@ -141,27 +160,36 @@ Array reorder(Array merged, const Array& order, const Array& before, std::string
 
 Result<void> merge_items(Array& list, const Array& patch, const Node& node) {
     const std::string_view merge_key = merge_key_of(node);
+    Places places(list, merge_key);
+    std::vector<bool> deleted(list.size());
     for (const Value& item : patch) {
         if (!item.is_object()) return bad_patch("a list merged by the key \"" + std::string(merge_key) + "\" has objects only");
         const Value* identity = item.find(merge_key);
         if (!identity) return bad_patch("map: " + to_json(item) + " does not contain declared merge key: " + std::string(merge_key));
-        const std::ptrdiff_t found = position_of(list, *identity, merge_key);
+        const std::ptrdiff_t found = places.first(*identity);
         const std::string_view directive = item.string_at({Directive});
         if (directive == "delete") {
-            std::erase_if(list, [&](const Value& one) { return identity_of(one, merge_key) == *identity; });
+            for (const std::size_t place : places.take(*identity)) deleted[place] = true;
         } else if (found >= 0) {
             TRY_VOID(merge_object(list[static_cast<std::size_t>(found)], item.as_object(), node.element()));
         } else {
             TRY(Value added, fresh(item, node.element()));
+            places.add(*identity, list.size());
             list.push_back(std::move(added));
+            deleted.push_back(false);
         }
     }
+    std::size_t i = 0;
+    std::erase_if(list, [&](const Value&) { return deleted[i++]; });
     return {};
 }
 
 void merge_set(Array& list, const Array& patch) {
+    Places places(list, "");
     for (const Value& item : patch) {
-        if (position_of(list, item, "") < 0) list.push_back(item);
+        if (places.contains(item)) continue;
+        places.add(item, list.size());
+        list.push_back(item);
     }
 }
 
@@ -184,11 +212,10 @@ Result<bool> replaces_all(const Array& patch) {
 
 Result<void> check_order(const MemberPatch& patch, std::string_view merge_key) {
     if (!patch.order || !patch.value || !patch.value->is_array()) return {};
+    const Places ranks(*patch.order, merge_key);
     for (const Value& item : patch.value->as_array()) {
         if (item.string_at({Directive}) == "delete") continue;
-        if (position_of(*patch.order, identity_of(item, merge_key), merge_key) < 0) {
-            return bad_patch("invalid patch format of setElementOrder list");
-        }
+        if (!ranks.contains(identity_of(item, merge_key))) return bad_patch("invalid patch format of setElementOrder list");
     }
     return {};
 }
@@ -212,7 +239,7 @@ Result<void> merge_list(Value& target, const MemberPatch& patch, const Node& nod
     if (!target.is_array()) target = Value::array();
     const Array before = target.as_array();
     Array merged = before;
-    if (patch.deleted) std::erase_if(merged, [&](const Value& item) { return position_of(*patch.deleted, item, "") >= 0; });
+    if (patch.deleted) std::erase_if(merged, [places = Places(*patch.deleted, "")](const Value& item) { return places.contains(item); });
     if (merge_key.empty()) {
         merge_set(merged, items);
     } else {

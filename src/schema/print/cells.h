@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.h"
+#include "base/time/time.h"
 #include "schema/print/json_path.h"
 #include "schema/value.h"
 
@@ -16,7 +16,7 @@ struct Cell {
     std::span<const std::string_view> arguments;
     Timestamp now;
 
-    /// What the first argument's path selects.
+    /// The first value that the first argument's path selects, or null.
     const Value& argument() const { return arguments.empty() ? null_value() : first_at(object, arguments[0]); }
 };
 
@@ -31,7 +31,6 @@ extern const std::span<const CellFunction> general_cells, pod_cells, workload_ce
 
 // What several areas need.
 std::string age_of(const Value& timestamp, Timestamp now);  ///< "<unknown>" where there is none
-std::string join_texts(const std::vector<std::string>& texts, std::string_view separator = ",");
 std::string text_of(const Value& scalar);  ///< strings bare, numbers and bools as JSON; "" for null
 /// The first `shown` of them, then "MORE" with the number of the others put in for "#".
 std::string join_some(const std::vector<std::string>& texts, std::size_t shown, std::string_view more);

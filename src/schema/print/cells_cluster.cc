@@ -28,7 +28,7 @@ Value node_roles(const Cell& cell) {
             if (label.key == "kubernetes.io/role" && !text_of(label.value).empty()) roles.insert(text_of(label.value));
         }
     }
-    return roles.empty() ? "<none>" : join_texts({roles.begin(), roles.end()});
+    return roles.empty() ? "<none>" : join(roles, ",");
 }
 
 Value node_address(const Value& node, std::string_view type) {
@@ -105,7 +105,7 @@ Value subjects(const Cell& cell) {
         if (cell.arguments[0] == "ServiceAccount") name = std::string(subject.string_at({"namespace"})) + "/" + name;
         names.push_back(std::move(name));
     }
-    return join_texts(names, ", ");
+    return join(names, ", ");
 }
 
 Value certificate_signing_request_condition(const Cell& cell) {
@@ -132,7 +132,7 @@ std::string quota_text(const Value& quota, bool limits) {
     }
     std::vector<std::string> ordered;
     for (auto& [name, text] : texts) ordered.push_back(std::move(text));
-    return join_texts(ordered, ", ");
+    return join(ordered, ", ");
 }
 Value resource_quota_request(const Cell& cell) { return quota_text(cell.object, false); }
 Value resource_quota_limit(const Cell& cell) { return quota_text(cell.object, true); }
@@ -185,7 +185,7 @@ Value resource_claim_state(const Cell& cell) {
     if (!allocation && !deleted) states.emplace_back("pending");
     if (allocation) states.emplace_back("allocated");
     if (!items_of(at(at(cell.object, "status"), "reservedFor")).empty()) states.emplace_back("reserved");
-    return join_texts(states);
+    return join(states, ",");
 }
 
 Value storage_version_migration_resource(const Cell& cell) {

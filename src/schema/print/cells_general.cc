@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -12,23 +12,14 @@ std::string age_of(const Value& timestamp, Timestamp now) {
     return format_age(now - *time);
 }
 
-std::string join_texts(const std::vector<std::string>& texts, std::string_view separator) {
-    std::string joined;
-    for (const std::string& text : texts) {
-        if (!joined.empty()) joined += separator;
-        joined += text;
-    }
-    return joined;
-}
-
 std::string text_of(const Value& scalar) {
     if (scalar.is_null()) return "";
     return scalar.is_string() ? scalar.as_string() : to_json(scalar);
 }
 
 std::string join_some(const std::vector<std::string>& texts, std::size_t shown, std::string_view more) {
-    if (texts.size() <= shown) return join_texts(texts);
-    std::string joined = join_texts({texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(shown)});
+    if (texts.size() <= shown) return join(texts, ",");
+    std::string joined = join(std::span(texts).first(shown), ",");
     const std::size_t place = more.find('#');
     return joined.append(more.substr(0, place)).append(std::to_string(texts.size() - shown)).append(more.substr(place + 1));
 }
@@ -44,7 +35,7 @@ std::string format_label_map(const Value& labels) {
         for (const Member& label : labels.as_object()) texts.push_back(label.key + "=" + text_of(label.value));
     }
     std::ranges::sort(texts);
-    return texts.empty() ? "<none>" : join_texts(texts);
+    return texts.empty() ? "<none>" : join(texts, ",");
 }
 
 namespace {
@@ -57,7 +48,7 @@ std::string format_requirement(const Value& requirement) {
     std::vector<std::string> values;
     for (const Value& value : items_of(at(requirement, "values"))) values.push_back(text_of(value));
     std::ranges::sort(values);
-    return key + (op == "NotIn" ? " notin (" : " in (") + join_texts(values) + ")";
+    return key + (op == "NotIn" ? " notin (" : " in (") + join(values, ",") + ")";
 }
 
 }  // namespace
@@ -75,7 +66,7 @@ std::string format_label_selector(const Value& selector) {
     std::ranges::sort(requirements);
     std::vector<std::string> texts;
     for (auto& [key, text] : requirements) texts.push_back(std::move(text));
-    return texts.empty() ? "<none>" : join_texts(texts);
+    return texts.empty() ? "<none>" : join(texts, ",");
 }
 
 const Value& find_condition(const Value& object, std::string_view type) {
@@ -109,10 +100,10 @@ Value count(const Cell& cell) {
     return count;
 }
 
-Value join(const Cell& cell) {
+Value join_cell(const Cell& cell) {
     std::vector<std::string> texts;
     for (const Value& item : items_of(cell.argument())) texts.push_back(text_of(item));
-    return join_texts(texts);
+    return join(texts, ",");
 }
 
 Value trim_cell(const Cell& cell) { return trim(cell.argument().string_or("")); }
@@ -132,7 +123,7 @@ constexpr CellFunction general_functions[] = {
     {"age", age},
     {"seconds", seconds},
     {"count", count},
-    {"join", join},
+    {"join", join_cell},
     {"trim", trim_cell},
     {"bool", boolean},
     {"true_false", true_false},

@@ -25,7 +25,7 @@ Value service_external_ip(const Cell& cell) {
     if (type == "LoadBalancer") addresses = load_balancer_addresses(cell.object);
     for (const Value& address : items_of(at(spec, "externalIPs"))) addresses.push_back(text_of(address));
     if (addresses.empty()) return type == "LoadBalancer" ? "<pending>" : "<none>";
-    return join_texts(addresses);
+    return join(addresses, ",");
 }
 
 Value service_ports(const Cell& cell) {
@@ -35,7 +35,7 @@ Value service_ports(const Cell& cell) {
         if (const std::int64_t node_port = at(port, "nodePort").int_or(0); node_port > 0) text += ":" + std::to_string(node_port);
         texts.push_back(text + "/" + std::string(at(port, "protocol").string_or("TCP")));
     }
-    return texts.empty() ? "<none>" : join_texts(texts);
+    return texts.empty() ? "<none>" : join(texts, ",");
 }
 
 Value ingress_hosts(const Cell& cell) {
@@ -46,7 +46,7 @@ Value ingress_hosts(const Cell& cell) {
     return hosts.empty() ? "*" : join_some(hosts, 3, " + # more...");
 }
 
-Value ingress_address(const Cell& cell) { return join_texts(load_balancer_addresses(cell.object)); }
+Value ingress_address(const Cell& cell) { return join(load_balancer_addresses(cell.object), ","); }
 
 Value ingress_ports(const Cell& cell) { return items_of(at(at(cell.object, "spec"), "tls")).empty() ? "80" : "80, 443"; }
 

@@ -2,6 +2,8 @@
 
 #include "schema/print/cells.h"
 
+#include "base/strings.h"
+
 namespace porthole::schema {
 namespace {
 
@@ -12,7 +14,7 @@ std::string format_access_modes(const Value& modes) {
     for (const auto& [name, short_name] : short_names) {
         if (std::ranges::find(items_of(modes), Value(name)) != items_of(modes).end()) texts.emplace_back(short_name);
     }
-    return join_texts(texts);
+    return join(texts, ",");
 }
 
 Value access_modes(const Cell& cell) { return format_access_modes(cell.argument()); }
@@ -60,7 +62,7 @@ Value csi_driver_token_requests(const Cell& cell) {
     if (!requests || requests->is_null()) return "<unset>";
     std::vector<std::string> audiences;
     for (const Value& request : items_of(*requests)) audiences.emplace_back(request.string_at({"audience"}));
-    return join_texts(audiences);
+    return join(audiences, ",");
 }
 
 constexpr CellFunction storage_functions[] = {

@@ -9,7 +9,7 @@ namespace {
 std::string join_members(const Value& list, std::string_view member) {
     std::vector<std::string> texts;
     for (const Value& item : items_of(list)) texts.emplace_back(item.string_at({member}));
-    return join_texts(texts);
+    return join(texts, ",");
 }
 
 /// The argument is a pod template.
@@ -113,8 +113,8 @@ Value horizontal_pod_autoscaler_targets(const Cell& cell) {
     for (std::size_t i = 0; i < items_of(*metrics).size(); ++i) {
         texts.push_back(metric_text(items_of(*metrics)[i], i < current.size() ? current[i] : null_value()));
     }
-    if (texts.size() <= 2) return join_texts(texts, ", ");
-    return join_texts({texts[0], texts[1]}, ", ") + " + " + std::to_string(texts.size() - 2) + " more...";
+    if (texts.size() <= 2) return join(texts, ", ");
+    return texts[0] + ", " + texts[1] + " + " + std::to_string(texts.size() - 2) + " more...";
 }
 
 constexpr CellFunction workload_functions[] = {

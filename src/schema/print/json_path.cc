@@ -4,7 +4,8 @@
 #include <charconv>
 #include <optional>
 
-#include "schema/json.h"
+#include "base/strings.h"
+#include "schema/json/json.h"
 
 namespace porthole::schema {
 namespace {
@@ -99,12 +100,12 @@ private:
             if (at == condition.npos) continue;
             op = candidate;
             path = condition.substr(0, at);
-            const auto parsed = literal(trimmed(condition.substr(at + candidate.size())));
+            const auto parsed = literal(trim(condition.substr(at + candidate.size()), " "));
             if (!parsed) return std::nullopt;
             operand = *parsed;
             break;
         }
-        path = trimmed(path);
+        path = trim(path, " ");
         if (!path.starts_with('@')) return std::nullopt;
         Nodes found;
         for (const Value* node : nodes) {
@@ -118,11 +119,6 @@ private:
         return found;
     }
 
-    static std::string_view trimmed(std::string_view text) {
-        while (text.starts_with(' ')) text.remove_prefix(1);
-        while (text.ends_with(' ')) text.remove_suffix(1);
-        return text;
-    }
     static std::optional<Value> literal(std::string_view text) {
         if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'') return Value(text.substr(1, text.size() - 2));
         auto parsed = parse_json(text);

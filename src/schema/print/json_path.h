@@ -7,7 +7,7 @@
 namespace porthole::schema {
 
 /// What `path` selects below `root`: ".spec.ports[0].name", "['a.b']", "[*]", ".conditions[?(@.type=="Ready")].status", with
-/// dots escaped by a backslash, and braces around it all or not. A path that is malformed selects nothing.
+/// dots escaped by a backslash, and braces around it all or not. A path that is malformed selects nothing. Pointers into `root`.
 std::vector<const Value*> select_path(const Value& root, std::string_view path);
 /// The first of these, or null.
 const Value& first_at(const Value& root, std::string_view path);

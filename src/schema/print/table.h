@@ -1,5 +1,5 @@
 #pragma once
-#include "base/time.h"
+#include "base/time/time.h"
 #include "schema/type.h"
 #include "schema/value.h"
 

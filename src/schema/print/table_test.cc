@@ -5,7 +5,7 @@
 #include <set>
 
 #include "api/registry.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {

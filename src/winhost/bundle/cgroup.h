@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::winhost {
 
+/// What the processes of a cgroup use.
 struct CgroupUsage {
     std::uint64_t cpu_ns = 0;
-    std::uint64_t memory_bytes = 0;     ///< without file pages that nobody uses just now
+    std::uint64_t memory_bytes = 0;     ///< without inactive file pages
     std::uint64_t anonymous_bytes = 0;  ///< what the processes have written themselves
     std::uint64_t page_faults = 0;
     std::uint64_t processes = 0;
@@ -18,13 +19,13 @@ struct CgroupUsage {
     std::vector<int> process_ids;  ///< as seen from the host
 };
 
-/// The cgroup `path` ("/porthole/...") in either version of the interface, below /sys/fs/cgroup.
+/// The cgroup `path` ("/porthole/...") in either version of the interface, below /sys/fs/cgroup. Short blocking calls.
 class Cgroups {
 public:
     explicit Cgroups(FileSystem& files);
     /// What cannot be read is 0. Error: NotFound when there is no such cgroup.
     Result<CgroupUsage> usage(const std::string& path) const;
-    /// Removes it with everything below; no process may be left in it. Fine if it is not there.
+    /// Removes it with everything below; no process may be left in it. Success if it is not there.
     void remove(const std::string& path) const;
     /// Removes it if nothing is below it.
     void remove_empty(const std::string& path) const;

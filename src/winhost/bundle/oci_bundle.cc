@@ -1,6 +1,7 @@
 #include "winhost/bundle/oci_bundle.h"
 
-#include "schema/json.h"
+#include "schema/json/json.h"
+#include "winhost/bundle/seccomp_profile.h"
 
 namespace porthole::winhost {
 namespace {
@@ -46,19 +47,27 @@ Value space(const char* type, const std::string& path) {
     return value;
 }
 
-/// What Wine and ordinary programs need; nothing that reaches out of the namespaces.
-Value capabilities() {
-    const Value list = strings(
-        {"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_NET_RAW", "CAP_SETGID", "CAP_SETUID"});
+/// Everything belongs to root in a container, so it needs none to read and write. Low ports are for anybody on Windows, and Wine's ping
+/// needs a raw socket. The sandbox's process needs nothing.
+Value capabilities(const OciBundle& bundle) {
+    const Value list = bundle.with_devices ? strings({"CAP_NET_BIND_SERVICE", "CAP_NET_RAW"}) : Value(Array());
     return Value::object({{"bounding", list}, {"effective", list}, {"permitted", list}});
 }
 
 Value resources(const OciLimits& limits) {
-    Value value = Value::object();
+    const Value no_device = Value::object({{"allow", false}, {"access", "rwm"}});  // runc adds null, zero, random, terminals
+    Value value = Value::object({{"devices", Array{no_device}}});
     if (limits.memory_bytes > 0) value["memory"] = Value::object({{"limit", limits.memory_bytes}});
     if (limits.cpu_quota_us > 0) value["cpu"] = Value::object({{"quota", limits.cpu_quota_us}, {"period", OciLimits::CpuPeriodUs}});
     if (limits.processes > 0) value["pids"] = Value::object({{"limit", limits.processes}});
     return value;
+}
+
+/// What tells about the machine and what others on it do; runc leaves out those that are not there.
+Value masked_paths() {
+    return strings({"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+                    "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats", "/sys/devices/virtual/powercap",
+                    "/sys/firmware"});
 }
 
 }  // namespace
@@ -75,16 +84,16 @@ std::string make_oci_config(const OciBundle& bundle) {
                                    {"env", environment},
                                    {"cwd", "/"},
                                    {"noNewPrivileges", true},
-                                   {"capabilities", capabilities()}})},
+                                   {"capabilities", capabilities(bundle)}})},
         {"root", Value::object({{"path", bundle.rootfs}, {"readonly", bundle.read_only_rootfs}})},
         {"mounts", mounts_of(bundle)},
-        {"linux",
-         Value::object({{"namespaces", Array{space("pid", ""), space("mount", ""), space("network", bundle.network_namespace_path),
-                                             space("ipc", bundle.ipc_namespace_path), space("uts", bundle.uts_namespace_path)}},
-                        {"cgroupsPath", bundle.cgroup_path},
-                        {"resources", resources(bundle.limits)},
-                        {"maskedPaths", strings({"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/sys/firmware"})},
-                        {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})}})},
+        {"linux", Value::object({{"namespaces", Array{space("pid", ""), space("mount", ""), space("network", bundle.network_namespace_path),
+                                                      space("ipc", bundle.ipc_namespace_path), space("uts", bundle.uts_namespace_path)}},
+                                 {"cgroupsPath", bundle.cgroup_path},
+                                 {"resources", resources(bundle.limits)},
+                                 {"seccomp", seccomp_profile()},
+                                 {"maskedPaths", masked_paths()},
+                                 {"readonlyPaths", strings({"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})}})},
     });
     if (bundle.uts_namespace_path.empty()) config["hostname"] = bundle.hostname;
     return schema::to_json(config);

@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// What a container may use; 0 is no limit.
+/// What a container may use; 0 means without limit.
 struct OciLimits {
     std::int64_t memory_bytes = 0;
     std::int64_t cpu_quota_us = 0;  ///< of each CpuPeriod
@@ -14,6 +14,7 @@ struct OciLimits {
     static constexpr std::int64_t CpuPeriodUs = 100'000;
 };
 
+/// A bind mount into the container.
 struct OciMount {
     std::string source, destination;  ///< both on Linux
     bool read_only = false;

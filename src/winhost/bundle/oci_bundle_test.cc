@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "schema/json.h"
+#include <set>
+
+#include "schema/json/json.h"
 
 namespace porthole::winhost {
 namespace {
@@ -52,7 +54,7 @@ TEST(OciBundle, LimitsWhatIsLimited) {
     OciBundle free = sample();
     free.limits = {};
     const auto unlimited = schema::parse_json(make_oci_config(free));
-    EXPECT_TRUE(unlimited->at_path({"linux", "resources"})->as_object().empty());
+    for (const char* limited : {"memory", "cpu", "pids"}) EXPECT_FALSE(unlimited->at_path({"linux", "resources", limited})) << limited;
 }
 
 TEST(OciBundle, MountsReadOnlyWhereAsked) {
@@ -60,6 +62,37 @@ TEST(OciBundle, MountsReadOnlyWhereAsked) {
     const schema::Value* mount = find_named(*config->find("mounts"), "destination", "/wine/drive_c/data");
     ASSERT_NE(mount, nullptr);
     EXPECT_EQ(schema::to_json(*mount->find("options")), R"(["rbind","ro","private"])");
+}
+
+TEST(OciBundle, GivesAContainerNoPowerOverTheMachine) {
+    const auto config = schema::parse_json(make_oci_config(sample()));
+    EXPECT_EQ(schema::to_json(*config->at_path({"process", "capabilities", "bounding"})), R"(["CAP_NET_BIND_SERVICE","CAP_NET_RAW"])");
+    EXPECT_TRUE(config->at_path({"process", "noNewPrivileges"})->as_bool());
+    const std::string devices = schema::to_json(*config->at_path({"linux", "resources", "devices"}));
+    EXPECT_EQ(devices, R"([{"allow":false,"access":"rwm"}])");
+    OciBundle sandbox = sample();
+    sandbox.with_devices = false;
+    const auto pause = schema::parse_json(make_oci_config(sandbox));
+    EXPECT_EQ(schema::to_json(*pause->at_path({"process", "capabilities", "bounding"})), "[]");
+}
+
+TEST(OciBundle, AllowsNoSystemCallThatChangesTheMachine) {
+    const auto config = schema::parse_json(make_oci_config(sample()));
+    const schema::Value* profile = config->at_path({"linux", "seccomp"});
+    ASSERT_NE(profile, nullptr);
+    EXPECT_EQ(profile->string_at({"defaultAction"}), "SCMP_ACT_ERRNO");
+    std::set<std::string> plain, conditional;
+    for (const schema::Value& rule : profile->find("syscalls")->as_array()) {
+        if (rule.string_at({"action"}) != "SCMP_ACT_ALLOW") continue;
+        for (const schema::Value& name : rule.find("names")->as_array())
+            EXPECT_TRUE((rule.find("args") ? conditional : plain).insert(std::string(name.as_string())).second || rule.find("args"));
+    }
+    EXPECT_EQ(conditional, (std::set<std::string>{"clone", "personality", "socket"}));
+    for (const char* name :
+         {"add_key",    "bpf",        "chroot", "clone3",        "delete_module", "fsmount",           "init_module", "io_uring_setup",
+          "keyctl",     "kexec_load", "mount",  "mount_setattr", "move_mount",    "open_by_handle_at", "open_tree",   "perf_event_open",
+          "pivot_root", "reboot",     "setns",  "settimeofday",  "swapon",        "umount2",           "unshare",     "userfaultfd"})
+        EXPECT_FALSE(plain.contains(name)) << name;
 }
 
 }  // namespace

@@ -1,24 +1,25 @@
 #pragma once
 #include <string>
 
-#include "runtime/file_system.h"
-#include "runtime/process.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 #include "winhost/bundle/oci_bundle.h"
 
 namespace porthole::winhost {
 
-/// The commands of runc, on containers whose state is below one folder.
+/// The commands of runc, on containers whose state is below one folder. References must outlive it and its tasks. Errors: Io, with runc's
+/// own words.
 class Runc {
 public:
     Runc(ProcessRunner& processes, FileSystem& files, std::string state_folder)
         : processes_(processes), files_(files), state_folder_(std::move(state_folder)) {}
 
-    /// Writes `folder`/config.json and makes the container, whose process waits for start(). Errors: Io, with runc's own words.
+    /// Writes `folder`/config.json and creates the container, whose process waits for start().
     Task<> create(std::string id, std::string folder, OciBundle bundle);
     Task<> start(std::string id);
-    /// Sends `signal` ("KILL"); fine if it has ended.
+    /// Sends `signal` ("KILL"); success if it has ended.
     Task<> kill(std::string id, std::string signal);
-    /// Kills it and forgets it; fine if it is not there.
+    /// Kills it and deletes its state; success if it is not there.
     Task<> remove(std::string id);
     Task<> update(std::string id, OciLimits limits);
 

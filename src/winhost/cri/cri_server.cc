@@ -1,6 +1,6 @@
 #include "winhost/cri/cri_server.h"
 
-#include "schema/protobuf.h"
+#include "schema/protobuf/protobuf.h"
 
 namespace porthole::winhost {
 namespace {

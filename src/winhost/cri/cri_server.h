@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
-#include "net/grpc.h"
-#include "net/http_server.h"
+#include "net/grpc/grpc.h"
+#include "net/http/http_server.h"
 #include "winhost/cri/streaming.h"
 #include "winhost/cri/token_gate.h"
 
@@ -11,13 +11,14 @@ namespace porthole::winhost {
 /// Gives `grpc` the methods of CRI v1 that a kubelet calls, each carried out by the services. Both outlive it.
 void serve_cri(net::GrpcHandler& grpc, kubelet::RuntimeService& runtime, kubelet::ImageService& images);
 
+/// Where CRI is offered.
 struct CriServerOptions {
     std::string unix_socket;     ///< for programs on Linux
     std::uint16_t tcp_port = 0;  ///< on loopback, for programs under Wine; 0 picks one
     std::string token;           ///< that they begin with
 };
 
-/// CRI's sockets of one emulated host.
+/// CRI's sockets of one emulated host. Both services outlive it; close() it before destroying it.
 class CriServer {
 public:
     CriServer(AsioLoop& loop, Random& random, Runtime& runtime, kubelet::ImageService& images, Logger log);

@@ -3,14 +3,14 @@
 #include <string>
 #include <variant>
 
-#include "net/http.h"
-#include "net/port_forward.h"
-#include "net/remote_command.h"
+#include "net/http/http.h"
+#include "net/streams/port_forward.h"
+#include "net/streams/remote_command.h"
 #include "winhost/runtime/runtime.h"
 
 namespace porthole::winhost {
 
-/// Serves the streams of exec, attach and port-forward under addresses that are good for one connection and one minute.
+/// Serves the streams of exec, attach and port-forward under addresses that are valid for one connection and one minute.
 class StreamingServer final : public net::HttpHandler, public StreamAddresses {
 public:
     /// `runtime` outlives it.

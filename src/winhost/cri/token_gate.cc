@@ -1,7 +1,8 @@
 #include "winhost/cri/token_gate.h"
 
-#include "net/crypto.h"
-#include "net/relay.h"
+#include "base/result.h"
+#include "net/http/relay.h"
+#include "net/tls/crypto.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::winhost {
@@ -20,7 +21,7 @@ Result<std::unique_ptr<TokenGate>> TokenGate::listen(AsioLoop& loop, std::uint16
 Task<> TokenGate::accept() {
     for (;;) {
         auto accepted = co_await listener_->accept();
-        if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
+        if (is_cancelled(accepted)) co_return std::move(accepted).error();
         if (accepted) {
             scope_.spawn(serve(std::move(accepted->stream)));
         } else {

@@ -8,7 +8,7 @@
 namespace porthole::winhost {
 
 /// A TCP port in front of a Unix socket: for programs under Wine, which have no Unix sockets. A connection begins with a line that is the
-/// token; everything after it goes through. Others on the same loopback interface do not get past.
+/// token; everything after it is relayed. A connection without it is dropped. close() it before destroying it.
 class TokenGate {
 public:
     /// Error: AlreadyExists when the port is taken. Port 0 picks one.

@@ -10,7 +10,8 @@
 
 namespace porthole::winhost {
 
-/// A socket to the emulator that is opened by the token, blocking. Errors: Hresult::RpcServerUnavailable, RpcCallFailed.
+/// A blocking socket to the emulator, which has accepted the token. One thread at a time, but for shut_down(). Errors:
+/// Hresult::RpcServerUnavailable, RpcCallFailed.
 class HostConnection {
 public:
     static Result<HostConnection> open();
@@ -20,7 +21,7 @@ public:
 
     Result<void> send(std::string_view json);
     Result<std::string> receive();
-    /// Waits without end for what comes.
+    /// From now on receive() waits without a time limit.
     void wait_forever();
     /// From another thread: a receive() that waits fails.
     void shut_down();
@@ -31,7 +32,7 @@ private:
     hns::wire::FrameReader reader_;
 };
 
-/// One call over the process's own connection, which is made anew after a failure. Callable from any thread.
+/// One call over the process's own connection, which is replaced after a failure. Callable from any thread.
 Result<hns::wire::Response> call_host(const hns::wire::Request& request);
 
 /// A copy that the caller frees with CoTaskMemFree; null without memory.

@@ -11,7 +11,7 @@ using NotificationCallback = void(CALLBACK*)(DWORD type, void* context, HRESULT 
 class Subscription {
 public:
     static Result<std::unique_ptr<Subscription>> start(NotificationCallback callback, void* context);
-    /// Waits for a callback under way, except within that callback itself.
+    /// Waits for a callback in progress, except within that callback itself.
     ~Subscription();
 
 private:

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "winhost/host/cni_config.h"
 
 using namespace porthole;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::winhost {
 namespace {
@@ -42,14 +42,14 @@ TEST(CniConfig, ReadsOnePluginAndChains) {
 TEST(CniConfig, SaysWhatIsMissing) {
     struct {
         const char* text;
-        const char* complaint;
+        const char* message;
     } const rows[] = {
         {R"({"type":"a"})", "has no name"}, {R"({"name":"n"})", "has no type"}, {R"({"name":"n","plugins":[]})", "has no plugins"}};
     for (const auto& row : rows) {
         SCOPED_TRACE(row.text);
         const auto network = CniNetworkConfig::parse(row.text);
         ASSERT_FALSE(network);
-        EXPECT_THAT(network.error().message, HasSubstr(row.complaint));
+        EXPECT_THAT(network.error().message, HasSubstr(row.message));
     }
 }
 

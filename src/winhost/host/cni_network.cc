@@ -1,9 +1,12 @@
 #include "winhost/host/cni_network.h"
 
+#include "base/result.h"
 #include "base/strings.h"
 #include "hns/hresult.h"
-#include "schema/json.h"
-#include "winhost/runtime/command_line.h"
+#include "schema/json/json.h"
+#include "winhost/bundle/held_tree.h"
+#include "winhost/runtime/container_root.h"
+#include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/windows_path.h"
 
 namespace porthole::winhost {
@@ -13,16 +16,22 @@ using schema::Value;
 
 bool is_configuration(const std::string& name) { return name.ends_with(".conf") || name.ends_with(".conflist") || name.ends_with(".json"); }
 
+/// Pods may write there: a link is not followed.
+Result<std::string> read_below(const std::string& root, const std::string& path) {
+    TRY(const HeldTree tree, HeldTree::open(root));
+    return tree.read(path.substr(root.size() + 1), FileSystem::ReadLimit);
+}
+
 }  // namespace
 
 Result<std::string> CniNetwork::read_configuration() {
     for (const std::string& folder : folders_.configurations) {
         TRY(const WindowsPath path, WindowsPath::parse(folder));
-        TRY(const std::string place, locate(context_.files, drive_, path.components));
+        TRY(const std::string place, locate(context_.files, drive_of(root_), path.components));
         const auto names = context_.files.list(place);
         if (!names) continue;
         for (const std::string& name : *names)
-            if (is_configuration(name)) return context_.files.read(join_path(place, name));
+            if (is_configuration(name)) return read_below(root_, join_path(place, name));
     }
     return Error(Reason::NotFound, "no network config found in " + join(folders_.configurations, ", "));
 }
@@ -44,7 +53,7 @@ Task<std::string> CniNetwork::create_namespace() {
 
 Task<> CniNetwork::remove_namespace(std::string namespace_id) {
     auto removed = co_await hns_.remove<hns::hcn::HostComputeNamespace>(std::move(namespace_id));
-    if (!removed && !hns::is_not_found(removed.error())) co_return removed;
+    if (!removed && !hns::is_object_missing(removed.error())) co_return removed;
     co_return {};
 }
 
@@ -53,7 +62,7 @@ std::string CniNetwork::path(const std::string& namespace_id) const { return con
 Result<std::string> CniNetwork::find_plugin(const std::string& type) {
     for (const std::string& folder : folders_.plugins) {
         TRY(const WindowsPath path, WindowsPath::parse(folder + "\\" + type + ".exe"));
-        TRY(const std::string place, locate(context_.files, drive_, path.components));
+        TRY(const std::string place, locate(context_.files, drive_of(root_), path.components));
         if (context_.files.exists(place)) return path.text();
     }
     return Error(Reason::NotFound, "failed to find plugin \"" + type + "\" in path [" + join(folders_.plugins, " ") + "]");
@@ -111,7 +120,7 @@ Task<PodAddresses> CniNetwork::attach(PodAttachment attachment) {
 
 Task<> CniNetwork::detach(PodAttachment attachment) {
     auto attached = recall(attachment);
-    if (!attached && attached.error().reason == Reason::NotFound) co_return {};  // never attached, or given back already
+    if (is_not_found(attached)) co_return {};  // never attached, or given back already
     CO_TRY_VOID(attached);
     for (std::size_t i = attached->network.plugins.size(); i-- > 0;) {
         auto done = co_await call("DEL", attached->network, i, attachment, attached->result);

@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "hns/client.h"
 #include "hns/emulator/emulator.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "winhost/host/cni_config.h"
 #include "winhost/host/host_programs.h"
 
@@ -14,6 +14,7 @@ struct CniFolders {
     std::vector<std::string> plugins = {"C:\\k\\cni", "C:\\opt\\cni\\bin"};
 };
 
+/// What CNI of a host runs on. All outlive it.
 struct CniNetworkContext {
     FileSystem& files;
     hns::emulator::Emulator& emulator;
@@ -24,9 +25,9 @@ struct CniNetworkContext {
 /// plugins that are installed on the host do. Configuration and result of every pod are kept, so that DEL gets the same again.
 class CniNetwork final : public PodNetwork {
 public:
-    /// `drive` is C:\ of the host on Linux; `cache` a folder of its own.
-    CniNetwork(CniNetworkContext context, std::string drive, std::string cache, CniFolders folders = {})
-        : context_(context), drive_(std::move(drive)), cache_(std::move(cache)), folders_(std::move(folders)), hns_(context.emulator) {}
+    /// `root` is the host's root file system on Linux; `cache` a folder of its own.
+    CniNetwork(CniNetworkContext context, std::string root, std::string cache, CniFolders folders = {})
+        : context_(context), root_(std::move(root)), cache_(std::move(cache)), folders_(std::move(folders)), hns_(context.emulator) {}
 
     std::string not_ready() override;
     Task<std::string> create_namespace() override;
@@ -49,7 +50,7 @@ private:
     Result<Attached> recall(const PodAttachment& pod);
 
     CniNetworkContext context_;
-    std::string drive_, cache_;
+    std::string root_, cache_;
     CniFolders folders_;
     hns::Client hns_;
 };

@@ -2,8 +2,9 @@
 
 #include <array>
 
-#include "runtime/file_system.h"
-#include "schema/json.h"
+#include "base/result.h"
+#include "runtime/files/file_system.h"
+#include "schema/json/json.h"
 
 namespace porthole::winhost {
 namespace {
@@ -45,7 +46,7 @@ Task<> ControlServer::close() {
 Task<> ControlServer::accept() {
     for (;;) {
         auto accepted = co_await listener_->accept();
-        if (!accepted && accepted.error().reason == Reason::Cancelled) co_return std::move(accepted).error();
+        if (is_cancelled(accepted)) co_return std::move(accepted).error();
         if (accepted) {
             scope_.spawn(serve(std::move(accepted->stream)));
         } else {
@@ -64,7 +65,7 @@ Task<Value> ControlServer::answer(std::string line) {
 Task<> ControlServer::serve(std::unique_ptr<net::ByteStream> stream) {
     CO_TRY(std::string line, co_await with_timeout(read_line(*stream), 10s, "the request"));
     auto answered = co_await answer(std::move(line));
-    if (!answered && answered.error().reason == Reason::Cancelled) co_return std::move(answered).error();
+    if (is_cancelled(answered)) co_return std::move(answered).error();
     const Value document = answered ? *std::move(answered)
                                     : Value::object({{"error", answered.error().message}, {"code", http_code(answered.error().reason)}});
     CO_TRY_VOID(co_await stream->write(schema::to_json(document) + "\n"));

@@ -21,6 +21,7 @@ namespace porthole::winhost {
 /// A failed call answers {"error":"...","code":404}.
 std::string control_socket(const std::string& data);
 
+/// Serves those calls. Add all handlers before listen(); what they refer to must outlive close(). Call that before destroying it.
 class ControlServer {
 public:
     using Call = std::function<Task<schema::Value>(schema::Value request)>;
@@ -42,7 +43,7 @@ private:
     Scope scope_;
 };
 
-/// One call to the host whose folder is `data`. Errors: Unavailable where none runs; the call's own.
+/// One call to the host whose folder is `data`, without a time limit. Errors: Unavailable where none runs; the call's own.
 Task<schema::Value> ask_host(AsioLoop& loop, std::string data, schema::Value request);
 
 }  // namespace porthole::winhost

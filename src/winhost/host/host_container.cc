@@ -1,15 +1,16 @@
 #include "winhost/host/host_container.h"
-#include "runtime/mounts.h"
+#include "base/result.h"
+#include "runtime/files/mounts.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "winhost/bundle/held_tree.h"
 #include "winhost/bundle/overlay.h"
+#include "winhost/host/host_disk.h"
 #include "winhost/host/program_files.h"
 #include "winhost/runtime/container_root.h"
-#include "winhost/template/registry_edits.h"
-#include "winhost/template/registry_file.h"
 
 namespace porthole::winhost {
 namespace {
@@ -19,9 +20,6 @@ using namespace std::chrono_literals;
 constexpr const char* Id = "host";
 constexpr const char* TokenFile = "TOKEN_FILE=C:\\ProgramData\\Porthole\\token";
 constexpr const char* Pipe = "\\\\.\\pipe\\containerd-containerd";
-constexpr const char* ProgramData = "wine/drive_c/ProgramData/Porthole";
-constexpr const char* PathKey = "System\\CurrentControlSet\\Control\\Session Manager\\Environment";
-constexpr const char* ExtraPath = "C:\\k;C:\\k\\cni";
 /// A node's own programs need tens of processes; a storm of them must not reach the machine.
 constexpr std::int64_t ProcessLimit = 1024;
 constexpr std::int64_t MemoryLimit = std::int64_t{4} << 30;
@@ -42,7 +40,8 @@ HostContainer::HostContainer(HostContainerContext context, HostContainerOptions 
 
 HostContainer::~HostContainer() = default;
 
-std::string HostContainer::drive() const { return join_path(Folder{options_.data}.rootfs(), "wine/drive_c"); }
+std::string HostContainer::root() const { return Folder{options_.data}.rootfs(); }
+std::string HostContainer::drive() const { return drive_of(root()); }
 std::string HostContainer::socket() const { return Folder{options_.data}.socket(); }
 
 Result<void> HostContainer::prepare_disk() {
@@ -52,10 +51,7 @@ Result<void> HostContainer::prepare_disk() {
     TRY_VOID(files.create_directories(folder.exchange(), 0700));
     if (!is_mounted(folder.rootfs()))
         TRY_VOID(mount_overlay(options_.wine.lowers(options_.profile), folder.upper(), folder.work(), folder.rootfs()));
-    const std::string own = join_path(folder.rootfs(), ProgramData);
-    TRY_VOID(files.create_directories(own, 0700));
-    TRY_VOID(files.write(join_path(own, "emulator.json"), services_.host_file, 0600));
-    TRY_VOID(files.write(join_path(own, "token"), services_.token + "\n", 0600));
+    TRY_VOID(write_host_services(folder.rootfs(), services_.host_file, services_.token));
     const std::string hosts = "127.0.0.1 localhost\n::1 localhost\n" + services_.address + " " + options_.name + "\n";
     TRY_VOID(files.write(folder.hosts(), hosts, 0644));
     TRY_VOID(files.write(folder.resolv_conf(), files.read("/etc/resolv.conf").value_or(""), 0644));
@@ -63,47 +59,19 @@ Result<void> HostContainer::prepare_disk() {
 }
 
 Result<void> HostContainer::place_programs() {
-    return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, drive());
-}
-
-namespace {
-
-/// At the first boot. Services get their environment from the registry.
-Result<void> extend_path(RegistryFile& registry) {
-    std::string value = registry.value(PathKey, "PATH");
-    std::string escaped;
-    for (const char letter : std::string_view(ExtraPath)) escaped += letter == '\\' ? std::string("\\\\") : std::string(1, letter);
-    if (value.find(escaped) != value.npos) return {};
-    if (!value.ends_with('"')) return Error(Reason::Invalid, "the host's registry holds no PATH");
-    trim_host(registry);
-    value.insert(value.size() - 1, ";" + escaped);
-    registry.set(PathKey, "PATH", value);
-    return {};
-}
-
-}  // namespace
-
-/// A host that was of another release before has been upgraded in place: its registry is kept, and says the new release.
-Result<void> HostContainer::prepare_registry() {
-    const std::string file = join_path(Folder{options_.data}.rootfs(), "wine/system.reg");
-    TRY(const std::string text, context_.files.read(file));
-    TRY(RegistryFile registry, RegistryFile::parse(text));
-    const std::string before = registry.text();
-    TRY_VOID(extend_path(registry));
-    if (!says_profile(registry, options_.profile)) apply_profile(registry, options_.profile);
-    const std::string after = registry.text();
-    return after == before ? Result<void>() : context_.files.write(file, after, 0644);
+    return options_.programs.empty() ? Result<void>() : place_program_files(options_.programs, root(), "wine/drive_c");
 }
 
 Task<HostContainer::Connection> HostContainer::boot() {
     CO_TRY_VOID(co_await take_down());
     CO_TRY_VOID(prepare_disk());
     CO_TRY_VOID(co_await run_blocking<void>(context_.pool, [this] { return place_programs(); }));
-    CO_TRY_VOID(prepare_registry());
+    CO_TRY_VOID(prepare_registry(root(), options_.profile));
     const Folder folder{options_.data};
     (void)context_.files.remove(folder.exit_file());
     const ProgramSpec main{"host.exe", "C:\\", {std::string("PIPE=") + Pipe, "SERVER=" + services_.cri, TokenFile}};
-    CO_TRY_VOID(context_.files.write(join_path(folder.exchange(), "main"), main.encode(), 0600));
+    CO_TRY(const HeldTree exchange, HeldTree::open(folder.exchange()));
+    CO_TRY_VOID(exchange.write("main", main.encode(), 0600));
     OciBundle bundle;
     bundle.rootfs = folder.rootfs();
     bundle.arguments = {"/porthole/init", "--socket",        "/.ph/s", "--main",   "/.ph/main",  "--exit-file",
@@ -129,7 +97,7 @@ Task<HostContainer::Connection> HostContainer::wait_until_started() {
             if (first.type != FrameType::Started) co_return error_of_failure(first.payload).with_context("starting the emulated host");
             co_return *std::move(connection);
         }
-        if (connection.error().reason == Reason::Cancelled) co_return std::move(connection).error();
+        if (is_cancelled(connection)) co_return std::move(connection).error();
         CO_TRY(const auto state, co_await runc_.state(Id));
         if (!state.running) co_return Error(Reason::Io, "the emulated host's first process has ended at once");
         CO_TRY_VOID(co_await context_.loop.sleep(20ms));
@@ -142,7 +110,7 @@ Task<> HostContainer::keep_running(Connection connection) {
     for (;;) {
         while (connection) {
             const auto frame = co_await connection->next();
-            if (!frame && frame.error().reason == Reason::Cancelled) co_return frame.error();
+            if (is_cancelled(frame)) co_return frame.error();
             if (!frame || frame->type == FrameType::Exit) connection.reset();
         }
         context_.log.error("the emulated host has ended by itself; it is booted again", {{"host", options_.name}});
@@ -151,7 +119,7 @@ Task<> HostContainer::keep_running(Connection connection) {
         auto booted = co_await boot();
         if (booted) {
             connection = *std::move(booted);
-        } else if (booted.error().reason == Reason::Cancelled) {
+        } else if (is_cancelled(booted)) {
             co_return std::move(booted).error();
         } else {
             context_.log.error("the emulated host does not boot", {{"host", options_.name}, {"error", booted.error().message}});
@@ -162,10 +130,10 @@ Task<> HostContainer::keep_running(Connection connection) {
 Task<HostContainer::Connection> HostContainer::adopt() {
     CO_TRY(const auto state, co_await runc_.state(Id));
     if (!state.running) co_return Connection();
-    const auto known = context_.files.read(join_path(Folder{options_.data}.rootfs(), std::string(ProgramData) + "/emulator.json"));
+    const auto known = read_host_services(root());
     if (!known || *known != services_.host_file) co_return Connection();
     auto started = co_await with_timeout(wait_until_started(), 10s, "adopting the emulated host");
-    if (started || started.error().reason == Reason::Cancelled) co_return started;
+    if (started || is_cancelled(started)) co_return started;
     co_return Connection();
 }
 

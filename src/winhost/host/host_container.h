@@ -14,6 +14,7 @@
 
 namespace porthole::winhost {
 
+/// What the host's container runs on. All outlive it.
 struct HostContainerContext {
     AsioLoop& loop;
     ProcessRunner& processes;
@@ -22,6 +23,7 @@ struct HostContainerContext {
     Logger log;
 };
 
+/// How one host differs from another.
 struct HostContainerOptions {
     std::string name;      ///< the host's own, "windows-1"
     std::string data;      ///< a folder of its own, short
@@ -33,20 +35,21 @@ struct HostContainerOptions {
 
 /// What a boot sets up for the programs on the host.
 struct HostServices {
-    std::string address;    ///< the host's own, which its name stands for
+    std::string address;    ///< the host's own, to which its name resolves
     std::string host_file;  ///< emulator.json
     std::string cri;        ///< "127.0.0.1:7002"
     std::string token;
 };
 
-/// The host itself: Wine on an overlay of its own, in the network namespace we are in, with a service manager that runs from boot to
-/// shutdown. Its disk stays; its processes may outlive us and are adopted.
+/// The host itself: Wine on an overlay of its own, in this process's network namespace, with a service manager that runs from boot to
+/// shutdown. Its disk stays; its processes may outlive this one and are adopted. close() it before destroying it.
 class HostContainer final : public HostPrograms {
 public:
     HostContainer(HostContainerContext context, HostContainerOptions options);
     ~HostContainer() override;
 
-    /// Where C:\ is on Linux; there from start() on.
+    /// Its root file system on Linux, and C:\ in it; there from start() on. Pods may write there: open what is below by HeldTree.
+    std::string root() const;
     std::string drive() const;
     std::string socket() const;
     /// Adopts a host that runs already with the same services; boots it otherwise. From then on a host that ends by itself is booted
@@ -54,7 +57,7 @@ public:
     Task<> start(HostServices services);
     /// Stops watching; the host goes on.
     Task<> close();
-    /// Services are stopped in good order, then everything ends. Fine if it does not run.
+    /// Services are stopped in good order, then everything ends. Success if it does not run.
     Task<> shut_down(Duration grace);
 
     Task<CommandOutput> run(HostCommand command) override;
@@ -64,8 +67,7 @@ private:
     Task<Connection> boot();
     Result<void> prepare_disk();
     Result<void> place_programs();
-    Result<void> prepare_registry();
-    /// Nothing where none runs that knows the very services we offer.
+    /// Null where none runs that was started with the same services.
     Task<Connection> adopt();
     Task<Connection> wait_until_started();
     Task<> keep_running(Connection connection);

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::winhost {
 

@@ -7,6 +7,9 @@
 #include <map>
 #include <string_view>
 
+#include "runtime/files/file_system.h"
+#include "winhost/bundle/held_tree.h"
+
 namespace porthole::winhost {
 namespace {
 
@@ -23,44 +26,29 @@ std::string folder_of(const fs::path& file) {
 
 /// Same size and same time: a copy has its source's. A package gives files the time of its commit, which may lie before the copy of the
 /// version before was made, so "newer than its source" says nothing.
-bool is_current(const fs::path& source, const fs::path& target) {
-    std::error_code code;
-    return fs::file_size(source, code) == fs::file_size(target, code) && !code &&
-           fs::last_write_time(target, code) == fs::last_write_time(source, code) && !code;
-}
-
-Result<void> place(const fs::path& source, const fs::path& target, const fs::path* same) {
-    std::error_code code;
-    const fs::path fresh = target.string() + ".new";
-    fs::create_directories(target.parent_path(), code);
-    fs::remove(fresh, code);
-    if (same) {
-        fs::create_hard_link(*same, fresh, code);
-        if (code) fs::copy_file(source, fresh, code);  // overlayfs may refuse
-    } else {
-        fs::copy_file(source, fresh, code);
-    }
-    if (!code) fs::last_write_time(fresh, fs::last_write_time(source), code);
-    if (!code) fs::rename(fresh, target, code);
-    if (code) return Error(Reason::Io, "placing " + source.filename().string() + " on the emulated host: " + code.message());
-    return {};
+bool is_current(const HeldTree& tree, const struct stat& source, const std::string& target) {
+    const std::int64_t modified = std::int64_t{source.st_mtim.tv_sec} * 1'000'000'000 + source.st_mtim.tv_nsec;
+    return tree.holds(target, static_cast<std::uint64_t>(source.st_size), modified);
 }
 
 }  // namespace
 
-Result<void> place_program_files(const std::string& programs, const std::string& drive) {
+Result<void> place_program_files(const std::string& programs, const std::string& root, const std::string& drive) {
+    TRY(const HeldTree tree, HeldTree::open(root));
     std::error_code code;
-    std::map<std::pair<dev_t, ino_t>, fs::path> placed;
+    std::map<std::pair<dev_t, ino_t>, std::string> placed;
     fs::directory_iterator entries(programs, code);
     if (code) return Error(Reason::Io, "the folder of Windows programs " + programs + " cannot be read: " + code.message());
     for (const auto& entry : entries) {
         const std::string folder = folder_of(entry.path());
         struct stat status{};
         if (folder.empty() || ::stat(entry.path().c_str(), &status) != 0) continue;
-        const fs::path target = fs::path(drive) / folder / entry.path().filename();
+        const std::string target = join_path(join_path(drive, folder), entry.path().filename().string());
         const auto known = placed.find({status.st_dev, status.st_ino});
-        if (!is_current(entry.path(), target)) {
-            if (auto done = place(entry.path(), target, known == placed.end() ? nullptr : &known->second); !done) return done;
+        if (!is_current(tree, status, target)) {
+            TRY_VOID(tree.create_directories(parent_path(target), 0755));
+            auto done = tree.copy_in(entry.path().string(), target, known == placed.end() ? "" : known->second);
+            if (!done) return std::move(done).error().with_context("placing " + entry.path().filename().string() + " on the emulated host");
         }
         placed.try_emplace({status.st_dev, status.st_ino}, target);
     }

@@ -21,6 +21,7 @@ protected:
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
         root_ = pattern;
         fs::create_directories(programs());
+        fs::create_directories(root_ / "drive");
     }
     void TearDown() override { fs::remove_all(root_); }
 
@@ -35,7 +36,7 @@ protected:
         text << std::ifstream(placed(name)).rdbuf();
         return text.str();
     }
-    void place() { ASSERT_TRUE(place_program_files(programs().string(), (root_ / "drive").string()).has_value()); }
+    void place() { ASSERT_TRUE(place_program_files(programs().string(), root_.string(), "drive").has_value()); }
 
     fs::path root_;
     const fs::file_time_type now_ = fs::file_time_type::clock::now();
@@ -76,6 +77,20 @@ TEST_F(ProgramFiles, WhatIsUnchangedIsLeftAlone) {
     fs::last_write_time(placed("k/kubelet.exe"), now_ - 48h);
     place();
     EXPECT_EQ(read("k/kubelet.exe"), "in use...");
+}
+
+TEST_F(ProgramFiles, GoNowhereThroughALinkOnTheDrive) {
+    write("kubelet.exe", "one", now_);
+    fs::create_directories(root_ / "machine");
+    fs::create_directory_symlink(root_ / "machine", root_ / "drive/k");
+    EXPECT_EQ(place_program_files(programs().string(), root_.string(), "drive").error().reason, Reason::Forbidden);
+    EXPECT_TRUE(fs::is_empty(root_ / "machine"));
+    fs::remove(root_ / "drive/k");
+    fs::create_directories(root_ / "drive/k");
+    fs::create_symlink(root_ / "machine/kubelet.exe", root_ / "drive/k/kubelet.exe");
+    place();
+    EXPECT_TRUE(fs::is_empty(root_ / "machine"));
+    EXPECT_EQ(read("k/kubelet.exe"), "one");
 }
 
 }  // namespace

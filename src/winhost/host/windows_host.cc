@@ -1,5 +1,5 @@
 #include "winhost/host/windows_host.h"
-#include "runtime/mounts.h"
+#include "runtime/files/mounts.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,13 +7,14 @@
 
 #include <filesystem>
 
+#include "bundled_images/bundled_image_service.h"
 #include "hns/emulator/data_plane/linux/linux_data_plane.h"
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 #include "hns/emulator/emulator.h"
 #include "hns/emulator/model/profile.h"
 #include "hns/wire/host_file.h"
 #include "hns/wire/server.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
 #include "winhost/host/cni_network.h"
@@ -75,13 +76,13 @@ std::vector<std::string> names_of(const std::vector<Image>& images) {
 
 }  // namespace
 
-struct WindowsHost::State {
-    State(WindowsHostContext context, WindowsHostOptions options) : context(context), options(std::move(options)) {}
+struct WindowsHost::Impl {
+    Impl(WindowsHostContext context, WindowsHostOptions options) : context(context), options(std::move(options)) {}
 
     Task<> start();
     Task<> start_network();
     Task<> start_runtime();
-    Task<> import_pause_image();
+    Task<> import_bundled(const bundled_images::BundledImage& image);
     Task<> boot();
     Result<void> listen();
     Result<void> remember_services();
@@ -108,6 +109,7 @@ struct WindowsHost::State {
     std::unique_ptr<CniNetwork> network;
     std::unique_ptr<Runtime> runtime;
     std::unique_ptr<kubelet::ImageService> image_service;
+    std::unique_ptr<bundled_images::BundledImageService> bundled;
     std::unique_ptr<CriServer> cri;
     std::unique_ptr<ControlServer> control;
     Event shutdown_wanted;
@@ -115,13 +117,13 @@ struct WindowsHost::State {
     bool ready = false;
 };
 
-hns::wire::HostFile WindowsHost::State::remembered_services() {
+hns::wire::HostFile WindowsHost::Impl::remembered_services() {
     const auto text = context.files.read(join_path(options.data, "services.json"));
     auto file = text ? hns::wire::parse_host_file(*text) : Result<hns::wire::HostFile>(text.error());
     return file ? *std::move(file) : hns::wire::HostFile{};
 }
 
-Result<void> WindowsHost::State::remember_services() {
+Result<void> WindowsHost::Impl::remember_services() {
     const hns::wire::HostFile file{"127.0.0.1:" + std::to_string(hns_server->port()), "127.0.0.1:" + std::to_string(cri->tcp_port()),
                                    token};
     return context.files.write(join_path(options.data, "services.json"), hns::wire::write_host_file(file), 0600);
@@ -129,7 +131,7 @@ Result<void> WindowsHost::State::remember_services() {
 
 /// The host network service, as it was, and its port on loopback: the same as before where that is free, because programs on a host that
 /// goes on running know it.
-Task<> WindowsHost::State::start_network() {
+Task<> WindowsHost::Impl::start_network() {
     const hns::emulator::Profile* profile = hns::emulator::find_profile(options.profile.name);
     if (!profile) co_return Error(Reason::BadRequest, "the host network service knows no profile " + options.profile.name);
     CO_TRY_VOID(context.files.create_directories(namespaces_folder(options.data), 0700));
@@ -153,21 +155,29 @@ Task<> WindowsHost::State::start_network() {
     co_return {};
 }
 
-Task<> WindowsHost::State::import_pause_image() {
-    if (options.pause_archive.empty()) co_return {};
-    auto imported = co_await images->import_archive(options.pause_archive);
-    if (!imported) co_return std::move(imported).error().with_context("importing the sandbox image");
+Task<> WindowsHost::Impl::import_bundled(const bundled_images::BundledImage& image) {
+    const std::string archive = join_path(options.data, "bundled.tar");
+    CO_TRY_VOID(context.files.write(archive, image.archive, 0600));
+    const auto imported = co_await images->import_archive(archive);
+    CO_TRY_VOID(context.files.remove(archive));
+    CO_TRY_VOID(imported);
     co_return {};
 }
 
-Task<> WindowsHost::State::start_runtime() {
+Task<> WindowsHost::Impl::start_runtime() {
     CO_TRY(const OsVersion version, OsVersion::parse(options.profile.version()));
     ImageStore::Options store{.root = join_path(options.data, "images"), .host = version};
     store.template_lowers = wine.lowers(options.profile);
     store.template_id = wine.id;
     store.pinned = {options.pause_image};
     CO_TRY(images, ImageStore::open(std::move(store), context.loop, context.pool, context.registries, context.log.named("images")));
-    CO_TRY_VOID(co_await import_pause_image());
+    image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
+    bundled = std::make_unique<bundled_images::BundledImageService>(
+        *image_service, [this](const bundled_images::BundledImage& image) { return import_bundled(image); });
+    // Also where it is there: the host may play another build than at its last start. A sandbox image of others is pulled with the first pod.
+    if (const auto* pause = bundled_images::find_bundled_image(options.pause_image)) {
+        CO_TRY_VOID(co_await import_bundled(*pause));
+    }
     host = std::make_unique<HostContainer>(host_context(), HostContainerOptions{.name = options.name,
                                                                                 .data = host_folder(options.data),
                                                                                 .cgroup = host_cgroup(options.name, options.data),
@@ -175,19 +185,24 @@ Task<> WindowsHost::State::start_runtime() {
                                                                                 .profile = options.profile,
                                                                                 .wine = wine});
     network =
-        std::make_unique<CniNetwork>(CniNetworkContext{context.files, *emulator, *host}, host->drive(), join_path(options.data, "cni"));
-    runtime = std::make_unique<Runtime>(RuntimeContext{context.loop, context.processes, context.files, context.pool, context.random,
-                                                       *images, *network, context.log.named("runtime")},
+        std::make_unique<CniNetwork>(CniNetworkContext{context.files, *emulator, *host}, host->root(), join_path(options.data, "cni"));
+    runtime = std::make_unique<Runtime>(RuntimeContext{.loop = context.loop,
+                                                       .processes = context.processes,
+                                                       .files = context.files,
+                                                       .pool = context.pool,
+                                                       .random = context.random,
+                                                       .images = *images,
+                                                       .network = *network,
+                                                       .log = context.log.named("runtime")},
                                         RuntimeOptions{.host_name = unique_name(options.name, options.data),
                                                        .data = runtime_folder(options.data),
-                                                       .host_drive = host->drive(),
+                                                       .host_root = host->root(),
                                                        .host_socket = host->socket(),
                                                        .profile = options.profile,
                                                        .wine = wine,
                                                        .sandbox_image = options.pause_image});
     CO_TRY_VOID(co_await runtime->start());
-    image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
-    cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *image_service, context.log.named("cri"));
+    cri = std::make_unique<CriServer>(context.loop, context.random, *runtime, *bundled, context.log.named("cri"));
     CriServerOptions sockets{.unix_socket = join_path(options.data, "cri.sock"), .token = token};
     const auto port = hns::wire::parse_host_and_port(remembered_services().cri);
     sockets.tcp_port = port ? port->port : std::uint16_t{0};
@@ -195,13 +210,13 @@ Task<> WindowsHost::State::start_runtime() {
     co_return remember_services();
 }
 
-Task<> WindowsHost::State::boot() {
+Task<> WindowsHost::Impl::boot() {
     CO_TRY(const std::string file, context.files.read(join_path(options.data, "services.json")));
     co_return co_await host->start(
         {.address = address, .host_file = file, .cri = "127.0.0.1:" + std::to_string(cri->tcp_port()), .token = token});
 }
 
-Value WindowsHost::State::status() const {
+Value WindowsHost::Impl::status() const {
     return Value::object({{"ready", ready},
                           {"name", options.name},
                           {"profile", options.profile.name},
@@ -211,7 +226,7 @@ Value WindowsHost::State::status() const {
                           {"pid", static_cast<int>(::getpid())}});
 }
 
-Task<Value> WindowsHost::State::load(std::string path) {
+Task<Value> WindowsHost::Impl::load(std::string path) {
     const auto imported = co_await images->import_archive(std::move(path));
     const bool other_system = !imported && imported.error().message.find("ImageOSMismatch") != std::string::npos;
     if (!other_system) CO_TRY_VOID(imported);
@@ -237,7 +252,7 @@ Task<Value> at_once(Value value) { co_return value; }
 
 }  // namespace
 
-Result<void> WindowsHost::State::listen() {
+Result<void> WindowsHost::Impl::listen() {
     control = std::make_unique<ControlServer>(context.loop);
     control->add("status", [this](Value) { return at_once(status()); });
     control->add("load", [this](Value request) { return load(std::string(request.string_at({"path"}))); });
@@ -250,7 +265,7 @@ Result<void> WindowsHost::State::listen() {
     return control->listen(control_socket(options.data));
 }
 
-Task<> WindowsHost::State::start() {
+Task<> WindowsHost::Impl::start() {
     CO_TRY_VOID(context.files.create_directories(options.data, 0700));
     CO_TRY_VOID(lock.take(options.data));
     TemplateContext building{context.loop, context.processes, context.files, context.pool,
@@ -267,14 +282,14 @@ Task<> WindowsHost::State::start() {
     co_return {};
 }
 
-Task<> WindowsHost::State::end_pods_and_host() {
+Task<> WindowsHost::Impl::end_pods_and_host() {
     if (host) CO_TRY_VOID(co_await host->shut_down(ShutdownGrace));
     if (runtime) CO_TRY_VOID(co_await runtime->power_off());
     if (emulator) CO_TRY_VOID(co_await emulator->reboot());
     co_return {};
 }
 
-Task<> WindowsHost::State::reboot() {
+Task<> WindowsHost::Impl::reboot() {
     CO_TRY(const Semaphore::Permit permit, co_await power_switch.acquire());
     context.log.info("the host reboots", {{"host", options.name}});
     ready = false;
@@ -284,7 +299,7 @@ Task<> WindowsHost::State::reboot() {
     co_return {};
 }
 
-Task<> WindowsHost::State::power_off() {
+Task<> WindowsHost::Impl::power_off() {
     if (control) CO_TRY_VOID(co_await control->close());
     if (wine.folder.empty()) co_return {};  // it has not come far
     auto ended = co_await end_pods_and_host();
@@ -299,13 +314,13 @@ Task<> WindowsHost::State::power_off() {
 }
 
 WindowsHost::WindowsHost(WindowsHostContext context, WindowsHostOptions options)
-    : state_(std::make_unique<State>(context, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(context, std::move(options))) {}
 WindowsHost::~WindowsHost() = default;
 
-Task<> WindowsHost::start() { return state_->start(); }
-Task<> WindowsHost::wait_for_shutdown() { return state_->shutdown_wanted.wait(); }
-Task<> WindowsHost::power_off() { return state_->power_off(); }
-Task<> WindowsHost::reboot() { return state_->reboot(); }
+Task<> WindowsHost::start() { return impl_->start(); }
+Task<> WindowsHost::wait_for_shutdown() { return impl_->shutdown_wanted.wait(); }
+Task<> WindowsHost::power_off() { return impl_->power_off(); }
+Task<> WindowsHost::reboot() { return impl_->reboot(); }
 
 namespace {
 

@@ -8,12 +8,12 @@
 #include <array>
 #include <filesystem>
 
-#include "net/sha256.h"
-#include "schema/json.h"
-#include "winhost/images/byte_source.h"
-#include "winhost/images/files.h"
-#include "winhost/images/reference.h"
-#include "winhost/images/tar_reader.h"
+#include "net/tls/crypto.h"
+#include "schema/json/json.h"
+#include "winhost/images/content/byte_source.h"
+#include "winhost/images/content/files.h"
+#include "winhost/images/content/reference.h"
+#include "winhost/images/layers/tar_reader.h"
 
 namespace porthole::winhost {
 namespace {

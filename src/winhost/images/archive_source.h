@@ -1,11 +1,12 @@
 #pragma once  // private to this folder
 #include <map>
 
-#include "winhost/images/image_source.h"
+#include "winhost/images/content/image_source.h"
 
 namespace porthole::winhost {
 
-/// Images in an archive: what `docker save` writes or an OCI image layout, as a tar file (also gzip or zstd) or as a folder.
+/// Images in an archive: what `docker save` writes or an OCI image layout, as a tar file (also gzip or zstd) or as a folder. Nothing in it
+/// is trusted: digests are checked, sizes bounded.
 class ArchiveSource final : public LayerSupply {
 public:
     /// Blocking; a packed archive is unpacked to `scratch`. Errors: NotFound, Invalid, Io.

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "winhost/images/image.h"
+#include "winhost/images/content/image.h"
 
 namespace porthole::winhost {
 
-/// What the store remembers of an image besides its layers.
+/// What the store remembers of an image in addition to its layers.
 struct ImageRecord {
     std::string id;
     std::string config_text;  ///< as it came

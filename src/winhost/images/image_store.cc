@@ -8,12 +8,12 @@
 #include <map>
 
 #include "winhost/images/archive_source.h"
-#include "winhost/images/byte_source.h"
-#include "winhost/images/files.h"
+#include "winhost/images/content/byte_source.h"
+#include "winhost/images/content/files.h"
+#include "winhost/images/content/reference.h"
 #include "winhost/images/image_records.h"
-#include "winhost/images/layer_store.h"
-#include "winhost/images/reference.h"
-#include "winhost/images/registry_source.h"
+#include "winhost/images/layers/layer_store.h"
+#include "winhost/images/registry/registry_session.h"
 
 namespace porthole::winhost {
 namespace {

@@ -7,18 +7,19 @@
 #include "runtime/event_loop.h"
 #include "runtime/task.h"
 #include "runtime/worker_pool.h"
-#include "winhost/images/image.h"
-#include "winhost/images/os_version.h"
-#include "winhost/images/registry_client.h"
+#include "winhost/images/content/image.h"
+#include "winhost/images/content/os_version.h"
+#include "winhost/images/registry/registry_client.h"
 
 namespace porthole::winhost {
 
 /// Windows images on one emulated host: pulls and imports them, keeps their layers as folders for overlayfs, forgets them.
 ///
 /// Layers are unpacked once per (chain of layers, template) because their names are mapped onto the names below them: Windows does not
-/// tell `App` from `app`, overlayfs does. Base layers of Windows itself are recognised and neither downloaded nor kept; the template
-/// takes their place. Lives on one loop; unpacking and big deletions go to the pool. Whatever is interrupted leaves nothing that counts
-/// as an image, and what it leaves on the disk goes with the next collect_garbage().
+/// tell `App` from `app`, overlayfs does. Base layers of Windows itself are recognized and neither downloaded nor kept; the template
+/// takes their place. Owns the folder `root`. Lives on one loop; unpacking and big deletions go to the pool. Interrupted work leaves
+/// nothing that counts as an image, and what it leaves on the disk is removed by the next collect_garbage(). Tasks must end before it is
+/// destroyed.
 class ImageStore {
 public:
     struct Options {
@@ -52,11 +53,12 @@ public:
     virtual const Image* find(const std::string& reference) const = 0;
     /// By id.
     virtual std::vector<Image> list() const = 0;
-    /// Forgets the image with all its names, also given by one of them; fine if it is not there. Its layers go when nobody holds them.
+    /// Forgets the image with all its names, also given by one of them; success if it is not there. Its layers are deleted when no one
+    /// holds them.
     virtual Task<> remove(std::string reference) = 0;
 
     /// Keeps the folders of `image.lower_folders` (from list(), find() or from an earlier run of the program) on the disk. A container
-    /// takes one before it mounts and lets go after it has unmounted.
+    /// takes one before it mounts and releases it after it has unmounted.
     virtual Hold hold(const std::vector<std::string>& lower_folders) = 0;
     /// Deletes layers without image or hold, and what interrupted work left. Call it after the start, once the containers that are
     /// still there are held; the store itself calls it after each removal.

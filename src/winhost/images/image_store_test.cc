@@ -10,8 +10,7 @@
 
 #include "runtime/scope.h"
 #include "runtime/sim/sim_loop.h"
-#include "runtime/sim/sim_worker_pool.h"
-#include "winhost/images/fake_registry.h"
+#include "winhost/images/registry/fake_registry.h"
 #include "winhost/images/test_folder.h"
 #include "winhost/images/test_tar.h"
 

@@ -6,9 +6,9 @@
 
 #include <csignal>
 
-#include "net/http_client.h"
-#include "net/sha256.h"
+#include "net/http/http_client.h"
 #include "net/socket.h"
+#include "net/tls/crypto.h"
 #include "runtime/asio_loop.h"
 #include "runtime/scope.h"
 #include "winhost/images/image_store.h"

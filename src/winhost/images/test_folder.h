@@ -6,7 +6,7 @@
 
 namespace porthole::winhost {
 
-/// A folder that goes with its owner.
+/// Owns a temporary folder and removes it.
 class TestFolder {
 public:
     TestFolder() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "winhost/runtime/command_line.h"
+#include "winhost/runtime/program_spec.h"
 
 namespace porthole::winhost {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 #include "api/cri_v1.h"
 #include "winhost/bundle/oci_bundle.h"
-#include "winhost/images/image.h"
+#include "winhost/images/content/image.h"
 #include "winhost/runtime/program_spec.h"
 
 namespace porthole::winhost {

@@ -2,39 +2,56 @@
 
 #include <algorithm>
 
+#include "winhost/bundle/held_tree.h"
 #include "winhost/bundle/overlay.h"
 #include "winhost/runtime/windows_path.h"
 
 namespace porthole::winhost {
 namespace {
 
-constexpr const char* Drive = "wine/drive_c";
+/// The path of something in a container's or host's root file system, from there.
+std::string below(const std::string& rootfs, const std::string& path) { return path.substr(std::min(rootfs.size() + 1, path.size())); }
 
 /// The place of a mount inside: an empty folder or file as its source is one.
 Result<std::string> make_target(FileSystem& files, const std::string& rootfs, const WindowsPath& path, bool folder) {
-    std::string drive = join_path(rootfs, Drive);
+    TRY(const HeldTree tree, HeldTree::open(rootfs));
+    std::string drive = drive_of(rootfs);
     if (path.drive != 'c') {
-        drive = join_path(rootfs, std::string("wine/drive_") + path.drive);
-        TRY_VOID(files.create_directories(drive, 0755));
-        const std::string letter = join_path(rootfs, std::string("wine/dosdevices/") + path.drive + ":");
-        if (!files.exists(letter)) TRY_VOID(files.create_symlink(std::string("../drive_") + path.drive, letter));
+        const std::string name = std::string("drive_") + path.drive;
+        drive = join_path(rootfs, "wine/" + name);
+        TRY_VOID(tree.create_directories("wine/" + name, 0755));
+        TRY_VOID(tree.create_symlink("../" + name, std::string("wine/dosdevices/") + path.drive + ":"));
     }
     TRY(const std::string target, locate(files, drive, path.components));
+    const std::string inside = below(rootfs, target);
     if (folder) {
-        TRY_VOID(files.create_directories(target, 0755));
-    } else if (!files.exists(target)) {
-        TRY_VOID(files.create_directories(parent_path(target), 0755));
-        TRY_VOID(files.write(target, "", 0644));
+        TRY_VOID(tree.create_directories(inside, 0755));
+    } else if (!tree.hold(inside)) {
+        TRY_VOID(tree.create_directories(parent_path(inside), 0755));
+        TRY_VOID(tree.write(inside, "", 0644));
     }
-    return target.substr(rootfs.size());
+    return "/" + inside;
 }
 
-Result<std::string> locate_source(FileSystem& files, const std::string& host_drive, const std::string& host_path) {
+Result<HeldSource> hold_source(FileSystem& files, const std::string& host_root, const std::string& host_path) {
     TRY(const WindowsPath path, WindowsPath::parse(host_path));
     if (path.drive != 'c') return Error(Reason::BadRequest, "an emulated host has no drive for the mount of " + host_path);
-    TRY(const std::string source, locate(files, host_drive, path.components));
+    TRY(const std::string source, locate(files, drive_of(host_root), path.components));
     if (!files.exists(source)) return Error(Reason::NotFound, "the mount's source " + host_path + " does not exist");
-    return source;
+    TRY(const HeldTree tree, HeldTree::open(host_root));
+    return tree.hold(below(host_root, source));
+}
+
+/// runc binds by path, some time later: by then another container that may write there could have put a link to anywhere on this machine
+/// in the source's place. So what was opened is bound to `place`, which is ours, and runc binds that.
+Result<void> bind_held(FileSystem& files, const HeldSource& held, const std::string& place) {
+    if (held.is_directory()) {
+        TRY_VOID(files.create_directories(place, 0700));
+    } else {
+        TRY_VOID(files.create_directories(parent_path(place), 0700));
+        TRY_VOID(files.write(place, "", 0600));
+    }
+    return held.bind_to(place);
 }
 
 bool is_hosts_file(const std::string& target) {
@@ -45,23 +62,12 @@ bool is_hosts_file(const std::string& target) {
 }
 
 Result<void> add_mount(FileSystem& files, const RootRequest& request, const cri::Mount& wanted, std::vector<OciMount>& mounts) {
-    if (is_pipe_path(wanted.host_path)) return {};  // pipe_relay.h
-    TRY(const std::string found, locate_source(files, request.host_drive, wanted.host_path));
+    if (is_pipe_path(wanted.host_path)) return {};  // pipe_mounts.h
+    TRY(const HeldSource held, hold_source(files, request.host_root, wanted.host_path));
     TRY(const WindowsPath path, WindowsPath::parse(wanted.container_path));
     if (path.components.empty() && path.drive == 'c') return Error(Reason::BadRequest, "nothing can be mounted over C:\\");
-    // The source is opened and bound to a place of our own. runc binds by path, some time later: by then another container that may
-    // write to the volume could have put a link to anywhere on this machine in the source's place.
-    TRY(const std::string drive, files.real_path(request.host_drive));
-    TRY(const std::string real, files.real_path(found));
-    TRY(const HeldSource held, HeldSource::open(drive, real));
     const std::string source = request.folder.source(mounts.size());
-    if (held.is_directory()) {
-        TRY_VOID(files.create_directories(source, 0700));
-    } else {
-        TRY_VOID(files.create_directories(parent_path(source), 0700));
-        TRY_VOID(files.write(source, "", 0600));
-    }
-    TRY_VOID(held.bind_to(source));
+    TRY_VOID(bind_held(files, held, source));
     TRY(const std::string target, make_target(files, request.folder.rootfs(), path, held.is_directory()));
     mounts.push_back({source, target, wanted.readonly});
     if (is_hosts_file(target)) mounts.push_back({source, "/etc/hosts", wanted.readonly});
@@ -86,13 +92,20 @@ Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest&
     return mounts;
 }
 
-Result<std::string> log_file(FileSystem& files, const ContainerRecord& container, const SandboxRecord& sandbox,
-                             const std::string& host_drive) {
-    if (sandbox.config.log_directory.empty() || container.config.log_path.empty()) return std::string();
-    TRY(const WindowsPath path, WindowsPath::parse(sandbox.config.log_directory + "\\" + container.config.log_path));
-    TRY(const std::string file, locate(files, host_drive, path.components));
-    TRY_VOID(files.create_directories(parent_path(file), 0755));
-    return file;
+Result<std::string> mount_log(FileSystem& files, const RootRequest& request, std::vector<OciMount>& mounts) {
+    const cri::PodSandboxConfig& pod = request.sandbox.config;
+    const std::string& log_path = request.container.config.log_path;
+    if (pod.log_directory.empty() || log_path.empty()) return std::string();
+    TRY(const WindowsPath path, WindowsPath::parse(pod.log_directory + "\\" + log_path));
+    TRY(const std::string file, locate(files, drive_of(request.host_root), path.components));
+    const std::string folder = parent_path(below(request.host_root, file));
+    TRY(const HeldTree tree, HeldTree::open(request.host_root));
+    TRY_VOID(tree.create_directories(folder, 0755));
+    TRY(const HeldSource held, tree.hold(folder));
+    const std::string source = request.folder.source(mounts.size());
+    TRY_VOID(bind_held(files, held, source));
+    mounts.push_back({source, "/.ph/log"});
+    return "/.ph/log/" + base_name(file);
 }
 
 std::map<std::string, std::string> wine_environment(bool light) {

@@ -22,21 +22,24 @@ struct Folder {
     std::string resolv_conf() const { return join_path(path, "resolv.conf"); }
 };
 
+/// C:\ of a host or container, below its root file system.
+inline std::string drive_of(const std::string& rootfs) { return join_path(rootfs, "wine/drive_c"); }
+
+/// What a container's file system is made from. Borrows the records.
 struct RootRequest {
     const ContainerRecord& container;
     const SandboxRecord& sandbox;
     Folder folder, sandbox_folder;
     std::vector<std::string> template_lowers;
-    std::string host_drive;
+    std::string host_root;
 };
 
 /// Mounts the container's file system, makes the places of its mounts, and says what is to be mounted there; named pipes are not its
 /// business. Errors: BadRequest for mounts that cannot be (other drives of the host), NotFound for sources that are not there, Io.
 Result<std::vector<OciMount>> prepare_root(FileSystem& files, const RootRequest& request);
 
-/// Where the container's log is on Linux; "" if it has none. Its folder is made.
-Result<std::string> log_file(FileSystem& files, const ContainerRecord& container, const SandboxRecord& sandbox,
-                             const std::string& host_drive);
+/// Adds the mount of the folder of the container's log, which is made, and yields the log's path inside; "" if it has none.
+Result<std::string> mount_log(FileSystem& files, const RootRequest& request, std::vector<OciMount>& mounts);
 
 /// What Wine's processes are told by Unix; programs do not see it.
 std::map<std::string, std::string> wine_environment(bool light);

@@ -1,12 +1,14 @@
 #include "winhost/runtime/containers.h"
-#include "runtime/mounts.h"
+#include "base/result.h"
+#include "runtime/files/mounts.h"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
 
-#include "winhost/runtime/pipe_relay.h"
+#include "winhost/bundle/held_tree.h"
+#include "winhost/runtime/pipe_mounts.h"
 
 namespace porthole::winhost {
 namespace {
@@ -153,18 +155,16 @@ Task<> Containers::run(std::shared_ptr<Container> container, std::shared_ptr<San
     auto pipes = plan_pipe_mounts(record.config.mounts);
     if (!pipes) co_return std::move(pipes).error().with_context("hcs::CreateComputeSystem " + id);
     RootRequest request{
-        record, sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_drive};
+        record, sandbox->record, container->folder, sandbox->folder, options_.wine.lowers(options_.profile), options_.host_root};
     if (record.contained_user) request.template_lowers.insert(request.template_lowers.begin(), options_.wine.contained_user());
     OciBundle bundle;
     CO_TRY(bundle.mounts, prepare_root(context_.files, request));
-    CO_TRY_VOID(context_.files.write(join_path(container->folder.exchange(), "main"), record.spec, 0600));
+    CO_TRY(const HeldTree exchange, HeldTree::open(container->folder.exchange()));
+    CO_TRY_VOID(exchange.write("main", record.spec, 0600));
     bundle.rootfs = container->folder.rootfs();
     bundle.arguments = {"/porthole/init", "--socket", "/.ph/s", "--main", "/.ph/main", "--exit-file", "/.ph/exit"};
-    CO_TRY(const std::string log, log_file(context_.files, record, sandbox->record, options_.host_drive));
-    if (!log.empty()) {
-        bundle.mounts.push_back({parent_path(log), "/.ph/log"});
-        bundle.arguments.insert(bundle.arguments.end(), {"--log", "/.ph/log/" + base_name(log)});
-    }
+    CO_TRY(const std::string log, mount_log(context_.files, request, bundle.mounts));
+    if (!log.empty()) bundle.arguments.insert(bundle.arguments.end(), {"--log", log});
     if (record.config.tty) bundle.arguments.push_back("--tty");
     if (record.config.stdin) bundle.arguments.push_back("--input");
     if (record.config.stdin_once) bundle.arguments.push_back("--input-once");
@@ -205,7 +205,7 @@ Task<std::unique_ptr<InitConnection>> Containers::connect(std::shared_ptr<Contai
     // A fresh init needs a moment until it listens; one that has ended has left its exit file.
     for (int round = 0; round < 500; ++round) {
         opened = co_await InitConnection::open(context_.loop, container->folder.socket());
-        if (opened || opened.error().reason == Reason::Cancelled || container->running()) break;
+        if (opened || is_cancelled(opened) || container->running()) break;
         CO_TRY_VOID(co_await context_.loop.sleep(10ms));
     }
     co_return opened;
@@ -222,7 +222,7 @@ Task<> Containers::begin_with_pipes(std::shared_ptr<Container> container, std::v
     CO_TRY(const auto connection, co_await connect(container));
     scope_.spawn(relay_pipes(container, std::move(pipes)));
     const auto looked = co_await with_timeout(container->has_pipes.wait(), PipesLimit, "showing the host's named pipes");
-    if (!looked && looked.error().reason == Reason::Cancelled) co_return looked.error();
+    if (is_cancelled(looked)) co_return looked.error();
     if (!looked)
         context_.log.warn("a container starts before its named pipes",
                           {{"container", container->record.id}, {"error", looked.error().message}});
@@ -234,7 +234,7 @@ Task<> Containers::relay_pipes(std::shared_ptr<Container> container, std::vector
     while (container->starting || container->running()) {
         PipeRelay relay(context_.loop, log, {container->folder.socket(), options_.host_socket, pipes});
         const auto ended = co_await relay.run(container->has_pipes);
-        if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
+        if (is_cancelled(ended)) co_return ended.error();
         if (!ended && container->running())
             log.warn("the host's named pipes are not available", {{"container", container->record.id}, {"error", ended.error().message}});
         container->has_pipes.set();  // where the host does not answer it has no pipes
@@ -246,7 +246,7 @@ Task<> Containers::relay_pipes(std::shared_ptr<Container> container, std::vector
 Task<> Containers::monitor(std::shared_ptr<Container> container, std::unique_ptr<InitConnection> connection) {
     for (;;) {
         const auto frame = co_await connection->next();
-        if (!frame && frame.error().reason == Reason::Cancelled) co_return frame.error();
+        if (is_cancelled(frame)) co_return frame.error();
         if (!frame || frame->type == FrameType::Exit) break;
     }
     co_return co_await finish(container);
@@ -301,7 +301,7 @@ Task<> Containers::stop(std::string id, Duration grace) {
         if (asked) {
             const auto ended = co_await with_timeout(container->finished.wait(), grace, "the grace period");
             if (ended || ended.error().reason != Reason::Timeout) co_return ended;
-        } else if (asked.error().reason == Reason::Cancelled) {
+        } else if (is_cancelled(asked)) {
             co_return asked.error();
         }
     }

@@ -8,6 +8,7 @@
 
 namespace porthole::winhost {
 
+/// A container of the runtime, running or not. Shared by the tasks that work on it; on the runtime's loop only.
 struct Container {
     ContainerRecord record;
     Folder folder;
@@ -19,16 +20,19 @@ struct Container {
     bool running() const { return record.state == cri::ContainerState::ContainerRunning; }
 };
 
-/// The containers: an overlay each, with init and launch.exe between us and the Windows program.
+/// The containers: an overlay each, with init and launch.exe between the runtime and the Windows program. Lives on the runtime's loop;
+/// references outlive it, and its tasks belong to `scope`. Errors: those of kubelet::RuntimeService.
 class Containers {
 public:
     Containers(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Sandboxes& sandboxes, Scope& scope)
         : context_(context), options_(options), runc_(runc), sandboxes_(sandboxes), scope_(scope), cgroups_(context.files) {}
 
+    /// Reads the records on the disk and adopts what still runs. Once, before anything else.
     Task<> load();
+    /// Yields the id.
     Task<std::string> create(cri::CreateContainerRequest request);
     Task<> start(std::string id);
-    /// The stop event, then up to `grace` later the end by force. Fine if it does not run.
+    /// The stop event, then up to `grace` later the end by force. Success if it does not run.
     Task<> stop(std::string id, Duration grace);
     Task<> remove(std::string id);
     Task<> update(std::string id, cri::WindowsContainerResources resources);
@@ -42,7 +46,7 @@ private:
     Task<> run(std::shared_ptr<Container> container, std::shared_ptr<Sandbox> sandbox);
     Task<std::unique_ptr<InitConnection>> connect(std::shared_ptr<Container> container);
     Task<std::unique_ptr<InitConnection>> listen(std::shared_ptr<Container> container);
-    /// Lets the container's program, which is held back, start beside the host's named pipes.
+    /// Lets the container's program, which is held back, start together with the host's named pipes.
     Task<> begin_with_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);
     /// As long as the container runs.
     Task<> relay_pipes(std::shared_ptr<Container> container, std::vector<PipeMount> pipes);

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "runtime/asio_loop.h"
-#include "runtime/file_system.h"
-#include "runtime/process.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 #include "runtime/random.h"
 #include "runtime/worker_pool.h"
 #include "winhost/images/image_store.h"
@@ -27,10 +27,11 @@ struct RuntimeContext {
     Logger log;
 };
 
+/// What a host chooses for its container runtime.
 struct RuntimeOptions {
     std::string host_name;    ///< of the emulated host: names its cgroups, [a-z0-9-]+
     std::string data;         ///< a folder of its own; its path must be short (at most 60 bytes)
-    std::string host_drive;   ///< the Linux folder that is C:\ of the host: where CRI's host paths are
+    std::string host_root;    ///< the host's root file system on Linux, in which its C:\ is: where CRI's host paths are
     std::string host_socket;  ///< of the init of the host's own container: where CRI's named pipes are
     HostProfile profile;
     WineTemplate wine;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "net/socket.h"
+#include "winhost/bundle/held_tree.h"
 
 namespace porthole::winhost {
 
@@ -16,7 +17,10 @@ std::uint32_t Frame::number() const {
 }
 
 Task<std::unique_ptr<InitConnection>> InitConnection::open(AsioLoop& loop, std::string socket) {
-    CO_TRY(auto stream, co_await net::connect_socket(loop, net::Endpoint{.unix_path = std::move(socket)}));
+    // A container can put a link to some other socket of this machine in the place of its own.
+    const auto held = hold_socket(socket);
+    if (!held) co_return Error(Reason::Unavailable, held.error().message);
+    CO_TRY(auto stream, co_await net::connect_socket(loop, net::Endpoint{.unix_path = held->path()}));
     co_return std::unique_ptr<InitConnection>(new InitConnection(std::move(stream)));
 }
 

@@ -10,6 +10,7 @@
 
 namespace porthole::winhost {
 
+/// A message from or to an init.
 struct Frame {
     FrameType type{};
     std::string payload;
@@ -17,7 +18,7 @@ struct Frame {
     std::uint32_t number() const;  ///< of Started and Exit
 };
 
-/// One conversation with a container's init (tools/frames.h). Reading and writing may go on side by side.
+/// One conversation with a container's init (tools/frames.h). One task reads while others write. Destroying it ends the connection.
 class InitConnection {
 public:
     /// Error: Unavailable when no init listens there.
@@ -25,7 +26,7 @@ public:
 
     /// Several tasks may send; frames go out one after the other.
     Task<> send(FrameType type, std::string payload);
-    /// Error: Unavailable when the init has gone.
+    /// Error: Unavailable when the init has ended.
     Task<Frame> next();
     void close() { stream_->close(); }
 
@@ -40,7 +41,7 @@ private:
 
 /// "wait", "exec" with its words: a request's payload.
 std::string init_request(std::initializer_list<std::string_view> words);
-/// A short request and its answer.
+/// A short request and its answer. Errors: Unavailable; Timeout after 10 s; as error_of_failure().
 Task<> ask_init(AsioLoop& loop, std::string socket, std::string request);
 /// "2 text" of a Failed frame as an error in Windows' words. Reason: NotFound for programs that are not there, else Unknown.
 Error error_of_failure(const std::string& payload);

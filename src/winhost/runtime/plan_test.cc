@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "runtime/file_system.h"
-#include "winhost/runtime/command_line.h"
+#include "runtime/files/file_system.h"
 #include "winhost/runtime/container_plan.h"
 #include "winhost/runtime/pipe_mounts.h"
+#include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/windows_path.h"
 
 namespace porthole::winhost {
@@ -48,6 +48,9 @@ TEST(WindowsPath, FindsNamesWhateverTheirCase) {
     EXPECT_EQ(*locate(*files, root, {"program files", "APP", "New"}), root + "/Program Files/App/New");
     EXPECT_EQ(*locate(*files, root, {}), root);
     EXPECT_EQ(locate(*files, root, {"OUT"}).error().reason, Reason::Forbidden);
+    EXPECT_EQ(locate(*files, root, {"out", "not there yet"}).error().reason, Reason::Forbidden);
+    ASSERT_TRUE(files->create_symlink("Program Files", root + "/short"));
+    EXPECT_EQ(*locate(*files, root, {"Short", "New"}), root + "/Program Files/New");
     (void)files->remove_all(root);
 }
 

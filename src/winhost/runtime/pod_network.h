@@ -14,6 +14,7 @@ struct PodAttachment {
     api::cri::v1::PodSandboxConfig config;
 };
 
+/// What a pod got from its network.
 struct PodAddresses {
     std::vector<std::string> addresses;  ///< without prefix length, the main one first
     std::vector<std::string> dns_servers, dns_searches;
@@ -27,10 +28,11 @@ public:
     virtual std::string not_ready() = 0;
     /// A new network namespace; its id.
     virtual Task<std::string> create_namespace() = 0;
-    /// Fine if it is not there.
+    /// Success if it is not there.
     virtual Task<> remove_namespace(std::string namespace_id) = 0;
     /// Where it is on Linux.
     virtual std::string path(const std::string& namespace_id) const = 0;
+    /// Error: the failure of a CNI plugin, in its own words.
     virtual Task<PodAddresses> attach(PodAttachment attachment) = 0;
     /// Safe to repeat.
     virtual Task<> detach(PodAttachment attachment) = 0;

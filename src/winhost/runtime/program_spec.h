@@ -4,11 +4,16 @@
 
 namespace porthole::winhost {
 
+/// `argument` so that CommandLineToArgvW and the C runtime read it as one: in quotes only where needed.
+std::string quote_argument(const std::string& argument);
+/// The arguments as one command line; the program's name follows the same rule.
+std::string join_command_line(const std::vector<std::string>& arguments);
+
 /// What launch.exe is told: one Windows program to run.
 struct ProgramSpec {
     std::string command_line;            ///< exact, UTF-8
     std::string directory;               ///< "C:\app"; "" for the default
-    std::vector<std::string> variables;  ///< "NAME=value", on top of the prefix' own; later ones win
+    std::vector<std::string> variables;  ///< "NAME=value", in addition to the prefix' own; later ones win
 
     /// As launch.exe reads it. Names of our Unix environment that the program must not see are added as dropped.
     std::string encode() const;

@@ -1,6 +1,6 @@
 #include "winhost/runtime/records.h"
 
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::winhost {
 namespace {

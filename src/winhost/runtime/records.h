@@ -6,7 +6,7 @@
 
 #include "api/cri_v1.h"
 #include "net/child_task.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "runtime/sync.h"
 #include "winhost/images/image_store.h"
 #include "winhost/runtime/pod_network.h"
@@ -15,7 +15,7 @@ namespace porthole::winhost {
 
 namespace cri = api::cri::v1;
 
-/// What is known of a sandbox, as it also stands on the disk.
+/// What is known of a sandbox, as it is also kept on the disk.
 struct SandboxRecord {
     std::string id;
     cri::PodSandboxConfig config;
@@ -24,12 +24,13 @@ struct SandboxRecord {
     std::vector<std::string> addresses;
     std::int64_t created_at = 0;  ///< nanoseconds since 1970; so are the others
     bool ready = false;
-    bool attached = false;  ///< its network is to be given back
+    bool attached = false;  ///< its network is to be released
 
     std::string encode() const;
     static Result<SandboxRecord> decode(const std::string& text);
 };
 
+/// What is known of a container, as it is also kept on the disk.
 struct ContainerRecord {
     std::string id, sandbox_id;
     cri::ContainerConfig config;

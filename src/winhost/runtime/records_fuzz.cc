@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime/windows_command_line.h"
-#include "winhost/runtime/command_line.h"
+#include "runtime/processes/windows_command_line.h"
 #include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/windows_path.h"
 #include "winhost/tools/log_lines.h"

@@ -4,7 +4,7 @@
 #include "winhost/bundle/cgroup.h"
 #include "winhost/bundle/overlay.h"
 #include "winhost/bundle/runc.h"
-#include "winhost/runtime/command_line.h"
+#include "winhost/runtime/program_spec.h"
 #include "winhost/runtime/statistics.h"
 
 namespace porthole::winhost {
@@ -85,8 +85,8 @@ cri::PodSandboxStatus status_of(const Sandbox& sandbox) {
 
 }  // namespace
 
-struct Runtime::State {
-    State(RuntimeContext context, RuntimeOptions options)
+struct Runtime::Impl {
+    Impl(RuntimeContext context, RuntimeOptions options)
         : context(context),
           options(std::move(options)),
           runc(context.processes, context.files, join_path(this->options.data, "runc")),
@@ -94,7 +94,7 @@ struct Runtime::State {
                 [this](const Error& error) { this->context.log.warn("watching a container failed", {{"error", error.message}}); }),
           sandboxes(context, this->options, runc, scope),
           containers(context, this->options, runc, sandboxes, scope),
-          statistics(context, sandboxes, containers) {}
+          statistics(context, containers) {}
 
     Task<> stop_containers(std::string sandbox_id, Duration grace) {
         for (const std::string& id : containers_of(sandbox_id)) CO_TRY_VOID(co_await containers.stop(id, grace));
@@ -117,71 +117,71 @@ struct Runtime::State {
     StreamAddresses* streams = nullptr;
 };
 
-Runtime::Runtime(RuntimeContext context, RuntimeOptions options) : state_(std::make_unique<State>(context, std::move(options))) {}
+Runtime::Runtime(RuntimeContext context, RuntimeOptions options) : impl_(std::make_unique<Impl>(context, std::move(options))) {}
 Runtime::~Runtime() = default;
 
 Task<> Runtime::start() {
-    const RuntimeOptions& options = state_->options;
+    const RuntimeOptions& options = impl_->options;
     if (options.data.size() > LongestDataPath)
         co_return Error(Reason::BadRequest, "the data directory's path is too long (" + options.data + "): at most " +
                                                 std::to_string(LongestDataPath) + " bytes");
-    CO_TRY_VOID(state_->context.files.create_directories(options.data, 0700));
-    CO_TRY_VOID(co_await state_->sandboxes.load());
-    CO_TRY_VOID(co_await state_->containers.load());
-    CO_TRY(const auto known, state_->runc.list());
+    CO_TRY_VOID(impl_->context.files.create_directories(options.data, 0700));
+    CO_TRY_VOID(co_await impl_->sandboxes.load());
+    CO_TRY_VOID(co_await impl_->containers.load());
+    CO_TRY(const auto known, impl_->runc.list());
     for (const std::string& id : known) {  // what a crash left between a folder's end and its container's
         const auto named = [&](const auto& all) {
             for (const auto& [full, entry] : all)
                 if (short_id(full) == id) return true;
             return false;
         };
-        if (!named(state_->sandboxes.all()) && !named(state_->containers.all())) CO_TRY_VOID(co_await state_->runc.remove(id));
+        if (!named(impl_->sandboxes.all()) && !named(impl_->containers.all())) CO_TRY_VOID(co_await impl_->runc.remove(id));
     }
-    co_return co_await state_->context.images.collect_garbage();
+    co_return co_await impl_->context.images.collect_garbage();
 }
 
-Task<> Runtime::close() { return state_->scope.close(); }
+Task<> Runtime::close() { return impl_->scope.close(); }
 
 Task<> Runtime::power_off() {
     std::vector<std::string> containers, sandboxes;
-    for (const auto& [id, container] : state_->containers.all()) containers.push_back(id);
-    for (const auto& [id, sandbox] : state_->sandboxes.all()) sandboxes.push_back(id);
-    for (const std::string& id : containers) CO_TRY_VOID(co_await state_->containers.stop(id, Duration::zero()));
-    for (const std::string& id : sandboxes) CO_TRY_VOID(co_await state_->sandboxes.lose(id));
-    Cgroups(state_->context.files).remove("/porthole-winhost/" + state_->options.host_name);
+    for (const auto& [id, container] : impl_->containers.all()) containers.push_back(id);
+    for (const auto& [id, sandbox] : impl_->sandboxes.all()) sandboxes.push_back(id);
+    for (const std::string& id : containers) CO_TRY_VOID(co_await impl_->containers.stop(id, Duration::zero()));
+    for (const std::string& id : sandboxes) CO_TRY_VOID(co_await impl_->sandboxes.lose(id));
+    Cgroups(impl_->context.files).remove("/porthole-winhost/" + impl_->options.host_name);
     co_return {};
 }
 
 Task<> Runtime::remove_everything() {
     std::vector<std::string> ids;
-    for (const auto& [id, sandbox] : state_->sandboxes.all()) ids.push_back(id);
+    for (const auto& [id, sandbox] : impl_->sandboxes.all()) ids.push_back(id);
     for (const std::string& id : ids) {
         cri::RemovePodSandboxRequest request;
         request.pod_sandbox_id = id;
         CO_TRY_VOID(co_await remove_pod_sandbox(std::move(request)));
     }
-    Cgroups(state_->context.files).remove("/porthole-winhost/" + state_->options.host_name);
+    Cgroups(impl_->context.files).remove("/porthole-winhost/" + impl_->options.host_name);
     co_return {};
 }
 
-void Runtime::set_streams(StreamAddresses* streams) { state_->streams = streams; }
+void Runtime::set_streams(StreamAddresses* streams) { impl_->streams = streams; }
 
 Result<std::string> Runtime::container_socket(const std::string& container_id) const {
-    const auto container = state_->containers.find(container_id);
+    const auto container = impl_->containers.find(container_id);
     if (!container) return no_container(container_id);
     if (!container->running()) return Error(Reason::Conflict, "container is not running");
     return container->folder.socket();
 }
 
 Result<std::string> Runtime::sandbox_socket(const std::string& sandbox_id) const {
-    const auto sandbox = state_->sandboxes.find(sandbox_id);
+    const auto sandbox = impl_->sandboxes.find(sandbox_id);
     if (!sandbox) return no_sandbox(sandbox_id);
     if (!sandbox->record.ready) return Error(Reason::Conflict, "sandbox container \"" + sandbox_id + "\" is not running");
     return sandbox->folder.socket();
 }
 
 Result<std::string> Runtime::exec_spec(const std::string& container_id, const std::vector<std::string>& command) const {
-    const auto container = state_->containers.find(container_id);
+    const auto container = impl_->containers.find(container_id);
     if (!container) return no_container(container_id);
     ProgramSpec spec = ProgramSpec::decode(container->record.spec);
     spec.command_line = join_command_line(command);
@@ -189,7 +189,7 @@ Result<std::string> Runtime::exec_spec(const std::string& container_id, const st
 }
 
 bool Runtime::has_terminal(const std::string& container_id) const {
-    const auto container = state_->containers.find(container_id);
+    const auto container = impl_->containers.find(container_id);
     return container && container->record.config.tty;
 }
 
@@ -201,7 +201,7 @@ Task<cri::VersionResponse> Runtime::version(cri::VersionRequest request) {
 Task<cri::StatusResponse> Runtime::status(cri::StatusRequest request) {
     cri::RuntimeStatus status;
     status.conditions.push_back({.type = "RuntimeReady", .status = true});
-    const std::string why = state_->context.network.not_ready();
+    const std::string why = impl_->context.network.not_ready();
     cri::RuntimeCondition network{.type = "NetworkReady", .status = why.empty()};
     if (!why.empty()) {
         network.reason = "NetworkPluginNotReady";
@@ -221,24 +221,24 @@ Task<cri::RunPodSandboxResponse> Runtime::run_pod_sandbox(cri::RunPodSandboxRequ
     if (request.config && request.config->windows && request.config->windows->security_context &&
         request.config->windows->security_context->host_process)
         co_return Error(Reason::BadRequest, "HostProcess pods do not run on an emulated host");
-    CO_TRY(const std::string id, co_await state_->sandboxes.run(std::move(request)));
+    CO_TRY(const std::string id, co_await impl_->sandboxes.run(std::move(request)));
     co_return cri::RunPodSandboxResponse{.pod_sandbox_id = id};
 }
 
 Task<cri::StopPodSandboxResponse> Runtime::stop_pod_sandbox(cri::StopPodSandboxRequest request) {
-    CO_TRY_VOID(co_await state_->stop_containers(request.pod_sandbox_id, Duration::zero()));
-    CO_TRY_VOID(co_await state_->sandboxes.stop(request.pod_sandbox_id));
+    CO_TRY_VOID(co_await impl_->stop_containers(request.pod_sandbox_id, Duration::zero()));
+    CO_TRY_VOID(co_await impl_->sandboxes.stop(request.pod_sandbox_id));
     co_return cri::StopPodSandboxResponse{};
 }
 
 Task<cri::RemovePodSandboxResponse> Runtime::remove_pod_sandbox(cri::RemovePodSandboxRequest request) {
-    for (const std::string& id : state_->containers_of(request.pod_sandbox_id)) CO_TRY_VOID(co_await state_->containers.remove(id));
-    CO_TRY_VOID(co_await state_->sandboxes.remove(request.pod_sandbox_id));
+    for (const std::string& id : impl_->containers_of(request.pod_sandbox_id)) CO_TRY_VOID(co_await impl_->containers.remove(id));
+    CO_TRY_VOID(co_await impl_->sandboxes.remove(request.pod_sandbox_id));
     co_return cri::RemovePodSandboxResponse{};
 }
 
 Task<cri::PodSandboxStatusResponse> Runtime::pod_sandbox_status(cri::PodSandboxStatusRequest request) {
-    const auto sandbox = state_->sandboxes.find(request.pod_sandbox_id);
+    const auto sandbox = impl_->sandboxes.find(request.pod_sandbox_id);
     if (!sandbox) co_return no_sandbox(request.pod_sandbox_id);
     cri::PodSandboxStatusResponse response;
     response.status = status_of(*sandbox);
@@ -248,7 +248,7 @@ Task<cri::PodSandboxStatusResponse> Runtime::pod_sandbox_status(cri::PodSandboxS
 
 Task<cri::ListPodSandboxResponse> Runtime::list_pod_sandbox(cri::ListPodSandboxRequest request) {
     cri::ListPodSandboxResponse response;
-    for (const auto& [id, sandbox] : state_->sandboxes.all()) {
+    for (const auto& [id, sandbox] : impl_->sandboxes.all()) {
         if (!sandbox->made) continue;
         if (request.filter) {
             const auto& filter = *request.filter;
@@ -270,28 +270,28 @@ Task<cri::ListPodSandboxResponse> Runtime::list_pod_sandbox(cri::ListPodSandboxR
 }
 
 Task<cri::CreateContainerResponse> Runtime::create_container(cri::CreateContainerRequest request) {
-    CO_TRY(const std::string id, co_await state_->containers.create(std::move(request)));
+    CO_TRY(const std::string id, co_await impl_->containers.create(std::move(request)));
     co_return cri::CreateContainerResponse{.container_id = id};
 }
 
 Task<cri::StartContainerResponse> Runtime::start_container(cri::StartContainerRequest request) {
-    CO_TRY_VOID(co_await state_->containers.start(request.container_id));
+    CO_TRY_VOID(co_await impl_->containers.start(request.container_id));
     co_return cri::StartContainerResponse{};
 }
 
 Task<cri::StopContainerResponse> Runtime::stop_container(cri::StopContainerRequest request) {
-    CO_TRY_VOID(co_await state_->containers.stop(request.container_id, std::chrono::seconds(std::max<std::int64_t>(request.timeout, 0))));
+    CO_TRY_VOID(co_await impl_->containers.stop(request.container_id, std::chrono::seconds(std::max<std::int64_t>(request.timeout, 0))));
     co_return cri::StopContainerResponse{};
 }
 
 Task<cri::RemoveContainerResponse> Runtime::remove_container(cri::RemoveContainerRequest request) {
-    CO_TRY_VOID(co_await state_->containers.remove(request.container_id));
+    CO_TRY_VOID(co_await impl_->containers.remove(request.container_id));
     co_return cri::RemoveContainerResponse{};
 }
 
 Task<cri::ListContainersResponse> Runtime::list_containers(cri::ListContainersRequest request) {
     cri::ListContainersResponse response;
-    for (const auto& [id, container] : state_->containers.all()) {
+    for (const auto& [id, container] : impl_->containers.all()) {
         const ContainerRecord& record = container->record;
         if (request.filter) {
             const auto& filter = *request.filter;
@@ -317,12 +317,12 @@ Task<cri::ListContainersResponse> Runtime::list_containers(cri::ListContainersRe
 }
 
 Task<cri::ContainerStatusResponse> Runtime::container_status(cri::ContainerStatusRequest request) {
-    const auto container = state_->containers.find(request.container_id);
+    const auto container = impl_->containers.find(request.container_id);
     if (!container) co_return no_container(request.container_id);
     cri::ContainerStatusResponse response;
     response.status = status_of(*container);
     if (!container->record.config.log_path.empty()) {
-        if (const auto sandbox = state_->sandboxes.find(container->record.sandbox_id))
+        if (const auto sandbox = impl_->sandboxes.find(container->record.sandbox_id))
             response.status->log_path = sandbox->record.config.log_directory + "\\" + container->record.config.log_path;
     }
     co_return response;
@@ -330,13 +330,13 @@ Task<cri::ContainerStatusResponse> Runtime::container_status(cri::ContainerStatu
 
 Task<cri::UpdateContainerResourcesResponse> Runtime::update_container_resources(cri::UpdateContainerResourcesRequest request) {
     if (!request.windows) co_return Error(Reason::BadRequest, "resources for Windows are missing");
-    CO_TRY_VOID(co_await state_->containers.update(request.container_id, *request.windows));
+    CO_TRY_VOID(co_await impl_->containers.update(request.container_id, *request.windows));
     co_return cri::UpdateContainerResourcesResponse{};
 }
 
 Task<cri::ReopenContainerLogResponse> Runtime::reopen_container_log(cri::ReopenContainerLogRequest request) {
     CO_TRY(const std::string socket, container_socket(request.container_id));
-    CO_TRY_VOID(co_await ask_init(state_->context.loop, socket, init_request({"reopen"})));
+    CO_TRY_VOID(co_await ask_init(impl_->context.loop, socket, init_request({"reopen"})));
     co_return cri::ReopenContainerLogResponse{};
 }
 
@@ -366,7 +366,7 @@ Task<cri::ExecSyncResponse> Runtime::exec_sync(cri::ExecSyncRequest request) {
     if (request.cmd.empty()) co_return Error(Reason::BadRequest, "a command is needed");
     CO_TRY(const std::string socket, container_socket(request.container_id));
     CO_TRY(const std::string spec, exec_spec(request.container_id, request.cmd));
-    auto run = run_to_end(state_->context.loop, socket, spec);
+    auto run = run_to_end(impl_->context.loop, socket, spec);
     if (request.timeout <= 0) co_return co_await std::move(run);
     // When the time is up the connection is dropped, and init ends the program.
     auto result = co_await with_timeout(std::move(run), std::chrono::seconds(request.timeout), "exec");
@@ -377,47 +377,47 @@ Task<cri::ExecSyncResponse> Runtime::exec_sync(cri::ExecSyncRequest request) {
 }
 
 Task<cri::ExecResponse> Runtime::exec(cri::ExecRequest request) {
-    if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
+    if (!impl_->streams) co_return Error(Reason::Unavailable, "streams are not served");
     if (request.cmd.empty()) co_return Error(Reason::BadRequest, "a command is needed");
     CO_TRY_VOID(container_socket(request.container_id));
-    co_return cri::ExecResponse{.url = state_->streams->exec(std::move(request))};
+    co_return cri::ExecResponse{.url = impl_->streams->exec(std::move(request))};
 }
 
 Task<cri::AttachResponse> Runtime::attach(cri::AttachRequest request) {
-    if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
+    if (!impl_->streams) co_return Error(Reason::Unavailable, "streams are not served");
     CO_TRY_VOID(container_socket(request.container_id));
-    co_return cri::AttachResponse{.url = state_->streams->attach(std::move(request))};
+    co_return cri::AttachResponse{.url = impl_->streams->attach(std::move(request))};
 }
 
 Task<cri::PortForwardResponse> Runtime::port_forward(cri::PortForwardRequest request) {
-    if (!state_->streams) co_return Error(Reason::Unavailable, "streams are not served");
+    if (!impl_->streams) co_return Error(Reason::Unavailable, "streams are not served");
     CO_TRY_VOID(sandbox_socket(request.pod_sandbox_id));
-    co_return cri::PortForwardResponse{.url = state_->streams->port_forward(std::move(request))};
+    co_return cri::PortForwardResponse{.url = impl_->streams->port_forward(std::move(request))};
 }
 
 Task<cri::ListContainerStatsResponse> Runtime::list_container_stats(cri::ListContainerStatsRequest request) {
     cri::ListContainerStatsResponse response;
-    for (const auto& [id, container] : state_->containers.all()) {
+    for (const auto& [id, container] : impl_->containers.all()) {
         if (!container->running()) continue;
         if (request.filter) {
             if (!request.filter->id.empty() && request.filter->id != id) continue;
             if (!request.filter->pod_sandbox_id.empty() && request.filter->pod_sandbox_id != container->record.sandbox_id) continue;
             if (!matches(request.filter->label_selector, container->record.config.labels)) continue;
         }
-        response.stats.push_back(state_->statistics.container(*container));
+        response.stats.push_back(impl_->statistics.container(*container));
     }
     co_return response;
 }
 
 Task<cri::ListPodSandboxStatsResponse> Runtime::list_pod_sandbox_stats(cri::ListPodSandboxStatsRequest request) {
     cri::ListPodSandboxStatsResponse response;
-    for (const auto& [id, sandbox] : state_->sandboxes.all()) {
+    for (const auto& [id, sandbox] : impl_->sandboxes.all()) {
         if (!sandbox->record.ready) continue;
         if (request.filter) {
             if (!request.filter->id.empty() && request.filter->id != id) continue;
             if (!matches(request.filter->label_selector, sandbox->record.config.labels)) continue;
         }
-        response.stats.push_back(state_->statistics.sandbox(*sandbox));
+        response.stats.push_back(impl_->statistics.sandbox(*sandbox));
     }
     co_return response;
 }

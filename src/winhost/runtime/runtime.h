@@ -8,7 +8,7 @@
 
 namespace porthole::winhost {
 
-/// The streams of exec, attach and port-forward: who gives out addresses for them.
+/// Gives out addresses (URLs) for the streams of exec, attach and port-forward.
 class StreamAddresses {
 public:
     virtual ~StreamAddresses() = default;
@@ -19,22 +19,24 @@ public:
 
 /// The container runtime of an emulated Windows host: CRI's calls over sandboxes and Wine containers.
 ///
-/// Runs beside its containers: killed and started again with the same folder it finds them running, or how they ended. Errors are those
-/// of RuntimeService; texts are Windows' own where Windows has one for the case.
+/// Does not own its containers' processes: killed and started again with the same folder it finds them running, or how they ended. Errors
+/// are those of RuntimeService; texts are Windows' own where Windows has one for the case. Lives on one loop; close() it before destroying
+/// it.
 class Runtime final : public kubelet::RuntimeService {
 public:
     Runtime(RuntimeContext context, RuntimeOptions options);
     ~Runtime() override;
 
-    /// Adopts what is there and cleans up what nobody owns. Errors: BadRequest for a path that is too long, Io.
+    /// Adopts what is there and removes what no record names. Errors: BadRequest for a path that is too long, Io.
     Task<> start();
     /// Stops watching; containers go on.
     Task<> close();
-    /// The host's power goes: every process of every pod ends at once. Sandboxes are not ready afterwards and without a namespace,
-    /// containers have ended; the kubelet finds them so and takes them down.
+    /// Simulates a power failure of the host: every process of every pod ends at once. Sandboxes are not ready afterwards and without a
+    /// namespace, containers have ended; the kubelet finds them so and removes them.
     Task<> power_off();
     /// Ends and removes every pod: nothing is left of them.
     Task<> remove_everything();
+    /// `streams` must outlive this, or be set to null before.
     void set_streams(StreamAddresses* streams);
 
     // For the streaming server.
@@ -69,8 +71,8 @@ public:
     Task<cri::UpdateRuntimeConfigResponse> update_runtime_config(cri::UpdateRuntimeConfigRequest request) override;
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 /// The text of an image whose build does not fit the host's: what Windows says (0xc0370101).

@@ -1,5 +1,6 @@
 #include "winhost/runtime/sandboxes.h"
-#include "runtime/mounts.h"
+#include "base/result.h"
+#include "runtime/files/mounts.h"
 
 #include "winhost/runtime/init_connection.h"
 
@@ -127,13 +128,13 @@ Task<> Sandboxes::watch(std::shared_ptr<Sandbox> sandbox) {
         if (opened) {
             connection = *std::move(opened);
         } else {
-            if (opened.error().reason == Reason::Cancelled) co_return std::move(opened).error();
+            if (is_cancelled(opened)) co_return std::move(opened).error();
             CO_TRY_VOID(co_await context_.loop.sleep(20ms));
         }
     }
     if (connection) {
         const auto ended = co_await connection->next();
-        if (!ended && ended.error().reason == Reason::Cancelled) co_return ended.error();
+        if (is_cancelled(ended)) co_return ended.error();
     }
     if (!sandbox->record.ready) co_return {};
     context_.log.warn("a sandbox's process has ended", {{"sandbox", sandbox->record.id}});

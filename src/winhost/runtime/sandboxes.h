@@ -6,26 +6,30 @@
 
 namespace porthole::winhost {
 
+/// A sandbox of the runtime. Shared by the tasks that work on it; on the runtime's loop only.
 struct Sandbox {
     SandboxRecord record;
     Folder folder;
     int pid = 0;            ///< of the process that holds its namespaces
-    bool changing = false;  ///< being made or taken down: everything else waits its turn or is refused
-    bool made = false;      ///< told of in lists: one that cannot be made never is, or every attempt would look like news
+    bool changing = false;  ///< being created or removed: everything else waits its turn or is refused
+    bool made = false;      ///< shown in lists: one that cannot be created never is, or every attempt would look like a change
 };
 
-/// The pods' sandboxes: a namespace of the host network service with a network in it, and the process that holds ipc and uts.
+/// The pods' sandboxes: a namespace of the host network service with a network in it, and the process that holds ipc and uts. Lives on the
+/// runtime's loop; references outlive it, and its tasks belong to `scope`.
 class Sandboxes {
 public:
     Sandboxes(RuntimeContext context, const RuntimeOptions& options, Runc& runc, Scope& scope)
         : context_(context), options_(options), runc_(runc), scope_(scope) {}
 
+    /// Reads the records on the disk and adopts what still runs. Once, before anything else.
     Task<> load();
+    /// Yields the id.
     Task<std::string> run(cri::RunPodSandboxRequest request);
-    /// Gives back the network and ends its process. Its containers have ended. Safe to repeat.
+    /// Releases the network and ends its process. Requires: its containers have ended. Safe to repeat.
     Task<> stop(std::string id);
     Task<> remove(std::string id);
-    /// Its process and its namespace are gone, as after a power failure; what plugins keep of it is still to be given back.
+    /// Its process and its namespace have ended, as after a power failure; what plugins keep of it is still to be released.
     Task<> lose(std::string id);
 
     /// nullptr if there is none; so in const form.

@@ -1,8 +1,9 @@
 #include "winhost/runtime/statistics.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
+
+#include "winhost/bundle/held_tree.h"
 
 namespace porthole::winhost {
 namespace {
@@ -73,14 +74,8 @@ Statistics::Usage Statistics::measure(const std::string& cgroup) {
 
 /// What the container has written over its image.
 std::uint64_t Statistics::written_by(const Container& container) {
-    std::error_code code;
-    std::uint64_t bytes = 0;
-    for (auto it = std::filesystem::recursive_directory_iterator(container.folder.upper(), code);
-         !code && it != std::filesystem::recursive_directory_iterator(); it.increment(code)) {
-        std::error_code file_code;
-        if (it->is_regular_file(file_code) && !it->is_symlink(file_code)) bytes += it->file_size(file_code);
-    }
-    return bytes;
+    const auto upper = HeldTree::open(container.folder.upper());
+    return upper ? upper->used_bytes() : 0;
 }
 
 cri::ContainerStats Statistics::container(const Container& container) {

@@ -7,8 +7,7 @@ namespace porthole::winhost {
 /// What containers and pods use, in CRI's words for Windows. The emulation's own processes are left out.
 class Statistics {
 public:
-    Statistics(RuntimeContext context, Sandboxes& sandboxes, Containers& containers)
-        : context_(context), sandboxes_(sandboxes), containers_(containers), cgroups_(context.files) {}
+    Statistics(RuntimeContext context, Containers& containers) : context_(context), containers_(containers), cgroups_(context.files) {}
 
     cri::ContainerStats container(const Container& container);
     cri::PodSandboxStats sandbox(const Sandbox& sandbox);
@@ -28,7 +27,6 @@ private:
     cri::WindowsNetworkUsage network(const Sandbox& sandbox, std::int64_t timestamp);
 
     RuntimeContext context_;
-    Sandboxes& sandboxes_;
     Containers& containers_;
     Cgroups cgroups_;
     std::map<std::string, Sample> samples_;  ///< by cgroup, for the rate of CPU use

@@ -49,7 +49,8 @@ bool is_pipe_path(std::string_view text) {
 }
 
 Result<std::string> locate(FileSystem& files, const std::string& root, const std::vector<std::string>& components) {
-    std::string path = root;
+    TRY(const std::string real_root, files.real_path(root));
+    std::string path = real_root;  // never with a link in it
     bool exists = true;
     for (const std::string& name : components) {
         std::string found = name;
@@ -65,14 +66,12 @@ Result<std::string> locate(FileSystem& files, const std::string& root, const std
             }
         }
         path = join_path(path, found);
-    }
-    if (exists) {
-        TRY(const std::string real, files.real_path(path));
-        TRY(const std::string real_root, files.real_path(root));
-        if (real != real_root && !real.starts_with(real_root == "/" ? real_root : real_root + "/"))
+        if (!exists) continue;
+        TRY(path, files.real_path(path));
+        if (path != real_root && !path.starts_with(real_root == "/" ? real_root : real_root + "/"))
             return Error(Reason::Forbidden, path + " leads out of the drive");
     }
-    return path;
+    return root + path.substr(real_root.size());
 }
 
 }  // namespace porthole::winhost

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::winhost {
 
@@ -25,7 +25,8 @@ bool same_name(std::string_view a, std::string_view b);
 bool is_pipe_path(std::string_view text);
 
 /// Where `components` are below the Linux folder `root`: each name as it is spelled there, whatever its case in `components`; names that
-/// are not there keep theirs. Links are not followed out: a component that is a link ends with Forbidden if it leaves `root`.
+/// are not there keep theirs. Links are followed, so that none is left below `root`; one that leaves it ends with Forbidden. Containers
+/// may put a link there the next moment: open the answer by HeldTree.
 Result<std::string> locate(FileSystem& files, const std::string& root, const std::vector<std::string>& components);
 
 }  // namespace porthole::winhost

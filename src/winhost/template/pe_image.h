@@ -6,8 +6,8 @@
 namespace porthole::winhost {
 
 /// A Portable Executable without its debug sections and symbols. The alignment in the file stays (Wine maps sections only if it is a
-/// page; otherwise it copies them into every process), and so does everything before the first section. What is no such file, or has
-/// nothing to take away, comes back as it is. Error: Invalid for a file that contradicts itself.
+/// page; otherwise it copies them into every process), and so does everything before the first section. A file that is not one, or has
+/// nothing to remove, is returned unchanged. Error: Invalid for a file that contradicts itself.
 Result<std::string> strip_debug_sections(std::string image);
 
 /// Wine's default handler ends a program with exit code 0 at a console event, Windows' with 0xC000013A. Corrects kernelbase.dll;

@@ -8,10 +8,11 @@
 namespace porthole::winhost {
 
 /// One of Wine's registry files (system.reg, user.reg) as text, to be edited while no Wine uses it. Key paths are written with single
-/// backslashes and, like value names, match in any case.
+/// backslashes and, like value names, match in any case. Below a key that is a link the keys are those below its target: in Wine 10
+/// System\CurrentControlSet is one.
 class RegistryFile {
 public:
-    /// Error: Invalid for a text that is no registry of Wine's.
+    /// Error: Invalid for a text that is not a registry file of Wine.
     static Result<RegistryFile> parse(std::string_view text);
     std::string text() const;
 
@@ -32,11 +33,17 @@ private:
         std::string head;                ///< the whole first line
         std::vector<std::string> lines;  ///< a value over several lines is one entry
     };
+    struct Link {
+        std::string path, target;  ///< escaped
+    };
+    /// Where the key is, links followed. Takes and yields an escaped path.
+    std::string resolved(std::string path) const;
     Key* find(std::string_view key);
     const Key* find(std::string_view key) const;
 
     std::string preamble_;
     std::vector<Key> keys_;
+    std::vector<Link> links_;
 };
 
 }  // namespace porthole::winhost

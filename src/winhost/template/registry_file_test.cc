@@ -55,7 +55,51 @@ TEST(RegistryFile, ReplacesAddsAndRemovesValuesWhateverTheirCase) {
     EXPECT_NE(text.find("hex:00,00,\\\n  00,00\n"), text.npos) << "values over several lines stay whole";
 }
 
+/// As Wine 10 writes it. The second link leads back to itself.
+constexpr const char* Linked =
+    "WINE REGISTRY Version 2\n"
+    "\n"
+    "[System\\\\ControlSet001\\\\Services\\\\BITS] 1795371951\n"
+    "\"Start\"=dword:00000003\n"
+    "\n"
+    "[System\\\\CurrentControlSet] 1795371951\n"
+    "#time=1dd7aaee72e9c54\n"
+    "#link\n"
+    "\"SymbolicLinkValue\"=hex(6):5c,00,52,00,65,00,67,00,69,00,73,00,74,00,72,00,79,\\\n"
+    "  00,5c,00,4d,00,61,00,63,00,68,00,69,00,6e,00,65,00,5c,00,53,00,79,00,73,00,\\\n"
+    "  74,00,65,00,6d,00,5c,00,43,00,6f,00,6e,00,74,00,72,00,6f,00,6c,00,53,00,65,\\\n"
+    "  00,74,00,30,00,30,00,31,00\n"
+    "\n"
+    "[X] 1\n"
+    "#link\n"
+    "\"SymbolicLinkValue\"=hex(6):5c,00,52,00,65,00,67,00,69,00,73,00,74,00,72,00,79,\\\n"
+    "  00,5c,00,4d,00,61,00,63,00,68,00,69,00,6e,00,65,00,5c,00,58,00\n"
+    "\n";
+
+TEST(RegistryFile, FollowsLinks) {
+    auto file = RegistryFile::parse(Linked);
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->text(), Linked);
+    EXPECT_EQ(file->value("System\\CurrentControlSet\\Services\\BITS", "Start"), "dword:00000003");
+    file->set("System\\CurrentControlSet\\Services\\New", "Start", RegistryFile::number(4));
+    EXPECT_EQ(file->value("System\\ControlSet001\\Services\\New", "Start"), "dword:00000004");
+    file->remove_tree("System\\CurrentControlSet\\Services");
+    EXPECT_EQ(file->value("System\\ControlSet001\\Services\\BITS", "Start"), "");
+    EXPECT_EQ(file->value("X\\Y", "Z"), "");
+}
+
 // EMU-05
+TEST(RegistryFile, ForgetsALinkThatIsRemoved) {
+    const std::string target = "5c,00,52,00,65,00,67,00,69,00,73,00,74,00,72,00,79,00,5c,00,4d,00,61,00,63,00,68,00,69,00,6e,00,65,00,5c,00,42,00";
+    auto file = RegistryFile::parse("WINE REGISTRY Version 2\n\n[A] 1\n#link\n\"SymbolicLinkValue\"=hex(6):" + target +
+                                    "\n\n[B\\\\C] 1\n\"n\"=\"v\"\n");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->value("A\\C", "n"), "\"v\"");
+    file->remove_tree("A");
+    EXPECT_EQ(file->value("A\\C", "n"), "");
+    EXPECT_EQ(file->value("B\\C", "n"), "\"v\"");
+}
+
 TEST(RegistryEdits, SayTheVersionOfTheProfile) {
     auto file = RegistryFile::parse(Sample);
     ASSERT_TRUE(file);

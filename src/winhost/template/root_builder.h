@@ -25,7 +25,7 @@ struct WineInstallation {
 /// Fills the empty folder `root` with everything but the prefix: programs, trimmed DLLs, libraries (as `ldd_output` names them),
 /// settings, our helpers.
 Result<void> copy_installation(const WineInstallation& wine, const std::string& ldd_output, const std::string& root);
-/// After Wine has made its prefix in `root`: takes away what would reach out or start a desktop, puts our stand-ins in place, shares
+/// After Wine has made its prefix in `root`: removes what would use the network or start a desktop, puts our replacements in place, shares
 /// the DLLs' space, edits the registry, and lays out `template_folder`/profile-NAME and .../contained-user.
 Result<void> finish_prefix(const WineInstallation& wine, const std::string& root, const std::string& template_folder);
 

@@ -2,19 +2,19 @@
 #include <string>
 #include <vector>
 
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::winhost {
 
-/// Notes that the template is used now.
+/// Records that the template is used now.
 Result<void> mark_used(FileSystem& files, const std::string& template_folder);
 
-/// Folders of templates in `cache` that nobody misses: neither one of the two that were used last, nor used within the hour before `now`,
+/// Folders of templates in `cache` that may be deleted: neither one of the two that were used last, nor used within the hour before `now`,
 /// nor below one of the mounts of `mountinfo` (the text of /proc/self/mountinfo).
 std::vector<std::string> find_unused_templates(FileSystem& files, const std::string& cache, const std::string& mountinfo,
                                                std::chrono::sys_time<std::chrono::nanoseconds> now);
 
-/// Takes the folder away, so that nobody finds half of it. Blocking.
+/// Renames the folder and then deletes it, so that no one finds half of it. Blocking. Error: Io.
 Result<void> drop_template(FileSystem& files, const std::string& folder);
 
 }  // namespace porthole::winhost

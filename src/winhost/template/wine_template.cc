@@ -1,5 +1,6 @@
 #include "winhost/template/wine_template.h"
-#include "runtime/mounts.h"
+#include "base/result.h"
+#include "runtime/files/mounts.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -116,7 +117,7 @@ Task<> drop_unused(TemplateContext context, std::string cache) {
     const std::string mounts = context.files.read("/proc/self/mountinfo").value_or("");
     for (const std::string& folder : find_unused_templates(context.files, cache, mounts, context.loop.wall_now())) {
         auto dropped = co_await run_blocking<void>(context.pool, [&] { return drop_template(context.files, folder); });
-        if (!dropped && dropped.error().reason == Reason::Cancelled) co_return std::move(dropped).error();
+        if (is_cancelled(dropped)) co_return std::move(dropped).error();
     }
     co_return {};
 }

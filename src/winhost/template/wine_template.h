@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "runtime/event_loop.h"
-#include "runtime/file_system.h"
-#include "runtime/process.h"
+#include "runtime/files/file_system.h"
+#include "runtime/processes/process.h"
 #include "runtime/worker_pool.h"
 #include "winhost/template/host_profile.h"
 
@@ -24,6 +24,7 @@ struct WineTemplate {
     std::string sandbox_root() const { return join_path(folder, "sandbox"); }
 };
 
+/// What building a template runs on. All outlive the task.
 struct TemplateContext {
     EventLoop& loop;
     ProcessRunner& processes;
@@ -33,7 +34,7 @@ struct TemplateContext {
 };
 
 /// The template of the installed Wine in `cache` ("~/.cache/porthole"): found there, or built, which takes 10 to 20 s. Several programs
-/// may ask at once; one of them builds. Templates of other versions that nobody has used for long are dropped. Errors: NotFound when Wine
+/// may ask at once; one of them builds. Templates of other versions that have been unused for long are deleted. Errors: NotFound when Wine
 /// is not installed (with the remedy), Io, Timeout.
 Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cache);
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "runtime/asio_loop.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 
 namespace porthole::winhost {
 namespace {

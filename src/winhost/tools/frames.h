@@ -11,7 +11,7 @@ namespace porthole::winhost {
 ///   exec    TTY INPUT SPEC     runs another program: Started or Failed, Output, Errors, Exit; takes Input, EndInput, Resize, Event
 ///   event   NAME               raises a control event ("0" to "6", or "kill") in the main program; answered by Exit 0
 ///   begin                      starts the main program, where it is held back until then; answered by Exit 0
-///   reopen                     opens the log anew; answered by Exit 0
+///   reopen                     opens the log again; answered by Exit 0
 ///   dial    PORT               connects to 127.0.0.1 (or ::1): Started, then Output and Input carry its bytes; Failed
 ///
 /// Failed holds a number (Windows' error) and a line of text. Exit holds 4 bytes. A connection that is closed by the client ends an

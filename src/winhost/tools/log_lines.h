@@ -5,12 +5,13 @@
 
 namespace porthole::winhost {
 
+/// One line of a log, or a part of a long one.
 struct LogLine {
     std::string text;  ///< UTF-8, without the line break
     bool whole;        ///< ends where the program ended the line; otherwise the next one goes on
 };
 
-/// Cuts what a program writes into lines of a CRI log. Bytes that are no UTF-8 are taken for Windows-1252, the code page of programs
+/// Cuts what a program writes into lines of a CRI log. Bytes that are not valid UTF-8 are taken for Windows-1252, the code page of programs
 /// in the emulated containers; a carriage return before the line break stays, as on Windows.
 class LogLines {
 public:
@@ -58,7 +59,7 @@ private:
             pending_.erase(0, end);
         }
     }
-    /// Of the character at the beginning; 0 if it is no UTF-8.
+    /// Of the character at the beginning; 0 if it is not valid UTF-8.
     static std::size_t sequence_length(std::string_view bytes) {
         const auto first = static_cast<unsigned char>(bytes[0]);
         const std::size_t length = first < 0x80                    ? 1

@@ -11,13 +11,14 @@ namespace porthole::winhost {
 /// and a length (4 bytes each, little endian) and as many bytes. A channel is one client in the container and its connection to the
 /// host's pipe; the container gives out the numbers.
 ///
-///   Present, Absent  host → container   channel = which pipe (its place in the command lines): it is there, or there no more
+///   Present, Absent  host → container   channel = which pipe (its place in the command lines): it exists, or no longer does
 ///   Open             container → host   a client has come for the pipe whose number is the payload
 ///   Part, Data       both ways          bytes that were written; Data ends a message, Part does not
 ///   Credit           both ways          so much more may be sent (pipe_frame_cost)
 ///   Close            both ways          nothing more will come; the payload is the Windows error that ended it. Each half sends one
 enum class PipeFrameType : std::uint8_t { Present, Absent, Open, Part, Data, Credit, Close };
 
+/// One frame.
 struct PipeFrame {
     PipeFrameType type{};
     std::uint32_t channel = 0;
@@ -31,7 +32,7 @@ struct PipeFrame {
 };
 
 constexpr std::uint32_t LargestPipeFrame = 64 << 10;
-/// What of one channel may be under way in one direction: a client that does not read must not hold up the others.
+/// What of one channel may be in transit in one direction: a client that does not read must not hold up the others.
 constexpr std::uint32_t PipeWindow = 256 << 10;
 /// Of that, for a frame of so many bytes: empty messages take memory, too.
 constexpr std::uint32_t pipe_frame_cost(std::size_t bytes) { return static_cast<std::uint32_t>(bytes) + 64; }

@@ -12,7 +12,7 @@
 namespace porthole::winhost {
 
 /// Serves a named pipe and carries each client's bytes to a TCP server and back, so that programs of the emulated host reach a server
-/// outside Wine by the pipe name that they know from Windows. Threads of its own, for as long as the process lives.
+/// outside Wine by the pipe name that they know from Windows. Has threads of its own, so it must exist until the process ends.
 class PipeToTcp {
 public:
     /// `server` is "127.0.0.1:40001"; each connection to it begins with the first line of the file `token_file`.
@@ -25,7 +25,7 @@ public:
                   InetPtonW(AF_INET, server.substr(0, colon).c_str(), &server_.sin_addr) == 1;
         if (usable_) server_.sin_port = htons(static_cast<u_short>(_wtoi(server.c_str() + colon + 1)));
     }
-    /// False for a server that is no address.
+    /// False for a server that is not a valid address.
     bool start() {
         const HANDLE thread = usable_ ? CreateThread(nullptr, 0, accept, this, 0, nullptr) : nullptr;
         if (thread) CloseHandle(thread);
@@ -121,7 +121,7 @@ private:
                 continue;
             }
             auto* client = new Client{self, pipe};
-            // Joined by nobody, but never detached either: CreateThread does not have that trouble under Wine.
+            // Never joined, and not detached either: CreateThread does not have that problem under Wine.
             const HANDLE thread = wait_for_client(pipe) ? CreateThread(nullptr, 0, serve, client, 0, nullptr) : nullptr;
             if (thread) {
                 CloseHandle(thread);

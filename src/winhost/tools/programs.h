@@ -10,7 +10,7 @@ struct Programs {
     std::string_view pipes;             ///< named pipes of the host in a container
     std::string_view host;              ///< the emulated host's main program
     std::string_view absent;            ///< for what Wine only pretends to have
-    std::string_view bcryptprimitives;  ///< a DLL that Wine has not
+    std::string_view bcryptprimitives;  ///< a DLL that Wine does not have
 };
 const Programs& programs();
 

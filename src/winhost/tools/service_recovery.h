@@ -17,11 +17,11 @@ struct RecoveryPlan {
         Action action = Action::None;
         std::uint32_t delay_ms = 0;
     };
-    std::uint32_t reset_seconds = 0;  ///< so long without a failure, and counting starts anew; the greatest number: never
+    std::uint32_t reset_seconds = 0;  ///< so long without a failure, and counting starts again; the greatest number: never
     std::vector<Step> steps;          ///< of the first failure, the second ...; the last one also of all later ones
     bool reported_failures = false;   ///< also where the service says itself that it has ended with an error
 
-    /// nullopt for what is no such value.
+    /// nullopt for a value of another form.
     static std::optional<RecoveryPlan> parse(std::string_view value) {
         constexpr std::size_t Header = 20, StepSize = 8;
         const auto number = [value](std::size_t at) {

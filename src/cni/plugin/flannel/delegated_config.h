@@ -14,7 +14,7 @@ enum class DelegateStyle : std::uint8_t { Linux, Windows };
 ///     "ipam":{"type":"host-local","subnet":"10.244.3.0/24"}}`
 /// Linux: type bridge unless said, a gateway on the bridge, the MTU, translation unless the daemon does it, and a route to all pods.
 /// What the request's own `ipam` says is kept, but for the range; so is what the delegate says of mtu, ipMasq and isGateway.
-/// Error: InvalidConfig for a delegate that is no object or names what is not its to name.
+/// Error: InvalidConfig for a delegate that is not an object or has a member that this plugin sets.
 Result<schema::Value> delegated_config(const CniRequest& request, const flannel::SubnetFile& subnet, DelegateStyle style);
 
 }  // namespace porthole::cni

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "cni/plugin/errors.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni {
 
@@ -71,14 +72,14 @@ Task<CniResult> FlannelPlugin::add(CniRequest request) {
 Task<> FlannelPlugin::undo(CniRequest request, Value config) {
     CO_TRY_VOID(co_await delegates_.call(type_of(config), "DEL", request, config));
     const auto removed = files_.remove(kept_file(request));
-    if (!removed && removed.error().reason != Reason::NotFound) co_return removed.error();
+    if (!removed && !is_not_found(removed)) co_return removed.error();
     co_return {};
 }
 
 Task<> FlannelPlugin::remove(CniRequest request) {
     if (shares_sandbox(request)) co_return {};
     auto config = kept(kept_file(request));
-    if (!config && config.error().reason == Reason::NotFound) co_return {};
+    if (is_not_found(config)) co_return {};
     if (!config) config = current_config(request);  // the file is damaged; the range rarely changes
     CO_TRY(Value wanted, std::move(config));
     // What the runtime knows now wins over what it knew then.

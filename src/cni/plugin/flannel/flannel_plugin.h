@@ -6,6 +6,7 @@
 
 namespace porthole::cni {
 
+/// What the system decides for the plugin.
 struct FlannelPluginOptions {
     DelegateStyle style = DelegateStyle::Linux;
     std::string subnet_file;  ///< unless the configuration says `subnetFile`

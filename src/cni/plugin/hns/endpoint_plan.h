@@ -17,12 +17,12 @@ enum class NetworkStyle : std::uint8_t {
 /// Error: InvalidConfig when the network is not of the style.
 Result<void> check_network(NetworkStyle style, const hcn::HostComputeNetwork& network);
 
-/// The endpoint of a pod, ready to be created. `ips` come from the IPAM plugin; without any HNS chooses.
+/// The endpoint of a pod, ready to be created. `ips` come from the IPAM plugin; without any, HNS chooses the address.
 Result<hcn::HostComputeEndpoint> plan_endpoint(NetworkStyle style, const std::string& name, const WindowsNetConf& conf,
                                                const hcn::HostComputeNetwork& network, const std::vector<CniResult::Ip>& ips,
                                                const porthole::hns::Features& features);
 
-/// What is told to the runtime about an endpoint.
+/// What the runtime is told about an endpoint.
 CniResult endpoint_result(const hcn::HostComputeEndpoint& endpoint, const hcn::HostComputeNetwork& network, const Dns& dns);
 
 /// The address by which other nodes reach an overlay's pods; "" while HNS has not said it.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cni/plugin/errors.h"
-#include "cni/plugin/members.h"
+#include "cni/plugin/request.h"
 #include "hns/client_v1.h"
 #include "hns/guid.h"
 #include "hns/hresult.h"
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using porthole::hns::Hresult;
 using porthole::hns::hresult_of;
 using porthole::hns::is_disconnected;
-using porthole::hns::is_not_found;
+using porthole::hns::is_object_missing;
 using porthole::hns::same_guid;
 
 namespace {
@@ -28,7 +28,7 @@ bool passes(const Error& error) { return hresult_of(error) == Hresult::PortNotFo
 bool is_docker(const std::string& netns) { return netns == "none" || netns.starts_with("container:"); }
 
 Result<void> success_if_not_found(Result<void> result) {
-    if (!result && is_not_found(result.error())) return {};
+    if (!result && is_object_missing(result.error())) return {};
     return result;
 }
 

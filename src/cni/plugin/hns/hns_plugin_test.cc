@@ -10,7 +10,7 @@
 #include "hns/emulator/emulator.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::cni {
 namespace {

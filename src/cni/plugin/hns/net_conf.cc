@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "cni/plugin/errors.h"
-#include "cni/plugin/members.h"
+#include "cni/plugin/request.h"
 #include "hns/hresult.h"
 #include "hns/policies.h"
 

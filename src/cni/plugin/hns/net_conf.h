@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "cni/plugin/request.h"
 #include "cni/plugin/result.h"
 #include "hns/documents.h"
@@ -12,6 +12,7 @@ namespace porthole::cni {
 
 namespace hcn = porthole::hns::hcn;
 
+/// A host port of a pod, as the capability portMappings has it.
 struct PortMapping {
     std::uint32_t protocol = 0;  ///< the IP protocol's number
     std::uint16_t host_port = 0, container_port = 0;

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "cni/plugin/errors.h"
-#include "cni/plugin/members.h"
+#include "cni/plugin/request.h"
 #include "hns/hresult.h"
 
 namespace porthole::cni {

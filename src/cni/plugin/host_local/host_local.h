@@ -1,15 +1,34 @@
 #pragma once
+#include <memory>
 #include <string>
 
-#include "cni/plugin/host_local/file_lock.h"
+#include "base/result.h"
 #include "cni/plugin/plugin.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cni {
 
+/// Held until destroyed, or until the process ends in whatever way.
+class FileLock {
+public:
+    virtual ~FileLock() = default;
+};
+
+/// The seam to locks between processes.
+class FileLocks {
+public:
+    virtual ~FileLocks() = default;
+    /// Waits until no one else holds the file, which is created if it is not there. Blocks the thread. Error: Io.
+    virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
+};
+
+/// The machine's own.
+std::unique_ptr<FileLocks> make_file_locks();
+
+/// What the system decides for host-local.
 struct HostLocalOptions {
     std::string data_dir;  ///< unless the configuration says `dataDir`
-    bool colons = true;    ///< may stand in file names
+    bool colons = true;    ///< are allowed in file names
 };
 /// The reference plugin's: /var/lib/cni/networks, on Windows of drive C.
 HostLocalOptions default_host_local_options();
@@ -17,7 +36,8 @@ HostLocalOptions default_host_local_options();
 /// IPAM from ranges in the configuration, one address from each range set.
 ///
 /// An ADD that comes again for the same container and interface gets the same addresses. A failed ADD leaves no lease.
-/// The node's own address is nobody's attachment and survives a GC.
+/// The node's own address belongs to no attachment and survives a GC. Blocks the thread for its files and their lock; both references
+/// must outlive it.
 class HostLocal final : public Plugin {
 public:
     HostLocal(FileSystem& files, FileLocks& locks, HostLocalOptions options) : files_(files), locks_(locks), options_(std::move(options)) {}
@@ -29,7 +49,7 @@ public:
     Task<> collect(CniRequest request) override;
 
     /// An address of `range` for the node itself, out of the leases of `network`; the same one each time; one of
-    /// another range is given back. Blocks the thread.
+    /// another range is released. Blocks the thread. Error: Io; NoAddresses of the CNI when the range is full.
     Result<IpAddress> reserve_for_node(const std::string& network, const IpPrefix& range);
 
 private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/result.h"
 #include "base/strings.h"
 
 namespace porthole::cni {
@@ -31,7 +32,7 @@ Result<std::vector<Leases::Lease>> Leases::list() {
         const auto address = address_of_name(name);
         if (!address) continue;
         auto text = files_.read(join_path(folder_, name));
-        if (!text && text.error().reason == Reason::NotFound) continue;
+        if (is_not_found(text)) continue;
         if (!text) return text.error();
         leases.push_back({*address, parse_holder(*std::move(text))});
     }
@@ -44,7 +45,7 @@ Result<void> Leases::put(const IpAddress& address, const Holder& holder) {
 
 Result<void> Leases::remove(const IpAddress& address) {
     const auto removed = files_.remove(path_of(address));
-    if (!removed && removed.error().reason != Reason::NotFound) return removed.error();
+    if (!removed && !is_not_found(removed)) return removed.error();
     return {};
 }
 

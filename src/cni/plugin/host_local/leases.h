@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
-#include "runtime/file_system.h"
+#include "base/values/ip.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::cni {
 
@@ -17,7 +17,7 @@ struct Holder {
 /// The leases of one network: a folder with a file for each address, named for it, that holds "container id CR LF interface";
 /// "last_reserved_ip.<n>" holds the address that set n gave out last. The caller holds the folder's lock.
 ///
-/// A lease appears whole or not at all, whenever the process or the machine dies.
+/// A lease appears whole or not at all, whenever the process or the machine dies. Short blocking calls. Errors: those of FileSystem.
 class Leases {
 public:
     /// `colons`: the file system takes them in names (not on Windows: '_' stands for ':').

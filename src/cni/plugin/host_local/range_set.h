@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "schema/value.h"
 
 namespace porthole::cni {
@@ -25,7 +25,7 @@ using RangeSet = std::vector<Range>;
 /// `{"subnet":…,"rangeStart":…,"rangeEnd":…,"gateway":…}`: the gateway is the first address unless given, and the range all
 /// but the network's and the broadcast address. Error: InvalidConfig of the CNI, naming the field.
 Result<Range> read_range(const schema::Value& value);
-/// Of `ranges` (a list of lists) and of a lone `subnet` beside it, of the runtime's `ipRanges`. Errors also for families mixed in
+/// Of `ranges` (a list of lists), of a single `subnet` next to it, and of the runtime's `ipRanges`. Errors also for families mixed in
 /// a set and for ranges that overlap.
 Result<std::vector<RangeSet>> read_range_sets(const schema::Value& ipam, const schema::Value& runtime_ranges);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/framework/sim/rights.h"
 #include "objects/conditions.h"
 #include "objects/pods.h"
 
@@ -10,16 +11,53 @@ namespace porthole::controllers {
 using api::core::v1::Event;
 using api::core::v1::Pod;
 
+namespace {
+
+/// The way to an API that knows who asks.
+class Authorized final : public client::Transport {
+public:
+    Authorized(client::Transport& api, std::string account) : api_(api), account_(std::move(account)) {}
+
+    Task<client::ApiResponse> call(client::ApiRequest request) override {
+        CO_TRY_VOID(check(request));
+        co_return co_await api_.call(std::move(request));
+    }
+    Task<std::unique_ptr<client::ApiStream>> watch(client::ApiRequest request) override {
+        CO_TRY_VOID(check(request));
+        co_return co_await api_.watch(std::move(request));
+    }
+
+private:
+    Result<void> check(const client::ApiRequest& request) const {
+        static const Rights rights = bootstrap_rights();
+        auto allowed = rights(account_, request);
+        if (!allowed) ADD_FAILURE() << allowed.error().message;
+        return allowed;
+    }
+    client::Transport& api_;
+    const std::string account_;
+};
+
+}  // namespace
+
+/// What acts as one account.
+struct SimWorld::Account {
+    Account(SimWorld& world, const std::string& name) : transport(world.api, name), recorders(world.loop, client, world.log) {}
+
+    Authorized transport;
+    client::Client client{transport};
+    EventRecorders recorders;
+    std::optional<Context> context;
+};
+
 struct SimWorld::Process {
     explicit Process(SimWorld& world)
-        : informers({world.loop, world.client, world.random, world.log}),
-          recorders(world.loop, world.client, world.log),
-          context{world.loop, world.client, world.random, world.log, informers, recorders, api::registry(), world.settings},
-          scope(world.loop) {}
+        : manager(world, ""), informers({world.loop, manager.client, world.random, world.log}), scope(world.loop) {}
 
+    Account manager;
     client::Informers informers;
-    EventRecorders recorders;
-    Context context;
+    SharedIndexes indexes;
+    std::map<std::string, std::unique_ptr<Account>> accounts;
     std::vector<std::unique_ptr<client::Controller>> controllers;
     Scope scope;
     bool started = false;
@@ -28,9 +66,23 @@ struct SimWorld::Process {
 SimWorld::SimWorld() = default;
 SimWorld::~SimWorld() { crash(); }
 
-Context& SimWorld::context() {
+Context& SimWorld::context(const std::string& name) {
     if (!process_) process_ = std::make_unique<Process>(*this);
-    return process_->context;
+    auto& account = process_->accounts[name];
+    if (!account) {
+        account = std::make_unique<Account>(*this, name);
+        account->context.emplace(Context{.loop = loop,
+                                         .client = account->client,
+                                         .random = random,
+                                         .log = log,
+                                         .informers = process_->informers,
+                                         .indexes = process_->indexes,
+                                         .events = account->recorders,
+                                         .kinds = api::registry(),
+                                         .settings = settings,
+                                         .as = [this](const std::string& other) -> Context& { return context(other); }});
+    }
+    return *account->context;
 }
 
 void SimWorld::start(std::unique_ptr<client::Controller> controller) {
@@ -45,7 +97,7 @@ void SimWorld::crash() {
     if (!process_) return;
     EXPECT_TRUE(sim::run(loop, process_->scope.close()));
     EXPECT_TRUE(sim::run(loop, process_->informers.close()));
-    EXPECT_TRUE(sim::run(loop, process_->recorders.close()));
+    for (const auto& [name, account] : process_->accounts) EXPECT_TRUE(sim::run(loop, account->recorders.close()));
     process_.reset();
 }
 

@@ -14,7 +14,8 @@ namespace porthole::controllers {
 
 using namespace std::chrono_literals;
 
-/// One controller (or a few) and an API, under virtual time.
+/// One controller (or a few) and an API, under virtual time. A controller may do what the bootstrap policy lets its account do: any other
+/// request of it fails the test.
 class SimWorld : public testing::Test {
 public:
     SimWorld();
@@ -23,7 +24,7 @@ public:
     /// Runs the controller from now on.
     template <class C, class... Args>
     C& run(Args&&... args) {
-        auto controller = std::make_unique<C>(context(), std::forward<Args>(args)...);
+        auto controller = std::make_unique<C>(context(C::Account), std::forward<Args>(args)...);
         C& result = *controller;
         start(std::move(controller));
         return result;
@@ -51,10 +52,11 @@ public:
     SeededRandom random{1};
     Logger log{make_null_sink(), "test"};
     Settings settings;
-    /// Made at first use, and anew after a crash.
-    Context& context();
+    /// What the controllers of an account are made from. Made at first use, and again after a crash.
+    Context& context(const std::string& account);
 
 private:
+    struct Account;
     struct Process;
     std::unique_ptr<Process> process_;
 };

@@ -23,7 +23,7 @@ struct Adapter {
     std::string mac;  ///< canonical
 };
 
-/// Makes true what the store says: the seam between the emulator's rules and the host's network.
+/// Makes the host's network what the model says: the seam between the emulator's rules and the kernel. On the emulator's loop.
 ///
 /// Calls come one after the other, each after the last has ended. Failures carry an HRESULT (hns/hresult.h) where HNS has one
 /// for the case; anything else is answered as Hresult::Unexpected.
@@ -32,7 +32,7 @@ public:
     virtual ~DataPlane() = default;
 
     /// Makes `after` of `before`, of which only `changes` differ: everything, or nothing at all. Level-triggered within the objects
-    /// named, so that it also mends what was lost there. `before` is what the last successful call made.
+    /// named, so that it also repairs what was lost there. `before` is what the last successful call made.
     virtual Task<> apply(const Model& before, const Model& after, const Changes& changes) = 0;
     /// Makes exactly `model` of whatever is there: at start, after a crash, and after lose_rules(). Adopts what is right already,
     /// above all the network namespaces with processes in them.
@@ -43,7 +43,7 @@ public:
     virtual Task<std::vector<Adapter>> adapters() = 0;
     /// Where a namespace is, or would be, on Linux: "/run/netns/...".
     virtual std::string namespace_path(const std::string& namespace_id) const = 0;
-    /// A fault: takes away load balancer and policy rules behind everybody's back. They come back with restore().
+    /// A fault: removes load balancer and policy rules without a notification. They come back with restore().
     virtual Task<> lose_rules() = 0;
 };
 

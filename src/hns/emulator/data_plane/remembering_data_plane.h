@@ -8,7 +8,7 @@
 
 namespace porthole::hns::emulator {
 
-/// A data plane that only remembers what it was told, for tests of whoever uses the emulator. It can be told to fail.
+/// A data plane that only remembers what it was told, for tests of what uses the emulator. It can be told to fail.
 class RememberingDataPlane final : public DataPlane {
 public:
     /// One adapter "Ethernet", 192.0.2.13/24.

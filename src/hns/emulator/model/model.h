@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "hns/documents.h"
 
 namespace porthole::hns::emulator {
 
-/// What the emulator keeps: the documents as they are shown, completed (ids, MACs, addresses, prefix lengths, flags), and beside
-/// each the facts that no document shows. Ids everywhere in canonical form (hns/guid.h), MACs too (documents.h).
-///
-/// `number` is small and unique among the living objects of its family: for names of links, tables and marks.
+// What the emulator keeps: the documents as they are shown, completed (ids, MACs, addresses, prefix lengths, flags), and with
+// each the facts that no document shows. Ids everywhere in canonical form (hns/guid.h), MACs too (documents.h).
+//
+// `number` is small and unique among the living objects of its family: for names of links, tables and marks.
 
+/// A network and the switch that it is on.
 struct Network {
     hcn::HostComputeNetwork document;
     std::uint32_t number = 0;
@@ -29,6 +30,7 @@ struct Network {
     bool is_external() const { return !adapter.empty(); }
 };
 
+/// An endpoint, attached or not.
 struct Endpoint {
     hcn::HostComputeEndpoint document;
     std::uint32_t number = 0;
@@ -43,7 +45,7 @@ struct Namespace {
     hcn::HostComputeNamespace document;
 };
 
-/// Endpoints that are gone may still be named in it: they have no effect.
+/// Endpoints that were removed may still be named in it: they have no effect.
 struct LoadBalancer {
     hcn::HostComputeLoadBalancer document;
     std::uint32_t number = 0;
@@ -51,14 +53,15 @@ struct LoadBalancer {
     bool rehydrated = false;           ///< came back with the service, unchanged since
 };
 
+/// A route that HNS itself keeps.
 struct SdnRoute {
     hcn::HostComputeRoute document;
     std::uint32_t number = 0;
 };
 
-/// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows lie in shards by the first two
-/// digits of their GUID, and a change copies one shard. So a transaction among thousands of objects costs what it touches. All copies live
-/// on one thread.
+/// By id, in their order. Objects are immutable, and copies share all that neither has changed: the rows are in shards by the first two
+/// digits of their GUID, and a change copies one shard. So a transaction among thousands of objects costs what it touches. All copies must
+/// be used on one thread; iterators are valid until the copy that they are of changes.
 template <class T>
 class Table {
 public:
@@ -146,7 +149,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// Takes away the rows of which `condition` holds.
+/// Erases the rows of which `condition` holds.
 template <class T, class Condition>
 void erase_if(Table<T>& table, Condition condition) {
     std::vector<std::string> gone;
@@ -156,6 +159,7 @@ void erase_if(Table<T>& table, Condition condition) {
     for (const std::string& id : gone) table.erase(id);
 }
 
+/// All objects of the service. Copying is cheap.
 struct Model {
     Table<Network> networks;
     Table<Endpoint> endpoints;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "hns/emulator/operations/transaction.h"
 
 namespace porthole::hns::emulator {

@@ -5,7 +5,7 @@
 
 namespace porthole::hns::emulator {
 
-/// Endpoints: their addresses, policies and reserved host ports. Documents come parsed; ids in any case.
+/// Endpoints: their addresses, policies and reserved host ports. Documents are parsed already; ids in any case.
 
 /// The new endpoint's id. Errors: Hresult::NetworkNotFound, InvalidEndpoint, ObjectAlreadyExists (id, name or address),
 /// InvalidIp, AddressInvalidOrReserved, PortAlreadyExists (a mapped host port), InvalidPolicy...

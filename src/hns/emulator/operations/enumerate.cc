@@ -1,21 +1,15 @@
 #include "hns/emulator/operations/enumerate.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/strings.h"
 #include "hns/emulator/operations/transaction.h"
 #include "hns/guid.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator {
 namespace {
-
-bool same_letters(std::string_view left, std::string_view right) {
-    return std::ranges::equal(left, right, [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    });
-}
 
 bool same_value(const schema::Value& wanted, const schema::Value& found) {
     if (wanted.is_string() && found.is_string()) {
@@ -26,7 +20,7 @@ bool same_value(const schema::Value& wanted, const schema::Value& found) {
 
 /// Version 1 calls an endpoint's network otherwise, and that is the name that filters know.
 std::string_view document_member(std::string_view filter_member) {
-    return same_letters(filter_member, "VirtualNetwork") ? std::string_view("HostComputeNetwork") : filter_member;
+    return equal_ignoring_case(filter_member, "VirtualNetwork") ? std::string_view("HostComputeNetwork") : filter_member;
 }
 
 template <class D>
@@ -34,7 +28,7 @@ bool matches(const D& document, const schema::Object& filter) {
     const schema::Value tree = schema::to_value(document);
     return std::ranges::all_of(filter, [&](const schema::Member& wanted) {
         return std::ranges::any_of(tree.as_object(), [&](const schema::Member& found) {
-            return same_letters(found.key, document_member(wanted.key)) && same_value(wanted.value, found.value);
+            return equal_ignoring_case(found.key, document_member(wanted.key)) && same_value(wanted.value, found.value);
         });
     });
 }

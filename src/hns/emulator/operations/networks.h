@@ -14,9 +14,9 @@ Result<std::string> create_network(Transaction& transaction, hcn::HostComputeNet
 /// The switch is up and the management address is back: shows it, and the router's MAC of an overlay network.
 Result<void> network_became_ready(Transaction& transaction, const std::string& id);
 Result<void> modify_network(Transaction& transaction, const std::string& id, const hcn::ModifySettingRequest& request);
-/// Takes its endpoints with it.
+/// With its endpoints.
 Result<void> remove_network(Transaction& transaction, const std::string& id);
-/// The same network under a new id and without endpoints, as when somebody has re-made it.
+/// The same network under a new id and without endpoints, as when an administrator recreates it.
 Result<std::string> remake_network(Transaction& transaction, const std::string& id);
 
 }  // namespace porthole::hns::emulator

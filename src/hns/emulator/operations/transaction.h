@@ -12,7 +12,7 @@
 
 namespace porthole::hns::emulator {
 
-/// What the rules of one call may look at besides the model.
+/// What the rules of one call may look at in addition to the model. Borrows the profile and the generator.
 struct Host {
     const Profile& profile;
     Features features;
@@ -20,7 +20,7 @@ struct Host {
     Random& random;
 };
 
-/// One call's work: the model as it will be, and what of it differs. Nothing is true until the emulator commits it.
+/// One call's work: the model as it will be, and what of it differs. Has no effect until the emulator commits it. Borrows `host`.
 class Transaction {
 public:
     Transaction(const Model& before, const Host& host) : host_(host), next_(before) {}
@@ -90,7 +90,7 @@ private:
     std::vector<Notification> notifications_;
 };
 
-/// The id that a document asks for, or a new one. Error: Hresult::InvalidJson for what is no GUID.
+/// The id that a document asks for, or a new one. Error: Hresult::InvalidJson for what is not a GUID.
 Result<std::string> id_for(const std::string& asked, Random& random);
 /// What every document shows alike: state, schema and version of the service.
 template <class D>

@@ -1,5 +1,6 @@
 #include "hns/emulator/v1/front_end.h"
 
+#include "base/strings.h"
 #include "hns/emulator/operations/endpoints.h"
 #include "hns/emulator/operations/load_balancers.h"
 #include "hns/emulator/operations/namespaces.h"
@@ -8,7 +9,7 @@
 #include "hns/emulator/v1/translate.h"
 #include "hns/guid.h"
 #include "schema/convert.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator::v1 {
 namespace {
@@ -239,17 +240,11 @@ constexpr struct {
 Result<Request> parse_request(const std::string& method, const std::string& path, const std::string& body) {
     Request request;
     request.method = method;
-    std::vector<std::string> parts;
-    for (std::size_t from = 0; from < path.size();) {
-        const std::size_t to = std::min(path.find('/', from), path.size());
-        if (to > from) parts.push_back(path.substr(from, to - from));
-        from = to + 1;
-    }
+    const std::vector<std::string> parts = split_nonempty(path, '/');
     if (parts.empty() || parts.size() > 3 || (method != "GET" && method != "POST" && method != "DELETE")) {
         return hresult_error(Hresult::InvalidParameter, "The request " + method + " " + path + " is invalid.");
     }
-    request.collection = parts[0];
-    for (char& c : request.collection) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    request.collection = to_lower(parts[0]);
     if (parts.size() > 1) request.id = parts[1];
     if (parts.size() > 2) request.action = parts[2];
     request.body = schema::Value::object();

@@ -1,6 +1,6 @@
 #include "hns/emulator/emulator_fixture.h"
 #include "hns/emulator/operations/namespaces.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 namespace porthole::hns::emulator {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/ip.h"
 #include "base/strings.h"
+#include "base/values/ip.h"
 #include "hns/hresult.h"
 #include "schema/convert.h"
 

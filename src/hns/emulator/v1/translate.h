@@ -7,7 +7,7 @@ namespace porthole::hns::emulator::v1 {
 namespace hcn1 = api::hcn::v1;
 
 /// The older documents of objects, and the newer ones of what older clients ask for. Policies without an older form keep their
-/// settings beside `Type`. Errors: Hresult::InvalidJson, InvalidPolicy.
+/// settings next to `Type`. Errors: Hresult::InvalidJson, InvalidPolicy.
 
 hcn1::Network from_network(const Network& network);
 Result<hcn::HostComputeNetwork> to_network(const hcn1::Network& document);

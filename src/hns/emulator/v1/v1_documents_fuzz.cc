@@ -7,7 +7,7 @@
 #include "hns/emulator/emulator.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
-#include "schema/json.h"
+#include "schema/json/json.h"
 
 using namespace porthole;
 using namespace porthole::hns;

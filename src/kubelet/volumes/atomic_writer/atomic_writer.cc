@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/time.h"
+#include "base/time/time.h"
 
 namespace porthole::kubelet {
 namespace {

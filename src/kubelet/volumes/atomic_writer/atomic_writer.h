@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "runtime/event_loop.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "runtime/random.h"
 
 namespace porthole::kubelet {
 
+/// One file of a volume.
 struct ProjectedFile {
     std::string contents;
     std::uint32_t mode = 0644;
@@ -26,7 +27,8 @@ using Payload = std::map<std::string, ProjectedFile>;
 ///     ..2026_01_01_00_00_00.123456789/key    ..data -> ..2026_01_01_00_00_00.123456789    key -> ..data/key
 ///
 /// A change writes a new directory and renames a new "..data" over the old one. Nothing is touched when nothing differs.
-/// A system that makes no links (create_symlink says MethodNotAllowed) gets the files themselves, replaced one by one.
+/// On a system without links (create_symlink fails with MethodNotAllowed) the files themselves are written, replaced one by one.
+/// Blocks for the writes; one writer for each directory at a time.
 class AtomicWriter {
 public:
     AtomicWriter(FileSystem& files, const Clock& clock, Random& random, std::string directory)

@@ -1,4 +1,4 @@
-#include "kubelet/volumes/empty_dir/empty_dir.h"
+#include "kubelet/volumes/framework/plugin.h"
 
 namespace porthole::kubelet {
 namespace {

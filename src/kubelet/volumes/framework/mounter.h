@@ -3,24 +3,24 @@
 #include <string>
 #include <vector>
 
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 
 namespace porthole::kubelet {
 
-/// The seam to the system's mounts.
+/// The seam to the system's mounts. Short blocking calls. Errors: Io, and as said below.
 class Mounter {
 public:
     virtual ~Mounter() = default;
     /// `size_limit` in bytes; 0 for half of the memory. The directory exists.
     virtual Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) = 0;
     /// Shows the file or directory at `sub_path` inside `root` at `target`, which is made as needed; yields the path to give to
-    /// containers. Links may not lead out of `root`, not even when they change under way. Error: Forbidden then; NotFound.
+    /// containers. Links may not lead out of `root`, not even when they change meanwhile. Error: Forbidden then; NotFound.
     virtual Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) = 0;
-    /// Makes the directories of `sub_path` that are missing inside `root`, with the mode and group of `root`, so that whoever may write
+    /// Makes the directories of `sub_path` that are missing inside `root`, with the mode and group of `root`, so that those who may write
     /// there may write here. As above, links may not lead out of `root`: whatever a container does meanwhile, nothing outside is
     /// made or changed. Error: Forbidden then.
     virtual Result<void> make_beneath(const std::string& root, const std::string& sub_path) = 0;
-    /// Fine if nothing is mounted there.
+    /// Success if nothing is mounted there.
     virtual Result<void> unmount(const std::string& target) = 0;
     /// Mount points at or below `directory`, deepest first.
     virtual Result<std::vector<std::string>> mounts_below(const std::string& directory) = 0;
@@ -29,8 +29,8 @@ public:
 /// The machine's own (Linux).
 std::unique_ptr<Mounter> make_mounter();
 
-/// For systems without bind mounts (Windows): memory-backed directories are plain ones, and a sub path is given as the path it
-/// really has, links followed. `files` outlives it.
+/// For systems without bind mounts (Windows): memory-backed directories are plain ones, and a sub path is given as its
+/// real path, links followed. `files` outlives it.
 std::unique_ptr<Mounter> make_plain_mounter(FileSystem& files);
 
 }  // namespace porthole::kubelet

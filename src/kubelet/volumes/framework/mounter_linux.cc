@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "kubelet/volumes/framework/mounter.h"
-#include "runtime/mounts.h"
+#include "runtime/files/mounts.h"
 
 namespace porthole::kubelet {
 namespace {

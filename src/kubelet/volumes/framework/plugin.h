@@ -2,7 +2,7 @@
 #include "client/client.h"
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/framework/mounter.h"
-#include "runtime/file_system.h"
+#include "runtime/files/file_system.h"
 #include "runtime/random.h"
 
 namespace porthole::kubelet {
@@ -13,7 +13,7 @@ struct ServiceAccountToken {
     SystemTime expires;
 };
 
-/// Where tokens come from.
+/// Where tokens come from. `seconds` is how long one is to be valid; "" as audience is the API server's.
 class TokenSource {
 public:
     virtual ~TokenSource() = default;
@@ -21,7 +21,7 @@ public:
     virtual void forget_pod(const std::string& uid) = 0;
 };
 
-/// What plugins work with.
+/// What plugins work with. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
     Random& random;
@@ -46,7 +46,7 @@ struct VolumeRequest {
     }
 };
 
-/// One kind of volume. Implement it in a folder of its own and add it to registry.cc.
+/// One kind of volume. Implement it in a folder of its own and add it to plugins.def.
 ///
 /// One instance serves all pods of a kubelet, on the kubelet's loop. It keeps no state of a volume in memory: the kubelet may restart
 /// between calls, so what is set up must be recognizable on disk or among the mounts.

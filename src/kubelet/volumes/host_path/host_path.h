@@ -3,8 +3,6 @@
 
 namespace porthole::kubelet {
 
-std::unique_ptr<VolumePlugin> make_host_path();
-
 /// Checks a path on the node against a hostPath `type`, making what an "OrCreate" type may make.
 /// Error: BadRequest "hostPath type check failed: …".
 Result<void> check_host_path(FileSystem& files, const std::string& path, const std::string& type);

@@ -1,7 +1,9 @@
-#include "kubelet/volumes/object_volumes/object_volumes.h"
+#include "base/result.h"
+#include "kubelet/volumes/atomic_writer/atomic_writer.h"
+#include "kubelet/volumes/framework/plugin.h"
 
-#include "base/error_reasons.h"
-
+// Volumes whose files come out of the API: they share one way of choosing keys and one atomic writer, and are brought up to
+// date with every set_up.
 namespace porthole::kubelet {
 namespace {
 
@@ -14,6 +16,25 @@ std::map<std::string, std::string> data_of(const core::ConfigMap& map) {
 }
 
 std::uint32_t mode_of(std::optional<std::int32_t> mode) { return static_cast<std::uint32_t>(mode.value_or(DefaultMode)); }
+
+/// The files for `items` out of `data` (all keys when there are no items). Error: BadRequest for a key that is missing.
+Result<Payload> payload_of(const std::map<std::string, std::string>& data, const std::vector<core::KeyToPath>& items,
+                           std::uint32_t default_mode, bool optional, const std::string& what) {
+    Payload payload;
+    if (items.empty()) {
+        for (const auto& [key, value] : data) payload[key] = {value, default_mode, std::nullopt};
+        return payload;
+    }
+    for (const core::KeyToPath& item : items) {
+        const auto found = data.find(item.key);
+        if (found == data.end()) {
+            if (optional) continue;
+            return Error(Reason::BadRequest, what + " references non-existent " + what + " key: " + item.key);
+        }
+        payload[item.path] = {found->second, item.mode ? mode_of(item.mode) : default_mode, std::nullopt};
+    }
+    return payload;
+}
 
 /// An object that may be missing where `optional` says so: nullptr then.
 template <class T>
@@ -140,27 +161,9 @@ class ProjectedVolume final : public ObjectVolume {
 
 }  // namespace
 
-Result<Payload> payload_of(const std::map<std::string, std::string>& data, const std::vector<core::KeyToPath>& items,
-                           std::uint32_t default_mode, bool optional, const std::string& what) {
-    Payload payload;
-    if (items.empty()) {
-        for (const auto& [key, value] : data) payload[key] = {value, default_mode, std::nullopt};
-        return payload;
-    }
-    for (const core::KeyToPath& item : items) {
-        const auto found = data.find(item.key);
-        if (found == data.end()) {
-            if (optional) continue;
-            return Error(Reason::BadRequest, what + " references non-existent " + what + " key: " + item.key);
-        }
-        payload[item.path] = {found->second, item.mode ? mode_of(item.mode) : default_mode, std::nullopt};
-    }
-    return payload;
-}
-
-std::unique_ptr<VolumePlugin> make_config_map_volume() { return std::make_unique<ConfigMapVolume>(); }
-std::unique_ptr<VolumePlugin> make_secret_volume() { return std::make_unique<SecretVolume>(); }
-std::unique_ptr<VolumePlugin> make_downward_api_volume() { return std::make_unique<DownwardApiVolume>(); }
-std::unique_ptr<VolumePlugin> make_projected_volume() { return std::make_unique<ProjectedVolume>(); }
+std::unique_ptr<VolumePlugin> make_config_map() { return std::make_unique<ConfigMapVolume>(); }
+std::unique_ptr<VolumePlugin> make_secret() { return std::make_unique<SecretVolume>(); }
+std::unique_ptr<VolumePlugin> make_downward_api() { return std::make_unique<DownwardApiVolume>(); }
+std::unique_ptr<VolumePlugin> make_projected() { return std::make_unique<ProjectedVolume>(); }
 
 }  // namespace porthole::kubelet

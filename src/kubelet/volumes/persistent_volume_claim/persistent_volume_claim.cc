@@ -1,5 +1,3 @@
-#include "kubelet/volumes/persistent_volume_claim/persistent_volume_claim.h"
-
 #include "kubelet/volumes/host_path/host_path.h"
 
 namespace porthole::kubelet {

@@ -1,5 +1,5 @@
 #include "winhost/cri/test/runtime_lab.h"
-#include "runtime/mounts.h"
+#include "runtime/files/mounts.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -93,10 +93,17 @@ void RuntimeLab::start() {
     options.template_id = wine->id;
     store_ = std::move(ImageStore::open(std::move(options), loop, *pool_, *registries_, log)).value();
     network_ = std::make_unique<LabNetwork>(*processes_, folder_ + "/n");
-    runtime_ = std::make_unique<Runtime>(RuntimeContext{loop, *processes_, *files_, *pool_, random_, *store_, *network_, log},
+    runtime_ = std::make_unique<Runtime>(RuntimeContext{.loop = loop,
+                                                        .processes = *processes_,
+                                                        .files = *files_,
+                                                        .pool = *pool_,
+                                                        .random = random_,
+                                                        .images = *store_,
+                                                        .network = *network_,
+                                                        .log = log},
                                          RuntimeOptions{.host_name = HostName,
                                                         .data = folder_ + "/r",
-                                                        .host_drive = host_drive(),
+                                                        .host_root = host_root(),
                                                         .host_socket = folder_ + "/host",
                                                         .profile = profile,
                                                         .wine = *wine,
@@ -166,7 +173,8 @@ cri::ContainerConfig RuntimeLab::probe(const std::string& name, std::vector<std:
 
 void RuntimeLab::play_host(const std::string& container) {
     fs::remove(folder_ + "/host");
-    if (!container.empty()) fs::create_symlink(folder_ + "/r/c/" + container.substr(0, 13) + "/x/s", folder_ + "/host");
+    // The very socket: a link to one is refused.
+    if (!container.empty()) fs::create_hard_link(folder_ + "/r/c/" + container.substr(0, 13) + "/x/s", folder_ + "/host");
 }
 
 std::string RuntimeLab::make_container(const std::string& sandbox, const cri::ContainerConfig& config) {
@@ -230,7 +238,7 @@ std::string RuntimeLab::address(const std::string& sandbox) {
     return answer && answer->status && answer->status->network ? answer->status->network->ip : "";
 }
 
-std::string RuntimeLab::traces() {
+std::string RuntimeLab::leftovers() {
     std::string found;
     const auto look = [&](const std::string& folder) {
         std::error_code code;

@@ -6,7 +6,7 @@
 
 #include "kubelet/cri/cri_grpc.h"
 #include "runtime/asio_loop.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/worker_pool.h"
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
@@ -83,8 +83,9 @@ public:
     void wait_for_log(const std::string& name, const std::string& text);
     std::string address(const std::string& sandbox);
     /// Mounts, cgroups, processes and folders that are still there, a line each.
-    std::string traces();
-    std::string host_drive() const { return folder_ + "/C"; }
+    std::string leftovers();
+    std::string host_root() const { return folder_ + "/disk"; }
+    std::string host_drive() const { return host_root() + "/wine/drive_c"; }
 
     AsioLoop loop;
     std::string sandbox_image;  ///< looked at by start()

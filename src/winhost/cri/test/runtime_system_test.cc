@@ -26,7 +26,7 @@ protected:
     void remove(const std::string& sandbox) {
         EXPECT_TRUE(lab().run(lab().cri().stop_pod_sandbox({.pod_sandbox_id = sandbox})));
         EXPECT_TRUE(lab().run(lab().cri().remove_pod_sandbox({.pod_sandbox_id = sandbox})));
-        EXPECT_EQ(lab().traces(), "");
+        EXPECT_EQ(lab().leftovers(), "");
     }
     /// Runs probe.exe to its end in a pod of its own.
     cri::ContainerStatus run_probe(const cri::ContainerConfig& config) {
@@ -162,7 +162,7 @@ TEST_F(RuntimeSystem, ASandboxWithoutNetworkIsNeverThere) {
     ASSERT_FALSE(made);
     EXPECT_THAT(made.error().message, HasSubstr("no network today"));
     EXPECT_TRUE(lab().run(lab().cri().list_pod_sandbox({}))->items.empty());
-    EXPECT_EQ(lab().traces(), "");
+    EXPECT_EQ(lab().leftovers(), "");
 }
 
 // PAU-07
@@ -216,7 +216,7 @@ protected:
             EXPECT_TRUE(lab().run(lab().cri().stop_pod_sandbox({.pod_sandbox_id = sandbox})));
             EXPECT_TRUE(lab().run(lab().cri().remove_pod_sandbox({.pod_sandbox_id = sandbox})));
         }
-        EXPECT_EQ(lab().traces(), "");
+        EXPECT_EQ(lab().leftovers(), "");
     }
     void serve(const std::string& mode) { EXPECT_EQ(on_host({"background", "serve", OnHost, mode}), ""); }
     std::string on_host(std::vector<std::string> words) { return piped(host_, std::move(words)); }

@@ -11,7 +11,7 @@
 
 namespace porthole::winhost {
 
-constexpr std::size_t Backlog = 1 << 20;  ///< bytes that may wait for a slow reader before its source is not read any more
+constexpr std::size_t Backlog = 1 << 20;  ///< bytes that may wait for a slow reader before its source is no longer read
 
 struct Program;
 
@@ -45,7 +45,7 @@ public:
         }
         if (finished) gone = true;
     }
-    /// False when the client has gone.
+    /// False when the client has left.
     bool receive() {
         char buffer[65536];
         const ssize_t count = ::recv(fd_, buffer, sizeof buffer, MSG_DONTWAIT);

@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "winhost/tools/init/files.h"
 #include "winhost/tools/init/program.h"
 #include "winhost/tools/init/requests.h"
 

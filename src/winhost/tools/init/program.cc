@@ -11,8 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "winhost/tools/init/files.h"
-
 namespace porthole::winhost {
 
 namespace {

@@ -1,21 +1,91 @@
 #pragma once
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "winhost/tools/init/connection.h"
-#include "winhost/tools/init/container_log.h"
+#include "winhost/tools/log_lines.h"
 
 namespace porthole::winhost {
+
+inline std::string now_text() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    tm parts{};
+    ::gmtime_r(&now.tv_sec, &parts);
+    char text[64];
+    std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09ldZ", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                  parts.tm_hour, parts.tm_min, parts.tm_sec, now.tv_nsec);
+    return text;
+}
+
+/// The container's log in CRI's format.
+class ContainerLog {
+public:
+    /// Also again, after the file was renamed. Without a path nothing is written.
+    void open(const std::string& path) {
+        if (path.empty()) return;
+        const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+        if (fd < 0) return;
+        if (fd_ >= 0) ::close(fd_);
+        fd_ = fd;
+    }
+    void add(bool errors, std::string_view bytes) { write(lines_[errors], errors, lines_[errors].add(bytes)); }
+    void end() {
+        for (bool errors : {false, true}) write(lines_[errors], errors, lines_[errors].rest());
+    }
+
+private:
+    void write(LogLines&, bool errors, const std::vector<LogLine>& lines) {
+        if (fd_ < 0) return;
+        for (const LogLine& line : lines) {
+            const std::string text = now_text() + (errors ? " stderr " : " stdout ") + (line.whole ? "F " : "P ") + line.text + "\n";
+            (void)!::write(fd_, text.data(), text.size());
+        }
+    }
+    int fd_ = -1;
+    LogLines lines_[2];
+};
+
+inline void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+
+inline void close_descriptor(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+}
+
+inline bool write_file(const std::string& path, std::string_view content) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    const bool whole = ::write(fd, content.data(), content.size()) == static_cast<ssize_t>(content.size());
+    ::close(fd);
+    return whole;
+}
+
+inline std::string read_whole(const std::string& path) {
+    std::string content;
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char buffer[4096];
+    for (ssize_t count; fd >= 0 && (count = ::read(fd, buffer, sizeof buffer)) > 0;)
+        content.append(buffer, static_cast<std::size_t>(count));
+    if (fd >= 0) ::close(fd);
+    return content;
+}
 
 /// What runs a program and reports on it (tools/launch_folder_windows.h).
 inline constexpr const char* Launcher = "/porthole/launch.exe";
 
+/// The command line of init.
 struct Options {
     std::string socket, log, main_spec, exit_file;
     std::string main_launcher = Launcher;  ///< of the main program; one that is the program itself spares a process
@@ -69,7 +139,7 @@ void start_main();
 void resize_console(Program& program);
 /// "0" to "6", or "kill".
 void raise_event(Program& program, const std::string& name);
-/// Tells its end to whoever listens.
+/// Reports its end to all clients that wait for it.
 void announce(Program& program);
 /// One reading of `fd`; false when there is nothing (more) just now.
 bool pump(Program& program, int& fd, bool errors);

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "winhost/tools/init/files.h"
 #include "winhost/tools/init/program.h"
 
 namespace porthole::winhost {

@@ -7,7 +7,7 @@ namespace porthole::winhost {
 
 /// Does what a client's frame asks for (frames.h).
 void serve_frame(Connection& connection, FrameType type, const std::string& payload);
-/// The client has gone: nobody wants the program of its exec any more.
+/// The client has left: ends the program of its exec.
 void abandon(Connection& connection);
 
 }  // namespace porthole::winhost

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "base/values/ip.h"
 #include "hns/emulator/model/model.h"
 
 namespace porthole::hns::emulator {
@@ -12,7 +12,7 @@ namespace porthole::hns::emulator {
 std::optional<IpPrefix> ipv4_range(const std::string& text);
 /// The IPv4 ranges among `texts` without those that others contain: nft refuses ranges that overlap.
 std::vector<IpPrefix> disjoint_ranges(const std::vector<std::string>& texts);
-/// `text` if it is an IPv4 address, else "". What documents say becomes lines of commands, so nothing else may pass.
+/// `text` if it is an IPv4 address, else "". Texts of documents become lines of commands, so nothing else may pass.
 std::string ipv4_or_nothing(const std::string& text);
 /// The endpoint's first IPv4 address; "" where it has none.
 std::string ipv4_of(const Endpoint& endpoint);

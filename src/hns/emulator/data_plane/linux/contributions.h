@@ -7,10 +7,11 @@
 
 namespace porthole::hns::emulator {
 
+/// How an emulated host is placed on Linux.
 struct LinuxOptions {
     /// Where the namespaces of compartments are mounted: a folder of this host alone, without blanks in its path.
     std::string namespace_folder;
-    /// The host's own network namespace; "" for the one that this process lives in.
+    /// The host's own network namespace; "" for the one that this process is in.
     std::string host_namespace;
     /// Addresses of load balancers are served to the outside only with VipExternalIP, as newer releases do.
     bool outside_needs_flag = false;
@@ -18,7 +19,7 @@ struct LinuxOptions {
     std::uint32_t mtu = 1500;
 };
 
-/// A model, and what several objects want to know about it.
+/// A model, and what the needs of several objects depend on. Borrows both; used while the model stays as it is.
 class View {
 public:
     View(const Model& model, const LinuxOptions& options) : model(model), options(options) {}
@@ -26,7 +27,7 @@ public:
     const LinuxOptions& options;
 
     std::string namespace_path(const std::string& id) const { return options.namespace_folder + "/" + id; }
-    /// Node ports are only forwarded while some endpoint of the network lives on the host.
+    /// Node ports are only forwarded while some endpoint of the network is on the host.
     bool has_local_endpoint(const std::string& network) const;
     /// The network whose endpoints the load balancer uses; nullptr where none is left.
     const Network* network_of(const LoadBalancer& balancer) const;

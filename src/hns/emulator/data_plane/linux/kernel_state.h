@@ -16,7 +16,7 @@ struct Chain {
     std::string name, rules;
 };
 
-/// In this order fixtures are made, and in the opposite one they are taken away.
+/// In this order fixtures are made, and in the opposite one they are removed.
 enum class Stage { Namespace, Switch, Link, Address, Route };
 
 /// Anything outside nftables: a link, an address, a route ... made and unmade by lines that a program reads in batches.
@@ -26,7 +26,7 @@ struct Fixture {
     std::string program;       ///< ip, bridge, tc; or "namespace" and "switch", which the executor makes itself
     std::string place;         ///< path of the network namespace; "" for the host's
     std::string make, unmake;  ///< lines
-    std::string parent;        ///< key of the fixture with which it vanishes
+    std::string parent;        ///< key of the fixture whose removal removes it too
     bool replaces = true;      ///< `make` also turns an older fixture of the same key into this one
 };
 
@@ -43,6 +43,7 @@ struct Difference {
     std::optional<T> before, after;
 };
 
+/// All that a change adds, changes and removes.
 struct StateDelta {
     std::vector<Difference<Element>> elements;
     std::vector<Difference<Chain>> chains;

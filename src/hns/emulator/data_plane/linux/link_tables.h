@@ -11,11 +11,13 @@ namespace porthole::hns::emulator {
 
 // Reads what `ip -json` lists.
 
+/// An address of a link.
 struct LinkAddress {
     std::string text;  ///< with its length: "192.0.2.13/24"
     bool is_v4 = true;
 };
 
+/// A network link of the kernel.
 struct LinkState {
     std::string name, alias, mac, master;
     std::uint32_t mtu = 0;
@@ -25,7 +27,7 @@ struct LinkState {
 
 /// Of `ip -json -details -stats address`. Error: BadRequest.
 Result<std::vector<LinkState>> read_links(std::string_view json);
-/// Of `ip -json route`: routes that somebody has made, as lines for `ip route replace`.
+/// Of `ip -json route`: routes that an administrator or program has made, as lines for `ip route replace`.
 Result<std::vector<std::string>> read_made_routes(std::string_view json);
 /// Of `ip -json route show table all proto 81`: the words after `ip route del`, by the key of their fixture.
 Result<std::map<std::string, std::string>> read_own_routes(std::string_view json);

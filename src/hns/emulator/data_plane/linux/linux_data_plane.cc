@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/strings.h"
 #include "hns/emulator/data_plane/linux/link_tables.h"
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 #include "hns/emulator/data_plane/linux/planner.h"
@@ -34,16 +35,6 @@ bool is_virtual_adapter(const LinkState& link) { return link.alias.starts_with("
 std::string adapter_behind(const LinkState& link) {
     const std::size_t start = friendly_name("").size() - 1;
     return link.alias.substr(start, link.alias.size() - start - 1);
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    for (std::size_t start = 0; start < text.size();) {
-        const std::size_t end = std::min(text.find('\n', start), text.size());
-        if (end > start) lines.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return lines;
 }
 
 class LinuxDataPlane final : public DataPlane {
@@ -135,7 +126,7 @@ private:
             co_return co_await change_namespaces(std::move(step));
         }
         if (step.program == "switch") {
-            for (const std::string& adapter : lines_of(step.lines)) {
+            for (const std::string& adapter : split_nonempty(step.lines, '\n')) {
                 CO_TRY_VOID(co_await (step.makes ? make_switch(adapter) : remove_switch(adapter)));
             }
             co_return {};
@@ -160,7 +151,7 @@ private:
 
     Task<> change_namespaces(Step step) {
         co_return co_await run_blocking<void>(pool_, [step = std::move(step)]() -> Result<void> {
-            for (const std::string& path : lines_of(step.lines)) {
+            for (const std::string& path : split_nonempty(step.lines, '\n')) {
                 TRY_VOID(step.makes ? ensure_network_namespace(path) : remove_network_namespace(path));
             }
             return {};

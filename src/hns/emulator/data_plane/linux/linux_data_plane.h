@@ -4,14 +4,14 @@
 #include "base/log.h"
 #include "hns/emulator/data_plane/data_plane.h"
 #include "hns/emulator/data_plane/linux/contributions.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/worker_pool.h"
 
 namespace porthole::hns::emulator {
 
 /// The data plane on Linux: one network namespace is the host, whose uplinks are its physical adapters. Everything is routed through
 /// it; only transparent networks are bridged. What programs do it is in `planner.h`; this runs them (ip, bridge, tc, nft, sysctl).
-/// IPv4 only. Needs root. restore() comes first.
+/// IPv4 only. Needs root. restore() comes first. Both references outlive it.
 std::unique_ptr<DataPlane> make_linux_data_plane(ProcessRunner& processes, WorkerPool& pool, Logger log, LinuxOptions options);
 
 }  // namespace porthole::hns::emulator

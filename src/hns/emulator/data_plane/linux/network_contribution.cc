@@ -28,7 +28,7 @@ void add_subnets(const Network& network, Contribution& all) {
         for (const auto& subnet : ipam.subnets) {
             const auto range = ipv4_range(subnet.ip_address_prefix);
             if (!range) continue;
-            // Where pods live in the host's own subnet, the virtual adapter is the way to their neighbours.
+            // Where pods live in the host's own subnet, the virtual adapter is the way to their neighbors.
             const auto management = IpAddress::parse(network.management_address);
             if (management && range->contains(*management)) continue;
             const std::string gateway = gateway_on_host(network, subnet);
@@ -77,7 +77,7 @@ std::uint32_t vxlan_id(const Network& network) {
     return 4096;
 }
 
-/// A VXLAN whose remote subnets each have a next hop of their own that nobody answers for: the neighbour entry names the remote
+/// A VXLAN whose remote subnets each have a next hop of their own that nobody answers for: the neighbor entry names the remote
 /// router's MAC, the forwarding entry the host behind which it is. This is what Flannel does on Linux, so the two understand each other.
 void add_overlay(const Network& network, const View& view, Contribution& all) {
     const auto router = find_settings<hcn::DrMacAddressSettings>(network.document.policies, "DrMacAddress");
@@ -114,7 +114,7 @@ void add_overlay(const Network& network, const View& view, Contribution& all) {
     }
 }
 
-/// Every packet of the network's endpoints goes to the gateway outside, even one for a neighbour on this host.
+/// Every packet of the network's endpoints goes to the gateway outside, even one for a neighbor on this host.
 void add_tunnel(const Network& network, Contribution& all) {
     std::string gateway;
     for (const auto& ipam : network.document.ipams) {

@@ -75,7 +75,7 @@ TEST_F(NetworkModes, L2BridgeInTheHostsSubnetAnswersForItsPods) {
 }
 
 // NET-10
-TEST_F(NetworkModes, L2TunnelSendsEvenNeighboursThroughTheWire) {
+TEST_F(NetworkModes, L2TunnelSendsEvenNeighborsThroughTheWire) {
     lab.a->put(network("tunnel", "L2Tunnel", "10.20.0.0/24", "192.168.50.1"));
     add_pod("web1", "tunnel", "10.20.0.5", "192.168.50.1");
     add_pod("web2", "tunnel", "10.20.0.6", "192.168.50.1");

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "hns/emulator/data_plane/linux/network_namespace.h"
-#include "runtime/process.h"
+#include "runtime/processes/process.h"
 #include "runtime/scope.h"
 
 namespace porthole::hns::emulator {

@@ -17,7 +17,7 @@ struct Step {
 /// How to get from one state to the next, and back from anywhere between.
 struct Plan {
     std::vector<Step> steps;
-    /// In order, each as far as it goes: what is there already or gone already does not matter.
+    /// In order, each as far as it goes: what is there already or removed already does not matter.
     std::vector<Step> rollback;
     std::string text() const;
 };
@@ -48,7 +48,7 @@ private:
 
 /// Batches of lines that make all of `fixtures`, in order.
 std::vector<Step> making_steps(std::vector<Fixture> fixtures);
-/// Takes them away again, in the opposite order.
+/// Removes them again, in the opposite order.
 std::vector<Step> unmaking_steps(std::vector<Fixture> fixtures);
 
 }  // namespace porthole::hns::emulator

@@ -5,10 +5,10 @@
 
 namespace porthole::hns::emulator {
 
-/// Our nftables table. What is the same for every host stands in its constant chains; objects only add elements to named sets and
+/// Our nftables table. What is the same for every host is in its constant chains; objects only add elements to named sets and
 /// maps, and the few chains that those refer to, so that a change costs the same however many objects there are.
 ///
-/// Links are told apart by name: hnsep* are ports of endpoints, hnssw* stand for the part of a subnet where nobody is, hnsvx* are
+/// Links are told apart by name: hnsep* are ports of endpoints, hnssw* represent the unused part of a subnet, hnsvx* are
 /// VXLANs; the set "uplinks" has the virtual adapters of external switches.
 inline constexpr const char* RuleTable = "porthole-hns";
 

@@ -1,0 +1,65 @@
+#pragma once
+#include "api/core_v1.h"
+#include "apiserver/validation/field_errors.h"
+
+/// The rules of pod specs, as pods and the templates of workloads share them.
+namespace porthole::apiserver {
+
+using api::core::v1::Container;
+using api::core::v1::EphemeralContainerCommon;
+using api::core::v1::LifecycleHandler;
+using api::core::v1::PodSpec;
+using api::core::v1::PodTemplateSpec;
+using api::core::v1::Probe;
+using api::core::v1::ResourceRequirements;
+using api::core::v1::Volume;
+
+// pod_defaults.cc
+/// What defaulting does to every pod spec, in pods and in templates.
+void default_pod_spec(PodSpec& spec);
+/// What it does to pods alone: requests from limits, host ports.
+void default_pod_object(PodSpec& spec);
+
+// pod_spec.cc
+enum class PodSpecIn { Pod, Template };
+void validate_pod_spec(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
+/// Labels, annotations and spec of a template.
+void validate_pod_template(const PodTemplateSpec& object, const FieldPath& path, FieldErrors& errors);
+
+// pod_container.cc
+struct ContainerScope {
+    const PodSpec& pod;
+    PodSpecIn in;
+};
+void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
+void validate_resources(const ResourceRequirements& resources, const FieldPath& path, FieldErrors& errors);
+
+// pod_volume.cc
+void validate_volumes(const std::vector<Volume>& volumes, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
+
+// pod_affinity.cc
+void validate_placement(const PodSpec& spec, const FieldPath& path, FieldErrors& errors);
+void validate_node_selector(const api::core::v1::NodeSelector& selector, const FieldPath& path, FieldErrors& errors);
+void validate_tolerations(const std::vector<api::core::v1::Toleration>& tolerations, const FieldPath& path, FieldErrors& errors);
+
+// pod_update.cc
+void validate_pod_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
+void validate_pod_status_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
+
+// pod_warnings.cc
+/// What is valid but probably not intended; clients show it. `path` leads to metadata and spec: "" for a pod itself.
+void warn_of_pod(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spec, const FieldPath& path, std::vector<std::string>& warnings);
+/// A name that is not a DNS label; `use` says what is made of it, "Pod names and hostnames".
+void warn_of_name(const std::string& name, std::string_view use, std::vector<std::string>& warnings);
+
+// Small checks that the files above share.
+inline void check_not_negative(std::int64_t value, const FieldPath& path, FieldErrors& errors) {
+    if (value < 0) errors.invalid(path, value, "must be greater than or equal to 0");
+}
+void check_relative_path(const std::string& text, const FieldPath& path, FieldErrors& errors);
+/// A relative path whose first element is not "..": inside a volume.
+void check_path_in_volume(const std::string& text, const FieldPath& path, FieldErrors& errors);
+void check_port(const IntOrString& port, const FieldPath& path, FieldErrors& errors);
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> allowed);
+
+}  // namespace porthole::apiserver

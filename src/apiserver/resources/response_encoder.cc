@@ -1,0 +1,224 @@
+#include "apiserver/resources/response_encoder.h"
+
+#include "api/registry.h"
+#include "apiserver/request/status.h"
+#include "client/json_slices.h"
+#include "schema/json/json.h"
+#include "schema/print/table.h"
+#include "schema/protobuf/protobuf.h"
+#include "schema/yaml/yaml.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using schema::Value;
+
+const store::Bytes& comma() {
+    static const store::Bytes bytes = bytes_of(",");
+    return bytes;
+}
+
+Value partial_metadata(const Value& object, const std::string& version) {
+    return Value::object(
+        {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/" + version}, {"metadata", schema::at(object, "metadata")}});
+}
+
+/// The same from stored bytes, without reading the rest of the object.
+Result<void> append_partial_metadata(std::string_view stored, const std::string& version, std::string& out) {
+    TRY(const std::string_view metadata, client::json_member(stored, "metadata"));
+    out += "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/" + version + "\",\"metadata\":";
+    out += metadata.empty() ? "{}" : metadata;
+    out += '}';
+    return {};
+}
+
+Value list_meta(const Page& page) {
+    Value meta = Value::object({{"resourceVersion", store::to_string(page.revision)}});
+    if (!page.continue_.empty()) meta["continue"] = page.continue_;
+    if (page.remaining) meta["remainingItemCount"] = *page.remaining;
+    return meta;
+}
+
+std::string length_prefix(std::size_t size) {
+    return {static_cast<char>(size >> 24), static_cast<char>(size >> 16), static_cast<char>(size >> 8), static_cast<char>(size)};
+}
+
+void append_protobuf_bytes(char tag, std::string_view bytes, std::string& out) {
+    out += tag;
+    std::size_t size = bytes.size();
+    for (; size >= 0x80; size >>= 7) out += static_cast<char>(size | 0x80);
+    out += static_cast<char>(size);
+    out += bytes;
+}
+
+}  // namespace
+
+Result<IncludeObject> parse_include_object(std::string_view text) {
+    if (text.empty() || text == "Metadata") return IncludeObject::Metadata;
+    if (text == "Object") return IncludeObject::Object;
+    if (text == "None") return IncludeObject::None;
+    return bad_request("includeObject: Invalid value: \"" + std::string(text) + "\": must be 'Metadata', 'Object', 'None', or empty");
+}
+
+std::string encode_tree(const Value& tree, OutputForm& form) {
+    if (form.encoding == Encoding::Protobuf) {
+        const schema::Kind* kind = api::registry().find_kind(tree.string_at({"apiVersion"}), tree.string_at({"kind"}));
+        if (kind) {
+            if (auto sealed = schema::encode_enveloped(*kind, tree)) return std::move(*sealed);
+        }
+        form.encoding = Encoding::Json;
+    }
+    if (form.encoding == Encoding::Yaml) return schema::to_yaml(tree);
+    return (form.pretty ? schema::to_pretty_json(tree, 2) : schema::to_json(tree)) + "\n";
+}
+
+std::string ResponseEncoder::encoded(const Value& tree) const {
+    OutputForm form = form_;
+    return encode_tree(tree, form);
+}
+
+Value ResponseEncoder::row(const Value& object) const {
+    Value row = Value::object({{"cells", schema::table_cells(*resource_.kind, object, now_)}});
+    if (schema::Array conditions = schema::row_conditions(*resource_.kind, object); !conditions.empty())
+        row["conditions"] = std::move(conditions);
+    if (include_ == IncludeObject::Metadata) row["object"] = partial_metadata(object, form_.transform_version);
+    if (include_ == IncludeObject::Object) row["object"] = object;
+    return row;
+}
+
+Value ResponseEncoder::table(schema::Array rows, Value meta) const {
+    Value table =
+        Value::object({{"kind", "Table"}, {"apiVersion", "meta.k8s.io/" + form_.transform_version}, {"metadata", std::move(meta)}});
+    table["columnDefinitions"] = columns_sent_ ? Value(schema::Array()) : schema::column_definitions(*resource_.kind);
+    table["rows"] = std::move(rows);
+    return table;
+}
+
+Result<Value> ResponseEncoder::transformed(const std::string& stored) const {
+    TRY(Value tree, schema::parse_json(stored));
+    if (!resource_.sends_stored_bytes()) tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
+    switch (form_.transform) {
+        case Transform::None:
+            return tree;
+        case Transform::PartialObjectMetadata:
+        case Transform::PartialObjectMetadataList:
+            return partial_metadata(tree, form_.transform_version);
+        case Transform::Table: {
+            Value meta = Value::object({{"resourceVersion", tree.string_at({"metadata", "resourceVersion"})}});
+            schema::Array rows;
+            rows.push_back(row(tree));
+            return table(std::move(rows), std::move(meta));
+        }
+    }
+    return tree;
+}
+
+Result<store::Bytes> ResponseEncoder::object(const store::Bytes& stored) const {
+    if (passes_through()) return stored;
+    TRY(const Value tree, transformed(*stored));
+    return bytes_of(encoded(tree));
+}
+
+Result<std::vector<store::Bytes>> ResponseEncoder::list(const Page& page) const {
+    std::vector<store::Bytes> pieces;
+    if (passes_through()) {
+        pieces.reserve(page.records.size() * 2 + 2);
+        pieces.push_back(bytes_of("{\"kind\":\"" + std::string(resource_.kind->list_kind) + "\",\"apiVersion\":\"" +
+                                  resource_.kind->api_version() + "\",\"metadata\":" + schema::to_json(list_meta(page)) + ",\"items\":["));
+        for (std::size_t i = 0; i < page.records.size(); ++i) {
+            if (i > 0) pieces.push_back(comma());
+            pieces.push_back(page.records[i]->value);
+        }
+        pieces.push_back(bytes_of("]}\n"));
+        return pieces;
+    }
+    if (cuts_metadata()) {
+        std::string text = "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/" + form_.transform_version +
+                           "\",\"metadata\":" + schema::to_json(list_meta(page)) + ",\"items\":[";
+        for (std::size_t i = 0; i < page.records.size(); ++i) {
+            if (i > 0) text += ',';
+            TRY_VOID(append_partial_metadata(*page.records[i]->value, form_.transform_version, text));
+        }
+        pieces.push_back(bytes_of(text + "]}\n"));
+        return pieces;
+    }
+    schema::Array items;
+    items.reserve(page.records.size());
+    for (const store::RecordPtr& record : page.records) {
+        TRY(Value tree, schema::parse_json(*record->value));
+        if (!resource_.sends_stored_bytes())
+            tree = std::move(to_served(resource_, ApiObject(*resource_.stored, std::move(tree))).edit_tree());
+        if (form_.transform == Transform::Table)
+            items.push_back(row(tree));
+        else if (form_.transform != Transform::None)
+            items.push_back(partial_metadata(tree, form_.transform_version));
+        else
+            items.push_back(std::move(tree));
+    }
+    Value list;
+    if (form_.transform == Transform::Table) {
+        list = table(std::move(items), list_meta(page));
+    } else {
+        const bool partial = form_.transform != Transform::None;
+        list = Value::object({{"kind", partial ? std::string("PartialObjectMetadataList") : std::string(resource_.kind->list_kind)},
+                              {"apiVersion", partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version()},
+                              {"metadata", list_meta(page)}});
+        list["items"] = std::move(items);
+    }
+    pieces.push_back(bytes_of(encoded(list)));
+    return pieces;
+}
+
+void ResponseEncoder::append_frame(std::string_view type, const Value& object, std::string& out) const {
+    if (form_.encoding != Encoding::Protobuf) {
+        out += "{\"type\":\"" + std::string(type) + "\",\"object\":";
+        schema::append_json(object, out);
+        out += "}\n";
+        return;
+    }
+    OutputForm form = form_;
+    std::string raw_extension, event;
+    append_protobuf_bytes('\x0a', encode_tree(object, form), raw_extension);
+    append_protobuf_bytes('\x0a', type, event);
+    append_protobuf_bytes('\x12', raw_extension, event);
+    out += length_prefix(event.size()) + event;
+}
+
+Result<void> ResponseEncoder::append_event(std::string_view type, const std::string& stored, std::string& out) {
+    if (passes_through()) {
+        out.reserve(out.size() + stored.size() + 40);
+        out += "{\"type\":\"";
+        out += type;
+        out += "\",\"object\":";
+        out += stored;
+        out += "}\n";
+        return {};
+    }
+    if (cuts_metadata()) {
+        out += "{\"type\":\"" + std::string(type) + "\",\"object\":";
+        TRY_VOID(append_partial_metadata(stored, form_.transform_version, out));
+        out += "}\n";
+        return {};
+    }
+    TRY(const Value object, transformed(stored));
+    columns_sent_ = true;
+    append_frame(type, object, out);
+    return {};
+}
+
+void ResponseEncoder::append_bookmark(store::Revision revision, bool initial_events_end, std::string& out) {
+    Value meta = Value::object({{"resourceVersion", store::to_string(revision)}});
+    if (form_.transform == Transform::Table) return append_frame("BOOKMARK", table({}, std::move(meta)), out);
+    if (initial_events_end) meta["annotations"] = Value::object({{"k8s.io/initial-events-end", "true"}});
+    const bool partial = form_.transform != Transform::None;
+    meta["creationTimestamp"] = nullptr;
+    append_frame("BOOKMARK",
+                 Value::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : resource_.kind->kind},
+                                {"apiVersion", partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version()},
+                                {"metadata", std::move(meta)}}),
+                 out);
+}
+
+void ResponseEncoder::append_error(const Error& error, std::string& out) const { append_frame("ERROR", status_of(error), out); }
+
+}  // namespace porthole::apiserver

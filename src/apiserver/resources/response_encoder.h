@@ -1,0 +1,63 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apiserver/request/negotiation.h"
+#include "apiserver/resources/object_codec.h"
+#include "apiserver/resources/resource_store.h"
+#include "base/time/time.h"
+
+namespace porthole::apiserver {
+
+/// How much of an object a row of a table carries.
+enum class IncludeObject { None, Metadata, Object };
+Result<IncludeObject> parse_include_object(std::string_view text);
+
+/// Turns stored bytes into what a client asked for. JSON of the stored version passes through unchanged. Made for one answer; `resource`
+/// must outlive it. Error: InternalError for bytes that cannot be read.
+class ResponseEncoder {
+public:
+    ResponseEncoder(const Resource& resource, OutputForm form, IncludeObject include, Timestamp now)
+        : resource_(resource), form_(std::move(form)), include_(include), now_(now) {}
+
+    const OutputForm& form() const { return form_; }
+    /// Ages in tables are those at `now`; a watch sets it for every frame, since it lasts.
+    void set_now(Timestamp now) { now_ = now; }
+    /// The body of an answer that is one object.
+    Result<store::Bytes> object(const store::Bytes& stored) const;
+    /// The pieces of the body of a list.
+    Result<std::vector<store::Bytes>> list(const Page& page) const;
+
+    /// Adds one frame of a watch. `type` is ADDED, MODIFIED or DELETED.
+    Result<void> append_event(std::string_view type, const std::string& stored, std::string& out);
+    /// A BOOKMARK at `revision`; `initial_events_end` marks the end of the initial events.
+    void append_bookmark(store::Revision revision, bool initial_events_end, std::string& out);
+    void append_error(const Error& error, std::string& out) const;
+
+private:
+    bool passes_through() const {
+        return form_.encoding == Encoding::Json && form_.transform == Transform::None && !form_.pretty && resource_.sends_stored_bytes();
+    }
+    /// Metadata alone, as it is in the stored bytes.
+    bool cuts_metadata() const {
+        const bool partial = form_.transform == Transform::PartialObjectMetadata || form_.transform == Transform::PartialObjectMetadataList;
+        return form_.encoding == Encoding::Json && partial && !form_.pretty && resource_.sends_stored_bytes();
+    }
+    Result<schema::Value> transformed(const std::string& stored) const;
+    schema::Value table(schema::Array rows, schema::Value list_meta) const;
+    schema::Value row(const schema::Value& object) const;
+    std::string encoded(const schema::Value& tree) const;
+    void append_frame(std::string_view type, const schema::Value& object, std::string& out) const;
+
+    const Resource& resource_;
+    OutputForm form_;
+    IncludeObject include_;
+    Timestamp now_;
+    bool columns_sent_ = false;
+};
+
+/// A tree in one of the encodings; for answers that are not stored objects, such as a Status. Trees of kinds without a protobuf form
+/// are sent as JSON, which `form` then says.
+std::string encode_tree(const schema::Value& tree, OutputForm& form);
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,81 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/storage/keys.h"
+#include "base/log.h"
+#include "schema/json/json.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// Objects of one kind by "namespace/name" (or "name").
+template <class T>
+using ObjectMap = std::map<std::string, std::shared_ptr<const T>, std::less<>>;
+
+/// All objects of a small kind, decoded, kept up to date from the store: for what is asked on every request. Lives on the store's loop;
+/// the store must outlive it.
+///
+/// An object that cannot be decoded is left out, as if it were not there, and logged: one bad object must neither freeze what is
+/// known of all others nor keep the server from starting.
+template <class T>
+class Mirror {
+public:
+    Mirror(store::Store& store, Logger log) : store_(store), log_(std::move(log)), prefix_(kind_prefix(T::kind())) {}
+
+    const ObjectMap<T>& objects() const { return objects_; }
+
+    /// Reads everything, at once. Call before the first use. Error: that of Store::range().
+    Result<void> load() {
+        TRY(const store::Range range, store_.range({.prefix = prefix_}));
+        objects_.clear();
+        for (const store::RecordPtr& record : range.records) put(*record);
+        revision_ = range.revision;
+        return {};
+    }
+    /// Follows changes until it is cancelled.
+    Task<> follow() {
+        for (;;) {
+            auto watch = store_.watch({.prefix = prefix_, .after = revision_});
+            if (watch) CO_TRY_VOID(co_await take_events(*watch));
+            CO_TRY_VOID(load());  // too much has been missed
+        }
+    }
+
+private:
+    /// Ends well when the watch has expired.
+    Task<> take_events(store::Watch& watch) {
+        for (;;) {
+            auto events = co_await watch.next();
+            if (!events && events.error().reason == Reason::Expired) co_return {};
+            if (!events) co_return std::move(events).error();
+            for (const store::EventPtr& event : *events) {
+                if (event->type == store::Event::Type::Delete) {
+                    objects_.erase(event->record->key.substr(prefix_.size()));
+                } else {
+                    put(*event->record);
+                }
+                revision_ = event->revision;
+            }
+        }
+    }
+    void put(const store::Record& record) {
+        const std::string name = record.key.substr(prefix_.size());
+        auto object = schema::decode_json<T>(*record.value);
+        if (object) {
+            objects_[name] = std::make_shared<const T>(std::move(*object));
+            return;
+        }
+        objects_.erase(name);
+        log_.warn("an object cannot be read and is left out", {{"key", record.key}, {"error", object.error().message}});
+    }
+
+    store::Store& store_;
+    Logger log_;
+    const std::string prefix_;
+    ObjectMap<T> objects_;
+    store::Revision revision_;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,126 @@
+#include "apiserver/validation/api_object.h"
+
+#include "schema/compare.h"
+#include "schema/convert.h"
+#include "schema/json/json.h"
+#include "schema/scalar.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr std::size_t RoomForJson = 4000;  ///< most objects are smaller
+
+/// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names.
+void order_metadata(schema::Value& tree) {
+    schema::Value* metadata = tree.find("metadata");
+    if (!metadata || !metadata->is_object()) return;
+    schema::Object ordered;
+    schema::Object& given = metadata->as_object();
+    for (const std::string_view name : {"name", "generateName", "namespace", "uid", "resourceVersion"}) {
+        if (schema::Value* value = given.find(name)) ordered.append(std::string(name), std::move(*value));
+    }
+    for (schema::Member& member : given)
+        if (!ordered.contains(member.key)) ordered.append(std::move(member.key), std::move(member.value));
+    given = std::move(ordered);
+}
+
+ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
+    const schema::Field* field = kind.type->find_field("metadata");
+    CHECK(field && field->type == &ObjectMeta::schema_type());
+    return *static_cast<ObjectMeta*>(schema::member(structure, field->offset));
+}
+
+}  // namespace
+
+const schema::Value& ApiObject::tree() const {
+    if (!tree_) tree_ = schema::to_value(*kind_, struct_->get());
+    return *tree_;
+}
+
+schema::Value& ApiObject::edit_tree() {
+    tree();
+    struct_.reset();
+    tree_metadata_.reset();
+    return *tree_;
+}
+
+const void* ApiObject::structure() const {
+    if (!struct_) {
+        struct_.emplace(*kind_->type);
+        // Conforming has refused what does not fit the tables, so this cannot fail.
+        CHECK(schema::from_value(*kind_->type, struct_->get(), *tree_).has_value());
+    }
+    return struct_->get();
+}
+
+void* ApiObject::edit_structure() {
+    structure();
+    tree_.reset();
+    tree_metadata_.reset();
+    return struct_->get();
+}
+
+const ObjectMeta& ApiObject::metadata() const {
+    if (struct_) return metadata_in(*kind_, struct_->get());
+    if (!tree_metadata_) {
+        tree_metadata_.emplace();
+        CHECK(schema::from_value(ObjectMeta::schema_type(), &*tree_metadata_, schema::at(*tree_, "metadata")).has_value());
+    }
+    return *tree_metadata_;
+}
+
+ObjectMeta& ApiObject::begin_metadata_change() {
+    metadata();
+    return struct_ ? metadata_in(*kind_, struct_->get()) : *tree_metadata_;
+}
+
+void ApiObject::end_metadata_change() {
+    if (tree_) (*tree_)["metadata"] = schema::to_value(metadata());
+}
+
+void ApiObject::copy_field(std::string_view field, const ApiObject& from) {
+    const schema::Value* value = from.tree().find(field);
+    if (value)
+        edit_tree()[field] = *value;
+    else
+        edit_tree().erase(field);
+}
+
+bool ApiObject::same_field(std::string_view field, const ApiObject& other) const {
+    const schema::Field* described = kind_->type->find_field(field);
+    if (struct_ && other.struct_ && described && described->type && described->is_single() && !described->access) {
+        return schema::equal(*described->type, schema::member(struct_->get(), described->offset),
+                             schema::member(other.struct_->get(), described->offset));
+    }
+    return schema::at(tree(), field) == schema::at(other.tree(), field);
+}
+
+void ApiObject::clear_field(std::string_view field) { edit_tree().erase(field); }
+
+std::string ApiObject::to_json() const {
+    std::string text;
+    text.reserve(RoomForJson);
+    if (struct_)
+        schema::append_json(*kind_, struct_->get(), text);
+    else
+        schema::append_json(*tree_, text);
+    return text;
+}
+
+ApiObject::GappedJson ApiObject::to_gapped_json() && {
+    constexpr std::string_view Marker = "\"resourceVersion\":\"";
+    if (struct_) {
+        edit_metadata([](ObjectMeta& metadata) { metadata.resource_version = "0"; });
+    } else {
+        edit_tree()["metadata"]["resourceVersion"] = "0";
+        order_metadata(*tree_);
+    }
+    GappedJson json{.text = to_json(), .gap = 0};
+    const std::size_t found = json.text.find(Marker);
+    CHECK(found != std::string::npos);
+    json.gap = static_cast<std::uint32_t>(found + Marker.size());
+    json.text.erase(json.gap, 1);
+    return json;
+}
+
+}  // namespace porthole::apiserver

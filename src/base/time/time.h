@@ -1,0 +1,77 @@
+#pragma once
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace porthole {
+
+/// A point of wall-clock time as the API carries it: whole units of `Unit` since 1970, UTC, or none (Go's zero time).
+/// `is_zero()` is true after default construction; year 1 to 9999 can be held.
+template <class Unit>
+class WallTime {
+public:
+    using SystemTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+    constexpr WallTime() = default;
+    /// Cut down to whole units.
+    constexpr explicit WallTime(SystemTime time) : ticks_(std::chrono::floor<Unit>(time).time_since_epoch().count()) {}
+    static constexpr WallTime from_ticks(std::int64_t ticks) {
+        WallTime time;
+        time.ticks_ = ticks;
+        return time;
+    }
+    static constexpr WallTime from_seconds(std::int64_t seconds) {
+        return from_ticks(std::chrono::duration_cast<Unit>(std::chrono::seconds(seconds)).count());
+    }
+    static constexpr WallTime from_nanoseconds(std::int64_t nanoseconds) {
+        return WallTime(SystemTime(std::chrono::nanoseconds(nanoseconds)));
+    }
+    /// RFC 3339, "2024-05-01T10:00:00Z" or with an offset and a fraction (which is cut). Error: BadRequest in Go's words.
+    static Result<WallTime> parse(std::string_view text);
+
+    constexpr bool is_zero() const { return ticks_ == Zero; }
+    constexpr std::int64_t ticks() const { return ticks_; }
+    std::int64_t seconds() const;
+    /// Below the second, 0 to 999,999,999.
+    std::int32_t nanoseconds_of_second() const;
+    /// Since 1970; 0 for the zero time, cut to the range of int64.
+    std::int64_t nanoseconds() const;
+    SystemTime to_system_time() const { return SystemTime(std::chrono::nanoseconds(nanoseconds())); }
+    /// "2024-05-01T10:00:00Z"; MicroTimestamp with six digits of fraction. "" for the zero time.
+    std::string to_string() const;
+
+    /// The zero time comes before every other.
+    auto operator<=>(const WallTime&) const = default;
+
+private:
+    static constexpr std::int64_t Zero = INT64_MIN;
+    std::int64_t ticks_ = Zero;
+};
+
+using Timestamp = WallTime<std::chrono::seconds>;            ///< metav1.Time
+using MicroTimestamp = WallTime<std::chrono::microseconds>;  ///< metav1.MicroTime
+extern template class WallTime<std::chrono::seconds>;
+extern template class WallTime<std::chrono::microseconds>;
+
+/// The time passed between two points (`later` - `earlier`), exact to the coarser unit.
+template <class Unit, class OtherUnit>
+std::chrono::nanoseconds operator-(const WallTime<Unit>& later, const WallTime<OtherUnit>& earlier) {
+    return std::chrono::nanoseconds(later.nanoseconds() - earlier.nanoseconds());
+}
+template <class Unit>
+WallTime<Unit> operator+(const WallTime<Unit>& time, std::chrono::nanoseconds step) {
+    return WallTime<Unit>::from_nanoseconds(time.nanoseconds() + step.count());
+}
+
+/// Go's text for a duration, "1h30m0s", "1.5ms", "0s"; and the way back ("1h", "-1.5h", "300ms").
+std::string format_duration(std::chrono::nanoseconds duration);
+/// Error: BadRequest in Go's words (`time: invalid duration "x"`).
+Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
+/// kubectl's age: "5s", "2m30s", "3h5m", "4d", "2y30d"; "<invalid>" for more than a second in the future.
+std::string format_age(std::chrono::nanoseconds age);
+
+}  // namespace porthole

@@ -1,0 +1,82 @@
+#include "cmd/access_flags.h"
+
+namespace porthole::cmd {
+namespace {
+
+void add_list(CLI::App& app, const char* name, std::vector<std::string>& target, const std::string& help) {
+    CLI::Option* option = app.add_option(name, target, help)->delimiter(',');
+    if (!target.empty()) option->capture_default_str();
+}
+
+void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
+    add_list(app, "--enable-admission-plugins", flags.enable_admission_plugins,
+             "admission plugins to run in addition, by comma; " + apiserver::admission_plugin_help());
+    add_list(app, "--disable-admission-plugins", flags.disable_admission_plugins, "admission plugins not to run, by comma");
+    app.add_option("--admission-control-config-file", flags.admission_control_config_file,
+                   "file of the plugins' configurations (AdmissionConfiguration of apiserver.config.k8s.io/v1)");
+}
+
+void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {
+    app.add_option("--anonymous-auth", flags.anonymous_auth,
+                   "whether requests without a credential are let in as system:anonymous (default true)");
+    app.add_option(
+        "--authentication-config", flags.authentication_config,
+        "file of issuers of tokens and of the rules for anonymous requests (AuthenticationConfiguration of apiserver.config.k8s.io/v1)");
+    app.add_option("--oidc-issuer-url", flags.oidc_issuer_url, "https URL of an OpenID Connect issuer whose tokens are accepted");
+    app.add_option("--oidc-client-id", flags.oidc_client_id, "audience that its tokens must have");
+    app.add_option("--oidc-ca-file", flags.oidc_ca_file, "file of the authority of its certificate (default: the system's)");
+    app.add_option("--oidc-username-claim", flags.oidc_username_claim, "claim that is the user's name")->capture_default_str();
+    app.add_option("--oidc-username-prefix", flags.oidc_username_prefix,
+                   "put before the name; \"-\" for nothing (default: the issuer's URL and \"#\", nothing for the claim email)");
+    app.add_option("--oidc-groups-claim", flags.oidc_groups_claim, "claim that is the user's groups");
+    app.add_option("--oidc-groups-prefix", flags.oidc_groups_prefix, "put before each group");
+    add_list(app, "--oidc-signing-algs", flags.oidc_signing_algs, "algorithms that tokens may be signed with, by comma");
+    app.add_option("--oidc-required-claim", flags.oidc_required_claim, "key=value that a token must have; may be repeated");
+}
+
+void add_authentication_flags(CLI::App& app, apiserver::AccessFlags& flags) {
+    app.add_option("--authentication-token-webhook-config-file", flags.token_webhook_config_file,
+                   "kubeconfig of a server that is asked about bearer tokens, by TokenReview");
+    app.add_option("--authentication-token-webhook-version", flags.token_webhook_version, "version of the TokenReview: v1 or v1beta1")
+        ->capture_default_str();
+    app.add_option("--authentication-token-webhook-cache-ttl", flags.token_webhook_cache_ttl, "how long its answers are remembered")
+        ->capture_default_str();
+    app.add_option("--requestheader-client-ca-file", flags.requestheader_client_ca_file,
+                   "file of the authority of proxies that name the user in headers");
+    add_list(app, "--requestheader-allowed-names", flags.requestheader_allowed_names,
+             "common names of such proxies' certificates, by comma (default: all of the authority)");
+    add_list(app, "--requestheader-username-headers", flags.requestheader_username_headers, "headers with the user's name, by comma");
+    add_list(app, "--requestheader-uid-headers", flags.requestheader_uid_headers, "headers with the user's uid, by comma");
+    add_list(app, "--requestheader-group-headers", flags.requestheader_group_headers, "headers with the user's groups, by comma");
+    add_list(app, "--requestheader-extra-headers-prefix", flags.requestheader_extra_headers_prefix,
+             "beginnings of headers with more about the user, by comma");
+}
+
+void add_authorization_flags(CLI::App& app, apiserver::AccessFlags& flags) {
+    add_list(app, "--authorization-mode", flags.authorization_mode,
+             "authorizers in order, by comma: AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook (default Node,RBAC)");
+    app.add_option("--authorization-config", flags.authorization_config,
+                   "file of the authorizers instead (AuthorizationConfiguration of apiserver.config.k8s.io/v1)");
+    app.add_option("--authorization-webhook-config-file", flags.authorization_webhook_config_file,
+                   "kubeconfig of the server that the mode Webhook asks, by SubjectAccessReview");
+    app.add_option("--authorization-webhook-version", flags.authorization_webhook_version,
+                   "version of the SubjectAccessReview: v1 or v1beta1")
+        ->capture_default_str();
+    app.add_option("--authorization-webhook-cache-authorized-ttl", flags.authorization_webhook_cache_authorized_ttl,
+                   "how long its answers that allow are remembered")
+        ->capture_default_str();
+    app.add_option("--authorization-webhook-cache-unauthorized-ttl", flags.authorization_webhook_cache_unauthorized_ttl,
+                   "how long its other answers are remembered")
+        ->capture_default_str();
+}
+
+}  // namespace
+
+void add_access_flags(CLI::App& app, apiserver::AccessFlags& flags) {
+    add_issuer_flags(app, flags);
+    add_authentication_flags(app, flags);
+    add_authorization_flags(app, flags);
+    add_admission_flags(app, flags);
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,137 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "api/core_v1.h"
+#include "apiserver/encryption/local_key.h"
+#include "base/result.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/admin_client.h"
+#include "local_cluster/data_dir.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+namespace {
+
+using namespace std::chrono_literals;
+using api::core::v1::Secret;
+using apiserver::LocalKeyFile;
+
+constexpr Duration TakeUpLimit = 30s;  ///< for the server to use a changed file
+constexpr int Rounds = 5;              ///< of writing what is stale; secrets that are made meanwhile need none
+
+/// Two rotations at a time could drop each other's key.
+class RotationLock {
+public:
+    static Result<RotationLock> acquire(const std::filesystem::path& file) {
+        const std::string path = file.string() + ".lock";
+        const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0) return Error(Reason::Io, "cannot open " + path + ": " + std::strerror(errno));
+        RotationLock lock(fd);
+        if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return Error(Reason::Conflict, "the key is being rotated by another process");
+        return lock;
+    }
+    RotationLock(RotationLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    ~RotationLock() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+private:
+    explicit RotationLock(int fd) : fd_(fd) {}
+    int fd_;
+};
+
+/// The text after `name` in the server's metrics, up to the end of the line; "" when there is none.
+Task<std::string> metric(AdminClient& admin, std::string name) {
+    CO_TRY(const net::Bytes text, co_await admin.client.get_raw("/metrics"));
+    const std::size_t at = text->find("\n" + name);
+    if (at == std::string::npos) co_return std::string();
+    const std::size_t begin = at + 1 + name.size();
+    co_return text->substr(begin, text->find('\n', begin) - begin);
+}
+
+Task<> wait_until_used(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
+    CO_TRY(const std::string hash, file.hash());
+    const MonotonicTime deadline = loop.now() + TakeUpLimit;
+    for (;;) {
+        CO_TRY(const std::string used, co_await metric(admin, "apiserver_encryption_config_controller_last_config_info"));
+        if (used.contains(hash)) co_return {};
+        if (loop.now() > deadline)
+            co_return Error(Reason::Timeout, "the server does not use " + file.path().string() +
+                                                 ": it has another --encryption-provider-config, or is of another cluster; see its log");
+        CO_TRY_VOID(co_await loop.sleep(200ms));
+    }
+}
+
+/// Writes every secret as it is. One that has gone meanwhile, or was written by others, needs it no longer.
+Task<std::size_t> write_all(AdminClient& admin) {
+    CO_TRY(const auto secrets, co_await admin.client.list<Secret>());
+    for (const Secret& secret : secrets.items) {
+        const std::string path = "/api/v1/namespaces/" + secret.metadata.namespace_ + "/secrets/" + secret.metadata.name;
+        const auto written = co_await admin.client.patch_raw(path, client::PatchType::Merge, "{}");
+        if (!written && !is_not_found(written)) co_return Error(written.error()).with_context("writing " + path);
+    }
+    co_return secrets.items.size();
+}
+
+/// Each step may be the last one of a process that dies: the next rotation goes on from what the file says.
+Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
+    CO_TRY(std::vector<std::string> names, file.key_names());
+    CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+    if (names.size() == 1) {
+        CO_TRY_VOID(file.add_key());
+        CO_TRY(names, file.key_names());
+        CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+        std::printf("the new key %s encrypts from now on\n", names.front().c_str());
+    } else {
+        std::printf("going on with a rotation to the key %s\n", names.front().c_str());
+    }
+    std::size_t count = 0;
+    for (int round = 1;; ++round) {
+        CO_TRY(count, co_await write_all(admin));
+        CO_TRY(const std::string stale, co_await metric(admin, "porthole_storage_stale_values "));
+        if (stale == "0") break;
+        if (round == Rounds)
+            co_return Error(Reason::Timeout, "after " + std::to_string(Rounds) + " rounds " + stale +
+                                                 " values are still encrypted with an old key, which is kept: run this again");
+    }
+    std::printf("%zu secrets are encrypted with it\n", count);
+    CO_TRY_VOID(file.drop_old_keys());
+    CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
+    std::puts("the old key has been removed");
+    co_return {};
+}
+
+}  // namespace
+
+int run_secrets(std::vector<std::string> arguments) {
+    std::string data = default_data_dir();
+    CLI::App app("Care for the encryption of secrets on the disk of the cluster whose control plane is on this machine.", "secrets");
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.add_option("--data", data, "data directory of the cluster")->capture_default_str();
+    CLI::App* rotate_command = app.add_subcommand("rotate", "encrypt all secrets with a new key, and remove the old one");
+    rotate_command->footer(
+        "The cluster must be running. The key is in encryption.yaml of the data directory. A rotation that was interrupted goes on when\n"
+        "the command is run again; until it has ended, both keys are in the file, and secrets can be read.\n"
+        "Secrets that were stored before there was a key are encrypted by it, too.");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    const LocalKeyFile file(DataDir(data).encryption_file());
+    std::error_code error;
+    if (!std::filesystem::exists(file.path(), error))
+        return fail("there is no " + file.path().string() + "; name the cluster's data directory with --data");
+    const auto lock = RotationLock::acquire(file.path());
+    if (!lock) return fail(lock.error().message);
+    RealWorld world;
+    const auto admin = connect_as_admin(world.loop, "", data);
+    if (!admin) return fail(admin.error().message);
+    const auto done = world.run(rotate(world.loop, **admin, file));
+    return done ? 0 : fail(done.error().message);
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,113 @@
+#include "cmd/server_audit.h"
+
+#include "base/time/time.h"
+#include "base/version.h"
+#include "client/kubeconfig.h"
+#include "runtime/files/durable_file.h"
+
+namespace porthole::cmd {
+namespace {
+
+constexpr std::uintmax_t Megabyte = 1 << 20;
+
+/// "30s"; a flag of upstream's.
+void add_duration(CLI::App& app, const char* name, Duration& duration, const char* help) {
+    app.add_option_function<std::string>(
+        name,
+        [name, &duration](const std::string& text) {
+            const auto parsed = parse_duration(text);
+            if (!parsed || *parsed <= Duration::zero()) throw CLI::ValidationError(name, "a duration such as 30s is expected, not " + text);
+            duration = *parsed;
+        },
+        help);
+}
+
+Result<apiserver::AuditPolicy> read_policy(const std::string& path, Logger& log) {
+    if (path.empty()) return apiserver::AuditPolicy::built_in();
+    auto text = read_file(path);
+    if (!text) return std::move(text).error().with_context("loading audit policy file");
+    std::vector<std::string> warnings;
+    auto policy = apiserver::AuditPolicy::parse(*text, warnings);
+    if (!policy) return Error(Reason::BadRequest, "loading audit policy file: " + policy.error().message + ": from file " + path);
+    for (const std::string& warning : warnings) log.warn("the audit policy contains errors, which are left out", {{"error", warning}});
+    return policy;
+}
+
+}  // namespace
+
+void add_audit_flags(CLI::App& app, AuditFlags& flags) {
+    app.add_option("--audit-policy-file", flags.policy_file,
+                   "audit.k8s.io/v1 Policy: what is recorded. Without it: writes, refusals, and reads of secrets, at the level Metadata");
+    // Differs from Kubernetes: backups are few and do not get old unless one asks for it with 0, so that a disk does not fill up.
+    app.add_option("--audit-log-path,--audit-log", flags.log.path, "file for events, a line each");
+    app.add_option_function<std::uintmax_t>(
+           "--audit-log-maxsize", [&flags](std::uintmax_t size) { flags.log.most_bytes = (size ? size : 100) * Megabyte; },
+           "megabytes of one file, after which it is renamed (default 100)")
+        ->check(CLI::Range(0, 1'000'000));
+    app.add_option("--audit-log-maxbackup", flags.log.most_backups, "renamed files that are kept; 0: all")->capture_default_str();
+    app.add_option_function<unsigned>(
+           "--audit-log-maxage", [&flags](unsigned age) { flags.log.oldest = std::chrono::days(age); },
+           "days for which they are kept; 0: for ever (default 30)")
+        ->check(CLI::Range(0, 100'000));
+    app.add_option("--audit-webhook-config-file", flags.webhook_config_file,
+                   "kubeconfig of a service that events are sent to; its server is a URL with a path");
+    app.add_option("--audit-webhook-batch-buffer-size", flags.webhook.buffer_size, "events that wait to be sent; further ones are lost")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--audit-webhook-batch-max-size", flags.webhook.batch_max_size, "events of one request to the webhook")
+        ->check(CLI::Range(1, 100'000))
+        ->capture_default_str();
+    add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "after which fewer are sent, too (default 30s)");
+    add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff,
+                 "before a request that failed is sent again (default 10s)");
+}
+
+Result<void> ServerAudit::open(const AuditFlags& flags) {
+    const bool to_file = !flags.log.path.empty(), to_webhook = !flags.webhook_config_file.empty();
+    if (!to_file && !to_webhook) {
+        if (flags.policy_file.empty()) return {};
+        return Error(Reason::BadRequest,
+                     "--audit-policy-file needs --audit-log-path or --audit-webhook-config-file: nothing would be recorded");
+    }
+    TRY(apiserver::AuditPolicy policy, read_policy(flags.policy_file, log_));
+    std::vector<apiserver::AuditBackend*> backends;
+    if (to_file) {
+        TRY(file_, apiserver::AuditLog::open({world_.loop, *world_.pool, log_}, flags.log));
+        backends.push_back(file_.get());
+    }
+    if (to_webhook) {
+        auto opened = open_webhook(flags);
+        if (!opened) return std::move(opened).error().with_context("--audit-webhook-config-file");
+        backends.push_back(webhook_.get());
+    }
+    auditor_ = std::make_unique<apiserver::Auditor>(std::move(policy), std::move(backends));
+    return {};
+}
+
+Result<void> ServerAudit::open_webhook(const AuditFlags& flags) {
+    const auto files = make_file_system();
+    TRY(const auto kubeconfig, client::read_kubeconfig(*files, flags.webhook_config_file));
+    TRY(const client::ClientConfig config, kubeconfig.resolve(*files));
+    TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole/") + PortholeVersion));
+    // The path of the URL is the transport's; one without a path is asked for "/".
+    const std::string path = config.server.find('/', config.server.find("://") + 3) == std::string::npos ? "/" : "";
+    auto post = [this, path](std::string body) -> Task<int> { return post_events(path, std::move(body)); };
+    webhook_ = std::make_unique<apiserver::AuditWebhook>(
+        apiserver::AuditWebhook::Seams{.loop = world_.loop, .random = random_, .log = log_, .post = std::move(post)}, flags.webhook);
+    return {};
+}
+
+Task<int> ServerAudit::post_events(std::string path, std::string body) {
+    CO_TRY(const client::ApiResponse response,
+           co_await transport_->call({.method = "POST", .path = std::move(path), .body = std::move(body)}));
+    co_return response.code;
+}
+
+Task<> ServerAudit::close() {
+    if (file_) CO_TRY_VOID(co_await file_->close());
+    if (webhook_) CO_TRY_VOID(co_await webhook_->close());
+    transport_.reset();
+    co_return {};
+}
+
+}  // namespace porthole::cmd

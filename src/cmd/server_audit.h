@@ -1,0 +1,47 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "apiserver/audit/audit_log.h"
+#include "apiserver/audit/audit_webhook.h"
+#include "client/http_transport.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+
+namespace porthole::cmd {
+
+/// What the command line says about the audit log, with upstream's flags.
+struct AuditFlags {
+    std::string policy_file;               ///< "": the built-in policy
+    apiserver::RotatingFile::Options log;  ///< path "": none
+    std::string webhook_config_file;       ///< "": none
+    apiserver::AuditWebhook::Options webhook;
+};
+void add_audit_flags(CLI::App& app, AuditFlags& flags);
+
+/// The API server's auditor and its back ends. Lives on the loop of `world`, which outlives it.
+class ServerAudit {
+public:
+    ServerAudit(RealWorld& world, Random& random, Logger log) : world_(world), random_(random), log_(std::move(log)) {}
+
+    /// Errors: those of the policy file, the log and the webhook's configuration, naming the flag.
+    Result<void> open(const AuditFlags& flags);
+    /// Null where no back end was asked for.
+    apiserver::Auditor* auditor() { return auditor_.get(); }
+    /// Writes and sends what waits. Nothing is recorded afterwards.
+    Task<> close();
+
+private:
+    Result<void> open_webhook(const AuditFlags& flags);
+    Task<int> post_events(std::string path, std::string body);
+
+    RealWorld& world_;
+    Random& random_;
+    Logger log_;
+    std::unique_ptr<apiserver::AuditLog> file_;
+    std::unique_ptr<client::Transport> transport_;
+    std::unique_ptr<apiserver::AuditWebhook> webhook_;
+    std::unique_ptr<apiserver::Auditor> auditor_;
+};
+
+}  // namespace porthole::cmd

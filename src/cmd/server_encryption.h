@@ -1,0 +1,60 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "apiserver/encryption/encrypting_engine.h"
+#include "base/log.h"
+#include "cmd/program/flags.h"
+#include "cmd/program/runtime_setup.h"
+
+namespace porthole::cmd {
+
+/// What the command line says about encryption at rest, with upstream's flags.
+struct EncryptionFlags {
+    std::string configuration_file;  ///< "": the key file of the data directory
+    bool automatic_reload = false;   ///< always, for the key file
+};
+void add_encryption_flags(CLI::App& app, EncryptionFlags& flags);
+
+/// Tells whether a file has changed.
+struct FileState {
+    std::filesystem::file_time_type written;
+    std::uintmax_t size = 0;
+    bool operator==(const FileState&) const = default;
+};
+
+/// The encryption of a server's store, by a configuration file that may change. Lives on the loop of `world`, which outlives it.
+class ServerEncryption {
+public:
+    ServerEncryption(RealWorld& world, Logger log) : world_(world), log_(std::move(log)) {}
+
+    /// Reads the file, or makes the key file `local_key_file`. Errors: those of the file, naming it.
+    Result<void> open(const EncryptionFlags& flags, const std::string& local_key_file);
+    /// `engine` behind the encryption. Requires: open().
+    std::unique_ptr<store::Engine> wrap(std::unique_ptr<store::Engine> engine);
+    /// The kinds of providers of secrets at start, first the one that encrypts, by comma: what /flagz shows.
+    const std::string& providers() const { return providers_; }
+    /// Says in the log when values could not be decrypted. Requires: the store has been loaded.
+    void report() const;
+    /// Takes up changes of the file until cancelled.
+    Task<> follow();
+    void append_metrics(std::string& out) const;
+
+private:
+    struct TakenUp {
+        std::string hash, providers;
+    };
+    /// Blocks. Yields what is used from now on.
+    Result<TakenUp> take_up() const;
+
+    RealWorld& world_;
+    Logger log_;
+    std::string path_, hash_, providers_;
+    FileState seen_;  ///< of what is in use
+    bool follows_ = false;
+    std::uint64_t reloads_ = 0, failures_ = 0;
+    std::shared_ptr<apiserver::StorageEncryption> encryption_;
+};
+
+}  // namespace porthole::cmd

@@ -1,7 +1,0 @@
-#include "cni/plugin/host_local/host_local.h"
-
-namespace porthole::cni {
-
-HostLocalOptions default_host_local_options() { return {.data_dir = "/var/lib/cni/networks", .colons = true}; }
-
-}  // namespace porthole::cni

@@ -1,0 +1,17 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "client/transport.h"
+
+namespace porthole::controllers {
+
+/// Whether an account of the control plane may make a request; "" is the controller manager itself. Error: Forbidden, in the server's
+/// words.
+using Rights = std::function<Result<void>(const std::string& account, const client::ApiRequest& request)>;
+
+/// Those of a fresh cluster. Defined in tests/rights: components and API server do not include each other.
+Rights bootstrap_rights();
+
+}  // namespace porthole::controllers

@@ -1,0 +1,47 @@
+#include "kubelet/lifecycle/pod_containers.h"
+
+#include <algorithm>
+
+namespace porthole::kubelet {
+
+PodContainers::PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts, std::size_t parallel_image_pulls)
+    : runtime(given.runtime),
+      reader(given.runtime, given.files),
+      puller(given.loop, given.images, given.events, parallel_image_pulls),
+      starter({.loop = given.loop,
+               .random = given.random,
+               .runtime = given.runtime,
+               .puller = puller,
+               .network = given.network,
+               .files = given.files,
+               .volumes = given.volumes,
+               .objects = given.objects,
+               .events = given.events,
+               .log = given.log},
+              config, std::move(restarts)),
+      killer({.loop = given.loop, .runtime = given.runtime, .network = given.network, .events = given.events, .log = given.log}),
+      gc(given.loop, given.runtime, given.files, given.log.named("gc"), config.log_root, config.log_link_directory, {}) {}
+
+Task<> PodContainers::run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler) {
+    cri::RunPodSandboxRequest request;
+    request.config = std::move(config);
+    request.runtime_handler = std::move(runtime_handler);
+    CO_TRY_VOID(co_await runtime.run_pod_sandbox(std::move(request)));
+    co_return {};
+}
+
+std::optional<Duration> PodContainers::retry_after(const core::Pod& pod, const PodRuntimeState& state) const {
+    std::optional<Duration> soonest = puller.retry_after(pod.metadata.uid);
+    for (const ContainerSpec& spec : all_containers(pod)) {
+        const auto delay = starter.restart_delay(pod, state, spec.container);
+        if (delay && (!soonest || *delay < *soonest)) soonest = delay;
+    }
+    return soonest;
+}
+
+void PodContainers::forget_pod(const std::string& uid) {
+    starter.forget_pod(uid);
+    puller.forget_pod(uid);
+}
+
+}  // namespace porthole::kubelet

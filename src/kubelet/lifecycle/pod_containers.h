@@ -1,0 +1,40 @@
+#pragma once
+#include "kubelet/lifecycle/container_gc.h"
+#include "kubelet/lifecycle/container_killer.h"
+#include "kubelet/lifecycle/container_starter.h"
+#include "kubelet/lifecycle/state_reader.h"
+
+namespace porthole::kubelet {
+
+/// The containers of the node's pods: the parts of this folder, and what concerns several of them at once.
+struct PodContainers {
+    struct Dependencies {
+        EventLoop& loop;
+        Random& random;
+        RuntimeService& runtime;
+        ImageService& images;
+        NetworkProber& network;
+        FileSystem& files;
+        VolumeManager& volumes;
+        ObjectSource& objects;
+        client::EventRecorder& events;
+        Logger log;
+    };
+    /// All that `given` refers to outlives it. `restarts` is the back-off of containers that keep ending.
+    PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts, std::size_t parallel_image_pulls);
+
+    Task<> run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler);
+    /// The soonest time at which a container of the pod that is held back may be tried again; nullopt when none is.
+    std::optional<Duration> retry_after(const core::Pod& pod, const PodRuntimeState& state) const;
+    /// Forgets the back-offs of a pod that is over.
+    void forget_pod(const std::string& uid);
+
+    RuntimeService& runtime;
+    StateReader reader;
+    ImagePuller puller;
+    ContainerStarter starter;
+    ContainerKiller killer;
+    ContainerGc gc;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,20 @@
+#pragma once
+#include "kubelet/container/container_config.h"
+
+namespace porthole::kubelet {
+
+/// What the node tells every pod.
+struct NodeFacts {
+    std::string node_name;
+    std::vector<std::string> host_addresses;
+    ResourceList allocatable;
+    std::string runtime_name = "containerd";
+    std::string network_problem = "container runtime status check may not have completed yet";  ///< "" when pods can have networks
+    ClusterDns dns;
+    std::string cgroup_root;
+    std::int64_t pod_pids_limit = -1;  ///< processes and threads of one pod; -1 for no limit
+    std::string log_root;
+    bool windows = false;
+};
+
+}  // namespace porthole::kubelet

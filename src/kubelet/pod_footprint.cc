@@ -1,0 +1,32 @@
+#include "kubelet/pod_footprint.h"
+
+#include "objects/pod_resources.h"
+
+namespace porthole::kubelet {
+
+Result<void> PodFootprint::ensure_cgroup(const core::Pod& pod) {
+    return cgroups_.ensure(cgroup(pod), linux_resources(objects::pod_requests(pod.spec), objects::pod_limits(pod.spec)),
+                           node_.pod_pids_limit);
+}
+
+Result<void> PodFootprint::ensure_directory(const core::Pod& pod) {
+    return files_.create_directories(volumes_.pod_directory(pod.metadata.uid), 0750);
+}
+
+Result<void> PodFootprint::ensure_log_directory(const core::Pod& pod) { return files_.create_directories(log_directory(pod), 0755); }
+
+Task<MountedVolumes> PodFootprint::set_up_volumes(std::shared_ptr<const core::Pod> pod) {
+    return volumes_.set_up(std::move(pod), node_.allocatable);
+}
+
+void PodFootprint::remove_stale(const std::function<bool(const std::string& uid)>& is_stale, Logger& log) {
+    for (const std::string& uid : volumes_.pods_on_disk()) {
+        if (!is_stale(uid)) continue;
+        if (const auto removed = volumes_.tear_down(uid); !removed)
+            log.warn("volumes of an ended pod cannot be removed", {{"uid", uid}, {"error", removed.error().message}});
+    }
+    for (const auto& [uid, cgroup] : cgroups_.pods(node_.cgroup_root))
+        if (is_stale(uid)) (void)cgroups_.remove(cgroup);
+}
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,38 @@
+#pragma once
+#include "kubelet/container/cgroups.h"
+#include "kubelet/node_facts.h"
+#include "kubelet/volumes/volume_manager.h"
+
+namespace porthole::kubelet {
+
+/// What pods have on the node in addition to containers: a cgroup, a directory with volumes, and a directory with logs.
+///
+/// Every function may be repeated, and removing what is not there is no error.
+class PodFootprint {
+public:
+    PodFootprint(FileSystem& files, Cgroups& cgroups, VolumeManager& volumes, const NodeFacts& node)
+        : files_(files), cgroups_(cgroups), volumes_(volumes), node_(node) {}
+
+    std::string cgroup(const core::Pod& pod) const { return pod_cgroup(pod, node_.cgroup_root); }
+    std::string log_directory(const core::Pod& pod) const { return node_.log_root + "/" + pod_log_directory_name(pod); }
+
+    Result<void> ensure_cgroup(const core::Pod& pod);
+    Result<void> ensure_directory(const core::Pod& pod);
+    Result<void> ensure_log_directory(const core::Pod& pod);
+    /// Also brings volumes up to date whose content comes from the API.
+    Task<MountedVolumes> set_up_volumes(std::shared_ptr<const core::Pod> pod);
+
+    Result<void> tear_down_volumes(const std::string& uid) { return volumes_.tear_down(uid); }
+    Result<void> remove_cgroup(const core::Pod& pod) { return cgroups_.remove(cgroup(pod)); }
+    Result<void> remove_logs(const core::Pod& pod) { return files_.remove_all(log_directory(pod)); }
+    /// Directories and cgroups, but not the logs, of all pods on disk of which `is_stale` says so.
+    void remove_stale(const std::function<bool(const std::string& uid)>& is_stale, Logger& log);
+
+private:
+    FileSystem& files_;
+    Cgroups& cgroups_;
+    VolumeManager& volumes_;
+    const NodeFacts& node_;
+};
+
+}  // namespace porthole::kubelet

@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "kubelet/cri/cri.h"
+#include "kubelet/node_facts.h"
+
+namespace porthole::kubelet {
+
+/// Asks the container runtime for its version and its conditions, every five seconds, or twice a second while something is wrong.
+class RuntimeCheck {
+public:
+    /// Writes the runtime's name and the network's problem into `node`. `changed` is called when the outcome is not the one before.
+    RuntimeCheck(EventLoop& loop, RuntimeService& runtime, NodeFacts& node, Logger log, std::function<void()> changed)
+        : loop_(loop), runtime_(runtime), node_(node), log_(std::move(log)), changed_(std::move(changed)) {}
+
+    /// Until cancelled.
+    Task<> run();
+    /// Why no container can run; "" when they can. The network's problem is the node's.
+    const std::string& problem() const { return problem_; }
+    /// "containerd://1.6.20"; "" until it is known.
+    const std::string& version() const { return version_; }
+    bool is_well() const { return problem_.empty() && node_.network_problem.empty(); }
+
+private:
+    Task<> check();
+    Task<> read_version();
+    void take_conditions(const cri::StatusResponse& response);
+    void tell() const;
+
+    EventLoop& loop_;
+    RuntimeService& runtime_;
+    NodeFacts& node_;
+    Logger log_;
+    std::function<void()> changed_;
+    std::string problem_ = "container runtime status check may not have completed yet", version_;
+};
+
+}  // namespace porthole::kubelet

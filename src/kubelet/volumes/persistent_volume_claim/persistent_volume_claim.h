@@ -1,8 +1,0 @@
-#pragma once
-#include "kubelet/volumes/framework/plugin.h"
-
-namespace porthole::kubelet {
-
-std::unique_ptr<VolumePlugin> make_persistent_volume_claim();
-
-}  // namespace porthole::kubelet

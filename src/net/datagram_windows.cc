@@ -1,0 +1,7 @@
+#include <cstdint>
+
+namespace porthole::net {
+
+void report_unreachable(std::uintptr_t, bool) {}  // Windows does so unasked
+
+}  // namespace porthole::net

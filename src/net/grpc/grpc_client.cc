@@ -1,0 +1,170 @@
+#include "net/grpc/grpc.h"
+#include "net/http/http2_client.h"
+#include "net/socket.h"
+#include "net/tls/tls_stream.h"
+#include "runtime/asio_loop.h"
+
+namespace porthole::net {
+namespace {
+
+constexpr Duration ConnectTime = std::chrono::seconds(10);
+
+/// "1500m": milliseconds, at most eight digits.
+std::string timeout_text(Duration deadline) {
+    constexpr std::int64_t Longest = 99'999'999;
+    const std::int64_t milliseconds = std::chrono::ceil<std::chrono::milliseconds>(deadline).count();
+    return std::to_string(std::min(milliseconds, Longest)) + "m";
+}
+
+class Http2GrpcStream final : public GrpcStream {
+public:
+    explicit Http2GrpcStream(std::shared_ptr<Http2Request> request) : request_(std::move(request)) {}
+
+    Task<std::optional<std::string>> next() override {
+        CO_TRY_VOID(co_await request_->wait_for_head());
+        for (;;) {
+            CO_TRY(auto message, messages_.take());
+            if (message) co_return std::move(message);
+            CO_TRY(const auto piece, co_await request_->next());
+            if (!piece) {
+                CO_TRY_VOID(status());
+                co_return std::optional<std::string>();
+            }
+            messages_.add(*piece);
+        }
+    }
+    Task<> send(std::string message) override { return request_->send(std::make_shared<const std::string>(grpc_frame(message))); }
+    void end_sending() override { request_->end_sending(); }
+    Http2Request& request() { return *request_; }
+
+private:
+    /// The call's status: in the trailers, or in the head of an answer without a body.
+    Result<void> status() const {
+        const bool in_trailers = request_->trailers().has("grpc-status");
+        const Headers& fields = in_trailers ? request_->trailers() : request_->headers();
+        const std::string code(fields.get("grpc-status"));
+        if (code == "0") return {};
+        if (code.empty()) {
+            return Error(Reason::Unavailable, "gRPC: response without a status (HTTP " + std::to_string(request_->code()) + ")");
+        }
+        return error_of_grpc(static_cast<GrpcStatus>(std::atoi(code.c_str())), percent_decode(fields.get("grpc-message")));
+    }
+
+    std::shared_ptr<Http2Request> request_;
+    GrpcReassembler messages_{GrpcChannel::LargestMessage};
+};
+
+}  // namespace
+
+struct GrpcChannel::Impl {
+    Impl(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
+        : loop(loop), endpoint(std::move(endpoint)), tls(std::move(tls)) {}
+
+    Task<TlsConnection> dial() {
+        CO_TRY(auto stream, co_await connect_socket(loop, endpoint));
+        if (!tls) co_return TlsConnection{std::move(stream), "h2", std::nullopt};
+        co_return co_await tls_connect(std::move(stream), tls, endpoint.host, {"h2"});
+    }
+
+    Task<std::shared_ptr<Http2Client>> connected() {
+        CO_TRY(const auto permit, co_await dialing.acquire());
+        if (connection && connection->has_room()) co_return connection;
+        if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
+        CO_TRY(auto dialed, co_await with_timeout(dial(), ConnectTime, "connect to gRPC server"));
+        if (closed) co_return Error(Reason::Unavailable, "the channel was closed");
+        connection = Http2Client::start(loop, std::move(dialed.stream));
+        co_return connection;
+    }
+
+    Task<std::unique_ptr<Http2GrpcStream>> open(std::string method, std::optional<Duration> deadline) {
+        Headers headers{{":method", "POST"},
+                        {":scheme", tls ? "https" : "http"},
+                        {":authority", endpoint.unix_path.empty() ? host_and_port(endpoint.host, endpoint.port) : "localhost"},
+                        {":path", std::move(method)},
+                        {"content-type", "application/grpc"},
+                        {"te", "trailers"},
+                        {"user-agent", "porthole"}};
+        if (deadline) headers.add("grpc-timeout", timeout_text(*deadline));
+        CO_TRY(const auto client, co_await connected());
+        CO_TRY(auto request, client->open(headers, true));
+        co_return std::make_unique<Http2GrpcStream>(std::move(request));
+    }
+
+    /// A connection that the server is about to end may refuse a call, which is then made on the next one.
+    Task<std::string> call(std::string method, std::string message, Duration deadline) {
+        for (bool again = false;; again = true) {
+            CO_TRY(const auto stream, co_await open(method, deadline));
+            stream->request().queue(std::make_shared<const std::string>(grpc_frame(message)));
+            stream->end_sending();
+            auto answer = co_await stream->next();
+            if (!answer) {
+                if (!again && stream->request().was_refused()) continue;
+                co_return std::move(answer).error();
+            }
+            if (!*answer) co_return Error(Reason::InternalError, "gRPC: status OK without a response");
+            std::string first = std::move(**answer);
+            CO_TRY(const auto end, co_await stream->next());
+            if (end) co_return Error(Reason::InternalError, "gRPC: more than one response");
+            co_return first;
+        }
+    }
+
+    AsioLoop& loop;
+    const Endpoint endpoint;
+    const std::shared_ptr<const TlsClientContext> tls;
+    std::shared_ptr<Http2Client> connection;
+    Semaphore dialing{1};
+    bool closed = false;
+};
+
+namespace {
+
+/// Keeps what the task refers to.
+template <class T, class Owner>
+Task<T> holding(std::shared_ptr<Owner> owner, Task<T> task) {
+    co_return co_await std::move(task);
+}
+
+Task<std::unique_ptr<GrpcStream>> send_and_end(Task<std::unique_ptr<Http2GrpcStream>> opening, std::string message) {
+    CO_TRY(auto stream, co_await std::move(opening));
+    stream->request().queue(std::make_shared<const std::string>(grpc_frame(message)));
+    stream->end_sending();
+    co_return std::move(stream);
+}
+
+Task<std::unique_ptr<GrpcStream>> widen(Task<std::unique_ptr<Http2GrpcStream>> opening) {
+    CO_TRY(auto stream, co_await std::move(opening));
+    co_return std::move(stream);
+}
+
+}  // namespace
+
+GrpcChannel::GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
+    : impl_(std::make_shared<Impl>(loop, std::move(endpoint), std::move(tls))) {}
+
+GrpcChannel::~GrpcChannel() {
+    impl_->closed = true;
+    if (impl_->connection) impl_->connection->shut_down();
+}
+
+Task<std::string> GrpcChannel::call(std::string method, std::string request, Duration deadline) {
+    auto calling = with_timeout(impl_->call(std::move(method), std::move(request), deadline), deadline, "gRPC call");
+    return holding(impl_, std::move(calling));
+}
+
+Task<std::unique_ptr<GrpcStream>> GrpcChannel::open(std::string method, std::string request) {
+    return holding(impl_, send_and_end(impl_->open(std::move(method), std::nullopt), std::move(request)));
+}
+
+Task<std::unique_ptr<GrpcStream>> GrpcChannel::open_bidirectional(std::string method) {
+    return holding(impl_, widen(impl_->open(std::move(method), std::nullopt)));
+}
+
+Task<> GrpcChannel::close() {
+    impl_->closed = true;
+    if (!impl_->connection) co_return {};
+    impl_->connection->shut_down();
+    co_return co_await impl_->connection->wait_ended();
+}
+
+}  // namespace porthole::net

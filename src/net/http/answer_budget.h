@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <set>
+
+#include "runtime/event_loop.h"
+
+namespace porthole::net {
+
+/// Memory for answers that peers of one server have not taken yet. Outlives its shares.
+class AnswerBudget {
+public:
+    /// One connection's part of it.
+    class Share {
+    public:
+        /// `end` drops the connection; it is called at most once, from within an add() of any connection. Null budget: no limit.
+        Share(AnswerBudget* budget, Callback end);
+        ~Share() { leave(); }
+        Share(const Share&) = delete;
+
+        void add(std::size_t bytes);
+        void remove(std::size_t bytes);
+        std::size_t bytes() const { return bytes_; }
+
+    private:
+        friend AnswerBudget;
+        void leave();
+
+        AnswerBudget* budget_;  ///< null once it has left
+        Callback end_;
+        std::size_t bytes_ = 0;
+    };
+
+    explicit AnswerBudget(std::size_t limit) : limit_(limit) {}
+
+private:
+    /// Ends the connection that holds most, so that those pay who do not read.
+    void end_largest();
+
+    const std::size_t limit_;
+    std::size_t held_ = 0;
+    std::set<Share*> shares_;
+};
+
+}  // namespace porthole::net

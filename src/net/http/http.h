@@ -1,0 +1,84 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "net/peer.h"
+
+namespace porthole::net {
+
+/// Header fields in order; names in lower case.
+class Headers {
+public:
+    Headers() = default;
+    Headers(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
+    void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+    /// The first value of `name` (lower case), or "".
+    std::string_view get(std::string_view name) const;
+    std::vector<std::string_view> all(std::string_view name) const;
+    bool has(std::string_view name) const;
+    const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
+
+private:
+    std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+/// A request, either as a server received it or as a client is to send it.
+struct HttpRequest {
+    std::string method;
+    std::string path;   ///< as sent (still percent-encoded), without the query
+    std::string query;  ///< as sent, without "?"
+    Headers headers;
+    std::string body;  ///< in a server: "", until the handler has asked for it with HttpResponder::read_body()
+    Peer peer;
+    bool http2 = false;
+};
+
+/// A whole response.
+struct HttpResponse {
+    int code = 0;
+    Headers headers;
+    std::string body;
+};
+
+/// Where a handler reads the body of its request and writes its one answer: respond(), or start() write()… finish(), or upgrade(). Valid
+/// until the handler's task ends. Every task may fail with Unavailable when the peer has left.
+class HttpResponder {
+public:
+    virtual ~HttpResponder() = default;
+    /// The whole body, once, before the answer. Until it is asked for, no more than a small part is taken from the peer: so a handler
+    /// decides by the head whether the sender may take memory. A request that is answered without it costs its connection (HTTP/1)
+    /// or stream. Errors: RequestEntityTooLarge, TooManyRequests (HttpLimits), BadRequest, Unavailable.
+    virtual Task<std::string> read_body() { co_return std::string(); }
+    /// The whole answer; content-length is added. The parts are sent in order without being joined first.
+    virtual Task<> respond(int code, Headers headers, std::vector<Bytes> body) = 0;
+    /// The head of a streamed answer; it reaches the peer before the first write.
+    virtual Task<> start(int code, Headers headers) = 0;
+    /// Sends and flushes; waits while the peer's window is closed.
+    virtual Task<> write(Bytes chunk) = 0;
+    virtual Task<> finish(Headers trailers = {}) = 0;
+    /// Answers 101 with `headers` (HTTP/1.1 only, else BadRequest) and yields the connection, which the caller then owns.
+    virtual Task<std::unique_ptr<ByteStream>> upgrade(Headers headers) = 0;
+    /// True once an answer has begun: an error can then only end the stream.
+    virtual bool started() const = 0;
+};
+
+/// What a server does with requests; must outlive the server.
+class HttpHandler {
+public:
+    virtual ~HttpHandler() = default;
+    /// Answers one request, whose head has arrived, on the server's loop; many run at a time. The task is cancelled when the peer leaves or
+    /// the server closes. An error before the answer has begun becomes a Status; after that it ends the stream.
+    virtual Task<> handle(HttpRequest request, HttpResponder& responder) = 0;
+};
+
+/// What is not a valid escape stays as it is.
+std::string percent_decode(std::string_view text, bool plus_is_space = false);
+/// The segments of a path, decoded: "/api//a%2Fb/" is "api" and "a/b".
+std::vector<std::string> split_path(std::string_view path);
+std::string percent_encode(std::string_view text);
+/// The decoded pairs of a query string, in order.
+std::vector<std::pair<std::string, std::string>> parse_query(std::string_view query);
+
+}  // namespace porthole::net

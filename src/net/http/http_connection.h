@@ -1,0 +1,56 @@
+#pragma once
+#include <chrono>
+
+#include "base/log.h"
+#include "net/http/answer_budget.h"
+#include "net/http/http.h"
+#include "net/tls/tls.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::net {
+
+/// Memory for the bodies of all unfinished requests of one server, whose senders are not authorized yet. Peers with a
+/// verified certificate have a part of their own, so that others cannot keep nodes out. Outlives the connections.
+struct BodyBudget {
+    std::size_t limit = 256 << 20;  ///< bytes, of either part
+    std::size_t verified = 0, others = 0;
+
+    std::size_t& part_of(const Peer& peer) { return peer.certificate ? verified : others; }
+};
+
+/// What a server allows a peer: against slow, greedy and vanished ones.
+struct HttpLimits {
+    std::size_t body_limit = 3 << 20;        ///< bytes of one request
+    std::uint32_t header_limit = 64 << 10;   ///< bytes of one request
+    std::uint32_t concurrent_streams = 250;  ///< HTTP/2 requests of one connection at a time
+    std::size_t buffered_bodies = 16 << 20;  ///< bytes of all unfinished requests of one connection
+    BodyBudget* bodies = nullptr;            ///< of all connections; null: no limit
+    std::size_t queued_answers = 16 << 20;   ///< bytes that an HTTP/2 peer has not taken; above it, no request is started
+    AnswerBudget* answers = nullptr;         ///< of all HTTP/2 connections; null: no limit
+    Duration handshake_time = std::chrono::seconds(10);
+    Duration header_time = std::chrono::seconds(30);  ///< from a request's first byte to the end of its head
+    Duration body_time = std::chrono::seconds(60);    ///< from the head to the body's end
+    Duration idle_time = std::chrono::seconds(120);   ///< between requests
+    Duration write_time = std::chrono::seconds(60);   ///< for the peer to take what is sent, or (HTTP/2) some of a stream
+    Duration ping_time = std::chrono::seconds(30);    ///< of HTTP/2 silence before a ping; as long again ends it
+};
+
+/// Serves one connection until either side ends it: TLS if there is a context, then HTTP/1.1 or HTTP/2 as ALPN (or the
+/// preface) says. Cancelling it cancels the handlers, answers what can be answered, and waits for all. `handler` and `limits` must
+/// outlive it. Its error says why the connection ended: for the log.
+Task<> serve_connection(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, std::shared_ptr<const TlsServerContext> tls,
+                        HttpHandler& handler, const HttpLimits& limits);
+
+/// The two protocols behind it; `initial` has been read already.
+Task<> serve_http1(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial);
+Task<> serve_http2(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits,
+                   std::string initial);
+
+/// What a request is told whose body exceeds the limit.
+Error too_large(const HttpLimits& limits);
+
+/// A stream that yields `prefix` before what `lower` yields.
+std::unique_ptr<ByteStream> prefixed_stream(std::string prefix, std::unique_ptr<ByteStream> lower);
+
+}  // namespace porthole::net

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+
+#include "base/log.h"
+#include "net/http/http.h"
+#include "net/tls/tls.h"
+
+namespace porthole {
+class AsioLoop;
+}
+
+namespace porthole::net {
+
+/// How a server serves.
+struct HttpServerOptions {
+    std::shared_ptr<const TlsServerContext> tls;  ///< null: plain text (loopback and Unix sockets only)
+    std::size_t body_limit = 3 << 20;             ///< bytes; 413 beyond
+    std::size_t most_connections = 8192;          ///< at a time; more are closed at once
+};
+
+/// HTTP/1.1 and HTTP/2 on one port, chosen by ALPN (or by the HTTP/2 preface on plain text). Accepts and calls `handler` on `loop`; both
+/// must outlive it. close() it before destroying it.
+class HttpServer {
+public:
+    HttpServer(AsioLoop& loop, HttpHandler& handler, HttpServerOptions options, Logger log);
+    ~HttpServer();
+
+    /// Yields the port. Port 0 picks one; may be called several times. Errors: as Listener::tcp().
+    Result<std::uint16_t> listen(const std::string& address, std::uint16_t port);
+    /// Errors: as Listener::local().
+    Result<void> listen_unix(const std::string& path);
+    /// Stops accepting, cancels all handlers, waits for them.
+    Task<> close();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace porthole::net

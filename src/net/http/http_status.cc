@@ -1,0 +1,117 @@
+#include "net/http/http_status.h"
+
+#include <array>
+#include <ctime>
+
+namespace porthole::net {
+
+std::string_view reason_phrase(int code) {
+    switch (code) {
+        case 100:
+            return "Continue";
+        case 101:
+            return "Switching Protocols";
+        case 200:
+            return "OK";
+        case 201:
+            return "Created";
+        case 202:
+            return "Accepted";
+        case 204:
+            return "No Content";
+        case 301:
+            return "Moved Permanently";
+        case 302:
+            return "Found";
+        case 304:
+            return "Not Modified";
+        case 307:
+            return "Temporary Redirect";
+        case 400:
+            return "Bad Request";
+        case 401:
+            return "Unauthorized";
+        case 403:
+            return "Forbidden";
+        case 404:
+            return "Not Found";
+        case 405:
+            return "Method Not Allowed";
+        case 406:
+            return "Not Acceptable";
+        case 408:
+            return "Request Timeout";
+        case 409:
+            return "Conflict";
+        case 410:
+            return "Gone";
+        case 413:
+            return "Request Entity Too Large";
+        case 415:
+            return "Unsupported Media Type";
+        case 417:
+            return "Expectation Failed";
+        case 422:
+            return "Unprocessable Entity";
+        case 429:
+            return "Too Many Requests";
+        case 431:
+            return "Request Header Fields Too Large";
+        case 500:
+            return "Internal Server Error";
+        case 501:
+            return "Not Implemented";
+        case 502:
+            return "Bad Gateway";
+        case 503:
+            return "Service Unavailable";
+        case 504:
+            return "Gateway Timeout";
+        default:
+            return "";
+    }
+}
+
+namespace {
+
+std::string json_string(std::string_view text) {
+    constexpr char Digits[] = "0123456789abcdef";
+    std::string json = "\"";
+    for (const unsigned char c : text) {
+        if (c == '"' || c == '\\') json += '\\';
+        if (c < 0x20) {
+            json += std::string("\\u00") + Digits[c >> 4] + Digits[c & 15];
+        } else {
+            json += static_cast<char>(c);
+        }
+    }
+    return json + '"';
+}
+
+}  // namespace
+
+std::string status_json(int code, Reason reason, std::string_view message) {
+    return R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":)" + json_string(message) + R"(,"reason":")" +
+           to_string(reason) + R"(","code":)" + std::to_string(code) + "}\n";
+}
+
+Task<> respond_status(HttpResponder& responder, int code, Reason reason, std::string message) {
+    std::vector<Bytes> body{std::make_shared<const std::string>(status_json(code, reason, message))};
+    Headers headers{{"content-type", "application/json"}};
+    co_return co_await responder.respond(code, std::move(headers), std::move(body));
+}
+
+std::string http_date(SystemTime time) {
+    constexpr std::array Days{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    constexpr std::array Months{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const auto days = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(days);
+    const std::chrono::hh_mm_ss clock(std::chrono::floor<std::chrono::seconds>(time - days));
+    char text[40];
+    std::snprintf(text, sizeof text, "%s, %02u %s %04d %02d:%02d:%02d GMT", Days[std::chrono::weekday(days).c_encoding()],
+                  unsigned(date.day()), Months[unsigned(date.month()) - 1], int(date.year()), int(clock.hours().count()),
+                  int(clock.minutes().count()), int(clock.seconds().count()));
+    return text;
+}
+
+}  // namespace porthole::net

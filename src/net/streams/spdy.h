@@ -1,0 +1,39 @@
+#pragma once
+#include "net/http/http.h"
+#include "runtime/event_loop.h"
+
+namespace porthole::net {
+
+/// One stream of a SPDY session. Destroying it resets it, unless our direction has ended.
+class SpdyStream : public ByteStream {
+public:
+    virtual std::uint32_t id() const = 0;
+    /// Those that it was opened with.
+    virtual const Headers& headers() const = 0;
+};
+
+/// A SPDY/3.1 session over any byte stream, as kubectl and the container runtimes speak it for exec, attach and
+/// port-forward. Destroying it drops the connection and fails its streams.
+///
+/// Differs from SPDY: there is no flow control per stream, because the peers it exists for neither grant nor respect
+/// windows. Reading stops while a megabyte waits to be taken from the streams.
+class SpdySession {
+public:
+    enum class Role { Server, Client };
+
+    static std::unique_ptr<SpdySession> over(EventLoop& loop, std::unique_ptr<ByteStream> connection, Role role);
+    virtual ~SpdySession() = default;
+
+    /// The next stream that the peer opens (it is accepted at once), or nullopt when the session is over. Error:
+    /// Cancelled.
+    virtual Task<std::optional<std::unique_ptr<SpdyStream>>> accept() = 0;
+    /// Opens a stream; it may be written to at once. Error: Unavailable when the session is over.
+    virtual Task<std::unique_ptr<SpdyStream>> open(Headers headers) = 0;
+    /// Ends the session: what was written goes out first. Returns at once; it goes on by itself until the peer ends too
+    /// or two seconds have passed, even if this object is destroyed.
+    virtual void close() = 0;
+    /// Waits until the session is over. Error: Cancelled.
+    virtual Task<> wait_over() = 0;
+};
+
+}  // namespace porthole::net

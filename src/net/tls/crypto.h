@@ -1,0 +1,99 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace porthole::net {
+
+// Byte strings throughout; OpenSSL does the work. Any thread.
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes);
+/// Compares in time that does not depend on where they differ.
+bool equal_in_constant_time(std::string_view a, std::string_view b);
+
+/// AES-GCM with a key of 16, 24 or 32 bytes: a fresh nonce of 12 bytes, the ciphertext, a tag of 16 bytes. `context` is not
+/// encrypted but must be the same when opened.
+std::string seal_aes_gcm(std::string_view key, std::string_view plaintext, std::string_view context);
+/// Error: Forbidden when the key, the context or any bit is not the same.
+Result<std::string> open_aes_gcm(std::string_view key, std::string_view sealed, std::string_view context);
+
+/// AES-CBC with a key of 16, 24 or 32 bytes: a fresh vector of 16 bytes, then whole blocks, padded by PKCS #7. Nothing tells whether it
+/// was changed.
+std::string seal_aes_cbc(std::string_view key, std::string_view plaintext);
+/// Error: Forbidden when the padding is not right.
+Result<std::string> open_aes_cbc(std::string_view key, std::string_view sealed);
+
+/// The second half of HKDF (RFC 5869 §2.3) with SHA-256, of a key that is random already: as many bytes as asked for.
+std::string hkdf_sha256_expand(std::string_view key, std::string_view info, std::size_t size);
+
+/// Random bytes, fit for keys.
+std::string random_bytes(std::size_t size);
+
+/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify,
+/// as tokens of other issuers need.
+class JwsKey {
+public:
+    enum class Kind { EcP256, Rsa };
+
+    static JwsKey generate_rsa(int bits = 2048);
+    /// PKCS #8, SEC 1 or PKCS #1. Error: BadRequest, also for other kinds of keys.
+    static Result<JwsKey> from_private_pem(const std::string& pem);
+    /// A public key or a certificate.
+    static Result<JwsKey> from_public_pem(const std::string& pem);
+    /// From the members of a JSON Web Key, base64url-decoded.
+    static Result<JwsKey> from_ec_point(std::string_view x, std::string_view y);
+    static Result<JwsKey> from_rsa_numbers(std::string_view n, std::string_view e);
+
+    Kind kind() const;
+    bool is_private() const { return is_private_; }
+    std::string private_pem() const;  ///< PKCS #8. Requires: is_private()
+    std::string public_pem() const;
+    /// The SubjectPublicKeyInfo in DER; its SHA-256 identifies the key.
+    std::string public_der() const;
+    /// The key id that Kubernetes uses for service-account keys: base64url of the SHA-256 of public_der().
+    std::string key_id() const;
+    /// {"alg":"ES256",…,"kid":…,"use":"sig"}, one member of a JWK set.
+    std::string jwk_json() const;
+    /// "ES256" or "RS256".
+    const char* algorithm() const { return kind() == Kind::EcP256 ? "ES256" : "RS256"; }
+
+    /// A JWS signature: for ES256 the two numbers of 32 bytes, for RS256 PKCS #1 v1.5. Requires: is_private()
+    std::string sign(std::string_view bytes) const;
+    bool verify(std::string_view bytes, std::string_view signature) const;
+
+private:
+    JwsKey(std::shared_ptr<void> key, bool is_private) : key_(std::move(key)), is_private_(is_private) {}
+    std::shared_ptr<void> key_;  ///< OpenSSL's EVP_PKEY
+    bool is_private_;
+};
+
+/// A JSON Web Signature over `payload` that does not carry it ("header..signature", RFC 7515 appendix F), by HS256 with a secret
+/// that both sides know. `key_id` tells the reader which.
+std::string sign_detached_jws(std::string_view payload, std::string_view key_id, std::string_view secret);
+/// Whether `signature` is one over `payload` by this key. The time it takes does not depend on where they differ.
+bool verify_detached_jws(std::string_view signature, std::string_view payload, std::string_view key_id, std::string_view secret);
+
+/// SHA-256 over bytes that come in pieces.
+class Sha256 {
+public:
+    Sha256();
+    Sha256(Sha256&&) noexcept;
+    Sha256& operator=(Sha256&&) noexcept;
+    ~Sha256();
+
+    void update(std::string_view bytes);
+    /// 64 lower-case hexadecimal digits. Afterwards the object is as new.
+    std::string finish_hex();
+
+private:
+    struct Context;
+    std::unique_ptr<Context> context_;
+};
+
+/// 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace porthole::net

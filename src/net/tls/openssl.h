@@ -1,0 +1,51 @@
+#pragma once  // private to this folder
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/peer.h"
+
+namespace porthole::net {
+
+/// Lets a unique_ptr free an object of OpenSSL by its own function.
+template <auto Free>
+struct OpensslDeleter {
+    template <class T>
+    void operator()(T* object) const {
+        Free(object);
+    }
+};
+template <class T, auto Free>
+using OpensslPointer = std::unique_ptr<T, OpensslDeleter<Free>>;
+
+using BioPointer = OpensslPointer<BIO, BIO_free_all>;
+using KeyPointer = OpensslPointer<EVP_PKEY, EVP_PKEY_free>;
+using KeyContextPointer = OpensslPointer<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+using DigestContextPointer = OpensslPointer<EVP_MD_CTX, EVP_MD_CTX_free>;
+using X509Pointer = OpensslPointer<X509, X509_free>;
+using SslPointer = OpensslPointer<SSL, SSL_free>;
+using SslContextPointer = std::shared_ptr<SSL_CTX>;
+
+/// OpenSSL's newest error of this thread; its queue is empty afterwards. "" if there is none.
+std::string take_openssl_error();
+
+/// A BIO that reads `text`, which must outlive it.
+BioPointer read_only_bio(const std::string& text);
+std::string bio_to_string(BIO* bio);
+
+/// All certificates of a PEM text. Error: BadRequest when there is none or one is broken.
+Result<std::vector<X509Pointer>> parse_certificates(const std::string& pem);
+/// Error: BadRequest.
+Result<KeyPointer> parse_private_key(const std::string& pem);
+
+SystemTime time_of(const ASN1_TIME* time);
+
+/// Common name, organizations, fingerprint and end.
+CertificateIdentity identity_of(X509* certificate);
+
+}  // namespace porthole::net

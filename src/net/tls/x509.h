@@ -1,0 +1,98 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole::net {
+
+using CertificateTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+/// A private key on the curve P-256 (or one of another kind that was read from PEM). Copies share the key. Any thread.
+class PrivateKey {
+public:
+    static PrivateKey generate();
+    /// Error: BadRequest.
+    static Result<PrivateKey> parse(const std::string& pem);
+
+    std::string pem() const;         ///< PKCS #8
+    std::string public_der() const;  ///< SubjectPublicKeyInfo
+
+    struct Impl;
+    const Impl& impl() const { return *impl_; }
+
+private:
+    explicit PrivateKey(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<const Impl> impl_;
+};
+
+/// Who a certificate is about.
+struct CertificateSubject {
+    std::string common_name;
+    std::vector<std::string> organizations;
+    std::vector<std::string> dns_names, ip_addresses;
+    bool operator==(const CertificateSubject&) const = default;
+};
+
+/// How long a certificate is valid, and for what.
+struct CertificateOptions {
+    CertificateTime not_before, not_after;
+    bool is_ca = false, for_server = false, for_client = false;
+};
+
+/// What a certificate says; nothing of it is verified.
+struct CertificateInfo {
+    CertificateSubject subject;
+    std::string issuer_common_name;
+    CertificateTime not_before, not_after;
+    std::string fingerprint;  ///< SHA-256 of the certificate, lower-case hex
+    std::string public_der;   ///< SubjectPublicKeyInfo
+    bool is_ca = false;
+    std::string key_kind;  ///< "EC", "RSA", "ED25519" or another name of OpenSSL's
+    int key_bits = 0;
+    std::string subject_key_id, authority_key_id;  ///< lower-case hex; "" where the certificate does not say it
+};
+
+/// Signs certificates with its own. Copies share the key.
+class CertificateAuthority {
+public:
+    /// A new key and a certificate signed by itself.
+    static CertificateAuthority create(const std::string& common_name, CertificateTime not_before, CertificateTime not_after);
+    /// Error: BadRequest when the two are broken or do not belong together.
+    static Result<CertificateAuthority> load(const std::string& certificate_pem, const std::string& key_pem);
+
+    const std::string& certificate_pem() const { return certificate_pem_; }
+    std::string key_pem() const { return key_.pem(); }
+
+    /// A certificate for `public_der`. Error: BadRequest for a broken key or address.
+    Result<std::string> issue(const std::string& public_der, const CertificateSubject& subject, const CertificateOptions& options) const;
+    Result<std::string> issue(const PrivateKey& key, const CertificateSubject& subject, const CertificateOptions& options) const {
+        return issue(key.public_der(), subject, options);
+    }
+
+private:
+    CertificateAuthority(std::string certificate_pem, PrivateKey key)
+        : certificate_pem_(std::move(certificate_pem)), key_(std::move(key)) {}
+    std::string certificate_pem_;
+    PrivateKey key_;
+};
+
+/// The first certificate of a PEM text. Error: BadRequest.
+Result<CertificateInfo> parse_certificate(const std::string& pem);
+
+/// What a certificate signing request (PKCS #10) says.
+struct CertificateRequest {
+    CertificateSubject subject;
+    std::string public_der;
+};
+std::string create_certificate_request(const PrivateKey& key, const CertificateSubject& subject);
+/// Error: BadRequest, also when the request is not signed by its own key.
+Result<CertificateRequest> parse_certificate_request(const std::string& pem);
+
+std::string sha256(std::string_view bytes);
+std::string to_hex(std::string_view bytes);
+
+}  // namespace porthole::net

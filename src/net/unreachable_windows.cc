@@ -1,7 +1,0 @@
-#include "net/unreachable.h"
-
-namespace porthole::net {
-
-void report_unreachable(std::uintptr_t, bool) {}  // Windows does so unasked
-
-}  // namespace porthole::net

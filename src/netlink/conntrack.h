@@ -1,0 +1,33 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/values/ip.h"
+#include "runtime/worker_pool.h"
+
+namespace porthole::net {
+
+/// Which tracked connections to forget: those to this address and port, and if a backend is named only those that were
+/// translated to it.
+struct ConntrackFilter {
+    std::uint8_t protocol = 0;  ///< IPPROTO_UDP, IPPROTO_SCTP
+    IpAddress destination;
+    std::uint16_t port = 0;
+    std::optional<IpAddress> backend;
+    std::uint16_t backend_port = 0;
+};
+
+/// The seam to the kernel's table of tracked connections.
+class Conntrack {
+public:
+    virtual ~Conntrack() = default;
+    /// Forgets the connections that match any filter. Yields how many.
+    virtual Task<std::size_t> forget(std::vector<ConntrackFilter> filters) = 0;
+};
+
+/// Of the network namespace that this process is in; IPv4. Works on `pool`, which must outlive it. Error: Io.
+std::unique_ptr<Conntrack> make_conntrack(WorkerPool& pool);
+
+}  // namespace porthole::net

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/values/ip.h"
+
+namespace porthole::net {
+
+/// A VXLAN of this node.
+struct OverlayDevice {
+    std::string name;  ///< "flannel.4096"
+    std::uint32_t vni = 4096;
+    std::uint16_t port = 4789;
+    IpAddress node;     ///< this node's address, from which packets leave
+    std::string mac;    ///< "5e:00:c0:00:02:0b", by which other nodes address this end
+    IpAddress address;  ///< of the device, alone: what the node itself sends into the overlay comes from it
+    int mtu = 1450;
+};
+
+/// The far end of a VXLAN: a next hop that only these entries (neighbor and forwarding) lead to.
+struct OverlayPeer {
+    IpAddress hop;
+    std::string mac;
+    IpAddress node;
+    auto operator<=>(const OverlayPeer&) const = default;
+};
+
+/// The seam to a node's overlay device. Calls are short and synchronous. Errors: Io, BadRequest for a MAC that is not valid.
+class Overlay {
+public:
+    virtual ~Overlay() = default;
+    /// Makes the device; one of that name with another VNI, port, address or MAC is replaced.
+    virtual Result<void> ensure(const OverlayDevice& device) = 0;
+    virtual Result<void> set_peer(const std::string& device, const OverlayPeer& peer) = 0;
+    /// Success if there is none.
+    virtual Result<void> remove_peer(const std::string& device, const OverlayPeer& peer) = 0;
+};
+
+/// Of the network namespace that this process is in.
+std::unique_ptr<Overlay> make_overlay();
+
+}  // namespace porthole::net

@@ -1,0 +1,72 @@
+#pragma once
+#include <map>
+#include <string>
+
+#include "api/core_v1.h"
+#include "base/log.h"
+#include "client/informers/informer.h"
+#include "netlink/nft.h"
+#include "node_network/plan.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::cni {
+
+/// What the node network runs on. All outlive it and live on `loop`.
+struct NodeNetworkContext {
+    EventLoop& loop;
+    client::Informers& informers;  ///< of all Nodes
+    net::NetworkStack& stack;
+    net::NftExecutor& nft;
+    FileSystem& files;
+    client::Client& client;  ///< for what the node publishes of itself
+    net::Overlay& overlay;
+    Logger log;
+};
+
+/// The network of a node as a component.
+///
+/// Looks at all Node objects after each change and once a minute, compares with what the kernel has and corrects what differs.
+/// Everything stays when it ends, so that pods keep their network while the agent restarts; remove() is for when the node is removed.
+/// The informers must have stopped before it is destroyed.
+class NodeNetwork {
+public:
+    NodeNetwork(NodeNetworkContext context, NodeNetworkOptions options);
+    NodeNetwork(const NodeNetwork&) = delete;
+
+    /// Settings and routes that need nothing from the API; call before run() and before anything binds the cluster DNS address.
+    /// Error: Io when the kernel refuses (no rights, for example).
+    Result<void> prepare();
+    /// Whether the bridge shows replies between pods to connection tracking; known after prepare(). If not, the proxy must
+    /// masquerade between neighbors.
+    bool bridge_netfilter() const { return bridge_netfilter_; }
+
+    /// Works until cancelled; what fails is logged and tried again. Requires: prepare().
+    Task<> run();
+    /// The pod range is known and the CNI configuration is in place.
+    bool ready() const { return !configured_.empty(); }
+    /// Removes the routes, devices, rules and CNI configuration that it has made. Error: Io.
+    Task<> remove();
+
+private:
+    void node_seen(const api::core::v1::Node& node);
+    Task<> reconcile();
+    Result<void> reconcile_overlay(const IpPrefix& pod_prefix);
+    Task<> configure(std::vector<IpPrefix> prefixes);
+    Task<> publish(NodeRanges ranges);
+    int pod_mtu() const;
+    Result<void> reconcile_routes();
+    Result<void> reconcile_configuration();
+    std::string configuration_file() const;
+
+    NodeNetworkContext context_;
+    NodeNetworkOptions options_;
+    client::Informer<api::core::v1::Node>& nodes_informer_;
+    std::map<std::string, NodeRanges> nodes_;
+    Event wake_;
+    std::vector<IpPrefix> configured_;  // the pod range that CNI configuration and rules are for
+    std::set<net::OverlayPeer> peers_;  // that the kernel has
+    std::set<IpPrefix> refused_;        // routes that could not be set, told once
+    bool bridge_netfilter_ = false;
+};
+
+}  // namespace porthole::cni

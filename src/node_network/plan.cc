@@ -1,0 +1,113 @@
+#include "node_network/plan.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "schema/json/json.h"
+
+namespace porthole::cni {
+
+namespace {
+
+std::string listed(const std::vector<IpPrefix>& prefixes) {
+    return join(prefixes, ", ", [](const IpPrefix& prefix) { return prefix.to_string(); });
+}
+
+bool is_overlay(const NodeNetworkOptions& options) { return options.backend == flannel::Backend::Vxlan; }
+
+std::string overlay_name(const NodeNetworkOptions& options) { return "flannel." + std::to_string(options.vni); }
+
+/// Whether packets for its pods may go into the overlay.
+bool has_far_end(const NodeNetworkOptions& options, const NodeRanges& node) {
+    return node.lease && node.lease->backend == flannel::Backend::Vxlan && node.lease->vni == options.vni && !node.lease->vtep_mac.empty();
+}
+
+}  // namespace
+
+std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+    using Kind = net::Route::Kind;
+    std::vector<net::Route> routes;
+    for (const IpPrefix& prefix : options.service_prefixes) {
+        routes.push_back({.destination = prefix, .kind = Kind::Local, .device = "lo", .source = options.node_address});
+    }
+    for (const IpPrefix& prefix : options.cluster_prefixes) routes.push_back({.destination = prefix, .kind = Kind::Unreachable});
+    for (const auto& [name, node] : nodes) {
+        if (name == options.node_name || !node.address || *node.address == options.node_address) continue;
+        if (is_overlay(options) && !has_far_end(options, node)) continue;
+        for (const IpPrefix& prefix : node.pod_prefixes) {
+            // A single node may hold the whole range: its route then takes the place of "unreachable".
+            std::erase_if(routes, [&](const net::Route& route) { return route.destination == prefix; });
+            if (is_overlay(options)) {
+                routes.push_back({.destination = prefix,
+                                  .kind = Kind::Unicast,
+                                  .gateway = prefix.base(),
+                                  .device = overlay_name(options),
+                                  .onlink = true});
+            } else {
+                routes.push_back({.destination = prefix, .kind = Kind::Unicast, .gateway = node.address});
+            }
+        }
+    }
+    return routes;
+}
+
+net::OverlayDevice overlay_device(const NodeNetworkOptions& options, const IpPrefix& pod_prefix, int mtu) {
+    char mac[18];
+    const auto& bytes = options.node_address.bytes();
+    std::snprintf(mac, sizeof mac, "5e:00:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
+    return {.name = overlay_name(options),
+            .vni = options.vni,
+            .node = options.node_address,
+            .mac = mac,
+            .address = pod_prefix.base(),
+            .mtu = mtu};
+}
+
+std::vector<net::OverlayPeer> wanted_peers(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes) {
+    std::vector<net::OverlayPeer> peers;
+    if (!is_overlay(options)) return peers;
+    for (const auto& [name, node] : nodes) {
+        if (name == options.node_name || !has_far_end(options, node)) continue;
+        for (const IpPrefix& prefix : node.pod_prefixes) peers.push_back({prefix.base(), node.lease->vtep_mac, node.lease->public_ip});
+    }
+    return peers;
+}
+
+std::string cni_configuration(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes, int mtu) {
+    using schema::Value;
+    Value ranges = Value::array();
+    for (const IpPrefix& prefix : pod_prefixes) {
+        ranges.as_array().push_back(Value::array({Value::object({{"subnet", prefix.to_string()}})}));
+    }
+    const Value ipam = Value::object({{"type", "host-local"},
+                                      {"dataDir", options.ipam_dir},
+                                      {"ranges", std::move(ranges)},
+                                      {"routes", Value::array({Value::object({{"dst", "0.0.0.0/0"}})})}});
+    const Value bridge = Value::object({{"type", "bridge"},
+                                        {"bridge", options.bridge},
+                                        {"isGateway", true},
+                                        {"ipMasq", false},
+                                        {"hairpinMode", true},
+                                        {"mtu", mtu},
+                                        {"ipam", ipam}});
+    const Value portmap = Value::object({{"type", "portmap"}, {"capabilities", Value::object({{"portMappings", true}})}, {"snat", true}});
+    return schema::to_pretty_json(
+               Value::object({{"cniVersion", "0.4.0"}, {"name", "porthole"}, {"plugins", Value::array({bridge, portmap})}})) +
+           "\n";
+}
+
+std::string masquerade_rules(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes) {
+    const std::string& table = options.nft_table;
+    std::string text = "table ip " + table + "\ndelete table ip " + table + "\n";
+    if (!options.masquerade || pod_prefixes.empty()) return text;
+    std::vector<IpPrefix> inside = options.cluster_prefixes;
+    inside.insert(inside.end(), options.service_prefixes.begin(), options.service_prefixes.end());
+    return text + "table ip " + table + " {\n\tset pods {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\telements = { " +
+           listed(pod_prefixes) + " }\n\t}\n\tset inside {\n\t\ttype ipv4_addr\n\t\tflags interval\n\t\tauto-merge\n\t\telements = { " +
+           listed(inside) +
+           " }\n\t}\n\tchain postrouting {\n\t\ttype nat hook postrouting priority 100; policy accept;\n"
+           "\t\tip saddr @pods ip daddr != @inside fib daddr type != multicast masquerade fully-random\n\t}\n}\n";
+}
+
+}  // namespace porthole::cni

@@ -1,0 +1,54 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/values/ip.h"
+#include "cni/flannel/lease.h"
+#include "netlink/network_stack.h"
+#include "netlink/overlay.h"
+
+namespace porthole::cni {
+
+/// What a Node object says that matters to routing; IPv4.
+struct NodeRanges {
+    std::optional<IpAddress> address;  ///< InternalIP
+    std::vector<IpPrefix> pod_prefixes;
+    std::optional<flannel::Lease> lease;  ///< what the node publishes as Flannel's daemon does
+    bool operator==(const NodeRanges&) const = default;
+};
+
+/// What an administrator chooses for a Linux node's pod network, and what is known of the node.
+struct NodeNetworkOptions {
+    std::string node_name;
+    IpAddress node_address;                  ///< by which other nodes reach this one
+    std::vector<IpPrefix> cluster_prefixes;  ///< of all pods
+    std::vector<IpPrefix> service_prefixes;
+    std::string cni_conf_dir;  ///< where containerd looks, for example "/etc/cni/net.d"
+    std::string ipam_dir;      ///< where host-local keeps its leases
+    std::string bridge = "cni0";
+    int mtu = 0;             ///< 0: the uplink's
+    bool masquerade = true;  ///< what pods send out of the cluster
+    std::string nft_table = "porthole-network";
+    flannel::Backend backend = flannel::Backend::HostGateway;
+    std::uint32_t vni = 4096;  ///< of VXLAN; this and UDP port 4789 are what Windows nodes can
+};
+
+/// All routes that the node must have. Services are the node's own addresses: a packet of the node itself then gets as far as the
+/// proxy's rules, the cluster DNS address can be bound, and what no rule takes is answered on the node. Pod ranges that no node
+/// has are unreachable instead of leaving by the default route.
+std::vector<net::Route> wanted_routes(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes);
+
+/// VXLAN: this node's device for its range of pods, and the far ends that the routes lead to.
+net::OverlayDevice overlay_device(const NodeNetworkOptions& options, const IpPrefix& pod_prefix, int mtu);
+std::vector<net::OverlayPeer> wanted_peers(const NodeNetworkOptions& options, const std::map<std::string, NodeRanges>& nodes);
+
+/// The network configuration list for the CNI plugins bridge, host-local and portmap.
+std::string cni_configuration(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes, int mtu);
+
+/// The whole nftables table, replacing one that is there.
+std::string masquerade_rules(const NodeNetworkOptions& options, const std::vector<IpPrefix>& pod_prefixes);
+
+}  // namespace porthole::cni

@@ -1,0 +1,48 @@
+#include "runtime/files/file_system.h"
+
+#include <filesystem>
+
+namespace porthole {
+namespace {
+
+// Windows takes both.
+constexpr bool IsWindows = std::filesystem::path::preferred_separator == '\\';
+constexpr std::string_view Separators = IsWindows ? "/\\" : "/";
+
+bool is_separator(char c) { return Separators.find(c) != Separators.npos; }
+bool is_drive(std::string_view path) { return IsWindows && path.size() == 2 && path[1] == ':'; }
+
+/// Without separators at the end, but "/" and "C:/" stay.
+std::string_view trimmed(std::string_view path) {
+    while (path.size() > 1 && is_separator(path.back()) && !is_drive(path.substr(0, path.size() - 1))) path.remove_suffix(1);
+    return path;
+}
+
+}  // namespace
+
+bool is_absolute_path(std::string_view path) {
+    return (!path.empty() && is_separator(path[0])) || (path.size() > 2 && is_drive(path.substr(0, 2)) && is_separator(path[2]));
+}
+
+std::string join_path(std::string_view base, std::string_view part) {
+    while (!part.empty() && is_separator(part[0])) part.remove_prefix(1);
+    std::string joined(base);
+    if (part.empty()) return joined;
+    if (joined.empty() || !is_separator(joined.back())) joined += '/';
+    return joined.append(part);
+}
+
+std::string parent_path(std::string_view path) {
+    path = trimmed(path);
+    const std::size_t slash = path.find_last_of(Separators);
+    if (slash == std::string_view::npos) return ".";
+    const bool at_root = slash == 0 || is_drive(path.substr(0, slash));
+    return std::string(path.substr(0, at_root ? slash + 1 : slash));
+}
+
+std::string base_name(std::string_view path) {
+    path = trimmed(path);
+    return std::string(path.substr(path.find_last_of(Separators) + 1));
+}
+
+}  // namespace porthole

@@ -1,0 +1,92 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace porthole {
+
+enum class FileType { Regular, Directory, Symlink, Socket, CharacterDevice, BlockDevice, Pipe };
+
+/// What stat() says of a file. On Windows the mode follows from the attributes, and uid and gid are 0.
+struct FileStatus {
+    FileType type = FileType::Regular;
+    std::uint32_t mode = 0;  ///< permission bits, setuid, setgid and sticky
+    std::uint32_t uid = 0, gid = 0;
+    std::uint64_t size = 0;
+    std::uint64_t device = 0, inode = 0;  ///< together they name the file
+    std::chrono::sys_time<std::chrono::nanoseconds> modified;
+
+    bool is_directory() const { return type == FileType::Directory; }
+    bool is_regular() const { return type == FileType::Regular; }
+};
+
+/// Space of the file system below a path, in bytes, and its inodes (0 on Windows, which has none).
+struct FileSystemUsage {
+    std::uint64_t capacity = 0, available = 0, inodes = 0, inodes_free = 0;
+};
+
+/// The file system seam: short blocking operations on small files and directories, by absolute path. They block the calling thread: what
+/// may take long (a large tree, a slow disk) goes to a WorkerPool. The machine's own file system may be used from any thread.
+///
+/// Every operation may fail with NotFound, AlreadyExists, Forbidden or Io; the message names the path.
+class FileSystem {
+public:
+    static constexpr std::size_t ReadLimit = 64 << 20;
+    virtual ~FileSystem() = default;
+
+    /// The whole file. Error: RequestEntityTooLarge beyond `limit` bytes.
+    virtual Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) = 0;
+    /// Up to `count` bytes from `offset`; fewer only at the end.
+    virtual Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) = 0;
+    /// The same of a file that containers could have put there: never waits, as a pipe would make it do, and follows no link at the
+    /// path's end. Error: Forbidden for anything but a regular file.
+    virtual Result<std::string> read_untrusted(const std::string& path, std::uint64_t offset, std::size_t count) {
+        TRY(const FileStatus there, link_status(path));
+        if (!there.is_regular()) return Error(Reason::Forbidden, path + " is not a regular file");
+        return read_at(path, offset, count);
+    }
+    /// Creates the file or replaces its contents, not atomically; a file that is there keeps its inode and gets `mode`.
+    virtual Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) = 0;
+    /// Creates the directory and those above it; succeeds if it is there (its mode then stays).
+    virtual Result<void> create_directories(const std::string& path, std::uint32_t mode) = 0;
+    /// A file, a link or an empty directory.
+    virtual Result<void> remove(const std::string& path) = 0;
+    /// With everything below; succeeds if it is not there. Never follows links and never enters another device (Io).
+    virtual Result<void> remove_all(const std::string& path) = 0;
+    /// Replaces `to`, atomically.
+    virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+    virtual Result<void> create_symlink(const std::string& target, const std::string& path) = 0;
+    virtual Result<std::string> read_link(const std::string& path) = 0;
+    /// The path without links.
+    virtual Result<std::string> real_path(const std::string& path) = 0;
+    virtual Result<FileStatus> status(const std::string& path) = 0;
+    /// Of the link itself.
+    virtual Result<FileStatus> link_status(const std::string& path) = 0;
+    /// Names, sorted.
+    virtual Result<std::vector<std::string>> list(const std::string& path) = 0;
+    virtual Result<void> change_mode(const std::string& path, std::uint32_t mode) = 0;
+    /// Does not follow links.
+    virtual Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) = 0;
+    virtual Result<FileSystemUsage> usage(const std::string& path) = 0;
+
+    bool exists(const std::string& path) { return link_status(path).has_value(); }
+};
+
+/// The machine's own.
+std::unique_ptr<FileSystem> make_file_system();
+
+/// "/a"; on Windows also "C:\\a" and "\\\\server\\a".
+bool is_absolute_path(std::string_view path);
+/// "a/b" and "c" → "a/b/c"; an absolute second part is put below the first.
+std::string join_path(std::string_view base, std::string_view part);
+/// "/a/b" → "/a"; "/" stays.
+std::string parent_path(std::string_view path);
+/// "/a/b" → "b".
+std::string base_name(std::string_view path);
+
+}  // namespace porthole

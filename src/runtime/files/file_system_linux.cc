@@ -1,0 +1,235 @@
+#include "runtime/files/file_system.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/result.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+namespace porthole {
+namespace {
+
+Error file_error(const char* what, const std::string& path, int code = errno) {
+    const Reason reason = code == ENOENT || code == ENOTDIR ? Reason::NotFound
+                          : code == EEXIST                  ? Reason::AlreadyExists
+                          : code == EACCES || code == EPERM ? Reason::Forbidden
+                                                            : Reason::Io;
+    return Error(reason, std::string(what) + " " + path + ": " + std::strerror(code));
+}
+
+struct OpenFile {
+    int fd;
+    explicit OpenFile(int fd) : fd(fd) {}
+    OpenFile(const OpenFile&) = delete;
+    ~OpenFile() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+FileType type_of(mode_t mode) {
+    switch (mode & S_IFMT) {
+        case S_IFDIR:
+            return FileType::Directory;
+        case S_IFLNK:
+            return FileType::Symlink;
+        case S_IFSOCK:
+            return FileType::Socket;
+        case S_IFCHR:
+            return FileType::CharacterDevice;
+        case S_IFBLK:
+            return FileType::BlockDevice;
+        case S_IFIFO:
+            return FileType::Pipe;
+        default:
+            return FileType::Regular;
+    }
+}
+
+FileStatus status_of(const struct stat& from) {
+    FileStatus status;
+    status.type = type_of(from.st_mode);
+    status.mode = from.st_mode & 07777;
+    status.uid = from.st_uid;
+    status.gid = from.st_gid;
+    status.size = from.st_size;
+    status.device = from.st_dev;
+    status.inode = from.st_ino;
+    status.modified = std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::seconds(from.st_mtim.tv_sec) +
+                                                                      std::chrono::nanoseconds(from.st_mtim.tv_nsec));
+    return status;
+}
+
+class LinuxFileSystem final : public FileSystem {
+public:
+    Result<std::string> read(const std::string& path, std::size_t limit) override {
+        TRY(std::string text, read_at(path, 0, limit + 1));
+        if (text.size() > limit) return Error(Reason::RequestEntityTooLarge, "file " + path + " is too large");
+        return text;
+    }
+
+    Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override {
+        // O_NONBLOCK: a pipe in a file's place must not stop the program until somebody writes to it.
+        const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (file.fd < 0) return file_error("open", path);
+        return read_open(file.fd, path, offset, count);
+    }
+
+    Result<std::string> read_untrusted(const std::string& path, std::uint64_t offset, std::size_t count) override {
+        const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+        if (file.fd < 0 && (errno == ELOOP || errno == ENXIO)) return Error(Reason::Forbidden, path + " is not a regular file");
+        if (file.fd < 0) return file_error("open", path);
+        struct stat there;
+        if (::fstat(file.fd, &there) != 0) return file_error("stat", path);
+        if (!S_ISREG(there.st_mode)) return Error(Reason::Forbidden, path + " is not a regular file");
+        return read_open(file.fd, path, offset, count);
+    }
+
+    static Result<std::string> read_open(int fd, const std::string& path, std::uint64_t offset, std::size_t count) {
+        std::string text;
+        while (text.size() < count) {
+            const std::size_t before = text.size(), step = std::min<std::size_t>(count - before, 256 << 10);
+            text.resize(before + step);
+            const ssize_t got = ::pread(fd, text.data() + before, step, static_cast<off_t>(offset + before));
+            text.resize(before + std::max<ssize_t>(got, 0));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return file_error("read", path);
+            if (got == 0) break;
+        }
+        return text;
+    }
+
+    Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600));
+        if (file.fd < 0) return file_error("open", path);
+        while (!contents.empty()) {
+            const ssize_t count = ::write(file.fd, contents.data(), contents.size());
+            if (count < 0 && errno == EINTR) continue;
+            if (count < 0) return file_error("write", path);
+            contents.remove_prefix(count);
+        }
+        if (::fchmod(file.fd, mode) != 0) return file_error("chmod", path);
+        return {};
+    }
+
+    Result<void> create_directories(const std::string& path, std::uint32_t mode) override {
+        if (::mkdir(path.c_str(), 0700) == 0) return change_mode(path, mode);  // not subject to the umask
+        if (errno == ENOENT && path.size() > 1) {
+            TRY_VOID(create_directories(parent_path(path), 0755));
+            // Once more only: where the parent takes no entries, as in /proc, the answer stays the same for ever.
+            if (::mkdir(path.c_str(), 0700) == 0) return change_mode(path, mode);
+        }
+        const int code = errno;
+        TRY(const FileStatus there, code == EEXIST ? status(path) : Result<FileStatus>(file_error("mkdir", path, code)));
+        if (!there.is_directory()) return file_error("mkdir", path, ENOTDIR);
+        return {};
+    }
+
+    Result<void> remove(const std::string& path) override {
+        if (::remove(path.c_str()) != 0) return file_error("remove", path);
+        return {};
+    }
+
+    Result<void> remove_all(const std::string& path) override {
+        const Result<FileStatus> root = link_status(path);
+        if (!root) return ignore_not_found(std::move(root));
+        return remove_tree(path, *root, root->device);
+    }
+
+    Result<void> rename(const std::string& from, const std::string& to) override {
+        if (::rename(from.c_str(), to.c_str()) != 0) return file_error("rename", from);
+        return {};
+    }
+
+    Result<void> create_symlink(const std::string& target, const std::string& path) override {
+        if (::symlink(target.c_str(), path.c_str()) != 0) return file_error("symlink", path);
+        return {};
+    }
+
+    Result<std::string> read_link(const std::string& path) override {
+        std::string target(PATH_MAX, '\0');
+        const ssize_t count = ::readlink(path.c_str(), target.data(), target.size());
+        if (count < 0) return file_error("readlink", path);
+        target.resize(count);
+        return target;
+    }
+
+    Result<std::string> real_path(const std::string& path) override {
+        char* resolved = ::realpath(path.c_str(), nullptr);
+        if (!resolved) return file_error("resolve", path);
+        std::string result(resolved);
+        std::free(resolved);
+        return result;
+    }
+
+    Result<FileStatus> status(const std::string& path) override {
+        struct stat status;
+        if (::stat(path.c_str(), &status) != 0) return file_error("stat", path);
+        return status_of(status);
+    }
+
+    Result<FileStatus> link_status(const std::string& path) override {
+        struct stat status;
+        if (::lstat(path.c_str(), &status) != 0) return file_error("stat", path);
+        return status_of(status);
+    }
+
+    Result<std::vector<std::string>> list(const std::string& path) override {
+        DIR* directory = ::opendir(path.c_str());
+        if (!directory) return file_error("open", path);
+        std::vector<std::string> names;
+        while (const dirent* entry = ::readdir(directory)) {
+            const std::string_view name(entry->d_name);
+            if (name != "." && name != "..") names.emplace_back(name);
+        }
+        ::closedir(directory);
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    Result<void> change_mode(const std::string& path, std::uint32_t mode) override {
+        if (::chmod(path.c_str(), mode) != 0) return file_error("chmod", path);
+        return {};
+    }
+
+    Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) override {
+        if (::lchown(path.c_str(), uid.value_or(-1), gid.value_or(-1)) != 0) return file_error("chown", path);
+        return {};
+    }
+
+    Result<FileSystemUsage> usage(const std::string& path) override {
+        struct statvfs from;
+        if (::statvfs(path.c_str(), &from) != 0) return file_error("statvfs", path);
+        return FileSystemUsage{.capacity = from.f_blocks * from.f_frsize,
+                               .available = from.f_bavail * from.f_frsize,
+                               .inodes = from.f_files,
+                               .inodes_free = from.f_ffree};
+    }
+
+private:
+    Result<void> remove_tree(const std::string& path, const FileStatus& found, std::uint64_t device) {
+        if (found.is_directory()) {
+            if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
+            TRY(const auto names, list(path));
+            for (const std::string& name : names) {
+                const std::string below = path + "/" + name;
+                TRY(const FileStatus status, link_status(below));
+                TRY_VOID(remove_tree(below, status, device));
+            }
+        }
+        return remove(path);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<FileSystem> make_file_system() { return std::make_unique<LinuxFileSystem>(); }
+
+}  // namespace porthole

@@ -1,0 +1,132 @@
+#include "runtime/files/file_system.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+
+namespace porthole {
+namespace {
+
+/// The fake must behave as the real one does: both run the same tests.
+class FileSystemTest : public testing::TestWithParam<bool> {
+protected:
+    void SetUp() override {
+        if (GetParam()) {
+            char name[] = "/tmp/porthole-files-XXXXXX";
+            root = ::mkdtemp(name);
+            files = make_file_system();
+        } else {
+            root = "/data";
+            files = std::make_unique<sim::MemoryFileSystem>(loop);
+            ASSERT_TRUE(files->create_directories(root, 0755));
+        }
+    }
+    void TearDown() override { ASSERT_TRUE(files->remove_all(root)); }
+    std::string at(const std::string& name) { return root + "/" + name; }
+
+    sim::SimLoop loop;
+    std::string root;
+    std::unique_ptr<FileSystem> files;
+};
+
+TEST_P(FileSystemTest, WritesReadsAndKeepsModes) {
+    ASSERT_TRUE(files->create_directories(at("a/b"), 0750));
+    ASSERT_TRUE(files->write(at("a/b/f"), "one", 0640));
+    ASSERT_TRUE(files->write(at("a/b/f"), "second", 0600));
+    EXPECT_EQ(files->read(at("a/b/f")).value(), "second");
+    EXPECT_EQ(files->read_at(at("a/b/f"), 2, 3).value(), "con");
+    EXPECT_EQ(files->read_at(at("a/b/f"), 9, 3).value(), "");
+    EXPECT_EQ(files->status(at("a/b/f"))->mode, 0600u);
+    EXPECT_EQ(files->status(at("a/b"))->mode, 0750u);
+    EXPECT_EQ(files->status(at("a/b/f"))->size, 6u);
+}
+
+TEST_P(FileSystemTest, FailuresAreNamedByReason) {
+    ASSERT_TRUE(files->write(at("f"), "x", 0644));
+    EXPECT_EQ(files->read(at("none")).error().reason, Reason::NotFound);
+    EXPECT_EQ(files->write(at("none/f"), "x", 0644).error().reason, Reason::NotFound);
+    EXPECT_EQ(files->list(at("f")).error().reason, Reason::NotFound);
+    EXPECT_EQ(files->create_directories(at("f"), 0755).error().reason, Reason::NotFound);
+    EXPECT_EQ(files->create_symlink("x", at("f")).error().reason, Reason::AlreadyExists);
+    EXPECT_EQ(files->read(at("f"), 0).error().reason, Reason::RequestEntityTooLarge);
+    EXPECT_FALSE(files->remove(root));
+}
+
+TEST_P(FileSystemTest, LinksAreFollowedOrNot) {
+    ASSERT_TRUE(files->create_directories(at("v1"), 0755));
+    ASSERT_TRUE(files->write(at("v1/key"), "one", 0644));
+    ASSERT_TRUE(files->create_symlink("v1", at("current")));
+    EXPECT_EQ(files->read(at("current/key")).value(), "one");
+    EXPECT_EQ(files->link_status(at("current"))->type, FileType::Symlink);
+    EXPECT_TRUE(files->status(at("current"))->is_directory());
+    EXPECT_EQ(files->read_link(at("current")).value(), "v1");
+    EXPECT_EQ(files->real_path(at("current/key")).value(), at("v1/key"));
+
+    ASSERT_TRUE(files->create_directories(at("v2"), 0755));
+    ASSERT_TRUE(files->write(at("v2/key"), "two", 0644));
+    ASSERT_TRUE(files->create_symlink("v2", at("next")));
+    ASSERT_TRUE(files->rename(at("next"), at("current")));
+    EXPECT_EQ(files->read(at("current/key")).value(), "two");
+}
+
+TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
+    ASSERT_TRUE(files->create_directories(at("keep"), 0755));
+    ASSERT_TRUE(files->write(at("keep/f"), "x", 0644));
+    ASSERT_TRUE(files->create_directories(at("d/e"), 0755));
+    ASSERT_TRUE(files->write(at("d/b"), "x", 0644));
+    ASSERT_TRUE(files->write(at("d/a"), "x", 0644));
+    ASSERT_TRUE(files->create_symlink(at("keep"), at("d/link")));
+    EXPECT_EQ(files->list(at("d")).value(), (std::vector<std::string>{"a", "b", "e", "link"}));
+    ASSERT_TRUE(files->remove_all(at("d")));
+    ASSERT_TRUE(files->remove_all(at("d")));
+    EXPECT_FALSE(files->exists(at("d")));
+    EXPECT_TRUE(files->exists(at("keep/f")));
+}
+
+TEST_P(FileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
+    ASSERT_TRUE(files->write(at("secret"), "hidden", 0600));
+    ASSERT_TRUE(files->write(at("message"), "all is well", 0644));
+    ASSERT_TRUE(files->create_symlink(at("secret"), at("link")));
+    ASSERT_TRUE(files->create_directories(at("folder"), 0755));
+    EXPECT_EQ(files->read_untrusted(at("message"), 4, 100).value(), "is well");
+    EXPECT_EQ(files->read_untrusted(at("message"), 0, 3).value(), "all");
+    EXPECT_EQ(files->read_untrusted(at("link"), 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(at("folder"), 0, 100).error().reason, Reason::Forbidden);
+    EXPECT_EQ(files->read_untrusted(at("nothing"), 0, 100).error().reason, Reason::NotFound);
+}
+
+INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(), [](const auto& info) { return info.param ? "Linux" : "Memory"; });
+
+TEST(LinuxFileSystem, DoesNotWaitAtPipes) {
+    char name[] = "/tmp/porthole-pipe-XXXXXX";
+    const std::string root = ::mkdtemp(name), pipe = root + "/pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0666), 0);
+    const auto files = make_file_system();
+    EXPECT_EQ(files->read_untrusted(pipe, 0, 10).error().reason, Reason::Forbidden);
+    EXPECT_FALSE(files->read_at(pipe, 0, 10));
+    EXPECT_FALSE(files->write(pipe, "x", 0644));
+    ASSERT_TRUE(files->remove_all(root));
+}
+
+TEST(LinuxFileSystem, GivesUpWhereNoDirectoryCanBeMade) {
+    const auto files = make_file_system();
+    const auto made = files->create_directories("/proc/none/below", 0755);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().reason, Reason::NotFound) << made.error().message;
+}
+
+TEST(FilePath, JoinsAndSplits) {
+    EXPECT_EQ(join_path("/a", "b"), "/a/b");
+    EXPECT_EQ(join_path("/a/", "/b/c"), "/a/b/c");
+    EXPECT_EQ(join_path("/a", ""), "/a");
+    EXPECT_EQ(parent_path("/a/b"), "/a");
+    EXPECT_EQ(parent_path("/a"), "/");
+    EXPECT_EQ(parent_path("/"), "/");
+    EXPECT_EQ(base_name("/a/b"), "b");
+}
+
+}  // namespace
+}  // namespace porthole

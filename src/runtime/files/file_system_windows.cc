@@ -1,0 +1,326 @@
+#include <windows.h>
+
+#include <aclapi.h>
+#include <sddl.h>
+#include <winioctl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/result.h"
+#include "base/wide_windows.h"
+#include "runtime/files/file_system.h"
+#include "runtime/handle_windows.h"
+
+namespace porthole {
+namespace {
+
+constexpr DWORD ShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+constexpr std::uint32_t OthersBits = 0077;
+
+/// Paths beyond 259 characters only work in their verbatim form, in which Windows does not touch slashes and dots.
+std::wstring native_path(const std::string& path) {
+    constexpr std::size_t LongestPlain = 240;
+    std::wstring wide = to_wide(path);
+    std::ranges::replace(wide, L'/', L'\\');
+    const bool has_drive = wide.size() > 2 && wide[1] == L':' && wide[2] == L'\\';
+    if (wide.size() > LongestPlain && has_drive && wide.find(L"\\..") == wide.npos) wide.insert(0, L"\\\\?\\");
+    return wide;
+}
+
+Error file_error(const char* what, const std::string& path, DWORD code = GetLastError()) {
+    return windows_error(std::string(what) + " " + path, code);
+}
+
+Handle open_for(const std::string& path, DWORD access, DWORD disposition, DWORD flags) {
+    return Handle(CreateFileW(native_path(path).c_str(), access, ShareAll, nullptr, disposition, flags, nullptr));
+}
+
+constexpr std::uint64_t joined(DWORD high, DWORD low) { return std::uint64_t{high} << 32 | low; }
+
+/// FILETIME counts 100 ns since 1601.
+std::chrono::sys_time<std::chrono::nanoseconds> time_of(const FILETIME& time) {
+    constexpr std::int64_t Between1601And1970 = 11'644'473'600;
+    const auto ticks = static_cast<std::int64_t>(joined(time.dwHighDateTime, time.dwLowDateTime));
+    return std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds((ticks - Between1601And1970 * 10'000'000) * 100));
+}
+
+bool is_link_tag(DWORD tag) { return tag == IO_REPARSE_TAG_SYMLINK || tag == IO_REPARSE_TAG_MOUNT_POINT; }
+
+/// Modes are Windows' own: what is not read-only may be written and run by whom its access list names.
+std::uint32_t mode_of(DWORD attributes) {
+    const std::uint32_t all = attributes & FILE_ATTRIBUTE_DIRECTORY ? 0777 : 0666;
+    return attributes & FILE_ATTRIBUTE_READONLY ? all & 0555 : all;
+}
+
+Result<FileStatus> status_of(const Handle& file, const std::string& path, bool may_be_link) {
+    BY_HANDLE_FILE_INFORMATION from;
+    if (!GetFileInformationByHandle(file.get(), &from)) return file_error("stat", path);
+    FILE_ATTRIBUTE_TAG_INFO tag{};
+    if (may_be_link && from.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) {
+        GetFileInformationByHandleEx(file.get(), FileAttributeTagInfo, &tag, sizeof tag);
+    }
+    FileStatus status;
+    status.type = is_link_tag(tag.ReparseTag)                        ? FileType::Symlink
+                  : from.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY ? FileType::Directory
+                                                                     : FileType::Regular;
+    status.mode = mode_of(from.dwFileAttributes);
+    status.size = joined(from.nFileSizeHigh, from.nFileSizeLow);
+    status.device = from.dwVolumeSerialNumber;
+    status.inode = joined(from.nFileIndexHigh, from.nFileIndexLow);
+    status.modified = time_of(from.ftLastWriteTime);
+    return status;
+}
+
+/// "S-1-5-18" of the user that this process runs as.
+std::wstring own_sid() {
+    HANDLE token = nullptr;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return L"";
+    const Handle owned(token);
+    alignas(TOKEN_USER) char buffer[256];
+    DWORD size = 0;
+    wchar_t* text = nullptr;
+    if (!GetTokenInformation(token, TokenUser, buffer, sizeof buffer, &size)) return L"";
+    if (!ConvertSidToStringSidW(reinterpret_cast<TOKEN_USER*>(buffer)->User.Sid, &text)) return L"";
+    std::wstring sid(text);
+    LocalFree(text);
+    return sid;
+}
+
+/// What mode 0600 and 0700 mean here: the system, administrators and the user of this process, and nothing inherited.
+Result<void> keep_private(const std::string& path) {
+    static const std::wstring sid = own_sid();
+    std::wstring rules = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
+    if (!sid.empty()) rules += L"(A;OICI;FA;;;" + sid + L")";
+    PSECURITY_DESCRIPTOR descriptor = nullptr;
+    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(rules.c_str(), SDDL_REVISION_1, &descriptor, nullptr)) {
+        return file_error("protect", path);
+    }
+    BOOL present = FALSE, defaulted = FALSE;
+    PACL list = nullptr;
+    GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted);
+    std::wstring native = native_path(path);
+    const DWORD code = SetNamedSecurityInfoW(native.data(), SE_FILE_OBJECT, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
+                                             nullptr, nullptr, list, nullptr);
+    LocalFree(descriptor);
+    if (code != ERROR_SUCCESS) return file_error("protect", path, code);
+    return {};
+}
+
+/// The part of REPARSE_DATA_BUFFER that carries a link's target; the header that has it is the driver kit's.
+struct ReparseData {
+    ULONG tag;
+    USHORT data_length, reserved;
+    USHORT substitute_offset, substitute_length, print_offset, print_length;
+    union {
+        struct {
+            ULONG flags;
+            WCHAR text[1];
+        } symlink;
+        struct {
+            WCHAR text[1];
+        } mount_point;
+    };
+};
+
+std::string link_target(const ReparseData& data) {
+    const WCHAR* text = data.tag == IO_REPARSE_TAG_SYMLINK ? data.symlink.text : data.mount_point.text;
+    const bool has_print = data.print_length > 0;
+    std::wstring_view target(text + (has_print ? data.print_offset : data.substitute_offset) / sizeof(WCHAR),
+                             (has_print ? data.print_length : data.substitute_length) / sizeof(WCHAR));
+    if (target.starts_with(L"\\??\\")) target.remove_prefix(4);
+    return to_utf8(target);
+}
+
+class WindowsFileSystem final : public FileSystem {
+public:
+    Result<std::string> read(const std::string& path, std::size_t limit) override {
+        TRY(std::string text, read_at(path, 0, limit + 1));
+        if (text.size() > limit) return Error(Reason::RequestEntityTooLarge, "file " + path + " is too large");
+        return text;
+    }
+
+    Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override {
+        const Handle file = open_for(path, GENERIC_READ, OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL);
+        if (!file) return file_error("open", path);
+        LARGE_INTEGER start;
+        start.QuadPart = static_cast<LONGLONG>(offset);
+        if (!SetFilePointerEx(file.get(), start, nullptr, FILE_BEGIN)) return file_error("read", path);
+        std::string text;
+        while (text.size() < count) {
+            const std::size_t before = text.size(), step = std::min<std::size_t>(count - before, 256 << 10);
+            text.resize(before + step);
+            DWORD got = 0;
+            const BOOL done = ReadFile(file.get(), text.data() + before, static_cast<DWORD>(step), &got, nullptr);
+            text.resize(before + got);
+            if (!done) return file_error("read", path);
+            if (got == 0) break;
+        }
+        return text;
+    }
+
+    Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        const Handle file = open_for(path, GENERIC_WRITE, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL);
+        if (!file) return file_error("open", path);
+        if (!SetEndOfFile(file.get())) return file_error("write", path);
+        TRY_VOID(change_mode(path, mode));  // before the contents, which may be secret
+        while (!contents.empty()) {
+            DWORD count = 0;
+            const auto step = static_cast<DWORD>(std::min<std::size_t>(contents.size(), 1 << 20));
+            if (!WriteFile(file.get(), contents.data(), step, &count, nullptr)) return file_error("write", path);
+            contents.remove_prefix(count);
+        }
+        return {};
+    }
+
+    Result<void> create_directories(const std::string& path, std::uint32_t mode) override {
+        if (CreateDirectoryW(native_path(path).c_str(), nullptr)) return change_mode(path, mode);
+        const DWORD code = GetLastError();
+        const std::string above = parent_path(path);
+        if (code == ERROR_PATH_NOT_FOUND && above != path && above != ".") {
+            TRY_VOID(create_directories(above, 0755));
+            if (!CreateDirectoryW(native_path(path).c_str(), nullptr)) return file_error("mkdir", path);
+            return change_mode(path, mode);
+        }
+        // A drive's root answers "access denied" rather than "exists".
+        const Result<FileStatus> there = status(path);
+        if (!there) return file_error("mkdir", path, code);
+        if (!there->is_directory()) return Error(Reason::AlreadyExists, "mkdir " + path + ": a file is there");
+        return {};
+    }
+
+    Result<void> remove(const std::string& path) override {
+        const std::wstring native = native_path(path);
+        const DWORD attributes = GetFileAttributesW(native.c_str());
+        if (attributes == INVALID_FILE_ATTRIBUTES) return file_error("remove", path);
+        if (attributes & FILE_ATTRIBUTE_READONLY) SetFileAttributesW(native.c_str(), attributes & ~FILE_ATTRIBUTE_READONLY);
+        const BOOL done = attributes & FILE_ATTRIBUTE_DIRECTORY ? RemoveDirectoryW(native.c_str()) : DeleteFileW(native.c_str());
+        if (!done) return file_error("remove", path);
+        return {};
+    }
+
+    Result<void> remove_all(const std::string& path) override {
+        const Result<FileStatus> root = link_status(path);
+        if (!root) return ignore_not_found(std::move(root));
+        return remove_tree(path, *root, root->device);
+    }
+
+    Result<void> rename(const std::string& from, const std::string& to) override {
+        const std::wstring native_from = native_path(from), native_to = native_path(to);
+        constexpr DWORD Flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
+        if (MoveFileExW(native_from.c_str(), native_to.c_str(), Flags)) return {};
+        const DWORD code = GetLastError();
+        // A link to a directory, or an empty directory, is not replaced by MoveFileEx: it goes first. A reader may find
+        // nothing for that moment, which is what Kubernetes accepts of volumes on Windows too.
+        const DWORD attributes = GetFileAttributesW(native_to.c_str());
+        const bool in_the_way = attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
+        if (!in_the_way || GetFileAttributesW(native_from.c_str()) == INVALID_FILE_ATTRIBUTES || !RemoveDirectoryW(native_to.c_str())) {
+            return file_error("rename", from, code);
+        }
+        if (!MoveFileExW(native_from.c_str(), native_to.c_str(), Flags)) return file_error("rename", from);
+        return {};
+    }
+
+    Result<void> create_symlink(const std::string& target, const std::string& path) override {
+        const bool is_absolute = target.size() > 1 && (target[1] == ':' || target.starts_with("\\\\"));
+        const std::string resolved = is_absolute ? target : join_path(parent_path(path), target);
+        const DWORD attributes = GetFileAttributesW(native_path(resolved).c_str());
+        DWORD flags = SYMBOLIC_LINK_FLAG_ALLOW_UNPRIVILEGED_CREATE;
+        if (attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY) flags |= SYMBOLIC_LINK_FLAG_DIRECTORY;
+        std::wstring native_target = to_wide(target);
+        std::ranges::replace(native_target, L'/', L'\\');
+        if (!CreateSymbolicLinkW(native_path(path).c_str(), native_target.c_str(), flags)) return file_error("symlink", path);
+        // Wine says that it has made one, and has not.
+        if (GetFileAttributesW(native_path(path).c_str()) == INVALID_FILE_ATTRIBUTES)
+            return Error(Reason::MethodNotAllowed, "symlink " + path + ": this system makes no links");
+        return {};
+    }
+
+    Result<std::string> read_link(const std::string& path) override {
+        const Handle link = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
+        if (!link) return file_error("readlink", path);
+        alignas(ReparseData) char buffer[MAXIMUM_REPARSE_DATA_BUFFER_SIZE];
+        DWORD size = 0;
+        if (!DeviceIoControl(link.get(), FSCTL_GET_REPARSE_POINT, nullptr, 0, buffer, sizeof buffer, &size, nullptr)) {
+            return file_error("readlink", path);
+        }
+        const auto& data = *reinterpret_cast<const ReparseData*>(buffer);
+        if (!is_link_tag(data.tag)) return Error(Reason::Io, "readlink " + path + ": not a link");
+        return link_target(data);
+    }
+
+    Result<std::string> real_path(const std::string& path) override {
+        const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS);
+        if (!file) return file_error("resolve", path);
+        std::wstring resolved(32768, L'\0');
+        const DWORD size =
+            GetFinalPathNameByHandleW(file.get(), resolved.data(), static_cast<DWORD>(resolved.size()), FILE_NAME_NORMALIZED);
+        if (size == 0 || size > resolved.size()) return file_error("resolve", path);
+        resolved.resize(size);
+        std::wstring_view text(resolved);
+        if (text.starts_with(L"\\\\?\\") && !text.starts_with(L"\\\\?\\UNC")) text.remove_prefix(4);
+        return to_utf8(text);
+    }
+
+    Result<FileStatus> status(const std::string& path) override {
+        const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS);
+        if (!file) return file_error("stat", path);
+        return status_of(file, path, false);
+    }
+
+    Result<FileStatus> link_status(const std::string& path) override {
+        const Handle file = open_for(path, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
+        if (!file) return file_error("stat", path);
+        return status_of(file, path, true);
+    }
+
+    Result<std::vector<std::string>> list(const std::string& path) override {
+        WIN32_FIND_DATAW found;
+        const HANDLE search = FindFirstFileW(native_path(join_path(path, "*")).c_str(), &found);
+        if (search == INVALID_HANDLE_VALUE) return file_error("open", path);
+        std::vector<std::string> names;
+        do {
+            std::string name = to_utf8(found.cFileName);
+            if (name != "." && name != "..") names.push_back(std::move(name));
+        } while (FindNextFileW(search, &found));
+        FindClose(search);
+        std::ranges::sort(names);
+        return names;
+    }
+
+    /// Windows has access lists, not modes: what is closed to group and others becomes private, anything else keeps the
+    /// list that it inherits.
+    Result<void> change_mode(const std::string& path, std::uint32_t mode) override {
+        if ((mode & OthersBits) == 0) return keep_private(path);
+        return {};
+    }
+
+    /// Owners by number are Linux'; pods that ask for one are refused before.
+    Result<void> change_owner(const std::string&, std::optional<std::uint32_t>, std::optional<std::uint32_t>) override { return {}; }
+
+    Result<FileSystemUsage> usage(const std::string& path) override {
+        ULARGE_INTEGER available, capacity, free;
+        if (!GetDiskFreeSpaceExW(native_path(path).c_str(), &available, &capacity, &free)) return file_error("space of", path);
+        return FileSystemUsage{.capacity = capacity.QuadPart, .available = available.QuadPart};
+    }
+
+private:
+    Result<void> remove_tree(const std::string& path, const FileStatus& found, std::uint64_t device) {
+        if (found.is_directory()) {
+            if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
+            TRY(const auto names, list(path));
+            for (const std::string& name : names) {
+                const std::string below = join_path(path, name);
+                TRY(const FileStatus status, link_status(below));
+                TRY_VOID(remove_tree(below, status, device));
+            }
+        }
+        return remove(path);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<FileSystem> make_file_system() { return std::make_unique<WindowsFileSystem>(); }
+
+}  // namespace porthole

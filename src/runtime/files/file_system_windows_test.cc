@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "runtime/files/file_system.h"
+
+namespace porthole {
+namespace {
+
+struct WindowsFileSystemTest : testing::Test {
+    void SetUp() override { ASSERT_TRUE(files->create_directories(folder, 0755)); }
+    void TearDown() override { EXPECT_TRUE(files->remove_all(folder)); }
+    std::unique_ptr<FileSystem> files = make_file_system();
+    const std::string folder = "C:/windows/temp/porthole file system test/ä";
+};
+
+TEST_F(WindowsFileSystemTest, WritesReadsListsAndRemoves) {
+    const std::string path = join_path(folder, "größe.txt");
+    ASSERT_TRUE(files->write(path, "first, and long", 0644));
+    ASSERT_TRUE(files->write(path, "second", 0600));
+    EXPECT_EQ(files->read(path).value(), "second");
+    EXPECT_EQ(files->read_at(path, 3, 2).value(), "on");
+    EXPECT_EQ(files->list(folder).value(), std::vector<std::string>{"größe.txt"});
+    EXPECT_EQ(files->status(path)->size, 6u);
+    EXPECT_EQ(files->status(path)->type, FileType::Regular);
+    ASSERT_TRUE(files->remove(path));
+    EXPECT_EQ(files->read(path).error().reason, Reason::NotFound);
+}
+
+TEST_F(WindowsFileSystemTest, RenamesOverWhatIsThere) {
+    const std::string from = join_path(folder, "new"), to = join_path(folder, "old");
+    ASSERT_TRUE(files->write(from, "new", 0644));
+    ASSERT_TRUE(files->write(to, "old", 0644));
+    ASSERT_TRUE(files->rename(from, to));
+    EXPECT_EQ(files->read(to).value(), "new");
+    EXPECT_FALSE(files->exists(from));
+}
+
+TEST_F(WindowsFileSystemTest, MakesFoldersBelowEachOtherAndRemovesTheTree) {
+    const std::string deep = folder + "/a\\b/c";
+    ASSERT_TRUE(files->create_directories(deep, 0700));
+    ASSERT_TRUE(files->create_directories(deep, 0700));
+    ASSERT_TRUE(files->write(deep + "/file", "x", 0444));
+    EXPECT_FALSE(files->remove(folder + "/a"));
+    ASSERT_TRUE(files->remove_all(folder + "/a"));
+    EXPECT_FALSE(files->exists(folder + "/a"));
+    EXPECT_TRUE(files->create_directories("C:/", 0755));
+}
+
+TEST_F(WindowsFileSystemTest, TakesPathsBeyondTheOldLimit) {
+    const std::string deep = folder + "/" + std::string(100, 'x') + "/" + std::string(100, 'y') + "/" + std::string(100, 'z');
+    ASSERT_TRUE(files->create_directories(deep, 0755));
+    ASSERT_TRUE(files->write(deep + "/file", "x", 0644));
+    EXPECT_EQ(files->read(deep + "/file").value(), "x");
+}
+
+TEST_F(WindowsFileSystemTest, KnowsTheRoomOnTheDisk) {
+    const auto usage = files->usage(folder);
+    ASSERT_TRUE(usage);
+    EXPECT_GT(usage->capacity, usage->available);
+}
+
+TEST(WindowsPaths, TakeBothSeparatorsAndDrives) {
+    EXPECT_EQ(parent_path("C:\\a\\b"), "C:\\a");
+    EXPECT_EQ(parent_path("C:/a/"), "C:/");
+    EXPECT_EQ(parent_path("C:\\"), "C:\\");
+    EXPECT_EQ(base_name("C:\\a\\b.txt"), "b.txt");
+    EXPECT_EQ(join_path("C:\\", "\\a"), "C:\\a");
+    EXPECT_EQ(join_path("C:\\a", "b"), "C:\\a/b");
+}
+
+}  // namespace
+}  // namespace porthole

@@ -1,0 +1,96 @@
+#include "runtime/processes/process.h"
+#include "runtime/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/asio_loop.h"
+
+namespace porthole {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct ProcessTest : testing::Test {
+    Result<CommandOutput> run(Command command) {
+        std::optional<Result<CommandOutput>> result;
+        TaskContext context(loop);
+        loop.post([&] {
+            start_task(runner->run(std::move(command)), context, [&](Result<CommandOutput> value) {
+                result.emplace(std::move(value));
+                loop.stop();
+            });
+        });
+        if (cancel_after > 0ms) loop.call_after(cancel_after, [&] { context.cancel(); });
+        loop.run();
+        return std::move(*result);
+    }
+    AsioLoop loop;
+    std::unique_ptr<WorkerPool> pool = make_thread_pool(2);
+    std::unique_ptr<ProcessRunner> runner = make_process_runner(*pool);
+    std::chrono::milliseconds cancel_after{0};
+};
+
+TEST_F(ProcessTest, GivesInputEnvironmentAndArgumentsAndReturnsBothStreams) {
+    auto result = run({.arguments = {"sh", "-c", "cat; echo \"$GREETING $1\"; echo oops >&2; exit 3", "x", "you"},
+                       .environment = {{"GREETING", "hello"}},
+                       .input = "in\n"});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->output, "in\nhello you\n");
+    EXPECT_EQ(result->errors, "oops\n");
+    EXPECT_EQ(result->exit_code, 3);
+}
+
+TEST_F(ProcessTest, MovesMoreThanAPipeHoldsInBothDirections) {
+    const std::string large(3 << 20, 'x');
+    auto result = run({.arguments = {"cat"}, .input = large});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->output, large);
+}
+
+TEST_F(ProcessTest, InputThatNobodyReadsIsNoError) {
+    auto result = run({.arguments = {"true"}, .input = std::string(1 << 20, 'x')});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->exit_code, 0);
+}
+
+TEST_F(ProcessTest, SaysThatAProgramIsMissing) {
+    auto result = run({.arguments = {"porthole-no-such-program"}});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().reason, Reason::NotFound);
+}
+
+TEST_F(ProcessTest, KillsTheWholeGroupWhenTimeIsUp) {
+    auto result = run({.arguments = {"sh", "-c", "sleep 1000 & wait"}, .limit = 100ms});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().reason, Reason::Timeout);
+}
+
+TEST_F(ProcessTest, CancellationKills) {
+    cancel_after = 50ms;
+    auto result = run({.arguments = {"sleep", "1000"}});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().reason, Reason::Cancelled);
+}
+
+TEST_F(ProcessTest, DoesNotWaitForAGrandchildThatHoldsTheStreams) {
+    auto result = run({.arguments = {"sh", "-c", "sleep 1 & echo started"}});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->output, "started\n");
+}
+
+TEST_F(ProcessTest, ReportsASignalAsAShellWould) {
+    auto result = run({.arguments = {"sh", "-c", "kill -9 $$"}});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->exit_code, 137);
+}
+
+TEST_F(ProcessTest, AMissingNetworkNamespaceIsNotFound) {
+    auto result = run({.arguments = {"true"}, .network_namespace = "/run/netns/porthole-none"});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().reason, Reason::NotFound);
+}
+
+}  // namespace
+}  // namespace porthole

@@ -1,0 +1,294 @@
+#include "scheduler/framework/convert.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "objects/owners.h"
+#include "objects/pod_resources.h"
+#include "objects/pods.h"
+#include "objects/requirement.h"
+#include "schema/value.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+namespace core = api::core::v1;
+using ResourceList = std::map<std::string, Quantity>;
+
+/// An unknown operator holds for nothing.
+Requirement requirement(const std::string& key, const std::string& operation, const std::vector<std::string>& values) {
+    const auto known = objects::parse_operator(operation);
+    if (!known) return {key, Requirement::Operator::In, {}};
+    return {key, *known, values};
+}
+
+std::optional<TaintEffect> effect_of(const std::string& name) {
+    if (name == "NoSchedule") return TaintEffect::NoSchedule;
+    if (name == "PreferNoSchedule") return TaintEffect::PreferNoSchedule;
+    if (name == "NoExecute") return TaintEffect::NoExecute;
+    return std::nullopt;
+}
+
+// ---- resources
+
+Resources resources_of(const ResourceList& list) {
+    Resources resources;
+    for (const auto& [name, quantity] : list) {
+        if (name == "cpu") {
+            resources.milli_cpu = quantity.milli_value();
+        } else if (name == "memory") {
+            resources.memory = quantity.value();
+        } else if (name == "ephemeral-storage") {
+            resources.ephemeral_storage = quantity.value();
+        } else if (name != "pods") {
+            resources.extended_slot(name) = quantity.value();
+        }
+    }
+    return resources;
+}
+
+/// What stands for a container that names no amount.
+struct Fallback {
+    std::int64_t milli_cpu = 0, memory = 0;
+};
+constexpr Fallback Exact{}, Scored{100, 200LL << 20};
+
+/// A container whose resize is under way holds the larger of what is asked for and what it has.
+Resources requests_of(const core::Container& container, const std::vector<core::ContainerStatus>& statuses, Fallback fallback) {
+    Resources requests = resources_of(container.resources.requests);
+    const auto status = std::ranges::find(statuses, container.name, &core::ContainerStatus::name);
+    if (status != statuses.end()) {
+        requests.raise_to(resources_of(status->allocated_resources));
+        if (status->resources) requests.raise_to(resources_of(status->resources->requests));
+    }
+    if (!container.resources.requests.contains("cpu")) requests.milli_cpu = std::max(requests.milli_cpu, fallback.milli_cpu);
+    if (!container.resources.requests.contains("memory")) requests.memory = std::max(requests.memory, fallback.memory);
+    return requests;
+}
+
+/// As objects::pod_requests(), with what the status says of resizes under way.
+Resources pod_requests(const core::Pod& pod, Fallback fallback) {
+    Resources running = objects::most_in_use<Resources>(pod.spec, [&](const core::Container& container, bool init) {
+        return requests_of(container, init ? pod.status.init_container_statuses : pod.status.container_statuses, fallback);
+    });
+    if (pod.spec.resources) {
+        const Resources whole = resources_of(pod.spec.resources->requests);
+        const ResourceList& named = pod.spec.resources->requests;
+        if (named.contains("cpu")) running.milli_cpu = whole.milli_cpu;
+        if (named.contains("memory")) running.memory = whole.memory;
+        for (const auto& [name, amount] : whole.extended)
+            if (objects::is_pod_level_resource(name)) running.extended_slot(name) = amount;
+    }
+    running += resources_of(pod.spec.overhead);
+    return running;
+}
+
+// ---- affinity
+
+std::vector<Requirement> requirements(const std::vector<core::NodeSelectorRequirement>& list) {
+    std::vector<Requirement> result;
+    for (const auto& one : list) result.push_back(requirement(one.key, one.operator_, one.values));
+    return result;
+}
+
+}  // namespace
+
+NodeSelectorTerm node_term(const core::NodeSelectorTerm& term) {
+    return {requirements(term.match_expressions), requirements(term.match_fields)};
+}
+
+namespace {
+
+AffinityTerm affinity_term(const core::PodAffinityTerm& term, const std::string& own_namespace, std::int32_t weight) {
+    AffinityTerm result{.selector = selector(term.label_selector),
+                        .namespaces = {term.namespaces.begin(), term.namespaces.end()},
+                        .namespace_selector = selector(term.namespace_selector),
+                        .topology_key = term.topology_key,
+                        .weight = weight};
+    if (term.namespaces.empty() && !term.namespace_selector) result.namespaces.insert(own_namespace);
+    return result;
+}
+
+void append_text(std::string& text, const schema::Box<api::meta::v1::LabelSelector>& selector) {
+    text += selector ? "{" : "-";
+    if (!selector) return;
+    for (const auto& [key, value] : selector->match_labels) text.append(key).append("=").append(value).append(",");
+    for (const auto& one : selector->match_expressions) {
+        text.append(one.key).append(" ").append(one.operator_);
+        for (const std::string& value : one.values) text.append(" ").append(value);
+        text += ",";
+    }
+    text += "}";
+}
+
+/// Equal for equal terms, so that pods of one template are recognized.
+void append_text(std::string& text, const core::PodAffinityTerm& term, char kind, std::int32_t weight) {
+    text.append(1, kind).append(std::to_string(weight)).append(term.topology_key);
+    append_text(text, term.label_selector);
+    append_text(text, term.namespace_selector);
+    for (const std::string& name : term.namespaces) text.append(name).append(",");
+    text += ";";
+}
+
+void read_pod_affinity(const core::Affinity& affinity, PodInfo& info) {
+    const auto take = [&](const core::PodAffinityTerm& term, char kind, std::int32_t weight, std::vector<AffinityTerm>& into) {
+        into.push_back(affinity_term(term, info.namespace_, weight));
+        append_text(info.affinity_text, term, kind, weight);
+    };
+    if (affinity.pod_affinity) {
+        for (const auto& term : affinity.pod_affinity->required_during_scheduling_ignored_during_execution)
+            take(term, '+', 0, info.affinity);
+        for (const auto& term : affinity.pod_affinity->preferred_during_scheduling_ignored_during_execution)
+            take(term.pod_affinity_term, 'p', term.weight, info.preferred_affinity);
+    }
+    if (affinity.pod_anti_affinity) {
+        for (const auto& term : affinity.pod_anti_affinity->required_during_scheduling_ignored_during_execution)
+            take(term, '-', 0, info.anti_affinity);
+        for (const auto& term : affinity.pod_anti_affinity->preferred_during_scheduling_ignored_during_execution)
+            take(term.pod_affinity_term, 'p', -term.weight, info.preferred_affinity);
+    }
+}
+
+void read_node_affinity(const core::NodeAffinity& affinity, PodInfo& info) {
+    if (const auto& required = affinity.required_during_scheduling_ignored_during_execution) {
+        info.required_node_terms.emplace();
+        for (const auto& term : required->node_selector_terms) info.required_node_terms->push_back(node_term(term));
+    }
+    for (const auto& term : affinity.preferred_during_scheduling_ignored_during_execution) {
+        info.preferred_node_terms.push_back({term.weight, node_term(term.preference)});
+    }
+}
+
+SpreadConstraint spread_constraint(const core::TopologySpreadConstraint& from, const Labels& labels) {
+    SpreadConstraint constraint{.max_skew = from.max_skew,
+                                .topology_key = from.topology_key,
+                                .required = from.when_unsatisfiable != "ScheduleAnyway",
+                                .selector = selector(from.label_selector),
+                                .min_domains = from.min_domains.value_or(1),
+                                .honor_node_affinity = from.node_affinity_policy.value_or("Honor") == "Honor",
+                                .honor_node_taints = from.node_taints_policy.value_or("Ignore") == "Honor"};
+    for (const std::string& key : from.match_label_keys) {
+        if (const auto own = labels.find(key); own != labels.end())
+            constraint.selector.add({key, Requirement::Operator::In, {own->second}});
+    }
+    return constraint;
+}
+
+// ---- the rest
+
+void read_ports(const core::Container& container, bool host_network, PodInfo& info) {
+    for (const core::ContainerPort& port : container.ports) {
+        const std::int32_t number = host_network && port.host_port == 0 ? port.container_port : port.host_port;
+        if (number <= 0) continue;
+        info.host_ports.push_back({port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol, number});
+    }
+}
+
+/// ":latest" where neither tag nor digest is given.
+std::string full_image_name(const std::string& image) {
+    const std::size_t slash = image.rfind('/');
+    const std::size_t mark = image.find_first_of(":@", slash == std::string::npos ? 0 : slash);
+    return mark == std::string::npos ? image + ":latest" : image;
+}
+
+void read_container(const core::Container& container, const core::PodSpec& spec, PodInfo& info) {
+    ++info.container_count;
+    if (!container.image.empty()) info.images.push_back(full_image_name(container.image));
+    read_ports(container, spec.host_network, info);
+}
+
+bool owned_by_set(const core::Pod& pod) {
+    const auto* owner = objects::find_controller(pod.metadata);
+    return owner && (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
+}
+
+}  // namespace
+
+Selector selector(const schema::Box<api::meta::v1::LabelSelector>& from) {
+    if (!from) return Selector::nothing();
+    Selector result = Selector::of(from->match_labels);
+    for (const auto& one : from->match_expressions) result.add(requirement(one.key, one.operator_, one.values));
+    return result;
+}
+
+PodInfo pod_info(const core::Pod& pod) {
+    PodInfo info;
+    info.namespace_ = pod.metadata.namespace_;
+    info.name = pod.metadata.name;
+    info.uid = pod.metadata.uid;
+    info.resource_version = pod.metadata.resource_version;
+    info.labels = pod.metadata.labels;
+    info.node_name = pod.spec.node_name;
+    info.nominated_node_name = pod.status.nominated_node_name;
+    info.scheduler_name = pod.spec.scheduler_name.empty() ? "default-scheduler" : pod.spec.scheduler_name;
+    info.priority = pod.spec.priority.value_or(0);
+    info.never_preempts = pod.spec.preemption_policy == "Never";
+    info.terminating = objects::is_terminating(pod);
+    info.finished = objects::is_terminal(pod);
+    info.created = pod.metadata.creation_timestamp;
+    info.started = pod.status.start_time.value_or(info.created);
+    for (const auto& gate : pod.spec.scheduling_gates) info.scheduling_gates.push_back(gate.name);
+
+    info.requests = pod_requests(pod, Exact);
+    const Resources scored = pod_requests(pod, Scored);
+    info.scored_milli_cpu = scored.milli_cpu;
+    info.scored_memory = scored.memory;
+    for (const core::Container& container : pod.spec.init_containers) read_container(container, pod.spec, info);
+    for (const core::Container& container : pod.spec.containers) read_container(container, pod.spec, info);
+
+    info.node_selector = pod.spec.node_selector;
+    if (pod.spec.affinity) {
+        if (pod.spec.affinity->node_affinity) read_node_affinity(*pod.spec.affinity->node_affinity, info);
+        read_pod_affinity(*pod.spec.affinity, info);
+    }
+    for (const core::Toleration& one : pod.spec.tolerations) {
+        info.tolerations.push_back({one.key, one.value, one.operator_ == "Exists", effect_of(one.effect)});
+    }
+    for (const auto& one : pod.spec.topology_spread_constraints) info.spread_constraints.push_back(spread_constraint(one, info.labels));
+    info.owned_by_set = owned_by_set(pod);
+    for (const core::Volume& volume : pod.spec.volumes) {
+        if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
+        if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
+    }
+    return info;
+}
+
+NodeSpec node_spec(const core::Node& node) {
+    NodeSpec spec;
+    spec.name = node.metadata.name;
+    spec.labels = node.metadata.labels;
+    spec.unschedulable = node.spec.unschedulable;
+    for (const core::Taint& taint : node.spec.taints) {
+        if (const auto effect = effect_of(taint.effect)) spec.taints.push_back({taint.key, taint.value, *effect});
+    }
+    spec.allocatable = resources_of(node.status.allocatable);
+    if (const auto pods = node.status.allocatable.find("pods"); pods != node.status.allocatable.end()) {
+        spec.allowed_pods = pods->second.value();
+    }
+    for (const core::ContainerImage& image : node.status.images) {
+        for (const std::string& name : image.names) spec.images.emplace_back(name, image.size_bytes);
+    }
+    return spec;
+}
+
+core::ObjectReference object_reference(const PodInfo& pod) {
+    return {.kind = "Pod",
+            .namespace_ = pod.namespace_,
+            .name = pod.name,
+            .uid = pod.uid,
+            .api_version = "v1",
+            .resource_version = pod.resource_version};
+}
+
+schema::Value pod_condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message,
+                            SystemTime now) {
+    return schema::Value::object({{"type", type},
+                                  {"status", status},
+                                  {"lastProbeTime", nullptr},
+                                  {"lastTransitionTime", Timestamp(now).to_string()},
+                                  {"reason", reason},
+                                  {"message", message}});
+}
+
+}  // namespace porthole::scheduler

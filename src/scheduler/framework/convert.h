@@ -1,0 +1,21 @@
+#pragma once
+#include "api/core_v1.h"
+#include "runtime/event_loop.h"
+#include "scheduler/framework/node_info.h"
+
+namespace porthole::scheduler {
+
+/// What placement needs of a pod. Malformed parts, which the API refuses, count as absent.
+PodInfo pod_info(const api::core::v1::Pod& pod);
+NodeSpec node_spec(const api::core::v1::Node& node);
+NodeSelectorTerm node_term(const api::core::v1::NodeSelectorTerm& term);
+/// An absent selector matches nothing.
+Selector selector(const schema::Box<api::meta::v1::LabelSelector>& selector);
+
+/// For events about the pod.
+api::core::v1::ObjectReference object_reference(const PodInfo& pod);
+/// A condition of a pod's status, for a patch.
+schema::Value pod_condition(const std::string& type, const std::string& status, const std::string& reason, const std::string& message,
+                            SystemTime now);
+
+}  // namespace porthole::scheduler

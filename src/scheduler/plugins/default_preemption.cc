@@ -1,0 +1,71 @@
+#include "api/policy_v1.h"
+#include "base/result.h"
+#include "scheduler/framework/convert.h"
+#include "scheduler/plugins/plugins.h"
+#include "scheduler/plugins/preemption.h"
+#include "schema/json/json.h"
+#include "schema/value.h"
+
+namespace porthole::scheduler {
+
+namespace {
+
+namespace core = api::core::v1;
+namespace policy = api::policy::v1;
+using schema::Value;
+
+/// Makes room for a pod that fits nowhere: evicts pods of lower priority from the node where that costs least.
+class DefaultPreemption final : public Plugin {
+public:
+    explicit DefaultPreemption(const Handle& handle)
+        : handle_(handle), budgets_(handle_.context.informers.get<policy::PodDisruptionBudget>()) {}
+
+    std::string_view name() const override { return "DefaultPreemption"; }
+    Task<> wait_for_sync() override { return budgets_.wait_for_sync(); }
+
+    PostFilter post_filter(const PodRef& pod, const Diagnosis& diagnosis, FilterRunner& filters) override {
+        std::vector<DisruptionBudget> budgets;
+        for (const auto& budget : budgets_.list()) {
+            budgets.push_back({budget->metadata.namespace_, selector(budget->spec.selector), budget->status.disruptions_allowed});
+        }
+        const Preemption preemption = find_preemption(*pod, handle_.cluster, budgets, diagnosis, filters, handle_.context.random);
+        if (!preemption.node) return {.message = "preemption: " + preemption.message};
+        const std::string node = preemption.node->name();
+        for (const PodRef& victim : preemption.victims) {
+            if (!victim->terminating) handle_.scope.spawn(evict(victim, pod, node));
+        }
+        return {.nominated_node = node};
+    }
+
+private:
+    Task<> evict(PodRef victim, PodRef preemptor, std::string node) {
+        client::Client& client = handle_.context.client;
+        const client::NamespacedName key{victim->namespace_, victim->name};
+        const Value status = Value::object(
+            {{"conditions", Value::array({pod_condition("DisruptionTarget", "True", "PreemptionByScheduler",
+                                                        handle_.scheduler_name + ": preempting to accommodate a higher priority pod",
+                                                        handle_.context.loop.wall_now())})}});
+        const Value patch = Value::object({{"metadata", Value::object({{"uid", victim->uid}})}, {"status", status}});
+        const auto marked = co_await client.patch<core::Pod>(key, client::PatchType::StrategicMerge, schema::to_json(patch), "status");
+        if (is_not_found(marked)) co_return {};
+        const auto removed = co_await client.remove<core::Pod>(key, {.uid = victim->uid});
+        if (!removed) {
+            if (!is_not_found(removed) && !is_cancelled(removed)) {
+                handle_.context.log.warn("preemption failed", {{"victim", victim->key()}, {"error", removed.error().message}});
+            }
+            co_return {};
+        }
+        handle_.context.events.normal(object_reference(*victim), "Preempted", "Preempted by pod " + preemptor->uid + " on node " + node);
+        handle_.context.log.info("pod preempted", {{"victim", victim->key()}, {"preemptor", preemptor->key()}, {"node", node}});
+        co_return {};
+    }
+
+    Handle handle_;
+    client::Informer<policy::PodDisruptionBudget>& budgets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Plugin> make_default_preemption(const Handle& handle) { return std::make_unique<DefaultPreemption>(handle); }
+
+}  // namespace porthole::scheduler

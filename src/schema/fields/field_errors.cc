@@ -1,0 +1,89 @@
+#include "schema/fields/field_errors.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "schema/json/json.h"
+
+namespace porthole::schema {
+namespace {
+
+std::string shown(const Value& bad) { return bad.is_string() ? quote(bad.as_string()) : to_json(bad); }
+
+}  // namespace
+
+FieldPath FieldPath::child(std::string_view name) const {
+    if (text_.empty()) return FieldPath(name);
+    std::string text = text_ + ".";
+    return FieldPath(text.append(name));
+}
+FieldPath FieldPath::index(std::size_t position) const { return FieldPath(fmt::format("{}[{}]", text_, position)); }
+FieldPath FieldPath::key(std::string_view name) const { return FieldPath(fmt::format("{}[{}]", text_, name)); }
+
+void FieldErrors::add(const char* type, const FieldPath& path, std::string_view what, std::string_view value, std::string_view detail) {
+    std::string message(what);
+    if (!value.empty()) message.append(": ").append(value);
+    if (!detail.empty()) message.append(": ").append(detail);
+    causes_.push_back({type, std::move(message), path.text()});
+}
+
+void FieldErrors::required(const FieldPath& path, std::string_view detail) {
+    add("FieldValueRequired", path, "Required value", "", detail);
+}
+void FieldErrors::invalid(const FieldPath& path, const Value& bad, std::string_view detail) {
+    add("FieldValueInvalid", path, "Invalid value", shown(bad), detail);
+}
+void FieldErrors::type_invalid(const FieldPath& path, const Value& bad, std::string_view detail) {
+    add("FieldValueTypeInvalid", path, "Invalid value", shown(bad), detail);
+}
+void FieldErrors::not_supported(const FieldPath& path, const Value& bad, std::span<const std::string_view> supported) {
+    std::string detail;
+    for (const std::string_view value : supported) detail += (detail.empty() ? "supported values: " : ", ") + quote(value);
+    add("FieldValueNotSupported", path, "Unsupported value", shown(bad), detail);
+}
+void FieldErrors::duplicate(const FieldPath& path, const Value& bad) {
+    add("FieldValueDuplicate", path, "Duplicate value", shown(bad), "");
+}
+void FieldErrors::not_found(const FieldPath& path, const Value& bad) { add("FieldValueNotFound", path, "Not found", shown(bad), ""); }
+void FieldErrors::forbidden(const FieldPath& path, std::string_view detail) { add("FieldValueForbidden", path, "Forbidden", "", detail); }
+void FieldErrors::too_long(const FieldPath& path, std::size_t max_bytes) {
+    add("FieldValueTooLong", path, "Too long", "", fmt::format("may not be more than {} bytes", max_bytes));
+}
+void FieldErrors::too_long_characters(const FieldPath& path, std::size_t max_characters) {
+    add("FieldValueTooLong", path, "Too long", "", fmt::format("may not be more than {} characters", max_characters));
+}
+void FieldErrors::too_many(const FieldPath& path, std::size_t actual, std::size_t max_items) {
+    add("FieldValueTooMany", path, "Too many", std::to_string(actual),
+        fmt::format("must have at most {} item{}", max_items, max_items == 1 ? "" : "s"));
+}
+void FieldErrors::too_few(const FieldPath& path, std::size_t actual, std::size_t min_items) {
+    add("FieldValueTooFew", path, "Too few", std::to_string(actual),
+        fmt::format("must have at least {} item{}", min_items, min_items == 1 ? "" : "s"));
+}
+void FieldErrors::internal(const FieldPath& path, std::string_view detail) { add("InternalError", path, "Internal error", "", detail); }
+
+void FieldErrors::append(FieldErrors other) { std::move(other.causes_.begin(), other.causes_.end(), std::back_inserter(causes_)); }
+
+std::string FieldErrors::text() const {
+    std::vector<std::string> texts;
+    for (const Cause& cause : causes_) {
+        std::string text = cause.field.empty() ? cause.message : cause.field + ": " + cause.message;
+        if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+    }
+    if (texts.size() == 1) return texts[0];
+    return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+Error FieldErrors::to_error(std::string_view group, std::string_view kind, std::string_view name) const {
+    const std::string group_part = group.empty() ? "" : fmt::format(".{}", group);
+    Error error(Reason::Invalid, fmt::format("{}{} {} is invalid: {}", kind, group_part, quote(name), text()));
+    error.details->name = name;
+    error.details->group = group;
+    error.details->kind = kind;
+    error.details->causes = causes_;
+    return error;
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,69 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// Where in an object: "spec.containers[0].name", "metadata.labels[a/b]". Made by appending; a value.
+class FieldPath {
+public:
+    FieldPath() = default;
+    FieldPath(const char* path) : text_(path) {}
+    FieldPath(std::string path) : text_(std::move(path)) {}
+    FieldPath(std::string_view path) : text_(path) {}
+
+    FieldPath child(std::string_view name) const;
+    FieldPath index(std::size_t position) const;
+    FieldPath key(std::string_view name) const;
+    const std::string& text() const { return text_; }
+
+private:
+    std::string text_;
+};
+
+/// What is wrong with an object, cause by cause, in the order found and in Kubernetes' words. See apimachinery:
+/// pkg/util/validation/field/errors.go. Each function adds one cause of the type that it is named for.
+class FieldErrors {
+public:
+    void required(const FieldPath& path, std::string_view detail = "");
+    void invalid(const FieldPath& path, const Value& bad, std::string_view detail);
+    void type_invalid(const FieldPath& path, const Value& bad, std::string_view detail);
+    void not_supported(const FieldPath& path, const Value& bad, std::span<const std::string_view> supported);
+    void not_supported(const FieldPath& path, const Value& bad, std::initializer_list<std::string_view> supported) {
+        not_supported(path, bad, std::span(supported.begin(), supported.size()));
+    }
+    void duplicate(const FieldPath& path, const Value& bad);
+    void not_found(const FieldPath& path, const Value& bad);
+    void forbidden(const FieldPath& path, std::string_view detail);
+    void too_long(const FieldPath& path, std::size_t max_bytes);
+    void too_long_characters(const FieldPath& path, std::size_t max_characters);
+    void too_many(const FieldPath& path, std::size_t actual, std::size_t max_items);
+    void too_few(const FieldPath& path, std::size_t actual, std::size_t min_items);
+    void internal(const FieldPath& path, std::string_view detail);
+
+    bool empty() const { return causes_.empty(); }
+    std::size_t size() const { return causes_.size(); }
+    /// `Cause::message` does not repeat the path.
+    const std::vector<Cause>& causes() const { return causes_; }
+    void append(FieldErrors other);
+
+    /// Reason::Invalid: `Pod "x" is invalid: spec.x: Required value`. Requires: not empty.
+    Error to_error(std::string_view group, std::string_view kind, std::string_view name) const;
+    /// The part after "is invalid: "; several errors in brackets, texts that repeat once.
+    std::string text() const;
+
+private:
+    void add(const char* type, const FieldPath& path, std::string_view what, std::string_view value, std::string_view detail);
+
+    std::vector<Cause> causes_;
+};
+
+}  // namespace porthole::schema

@@ -1,0 +1,179 @@
+#include "schema/fields/fields.h"
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "schema/convert.h"
+#include "schema/json/json.h"
+#include "schema/json/json_struct_parser.h"
+#include "schema/path_step.h"
+#include "schema/type.h"
+
+namespace porthole::schema {
+namespace {
+
+/// Drops what a type does not know and, in custom resources, null members that may not be null.
+class Pruner {
+public:
+    std::vector<std::string> take() { return std::move(unknown_); }
+
+    void object(Value& value, const Type& type, bool resource, const PathStep& path) {
+        if (!value.is_object()) return;
+        const bool keeps = type.is(Type::PreserveUnknown);
+        value.as_object().erase_if([&](Member& entry) {
+            const PathStep here = path.child(entry.key);
+            const Field* field = type.find_field(entry.key);
+            if (!field) {
+                if (keeps || (resource && (entry.key == "apiVersion" || entry.key == "kind"))) return false;
+                unknown_.push_back(here.strict_text());
+                return true;
+            }
+            if (entry.value.is_null() && !field->is(Field::Nullable) && !is_opaque(field->form)) return true;
+            member(entry.value, *field, here);
+            return false;
+        });
+    }
+
+private:
+    void member(Value& value, const Field& field, const PathStep& path) {
+        if (field.is_list() && value.is_array()) {
+            std::size_t index = 0;
+            for (Value& item : value.as_array()) element(item, field, path.index(index++));
+        } else if (field.is_map() && value.is_object()) {
+            for (Member& entry : value.as_object()) element(entry.value, field, path.key(entry.key));
+        } else if (field.is_single()) {
+            element(value, field, path);
+        }
+    }
+
+    void element(Value& value, const Field& field, const PathStep& path) {
+        if (field.form == Form::Nested) return member(value, *field.element, path);
+        if (field.form != Form::Struct) return;
+        if (field.type->is(Type::Alternatives)) return alternatives(value, *field.type, path);
+        object(value, *field.type, field.type->is(Type::EmbeddedResource), path);
+    }
+
+    void alternatives(Value& value, const Type& type, const PathStep& path) {
+        for (const Field& field : type.fields) {
+            if (field.form != Form::Struct || field.is_list() != value.is_array()) continue;
+            member(value, field, path);
+        }
+    }
+
+    std::vector<std::string> unknown_;
+};
+
+bool is_zero(const Value& value) {
+    return value.is_null() || (value.is_string() && value.as_string().empty()) || (value.is_int() && value.as_int() == 0) ||
+           (value.is_bool() && !value.as_bool()) || (value.is_array() && value.as_array().empty());
+}
+
+class Defaulter {
+public:
+    void object(Value& value, const Type& type) {
+        if (!value.is_object()) return;
+        for (const Field& field : type.fields) member(value.as_object(), field);
+    }
+
+private:
+    void member(Object& object, const Field& field) {
+        Value* value = object.find(field.name);
+        const std::string_view text = field.default_json();
+        if (!text.empty()) {
+            const bool unset = !value || value->is_null() || (!field.is(Field::Pointer) && is_zero(*value));
+            if (unset) {
+                auto parsed = parse_json(text);
+                CHECK(parsed.has_value());
+                value = &(object[field.name] = *std::move(parsed));
+            }
+        }
+        if (value) return present(*value, field);
+        // A struct by value is always there in Go, so its members have their defaults even when nobody mentioned it.
+        const bool by_value = field.is_single() && field.form == Form::Struct && !field.is(Field::Pointer);
+        if (!by_value || field.type->is(Type::Alternatives)) return;
+        Value fresh = Value::object();
+        this->object(fresh, *field.type);
+        if (!fresh.as_object().empty()) object.append(std::string(field.name), std::move(fresh));
+    }
+
+    void present(Value& value, const Field& field) {
+        if (field.form == Form::Nested) {
+            for_each(value, field, [&](Value& item) { present(item, *field.element); });
+        } else if (field.form == Form::Struct && !field.type->is(Type::Alternatives)) {
+            for_each(value, field, [&](Value& item) { object(item, *field.type); });
+        }
+    }
+
+    template <class Function>
+    static void for_each(Value& value, const Field& field, Function function) {
+        if (field.is_list() && value.is_array()) {
+            for (Value& item : value.as_array()) function(item);
+        } else if (field.is_map() && value.is_object()) {
+            for (Member& entry : value.as_object()) function(entry.value);
+        } else if (field.is_single()) {
+            function(value);
+        }
+    }
+};
+
+Error cannot_handle(const Kind& kind, const std::string& why) {
+    return Error(Reason::BadRequest, fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", kind.kind, kind.version, why));
+}
+
+/// What the mode makes of unknown and duplicate fields.
+Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<std::string>& unknown,
+                             const std::vector<std::string>& duplicates, FieldValidation validation) {
+    std::vector<std::string> findings;
+    for (const std::string& path : unknown) findings.push_back("unknown field " + quote(path));
+    for (const std::string& path : duplicates) findings.push_back("duplicate field " + quote(path));
+    if (validation == FieldValidation::Strict && !findings.empty())
+        return cannot_handle(kind, fmt::format("strict decoding error: {}", fmt::join(findings, ", ")));
+    if (validation != FieldValidation::Warn) findings.clear();
+    return DecodedObject{std::move(value), std::move(findings)};
+}
+
+}  // namespace
+
+std::vector<std::string> prune(Value& value, const Type& type, bool top_level) {
+    Pruner pruner;
+    pruner.object(value, type, top_level, PathStep());
+    return pruner.take();
+}
+
+void apply_table_defaults(Value& value, const Type& type) { Defaulter().object(value, type); }
+
+Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates,
+                                     FieldValidation validation) {
+    if (!value.is_object())
+        return cannot_handle(
+            kind, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}", value.type_name(), kind.version, kind.kind));
+    const std::vector<std::string> unknown = prune(value, *kind.type, true);
+    if (kind.type->create) {
+        auto written = canonical(*kind.type, value);
+        if (!written) return cannot_handle(kind, written.error().message);
+        value = *std::move(written);
+    }
+    return judged(kind, std::move(value), unknown, duplicates, validation);
+}
+
+Result<DecodedObject> decode_object(const Kind& kind, std::string_view json, FieldValidation validation) {
+    if (kind.type->create) {
+        Instance instance(*kind.type);
+        StructFindings findings;
+        auto read = parse_json_struct(*kind.type, instance.get(), json, &findings);
+        if (!read) return cannot_handle(kind, read.error().message);
+        if (*read == StructParse::Done) {
+            Value value = Value::object();
+            if (findings.api_version) value.as_object().append("apiVersion", *findings.api_version);
+            if (findings.kind) value.as_object().append("kind", *findings.kind);
+            append_value(*kind.type, instance.get(), value.as_object());
+            return judged(kind, std::move(value), findings.unknown, findings.duplicates, validation);
+        }
+    }
+    std::vector<std::string> duplicates;
+    auto value = parse_json(json, duplicates);
+    if (!value) return cannot_handle(kind, value.error().message);
+    return conform_object(kind, *std::move(value), duplicates, validation);
+}
+
+}  // namespace porthole::schema

@@ -1,0 +1,49 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/fields/field_errors.h"
+#include "schema/type.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// What happens to members that a kind does not have, and to those that come twice (the query parameter fieldValidation).
+enum class FieldValidation {
+    Ignore,  ///< dropped
+    Warn,    ///< dropped, with a warning
+    Strict,  ///< refused
+};
+
+/// An object that has the shape of its kind.
+struct DecodedObject {
+    Value value;
+    std::vector<std::string> warnings;  ///< `unknown field "spec.x"`, with FieldValidation::Warn only
+};
+
+/// Reads a JSON body as `kind`: members that the kind does not have are dropped, null counts as absent, and what is left is written
+/// as Kubernetes writes it (`canonical`); custom resources keep their own form. Errors: BadRequest in Kubernetes' words
+/// (`Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.x"`).
+Result<DecodedObject> decode_object(const Kind& kind, std::string_view json, FieldValidation validation);
+/// The same for a tree that has been read already (from YAML, protobuf or a patch), with the duplicates its parser found.
+Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::vector<std::string>& duplicates, FieldValidation validation);
+
+/// Drops unknown members; returns their paths ("spec.containers[0].x") in order. `apiVersion` and `kind` are known at the top, and
+/// wherever a type says that it embeds a resource.
+std::vector<std::string> prune(Value& value, const Type& type, bool top_level);
+
+/// Fills what is not set and has a default in the table. Rules that look at other fields are code of the kind.
+void apply_table_defaults(Value& value, const Type& type);
+
+/// What the tables can tell: required, enumerations, bounds, lengths, duplicates in sets and maps; of custom resources the types too.
+/// Skips `metadata` and `status` at the top, which have rules of their own.
+void validate_structure(const Value& value, const Kind& kind, FieldErrors& errors);
+/// The same for a part, with `path` leading to it.
+void validate_structure(const Value& value, const Type& type, const FieldPath& path, FieldErrors& errors);
+
+/// Fields marked immutable in the table that differ: `field is immutable`.
+void validate_immutable(const Value& before, const Value& after, const Kind& kind, FieldErrors& errors);
+
+}  // namespace porthole::schema

@@ -1,0 +1,99 @@
+#include "schema/fields/owned_types.h"
+
+#include <gtest/gtest.h>
+
+#include "api/meta_v1.h"
+#include "schema/fields/fields.h"
+#include "schema/json/json.h"
+
+namespace porthole::schema {
+namespace {
+
+constexpr std::string_view Schema = R"({"type":"object","required":["spec"],"properties":{
+    "metadata":{"type":"object"},
+    "spec":{"type":"object","required":["size"],"properties":{
+        "size":{"type":"integer","minimum":1,"maximum":9},
+        "mode":{"type":"string","enum":["fast","slow"],"default":"fast"},
+        "note":{"type":"string","nullable":true,"default":"x"},
+        "name":{"type":"string","pattern":"^[a-z]+$","maxLength":5},
+        "port":{"x-kubernetes-int-or-string":true},
+        "tags":{"type":"array","items":{"type":"string"},"maxItems":2,"x-kubernetes-list-type":"set"},
+        "matrix":{"type":"array","items":{"type":"array","items":{"type":"integer"}}},
+        "labels":{"type":"object","additionalProperties":{"type":"string"}},
+        "parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["id"],
+                 "items":{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"weight":{"type":"number","default":0.5}}}},
+        "open":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+        "template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true,"properties":{"spec":{"type":"object"}}},
+        "nested":{"type":"object","properties":{"zero":{"type":"integer","default":7}}}}}}})";
+
+class CustomResource : public testing::Test {
+protected:
+    CustomResource() {
+        auto type = owned_.add_resource("Widget", *parse_json(Schema), api::meta::v1::ObjectMeta::schema_type());
+        kind_.type = type.value();
+        kind_.group = "example.com";
+        kind_.version = "v1";
+        kind_.kind = "Widget";
+    }
+    std::string problems(std::string_view spec) {
+        FieldErrors errors;
+        validate_structure(*parse_json("{\"spec\":" + std::string(spec) + "}"), kind_, errors);
+        return errors.text();
+    }
+    OwnedTypes owned_;
+    Kind kind_;
+};
+
+TEST_F(CustomResource, LosesWhatItsSchemaDoesNotKnow) {
+    const auto decoded =
+        decode_object(kind_, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a","x":1},"spec":{"size":1,"y":2,
+        "note":null,"mode":null,"open":{"any":[1]},"matrix":[[1,2]],"template":{"apiVersion":"v1","kind":"Pod","extra":1,"spec":{"gone":1}},"parts":[{"id":"p","z":1}]}})",
+                      FieldValidation::Warn);
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    EXPECT_EQ(
+        to_json(decoded->value),
+        R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"size":1,"note":null,"open":{"any":[1]},"matrix":[[1,2]],)"
+        R"("template":{"apiVersion":"v1","kind":"Pod","extra":1,"spec":{}},"parts":[{"id":"p"}]}})");
+    EXPECT_EQ(decoded->warnings,
+              (std::vector<std::string>{"unknown field \"metadata.x\"", "unknown field \"spec.y\"",
+                                        "unknown field \"spec.template.spec.gone\"", "unknown field \"spec.parts[0].z\""}));
+}
+
+TEST_F(CustomResource, GetsItsDefaults) {
+    Value widget = *parse_json(R"({"spec":{"size":0,"parts":[{"id":"a"}],"nested":{"zero":0}}})");
+    apply_table_defaults(widget, *kind_.type);
+    EXPECT_EQ(widget, *parse_json(R"({"spec":{"size":0,"mode":"fast","note":"x","parts":[{"id":"a","weight":0.5}],"nested":{"zero":0}}})"));
+}
+
+TEST_F(CustomResource, IsValidatedByItsSchema) {
+    struct {
+        const char* spec;
+        const char* problems;
+    } const rows[] = {
+        {R"({"size":3,"name":"abc","port":"http","tags":["a"],"parts":[{"id":"x"}]})", "[]"},
+        {R"({})", "spec.size: Required value"},
+        {R"({"size":"3"})", R"(spec.size: Invalid value: "string": spec.size in body must be of type integer: "string")"},
+        {R"({"size":12})", "spec.size: Invalid value: 12: must be between 1 and 9, inclusive"},
+        {R"({"size":1,"mode":"odd"})", R"(spec.mode: Unsupported value: "odd": supported values: "fast", "slow")"},
+        {R"({"size":1,"name":"A"})", R"(spec.name: Invalid value: "A": spec.name in body should match '^[a-z]+$')"},
+        {R"({"size":1,"name":"abcdef"})", "spec.name: Too long: may not be more than 5 characters"},
+        {R"({"size":1,"tags":["a","a"]})", R"(spec.tags[1]: Duplicate value: "a")"},
+        {R"({"size":1,"tags":["a","b","c"]})", "spec.tags: Too many: 3: must have at most 2 items"},
+        {R"({"size":1,"parts":[{"weight":1}]})", "spec.parts[0].id: Required value"},
+        {R"({"size":1,"parts":[{"id":"a"},{"id":"a"}]})", R"(spec.parts[1]: Duplicate value: {"id":"a"})"},
+        {R"({"size":1,"matrix":[["x"]]})",
+         R"(spec.matrix[0][0]: Invalid value: "string": spec.matrix[0][0] in body must be of type integer: "string")"},
+        {R"({"size":1,"labels":{"a":1}})",
+         R"(spec.labels[a]: Invalid value: "integer": spec.labels[a] in body must be of type string: "integer")"},
+        {R"({"size":1,"port":true})", R"(spec.port: Invalid value: "boolean": spec.port in body must be of type string: "boolean")"},
+    };
+    for (const auto& row : rows) EXPECT_EQ(problems(row.spec), row.problems) << row.spec;
+}
+
+TEST(OwnedTypes, RefuseASchemaWithoutMeaning) {
+    OwnedTypes owned;
+    EXPECT_FALSE(owned.add_resource("X", *parse_json(R"({"properties":{"a":{"type":"text"}}})"), api::meta::v1::ObjectMeta::schema_type()));
+}
+
+}  // namespace
+}  // namespace porthole::schema

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// What a YAML text may cost its reader.
+struct YamlLimits {
+    std::size_t depth = 512;
+    std::size_t nodes = 1'000'000;         ///< with aliases expanded, over all documents
+    std::size_t copied_bytes = 32u << 20;  ///< of memory, for anchors and all that aliases repeat
+};
+
+/// Reads YAML as Kubernetes' tools do (go-yaml 2): the bools of YAML 1.1 (`yes`, `off`), quoted scalars stay strings, times too, octal
+/// with a leading 0, anchors and merge keys; keys become strings. Empty documents are left out.
+/// Errors: BadRequest (`error converting YAML to JSON: yaml: line 3: did not find expected key`).
+Result<std::vector<Value>> parse_yaml_documents(std::string_view text, YamlLimits limits = {});
+/// The first document; null when there is none. Paths of keys that come twice are added to `duplicates` where it is given.
+Result<Value> parse_yaml(std::string_view text, std::vector<std::string>* duplicates = nullptr, YamlLimits limits = {});
+
+/// Block style, members in their order, strings quoted only where they would read as something else.
+std::string to_yaml(const Value& value);
+
+}  // namespace porthole::schema

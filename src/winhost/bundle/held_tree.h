@@ -1,0 +1,83 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+/// Root's way to what containers can change: containers of an emulated host write into their own file systems, into /.ph, and with a
+/// hostPath volume of C:\ into the host's. A path there can lead elsewhere the moment after it was looked at, so nothing there is opened
+/// by its whole path.
+namespace porthole::winhost {
+
+/// A file descriptor, closed with its owner.
+class FileHandle {
+public:
+    explicit FileHandle(int fd = -1) : fd_(fd) {}
+    FileHandle(FileHandle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    FileHandle& operator=(FileHandle&&) = delete;
+    ~FileHandle();
+    int get() const { return fd_; }
+    bool is_open() const { return fd_ >= 0; }
+
+private:
+    int fd_;
+};
+
+/// A file, folder or socket, opened once: what happens at its path afterwards changes nothing.
+class HeldSource {
+public:
+    HeldSource(FileHandle descriptor, bool is_directory) : descriptor_(std::move(descriptor)), is_directory_(is_directory) {}
+
+    bool is_directory() const { return is_directory_; }
+    /// Shows it at `target`, a folder or a file as it is one. Error: Io.
+    Result<void> bind_to(const std::string& target) const;
+    /// /proc/self/fd/N, for the opening process only, while this is there.
+    std::string path() const;
+
+private:
+    FileHandle descriptor_;
+    bool is_directory_;
+};
+
+/// A folder of which containers may change everything below, but not the folder's own place. Paths are relative to it. No operation
+/// follows a link, leaves the folder or waits. Errors: Forbidden where there is a link, or something other than a regular file, in the way;
+/// NotFound; Io. Blocking.
+class HeldTree {
+public:
+    /// `root` is a path that only this process changes.
+    static Result<HeldTree> open(const std::string& root);
+
+    Result<std::string> read(const std::string& path, std::size_t limit) const;
+    /// A new file takes the name, whatever was there, so that nothing is written through a link or into a file that someone else has
+    /// open. The folder must be there.
+    Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) const;
+    /// The same of a file elsewhere that containers do not reach; the copy has its modification time. `same_as`, where not empty: a path
+    /// of this tree that holds the same, to which the new name is linked if the file system can.
+    Result<void> copy_in(const std::string& source, const std::string& path, const std::string& same_as) const;
+    /// Whether a regular file of this size and modification time (nanoseconds since 1970) is there.
+    bool holds(const std::string& path, std::uint64_t size, std::int64_t modified) const;
+    Result<void> create_directories(const std::string& path, std::uint32_t mode) const;
+    /// Fine if there is a link already.
+    Result<void> create_symlink(const std::string& target, const std::string& path) const;
+    Result<HeldSource> hold(const std::string& path) const;
+    /// Of all regular files that are not more than 128 folders deep.
+    std::uint64_t used_bytes() const;
+
+private:
+    explicit HeldTree(FileHandle root) : root_(std::move(root)) {}
+    Result<FileHandle> open_below(const std::string& path, std::uint64_t flags) const;
+    /// The folder of `path`, to change names in.
+    Result<FileHandle> open_parent(const std::string& path) const;
+    template <typename Fill>
+    Result<void> replace(const std::string& path, std::uint32_t mode, Fill fill) const;
+
+    FileHandle root_;
+};
+
+/// The socket that a container's init has made in a folder of its own (/.ph), whose place only the host changes. To be connected to by
+/// HeldSource::path(). Error: Forbidden for anything but a socket; NotFound; Io.
+Result<HeldSource> hold_socket(const std::string& path);
+
+}  // namespace porthole::winhost

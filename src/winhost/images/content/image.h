@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace porthole::winhost {
+
+/// What an image says about running it (the "config" of an OCI image configuration). Everything may be empty.
+struct ImageConfig {
+    std::string architecture, os;
+    std::string os_version;               ///< as written; "" where the image does not say
+    std::vector<std::string> entrypoint;  ///< wire name Entrypoint
+    std::vector<std::string> command;     ///< wire name Cmd
+    /// entrypoint and command are one finished command line each (shell form): join by a blank, never quote.
+    bool args_escaped = false;
+    std::vector<std::string> environment;  ///< "NAME=value"
+    std::string working_dir;
+    std::string user;  ///< "ContainerAdministrator", "ContainerUser"
+    std::map<std::string, std::string> labels;
+    std::vector<std::string> exposed_ports;  ///< "80/tcp"
+    std::vector<std::string> volumes;        ///< "c:\\data"
+    std::string stop_signal;
+};
+
+/// An image that is complete on this node.
+struct Image {
+    std::string id;                         ///< digest of its configuration: "sha256:…"; CRI's image id
+    std::vector<std::string> repo_tags;     ///< "registry:5000/app:1", sorted; may be empty
+    std::vector<std::string> repo_digests;  ///< "registry:5000/app@sha256:…", sorted; may be empty
+    std::uint64_t size = 0;                 ///< bytes of its layers as they were transferred
+    ImageConfig config;
+    bool pinned = false;  ///< never a candidate for image garbage collection
+    /// Layers of Microsoft's operating system were left out: the host's template is used instead.
+    bool base_substituted = false;
+    /// One folder a layer, topmost first, as overlayfs wants `lowerdir`; the template's folders come after them. Empty for an image
+    /// that is nothing but its base. Each holds C:\ under Options::drive_path, with names in the template's spelling.
+    std::vector<std::string> lower_folders;
+};
+
+}  // namespace porthole::winhost

@@ -1,0 +1,25 @@
+// A layer's tar file, packed or not, into a folder of its own: whatever it says, nothing appears beside that folder.
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+
+#include "winhost/images/layers/layer_unpacker.h"
+
+namespace fs = std::filesystem;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace porthole::winhost;
+    static const std::string root = [] {
+        std::string name = "/tmp/layer-fuzz-XXXXXX";
+        return std::string(::mkdtemp(name.data()));
+    }();
+    const std::string folder = root + "/in";
+    fs::create_directories(folder);
+    const auto tar = make_unpacking_source(make_text_source({reinterpret_cast<const char*>(data), size}));
+    static_cast<void>(unpack_layer(*tar, {.folder = folder, .drive_path = "c"}));
+    if (std::distance(fs::directory_iterator(root), fs::directory_iterator()) != 1) std::abort();
+    fs::remove_all(folder);
+    return 0;
+}

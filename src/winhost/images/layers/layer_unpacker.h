@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "winhost/images/content/byte_source.h"
+
+namespace porthole::winhost {
+
+/// Where a layer is unpacked to, and what is below it.
+struct LayerJob {
+    std::string folder;               ///< to fill; exists and is empty
+    std::string drive_path;           ///< where C:\ is below every root
+    std::vector<std::string> lowers;  ///< roots of the image's layers below this one, topmost first
+    std::vector<std::string> template_lowers;
+};
+
+/// What became of a layer.
+struct LayerOutcome {
+    /// The layer is a part of Windows itself; `folder` holds nothing that counts.
+    bool is_base = false;
+    /// Files that would have replaced or removed the template's own below C:\Windows, and links to other drives.
+    std::size_t left_out = 0;
+};
+
+/// Lays the tar file of a Windows layer out for overlayfs: what is below `Files/` goes below the drive path, names in the spelling of what
+/// is below; a hidden name becomes a character device 0:0, an opaque folder gets overlayfs' attribute; registry hives and the utility
+/// VM's files are passed over. Nothing outside `folder` is ever written, whatever the archive says: names with "..", links and writing
+/// through links included. Blocking; needs the right to make device files only for layers that hide something.
+/// Errors: Invalid (says which entry), Io.
+Result<LayerOutcome> unpack_layer(ByteSource& tar, const LayerJob& job);
+
+/// Where a link found in `folder` ("app/data") leads, as a relative Linux path; nullopt for another drive or volume. Windows' forms
+/// ("C:\x", "\x", "..\x", "\\?\C:\x") and Linux' are understood. Error: Invalid when it leaves the drive.
+Result<std::optional<std::vector<std::string>>> resolve_windows_link(const std::vector<std::string>& folder, std::string target);
+
+}  // namespace porthole::winhost

@@ -1,0 +1,169 @@
+"""Attacks on the control plane, typed as an attacker would who has a token with few rights: each is refused, and the next request is served."""
+
+import base64
+import json
+import pathlib
+import secrets
+import subprocess
+import sys
+import time
+import urllib.parse
+
+from harness import ClusterCase, run
+
+NODE = "linux-1"
+RAW_REQUEST = pathlib.Path(__file__).with_name("raw_request.py")
+JSON_PATCH = "Content-Type: application/json-patch+json"
+ASKED = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+class TokenCase(ClusterCase):
+    def token(self, *rules, everywhere=False):
+        """Of a new service account with a role that `kubectl create role` makes of `rules`."""
+        name, kinds = "a" + secrets.token_hex(3), ("clusterrole", "clusterrolebinding") if everywhere else ("role", "rolebinding")
+        self.kubectl("create", "serviceaccount", name)
+        name_there = f"{self.namespace}-{name}" if everywhere else name
+        self.kubectl("create", kinds[0], name_there, *rules)
+        self.kubectl("create", kinds[1], name_there, f"--{kinds[0]}={name_there}", f"--serviceaccount={self.namespace}:{name}")
+        if everywhere:
+            self.addCleanup(lambda: self.kubectl("delete", kinds[0] + "," + kinds[1], name_there, namespaced=False))
+        token = self.kubectl("create", "token", name).strip()
+        return token
+
+    def text(self, method, path, token, body="", header="Content-Type: application/json"):
+        return run(self.cluster.network.inside([sys.executable, str(RAW_REQUEST), str(self.cluster.kubeconfig), method, path,
+                                                "--token", token, "--header", header]), stdin=body).stdout
+
+    def ask(self, *words, **options):
+        return json.loads(self.text(*words, **options))
+
+    def refused(self, answer, *codes):
+        self.assertEqual(answer["kind"], "Status", answer)
+        self.assertIn(answer["code"], codes, answer)
+
+
+class ByReaders(TokenCase):
+    def test_the_servers_certificate_is_not_shown_through_a_node(self):
+        token = self.token("--verb=get,create", "--resource=nodes/proxy", everywhere=True)
+        self.refused(self.ask("GET", f"/api/v1/nodes/https:{NODE}:6443/proxy/api/v1/secrets", token), 401, 403)
+
+    def test_rights_to_one_name_show_one_object(self):
+        for name in ("foo", "other"):
+            self.kubectl("create", "secret", "generic", name, "--from-literal=key=value")
+        token = self.token("--verb=list,watch", "--resource=secrets", "--resource-name=foo")
+        secrets_of = f"/api/v1/namespaces/{self.namespace}/secrets"
+        allowed = self.ask("GET", secrets_of + "?fieldSelector=metadata.name%3Dfoo", token)
+        self.assertEqual([one["metadata"]["name"] for one in allowed["items"]], ["foo"])
+        self.refused(self.ask("GET", secrets_of + "?fieldSelector=metadata.namespace!%3Dx%5C,metadata.name%3Dfoo", token), 400, 403)
+        watched = self.text("GET", f"/api/v1/watch/namespaces/{self.namespace}/secrets/foo?timeoutSeconds=1", token)
+        self.assertEqual({json.loads(line)["object"]["metadata"]["name"] for line in watched.splitlines() if line}, {"foo"})
+
+    def test_a_namespace_in_the_path_gives_no_rights_beyond_it(self):
+        token = self.token("--verb=*", "--resource=*.*", "--resource=*")
+        for path in ("nodes", f"nodes/{NODE}", f"nodes/{NODE}/proxy/pods", "namespaces/kube-system", "persistentvolumes"):
+            self.refused(self.ask("GET", f"/api/v1/namespaces/{self.namespace}/{path}", token), 403, 404)
+
+    def test_a_token_lives_as_long_as_it_says(self):
+        self.kubectl("create", "serviceaccount", "short")
+        token = self.kubectl("create", "token", "short", "--duration=3607s").strip()
+        claims = token.split(".")[1]
+        expires = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"]
+        self.assertLess(expires - time.time(), 3700)
+
+
+class ByWriters(TokenCase):
+    def test_patching_creates_nothing(self):
+        token = self.token("--verb=get,patch,update", "--resource=configmaps")
+        applied = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new", "namespace": self.namespace}}
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps/new"
+        apply = "Content-Type: application/apply-patch+yaml"
+        self.refused(self.ask("PATCH", path + "?fieldManager=a&force=true", token, json.dumps(applied), apply), 403)
+        self.refused(self.ask("PUT", path, token, json.dumps(applied)), 403, 404)
+        self.assertIsNone(self.try_get("configmap", "new"))
+
+    def test_roles_give_no_more_than_their_author_has(self):
+        group, api = "rbac.authorization.k8s.io", "/apis/rbac.authorization.k8s.io/v1"
+        token = self.token("--verb=get,create,update,patch", f"--resource=clusterroles.{group},clusterrolebindings.{group}", everywhere=True)
+        meta = {"apiVersion": f"{group}/v1", "metadata": {"name": self.namespace}}
+        everything = {**meta, "kind": "ClusterRole", "aggregationRule": {"clusterRoleSelectors": [{}]}}
+        self.refused(self.ask("POST", f"{api}/clusterroles", token, json.dumps(everything)), 403)
+        for role in ("not-there", "cluster-admin"):
+            binding = {**meta, "kind": "ClusterRoleBinding", "subjects": [{"kind": "User", "name": "u", "apiGroup": group}],
+                       "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": role}}
+            self.refused(self.ask("POST", f"{api}/clusterrolebindings", token, json.dumps(binding)), 403, 404)
+
+    def test_a_patch_neither_ends_the_server_nor_spoils_the_object(self):
+        token = self.token("--verb=get,patch,delete", "--resource=configmaps")
+        self.kubectl("create", "configmap", "deep", "--from-literal=key=value")
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps/deep"
+        nested = '{"a":' * 500 + "1" + "}" * 500
+        doubling, end = [{"op": "add", "path": "/x", "value": json.loads(nested)}], "/x" + "/a" * 499
+        for _ in range(8):
+            doubling.append({"op": "copy", "from": "/x", "path": end})
+            end += "/a" * (end.count("/a") + 1)
+        refusals = [self.ask("PATCH", path, token, json.dumps(doubling), JSON_PATCH)]
+        fields = "/metadata/managedFields/0/fieldsV1/f:x"
+        poison = [{"op": "add", "path": fields, "value": json.loads(nested.replace('"a"', '"f:a"'))},
+                  {"op": "add", "path": fields + "/f:a" * 499, "value": json.loads('{"f:a":' * 100 + "{}" + "}" * 100)}]
+        refusals.append(self.ask("PATCH", path, token, json.dumps(poison), JSON_PATCH))
+        for refusal in refusals:
+            self.refused(refusal, 400, 413, 422)
+            self.assertRegex(refusal["message"], "deep|depth|nest")
+        self.assertEqual(self.get("configmap", "deep")["data"], {"key": "value"})
+        self.kubectl("annotate", "configmap", "deep", "a=b")
+        self.kubectl("delete", "configmap", "deep")
+
+    def test_aliases_of_one_long_text_are_refused(self):
+        token = self.kubectl("create", "token", "default").strip()
+        bomb = 'a: &a "' + "x" * 1000000 + '"\nb: [' + "*a," * 100000 + "*a]"
+        self.refused(self.ask("POST", ASKED, token, bomb, "Content-Type: application/yaml"), 400, 413, 422)
+
+
+class ByFloods(TokenCase):
+    def test_one_user_is_refused_and_nobody_else_is(self):
+        """The user's level has few seats, so that few requests are a flood; a list of a revision that never comes holds one for 3 s."""
+        token = self.token("--verb=list", "--resource=configmaps")
+        quiet = self.token("--verb=get,list", "--resource=nodes", everywhere=True)
+        user = json.loads(self.text("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", token,
+                                    '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'))["status"]["userInfo"]["username"]
+        meta, name = {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "metadata": {"name": self.namespace}}, self.namespace
+        queuing = {"queues": 4, "handSize": 1, "queueLengthLimit": 1}
+        limited = {"nominalConcurrencyShares": 1, "borrowingLimitPercent": 0, "limitResponse": {"type": "Queue", "queuing": queuing}}
+        rules = {"subjects": [{"kind": "User", "user": {"name": user}}],
+                 "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}]}
+        schema = {"matchingPrecedence": 20, "distinguisherMethod": {"type": "ByUser"}, "rules": [rules], "priorityLevelConfiguration": {"name": name}}
+        self.apply({**meta, "kind": "PriorityLevelConfiguration", "spec": {"type": "Limited", "limited": limited}},
+                   {**meta, "kind": "FlowSchema", "spec": schema})
+        self.addCleanup(lambda: self.kubectl("delete", "flowschema,prioritylevelconfiguration", name, namespaced=False))
+        conditions = ["get", "flowschema", name, "-o", "jsonpath={.status.conditions[?(@.type=='Dangling')].status}"]
+        self.eventually(lambda: self.kubectl(*conditions, namespaced=False) == "False", 10, "the server follows the flow schema")
+
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps?resourceVersion=9999999999"
+        flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(RAW_REQUEST.with_name("flood.py")), str(self.cluster.kubeconfig),
+                                                              path, "24", "--token", token]), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(flood.stdout.close)
+        self.eventually(lambda: self.waiting(name) == "1", 10, "a request waits")
+        started = time.monotonic()
+        nodes = self.ask("GET", "/api/v1/nodes", quiet)
+        self.assertLess(time.monotonic() - started, 2)
+        for node in nodes["items"]:
+            ready = [one["status"] for one in node["status"]["conditions"] if one["type"] == "Ready"]
+            self.assertEqual(ready, ["True"], node["metadata"]["name"])
+        answers = json.loads(flood.communicate(timeout=60)[0])
+        refused = [after for code, after in answers if code == 429]
+        self.assertGreater(len(refused), 10, answers)
+        self.assertEqual(set(refused), {"1"})
+        self.assertIn(504, [code for code, _ in answers])
+
+    def waiting(self, level):
+        metric = f'apiserver_flowcontrol_current_inqueue_requests{{priority_level="{level}",flow_schema="{level}"}} '
+        metrics = self.kubectl("get", "--raw", "/metrics", namespaced=False)
+        return next((line.removeprefix(metric) for line in metrics.splitlines() if line.startswith(metric)), "0")
+
+
+class ByStrangers(TokenCase):
+    def test_what_they_ask_for_makes_no_series(self):
+        asked = "x" + secrets.token_hex(8)
+        for n in range(20):
+            self.refused(self.ask("GET", f"/apis/{asked}{n}/v1/{asked}?{urllib.parse.urlencode({'a': asked})}", ""), 401, 403, 404)
+        self.assertNotIn(asked, self.kubectl("get", "--raw", "/metrics"))

@@ -1,0 +1,58 @@
+import contextlib
+import io
+import pathlib
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import python_tests  # noqa: E402
+
+
+class Order:
+    """What ran, and what ran at the same time as something else of its group."""
+
+    def __init__(self):
+        self.running, self.ended, self.overlaps = [], [], []
+        self.lock = threading.Lock()
+        self.together = threading.Barrier(2, timeout=5)
+
+
+def case(order, group, is_alone):
+    class Case(unittest.TestCase):
+        shared = group
+        alone = is_alone
+
+        def runTest(self):
+            with order.lock:
+                order.overlaps += [group for other in order.running if other == group]
+                order.running.append(group)
+            order.together.wait()
+            with order.lock:
+                order.running.remove(group)
+                order.ended.append((group, is_alone))
+
+    return Case()
+
+
+class Groups(unittest.TestCase):
+    def run_all(self, order, tests, at_once):
+        run = python_tests.Run()
+        with contextlib.redirect_stdout(io.StringIO()):
+            run.run_all(tests, at_once)
+        self.assertEqual([result.text for result in run.results if result.outcome != "passed"], [])
+
+    def test_tests_that_disturb_others_of_their_group_run_at_the_same_time_as_another_group(self):
+        order = Order()
+        self.run_all(order, [case(order, group, True) for group in "aabb"], 4)
+        self.assertEqual((len(order.ended), order.overlaps), (4, []))
+
+    def test_they_wait_for_all_that_do_not_disturb(self):
+        order = Order()
+        tests = [case(order, "a", True), case(order, "b", True), case(order, "a", False), case(order, "c", False)]
+        self.run_all(order, tests, 4)
+        self.assertEqual([alone for _, alone in order.ended], [False, False, True, True])
+
+
+if __name__ == "__main__":
+    unittest.main()
