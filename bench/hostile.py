@@ -53,7 +53,9 @@ def user(bench, name):
     bench.kubectl("create", "serviceaccount", name)
     bench.kubectl("create", "clusterrole", name, "--verb=get,list,watch,patch", "--resource=configmaps,pods,namespaces")
     bench.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}")
-    return bench.kubectl("create", "token", name).strip()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = bench.kubectl("create", "--raw", f"/api/v1/namespaces/default/serviceaccounts/{name}/token", "-f", "-", stdin=json.dumps(review))
+    return json.loads(answer)["status"]["token"]
 
 
 def start_flood(bench, token):
