@@ -29,7 +29,7 @@ public:
     struct Options {
         std::uint32_t seats = 600;                           ///< of all levels together
         Duration wait_limit = std::chrono::seconds(15);      ///< of a request in a queue; then it is refused
-        Duration turn = std::chrono::milliseconds(2);        ///< of the server's thread
+        Duration turn = std::chrono::milliseconds(1);        ///< of the server's thread
         Duration adjust_every = std::chrono::seconds(10);    ///< what levels lend to each other
         std::uint64_t seed = 0;                              ///< of the hands that flows are dealt
         /// How many objects a list reads; empty: few.

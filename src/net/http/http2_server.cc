@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/result.h"
 #include "net/http/http2_session.h"
 #include "net/http/http_status.h"
@@ -5,8 +7,9 @@
 namespace porthole::net {
 namespace {
 
-/// Handlers that a connection starts before the loop looks at the others: a peer sends hundreds of requests in one read.
-constexpr std::size_t HandlersInTurn = 16;
+// Handlers that are started before the loop looks at other connections: a peer sends hundreds of requests in one read.
+constexpr std::size_t HandlersOfConnection = 16;  ///< by one connection; their answers leave in one write
+constexpr std::size_t HandlersInTurn = 24;        ///< by all connections that have more of them, in equal parts
 
 class ServerSession;
 
@@ -86,7 +89,10 @@ class ServerSession final : public Http2Session {
 public:
     ServerSession(EventLoop& loop, std::unique_ptr<ByteStream> stream, Peer peer, HttpHandler& handler, const HttpLimits& limits)
         : Http2Session(loop, std::move(stream), Role::Server, limits), peer_(std::move(peer)), handler_(handler) {}
-    ~ServerSession() override { *self_ = nullptr; }
+    ~ServerSession() override {
+        *self_ = nullptr;
+        set_waiting(false);
+    }
 
     Task<> run(std::string initial) {
         constexpr auto Patience = std::chrono::seconds(1);
@@ -120,22 +126,33 @@ private:
     void on_written() override { start_handlers(); }
 
     void start_handlers() {
-        if (next_turn_posted_) return;
+        if (next_turn_waited_for_) return;
+        const std::size_t most = handlers_of_this_turn();
         for (std::size_t started = 0; !ready_.empty() && !ending_ && queued() <= limits().queued_answers; ++started) {
-            if (started == HandlersInTurn) return start_handlers_in_next_turn();
+            if (started == most) return start_handlers_in_next_turn();
             const auto found = requests_.find(ready_.front());
             ready_.pop_front();
             if (found != requests_.end()) found->second->start_handler();
         }
     }
 
+    std::size_t handlers_of_this_turn() const {
+        const std::size_t others = limits().turns ? limits().turns->waiting : 0;
+        return std::clamp<std::size_t>(HandlersInTurn / (others + 1), 1, HandlersOfConnection);
+    }
+
     void start_handlers_in_next_turn() {
-        next_turn_posted_ = true;
+        set_waiting(true);
         loop().post([self = self_] {
             if (!*self) return;
-            (*self)->next_turn_posted_ = false;
+            (*self)->set_waiting(false);
             (*self)->start_handlers();
         });
+    }
+
+    void set_waiting(bool waiting) {
+        if (waiting == std::exchange(next_turn_waited_for_, waiting) || !limits().turns) return;
+        limits().turns->waiting += waiting ? 1 : std::size_t(-1);
     }
 
     Task<> end_handlers() {
@@ -155,15 +172,17 @@ private:
     HttpHandler& handler_;
     std::map<std::int32_t, std::unique_ptr<ServerStream>> requests_;  ///< open, or closed with a handler still at work
     std::deque<std::int32_t> ready_;                                  ///< whose handlers are to be started
-    std::size_t buffered_ = 0;  ///< bytes of unfinished requests
+    std::size_t buffered_ = 0;                                        ///< bytes of unfinished requests
     bool ending_ = false;
-    bool next_turn_posted_ = false;
+    bool next_turn_waited_for_ = false;  ///< counted in limits().turns
     /// For posted callbacks, which cannot be taken back.
     std::shared_ptr<ServerSession*> self_ = std::make_shared<ServerSession*>(this);
 };
 
 ServerStream::ServerStream(ServerSession& session)
-    : Http2Stream(session), handling_(session.loop()), body_deadline_(session.loop(), [this] { reset(finished_ ? Http2Error::None : Http2Error::Cancel); }) {}
+    : Http2Stream(session),
+      handling_(session.loop()),
+      body_deadline_(session.loop(), [this] { reset(finished_ ? Http2Error::None : Http2Error::Cancel); }) {}
 
 ServerSession& ServerStream::server() const { return static_cast<ServerSession&>(session_); }
 

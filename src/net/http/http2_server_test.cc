@@ -48,6 +48,7 @@ struct Http2Server : testing::Test {
     Http2Handler handler{loop};
     BodyBudget bodies;
     AnswerBudget answers{10'000'000};
+    HandlerTurns turns;
     HttpLimits limits{.header_limit = 16 << 10, .bodies = &bodies};
     Peer peer{.certificate = CertificateIdentity{.common_name = "jane", .not_after = loop.wall_now() + 1min}};
     Scope scope{loop};
@@ -216,6 +217,24 @@ TEST_F(Http2Pair, ConnectionsWithManyRequestsTakeTurns) {
     EXPECT_LT(handler.begun, Many) << "the other connection did not wait for all of them";
     loop.run_ready();
     EXPECT_EQ(handler.begun, 2 + Many);
+}
+
+TEST_F(Http2Pair, ConnectionsWithManyRequestsShareATurn) {
+    constexpr int Connections = 12, Many = 100;
+    limits.turns = &turns;
+    std::vector<std::shared_ptr<Http2Client>> greedy;
+    std::vector<std::shared_ptr<Http2Request>> requests;
+    for (int i = 0; i < Connections; ++i) greedy.push_back(Http2Client::start(loop, connect()));
+    client = Http2Client::start(loop, connect());
+    loop.run_ready();
+    for (const auto& one : greedy) {
+        for (int i = 0; i < Many; ++i) requests.push_back(one->open(head("GET", "/hang"), false).value());
+    }
+    EXPECT_EQ(get("/")->code, 200);
+    EXPECT_LT(handler.begun, 250) << "some four turns of 24; of 16 for each connection it would be twice as many";
+    loop.run_ready();
+    EXPECT_EQ(handler.begun, 1 + Connections * Many);
+    EXPECT_EQ(turns.waiting, 0u);
 }
 
 TEST_F(Http2Pair, TheConnectionThatTakesLeastEndsWhenAllAnswersAreTooMuch) {

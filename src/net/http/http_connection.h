@@ -18,6 +18,11 @@ struct BodyBudget {
     std::size_t& part_of(const Peer& peer) { return peer.certificate ? verified : others; }
 };
 
+/// The turns of one server's HTTP/2 connections: how many have more requests than they may start at once. Outlives the connections.
+struct HandlerTurns {
+    std::size_t waiting = 0;
+};
+
 /// What a server allows a peer: against slow, greedy and vanished ones.
 struct HttpLimits {
     std::size_t body_limit = 3 << 20;        ///< bytes of one request
@@ -27,6 +32,7 @@ struct HttpLimits {
     BodyBudget* bodies = nullptr;            ///< of all connections; null: no limit
     std::size_t queued_answers = 16 << 20;   ///< bytes that an HTTP/2 peer has not taken; above it, no request is started
     AnswerBudget* answers = nullptr;         ///< of all HTTP/2 connections; null: no limit
+    HandlerTurns* turns = nullptr;           ///< of all HTTP/2 connections; null: each is alone
     Duration handshake_time = std::chrono::seconds(10);
     Duration header_time = std::chrono::seconds(30);  ///< from a request's first byte to the end of its head
     Duration body_time = std::chrono::seconds(60);    ///< from the head to the body's end

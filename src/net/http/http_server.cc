@@ -16,6 +16,7 @@ struct HttpServer::Impl {
         limits.buffered_bodies = std::max(limits.buffered_bodies, limits.body_limit);
         limits.bodies = &bodies;
         limits.answers = &answers;
+        limits.turns = &turns;
     }
 
     Task<> accept_all(std::unique_ptr<Listener> listener) {
@@ -48,6 +49,7 @@ struct HttpServer::Impl {
     HttpLimits limits;
     BodyBudget bodies;
     AnswerBudget answers{512 << 20};
+    HandlerTurns turns;
     std::size_t open = 0;  ///< connections
     Logger log;
     Scope listeners{loop}, connections{loop};
