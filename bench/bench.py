@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
 import harness  # noqa: E402
 import hostile  # noqa: E402
+import instructions  # noqa: E402
 import manifests  # noqa: E402
 import scale  # noqa: E402
 import windows_node  # noqa: E402
@@ -278,7 +279,7 @@ def run_cluster_bench():
 
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, windows, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, windows, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
@@ -289,10 +290,12 @@ def main():
             run_cluster_bench()
         elif name == "windows":
             windows_node.WindowsNodeBench(Table()).run()
+        elif name == "instructions":
+            instructions.run(Table())
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'windows', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'windows', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""Instructions of the server for one request, counted by callgrind: what does not depend on how fast or busy the machine is."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import harness
+
+REQUESTS = 1000
+PROGRAM = os.environ.get("PORTHOLE_RELEASE", str(harness.PORTHOLE))  # another build, to compare with
+COLLECTION = "/api/v1/namespaces/default/configmaps"
+
+
+class Server:
+    """A control plane under callgrind, in a network namespace of its own."""
+
+    def __init__(self, options):
+        self.cluster = harness.Cluster()
+        self.kubeconfig = self.cluster.data / "admin.kubeconfig"
+        self.output = self.cluster.folder / "callgrind"
+        words = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={self.output}", PROGRAM, "server", "--data", str(self.cluster.data),
+                 *[option.format(folder=self.cluster.folder) for option in options]]
+        log = open(self.cluster.folder / "server.log", "w")
+        self.process = subprocess.Popen(self.cluster.network.inside(words), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        harness.eventually(lambda: self.request("GET", "/readyz").get("text") == "ok", 120)
+        self.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "bench"}})
+        self.request("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+            "kind": "ClusterRoleBinding", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "bench"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": "bench", "namespace": "default"}]})
+        review = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {}}
+        self.token = self.request("POST", "/api/v1/namespaces/default/serviceaccounts/bench/token", review)["status"]["token"]
+        self.url = re.search(r"server:\s*(\S+)", self.kubeconfig.read_text()).group(1)
+        time.sleep(20)  # what the start still does
+
+    def request(self, method, path, body=None):
+        script = pathlib.Path(harness.__file__).with_name("raw_request.py")
+        done = harness.run(self.cluster.network.inside([sys.executable, str(script), str(self.kubeconfig), method, path]),
+                           stdin=json.dumps(body) if body else "", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+
+    def count(self, path, *options):
+        """Instructions of one request."""
+        self.send(REQUESTS // 10, path, *options)
+        subprocess.run(["callgrind_control", "-z", str(self.process.pid)], check=True, capture_output=True)
+        self.send(REQUESTS, path, *options)
+        before = set(self.output.parent.glob("callgrind.*"))
+        subprocess.run(["callgrind_control", "-d", str(self.process.pid)], check=True, capture_output=True)
+        written = harness.eventually(lambda: set(self.output.parent.glob("callgrind.*")) - before, 30)
+        total = harness.eventually(lambda: re.search(r"^(?:totals|summary): (\d+)", written.copy().pop().read_text(), re.MULTILINE), 60)
+        return int(total.group(1)) / REQUESTS
+
+    def send(self, count, path, *options):
+        words = ["h2load", "-n", str(count), "-c", "1", "-m", "4", "-H", f"authorization: Bearer {self.token}", "-H", "accept: application/json",
+                 *options, self.url + path]
+        text = harness.run(self.cluster.network.inside(words), seconds=300).stdout
+        if f"status codes: {count} 2xx" not in text:
+            raise AssertionError(text)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(60)
+        self.cluster.stop()
+
+
+def run(table):
+    for label, options in (("audit off", []), ("the default audit policy", ["--audit-log-path", "{folder}/audit.log"])):
+        server = Server(options)
+        try:
+            body = server.cluster.folder / "body.json"
+            body.write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "bench-"}, "data": {"text": "x" * 1700}}))
+            for what, words in (("get", ["/api/v1/namespaces/kube-system"]),
+                                ("list of 10 namespaces and fewer", ["/api/v1/namespaces"]),
+                                ("create, 2 KB", [COLLECTION, "-H", "content-type: application/json", "-d", str(body)])):
+                table.row(f"{what}, {label}: instructions a request", f"{server.count(*words):,.0f}", "", "")
+        finally:
+            server.stop()
