@@ -472,7 +472,8 @@ void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_flag("--enable-priority-and-fairness", flags.priority_and_fairness,
-                 "divide the sum of both among priority levels, and queue requests fairly; false: only count (default true)");
+                 "divide the sum of both among priority levels, and queue requests fairly; false: only count")
+        ->default_str("true");
 }
 
 }  // namespace
