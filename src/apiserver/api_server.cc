@@ -4,6 +4,7 @@
 
 #include "api/registry.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_security_configuration.h"
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/authentication/jwt_authenticator.h"
 #include "apiserver/authentication/signing_key.h"
@@ -65,6 +66,16 @@ Result<std::vector<TokenKey>> token_keys(const std::string& pem, const std::stri
         keys.push_back(make_token_key(std::move(key)));
     }
     return keys;
+}
+
+/// The level that pods keep to where their namespace's labels name none; "" where nothing looks.
+Result<std::string> default_pod_security(const AdmissionChain& admission, const AdmissionOptions& options) {
+    const std::string plugin(PodSecurityConfiguration::Plugin);
+    const auto running = admission.names();
+    if (std::ranges::find(running, plugin) == running.end()) return std::string();
+    const auto found = options.configurations.find(plugin);
+    TRY(const auto chosen, PodSecurityConfiguration::parse(found == options.configurations.end() ? schema::null_value() : found->second));
+    return std::string(text_of(chosen.defaults.enforce.level));
 }
 
 /// How many objects a list reads, for flow control: counted, and remembered for a while, since counting is half of listing.
@@ -217,6 +228,7 @@ Result<void> ApiServer::Impl::open_access() {
                                          .outgoing = seams.outgoing},
                                         options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
+    TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
     TRY_VOID(add_authenticators());
     return add_authorizers();
 }
