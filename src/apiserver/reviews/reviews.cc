@@ -60,6 +60,7 @@ Task<SubjectAccessReviewStatus> answer(Authorizer& authorizer, AuthorizationAttr
     status.allowed = decision->allowed();
     status.denied = decision->kind == Decision::Kind::Deny;
     status.reason = std::move(decision->reason);
+    status.evaluation_error = std::move(decision->error);
     co_return status;
 }
 
