@@ -50,7 +50,8 @@ Task<Decision> PublicPathAuthorizer::authorize(const AuthorizationAttributes& at
 
 Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attributes) {
     std::vector<std::string> reasons, errors;
-    for (const auto& authorizer : authorizers_) {
+    const auto authorizers = authorizers_;
+    for (const auto& authorizer : *authorizers) {
         auto decided = co_await authorizer->authorize(attributes);
         if (is_cancelled(decided)) co_return std::move(decided).error();
         Decision decision =

@@ -65,11 +65,13 @@ private:
 /// opinion is told with the others' decision unless a later one allows or denies.
 class AuthorizerChain final : public Authorizer {
 public:
-    void add(std::unique_ptr<Authorizer> authorizer) { authorizers_.push_back(std::move(authorizer)); }
+    using Authorizers = std::vector<std::unique_ptr<Authorizer>>;
+    /// From now on these; questions in progress are still decided by those before.
+    void use(Authorizers authorizers) { authorizers_ = std::make_shared<const Authorizers>(std::move(authorizers)); }
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 
 private:
-    std::vector<std::unique_ptr<Authorizer>> authorizers_;
+    std::shared_ptr<const Authorizers> authorizers_ = std::make_shared<const Authorizers>();
 };
 
 /// The Forbidden error for a decision that does not allow, in Kubernetes' words.
