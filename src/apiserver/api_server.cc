@@ -196,7 +196,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
              seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
-      streams(handler, seams.loop, seams.connector),
+      streams(handler, admission, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version},
                 options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
       components(seams.loop, {{"scheduler", [] { return true; }},
