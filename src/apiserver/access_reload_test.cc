@@ -16,8 +16,8 @@ constexpr const char* AuthenticationPath = "/authentication.yaml";
 constexpr const char* AuthorizationPath = "/authorization.yaml";
 constexpr const char* Authentication = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n";
 constexpr const char* Authorization =
-    "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n- {type: Node, name: node}\n- {type: RBAC, name: "
-    "rbac}\n";
+    "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n"
+    "- {type: Node, name: node}\n- {type: RBAC, name: rbac}\n";
 
 /// A server whose files of authentication and authorization change.
 class AccessReloadTest : public Access {
@@ -85,7 +85,8 @@ TEST_F(AccessReloadTest, AnonymousRequestsFollowTheFile) {
     EXPECT_EQ(code("", "/livez"), 200);
     EXPECT_EQ(code("", "/readyz"), 401);
     EXPECT_THAT(metrics(), HasSubstr(reloads("authentication", "success", 1)));
-    EXPECT_THAT(metrics(), HasSubstr("apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds{status=\"success\"} "));
+    EXPECT_THAT(metrics(),
+                HasSubstr("apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds{status=\"success\"} "));
     EXPECT_THAT(metrics(), Not(HasSubstr("last_timestamp_seconds{status=\"failure\"}")));
 }
 
@@ -103,7 +104,7 @@ TEST_F(AccessReloadTest, IssuersComeAndGo) {
 
 TEST_F(AccessReloadTest, AWrongFileLeavesWhatWas) {
     change(AuthenticationPath, with_issuer(issuer.url()));
-    for (const char* wrong : {"", "kind: Nothing", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\nanonymus: {}\n"}) {
+    for (const std::string& wrong : {std::string(), std::string("kind: Nothing"), std::string(Authentication) + "anonymus: {}\n"}) {
         change(AuthenticationPath, wrong);
         EXPECT_EQ(code(token(issuer), "/api"), 200) << wrong;
     }
@@ -134,13 +135,15 @@ TEST_F(AccessReloadTest, WebhooksDecideFromWhenTheFileNamesThem) {
     };
     EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 403);
     const std::string with_hook = std::string(Authorization) +
-                                  "- type: Webhook\n  name: hook\n  webhook: {timeout: 3s, subjectAccessReviewVersion: v1, failurePolicy: Deny, "
+                                  "- type: Webhook\n  name: hook\n"
+                                  "  webhook: {timeout: 3s, subjectAccessReviewVersion: v1, failurePolicy: Deny, "
                                   "matchConditionSubjectAccessReviewVersion: v1, authorizedTTL: 1m, unauthorizedTTL: 1m, "
                                   "connectionInfo: {type: KubeConfigFile, kubeConfigFile: /hook}}\n";
     change(AuthorizationPath, with_hook);
     EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 200);
     EXPECT_THAT(metrics(), HasSubstr(reloads("authorization", "success", 1)));
-    change(AuthorizationPath, "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:\n- {type: AlwaysAllow, name: a}\n");
+    change(AuthorizationPath,
+           "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: AlwaysAllow, name: a}]\n");
     EXPECT_EQ(as(jane(), "GET", "/metrics").code, 200) << "what was, the webhook included, still decides";
     EXPECT_THAT(metrics(), HasSubstr(reloads("authorization", "failure", 1)));
     change(AuthorizationPath, Authorization);

@@ -24,7 +24,7 @@ anonymous:
   - path: /api/v1/namespaces/kube-public/configmaps/cluster-info
 )";
 
-/// The limits are above what a scheduler of a large rollout writes, and stop a flood. kube-system is where the cluster's own pods would run.
+/// The limits are above what a scheduler of a large rollout writes, and stop a flood. In kube-system the cluster's own pods would run.
 constexpr const char* Admission =
     R"(# How admission plugins are set. `porthole up --hardened` has written this file and leaves it to you; changes hold after a restart.
 apiVersion: apiserver.config.k8s.io/v1

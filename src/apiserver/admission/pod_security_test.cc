@@ -31,10 +31,10 @@ struct PodSecurityTest : AdmissionTest {
     }
     std::string answer(const std::string& spec) { return create(*plugin, pod(spec)); }
 
+    static constexpr const char* Head = "apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\n";
     /// From now on with this PodSecurityConfiguration, less its version and kind.
     void configure(const std::string& yaml) {
-        configurations = {
-            {"PodSecurity", *schema::parse_yaml("apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\n" + yaml)}};
+        configurations = {{"PodSecurity", *schema::parse_yaml(Head + yaml)}};
         given_.configurations = &configurations;
         auto made = make_pod_security(given_);
         ASSERT_TRUE(made) << made.error().message;
@@ -212,8 +212,7 @@ TEST_F(PodSecurityTest, AConfigurationIsReadStrictly) {
         {"default: {}", "unknown field \"default\""},
     };
     for (const auto& row : rows) {
-        const std::string text = std::string("apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\n") + row.yaml;
-        const auto parsed = PodSecurityConfiguration::parse(*schema::parse_yaml(text));
+        const auto parsed = PodSecurityConfiguration::parse(*schema::parse_yaml(Head + std::string(row.yaml)));
         ASSERT_FALSE(parsed) << row.yaml;
         EXPECT_THAT(parsed.error().message, HasSubstr(row.why));
     }

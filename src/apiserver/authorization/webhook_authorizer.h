@@ -9,7 +9,8 @@
 namespace porthole::apiserver {
 
 /// Leaves decisions to a server. What it says is remembered, 8192 answers, except for questions whose text is longer than 10,000 bytes.
-/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Lives on one loop, which outlives it.
+/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Lives on
+/// one loop, which outlives it.
 class WebhookAuthorizer final : public Authorizer {
 public:
     WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock);

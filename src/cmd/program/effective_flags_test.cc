@@ -20,7 +20,8 @@ TEST(EffectiveFlags, AreWhatWasGivenAndElseTheDefaults) {
     app.add_flag("--fair", fair, "")->default_str("true");
     app.add_flag("--cached", cached, "")->default_str("true");
     app.add_option_function<int>("--max-age", [](int) {}, "")->default_str("30");
-    app.parse(std::vector<std::string>{"--cached=false", "--verbose", "B", "A,C", "--enable", "/log", "--audit-log"});  // taken from the back
+    // Taken from the back.
+    app.parse(std::vector<std::string>{"--cached=false", "--verbose", "B", "A,C", "--enable", "/log", "--audit-log"});
     const std::map<std::string, std::string> expected = {{"audit-log", "/log"}, {"audit-log-path", "/log"}, {"bind-address", "0.0.0.0"},
                                                          {"cached", "false"},   {"enable", "A,C,B"},        {"fair", "true"},
                                                          {"max-age", "30"},     {"quiet", "false"},         {"verbose", "true"}};
