@@ -34,7 +34,7 @@ private:
     };
     struct Question {
         Event ended;
-        std::optional<Result<std::optional<User>>> outcome;  ///< nullopt when whoever asked has been cancelled
+        std::optional<Result<std::optional<User>>> outcome;  ///< nullopt when the request that asked has been cancelled
     };
     Task<std::optional<User>> ask(std::string token, std::string key);
     const Answer* remembered(const std::string& key);
