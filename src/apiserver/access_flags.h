@@ -33,8 +33,8 @@ struct AccessFlags {
 /// Bytes of a file that these flags name.
 constexpr std::size_t LargestAccessFile = 1 << 20;
 
-/// What a text of --authentication-config says, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error: BadRequest,
-/// naming the file.
+/// What a text of --authentication-config says, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error:
+/// BadRequest, naming the file.
 Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
                                         AuthenticationOptions& options);
 
