@@ -6,8 +6,6 @@
 namespace porthole::apiserver {
 namespace {
 
-constexpr std::size_t LargestFile = 1 << 20;
-
 Error refused(const std::string& why) { return Error(Reason::BadRequest, why); }
 
 Result<Duration> duration_of(const char* flag, const std::string& text) {
@@ -43,7 +41,7 @@ Result<JwtIssuer> read_oidc_flags(FileSystem& files, const AccessFlags& flags, c
                    .signing_algorithms = flags.oidc_signing_algs,
                    .required_claims = {}};
     if (!flags.oidc_ca_file.empty()) {
-        TRY(oidc.ca_pem, files.read(flags.oidc_ca_file, LargestFile));
+        TRY(oidc.ca_pem, files.read(flags.oidc_ca_file, LargestAccessFile));
     }
     for (const std::string& pair : flags.oidc_required_claim) {
         const std::size_t mark = pair.find('=');
@@ -58,12 +56,8 @@ Result<void> read_issuers(FileSystem& files, const AccessFlags& flags, const std
     const bool by_flags = uses_oidc_flags(flags);
     if (!flags.authentication_config.empty()) {
         if (by_flags) return refused("authentication-config file and oidc-* flags are mutually exclusive");
-        TRY(const std::string text, files.read(flags.authentication_config, LargestFile));
-        TRY(AuthenticationFile file, parse_authentication_config(text, flags.authentication_config, own_issuer));
-        if (file.anonymous && flags.anonymous_auth)
-            return refused("--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file");
-        if (file.anonymous) options.anonymous = std::move(*file.anonymous);
-        options.issuers = std::move(file.issuers);
+        TRY(const std::string text, files.read(flags.authentication_config, LargestAccessFile));
+        TRY_VOID(read_authentication_config(text, flags, own_issuer, options));
     } else if (by_flags) {
         TRY(JwtIssuer issuer, read_oidc_flags(files, flags, own_issuer));
         options.issuers = {std::move(issuer)};
@@ -88,7 +82,7 @@ Result<void> read_request_header(FileSystem& files, const AccessFlags& flags, Ap
     }
     if (flags.requestheader_username_headers.empty()) return refused("requestheader-username-headers must not be empty");
     RequestHeaderOptions& header = options.authentication.request_header;
-    TRY(header.ca_pem, files.read(flags.requestheader_client_ca_file, LargestFile));
+    TRY(header.ca_pem, files.read(flags.requestheader_client_ca_file, LargestAccessFile));
     header.allowed_names = flags.requestheader_allowed_names;
     header.username_headers = flags.requestheader_username_headers;
     header.uid_headers = flags.requestheader_uid_headers;
@@ -108,7 +102,7 @@ Result<std::vector<AuthorizerOptions>> read_authorizers(FileSystem& files, const
         if (!flags.authorization_mode.empty() || !flags.authorization_webhook_config_file.empty())
             return refused(
                 "--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined");
-        TRY(const std::string text, files.read(flags.authorization_config, LargestFile));
+        TRY(const std::string text, files.read(flags.authorization_config, LargestAccessFile));
         return parse_authorization_config(text, flags.authorization_config);
     }
     WebhookAuthorizerOptions webhook{.kubeconfig = flags.authorization_webhook_config_file, .version = flags.authorization_webhook_version};
@@ -121,6 +115,16 @@ Result<std::vector<AuthorizerOptions>> read_authorizers(FileSystem& files, const
 }
 
 }  // namespace
+
+Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
+                                        AuthenticationOptions& options) {
+    TRY(AuthenticationFile file, parse_authentication_config(text, flags.authentication_config, own_issuer));
+    if (file.anonymous && flags.anonymous_auth)
+        return refused("--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file");
+    options.anonymous = file.anonymous ? std::move(*file.anonymous) : AnonymousPolicy{.enabled = flags.anonymous_auth.value_or(true)};
+    options.issuers = std::move(file.issuers);
+    return {};
+}
 
 Result<void> read_access_flags(FileSystem& files, const AccessFlags& flags, ApiServerOptions& options) {
     TRY_VOID(read_admission(files, flags, options.admission));

@@ -30,6 +30,14 @@ struct AccessFlags {
                                                    authorization_webhook_cache_unauthorized_ttl = "30s";
 };
 
+/// Bytes of a file that these flags name.
+constexpr std::size_t LargestAccessFile = 1 << 20;
+
+/// What a text of --authentication-config says, in addition to these flags; `own_issuer` is that of service accounts' tokens. Error:
+/// BadRequest, naming the file.
+Result<void> read_authentication_config(std::string_view text, const AccessFlags& flags, const std::string& own_issuer,
+                                        AuthenticationOptions& options);
+
 /// Puts what the flags and the files that they name say into `options`, whose issuer is set. Files are read now, once. Error: BadRequest
 /// or Io, naming the flag or the file.
 Result<void> read_access_flags(FileSystem& files, const AccessFlags& flags, ApiServerOptions& options);

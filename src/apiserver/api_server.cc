@@ -1,9 +1,11 @@
 #include "apiserver/api_server.h"
 
+#include <set>
 #include <unordered_map>
 
 #include "api/registry.h"
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_security_configuration.h"
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/authentication/jwt_authenticator.h"
 #include "apiserver/authentication/signing_key.h"
@@ -65,6 +67,16 @@ Result<std::vector<TokenKey>> token_keys(const std::string& pem, const std::stri
         keys.push_back(make_token_key(std::move(key)));
     }
     return keys;
+}
+
+/// The level that pods keep to where their namespace's labels name none; "" where nothing looks.
+Result<std::string> default_pod_security(const AdmissionChain& admission, const AdmissionOptions& options) {
+    const std::string plugin(PodSecurityConfiguration::Plugin);
+    const auto running = admission.names();
+    if (std::ranges::find(running, plugin) == running.end()) return std::string();
+    const auto found = options.configurations.find(plugin);
+    TRY(const auto chosen, PodSecurityConfiguration::parse(found == options.configurations.end() ? schema::null_value() : found->second));
+    return std::string(text_of(chosen.defaults.enforce.level));
 }
 
 /// How many objects a list reads, for flow control: counted, and remembered for a while, since counting is half of listing.
@@ -133,6 +145,8 @@ struct ApiServer::Impl {
     ServiceAccountTokens tokens;
     ClientCertificates client_certificates;
     AuthenticatorChain authenticators;
+    JwtAuthenticators* issuers = nullptr;  ///< one of them
+    bool has_webhook_authorizer = false;
     std::map<std::string, std::string> flags = options.flags;  ///< and what is known here only
     AdmissionChain admission;
 
@@ -157,10 +171,7 @@ struct ApiServer::Impl {
     /// Makes the chains that requests pass. Until then the authorizer allows nothing.
     Result<void> open_access();
     Result<void> add_authenticators();
-    Result<void> add_authorizers();
-    bool has_authorizer(AuthorizerOptions::Type type) const {
-        return std::ranges::any_of(options.authorizers, [type](const AuthorizerOptions& one) { return one.type == type; });
-    }
+    Result<void> use_authorizers(const std::vector<AuthorizerOptions>& chosen);
     Result<std::unique_ptr<Webhook>> open_webhook(const std::string& kubeconfig, Webhook::Settings settings);
     void add_checks();
     void add_routes();
@@ -185,7 +196,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
              seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
-      streams(handler, seams.loop, seams.connector),
+      streams(handler, admission, seams.loop, seams.connector),
       documents(registry, {.git_version = options.git_version},
                 options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
       components(seams.loop, {{"scheduler", [] { return true; }},
@@ -217,8 +228,9 @@ Result<void> ApiServer::Impl::open_access() {
                                          .outgoing = seams.outgoing},
                                         options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
+    TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
     TRY_VOID(add_authenticators());
-    return add_authorizers();
+    return use_authorizers(options.authorizers);
 }
 
 Result<std::unique_ptr<Webhook>> ApiServer::Impl::open_webhook(const std::string& kubeconfig, Webhook::Settings settings) {
@@ -233,12 +245,10 @@ Result<void> ApiServer::Impl::add_authenticators() {
     authenticators.add(std::make_unique<CertificateAuthenticator>(client_certificates, seams.loop));
     authenticators.add(std::make_unique<ServiceAccountAuthenticator>(tokens));
     authenticators.add(std::make_unique<BootstrapTokenAuthenticator>(reader, seams.loop));
-    for (const JwtIssuer& issuer : chosen.issuers) {
-        if (!seams.outgoing) return Error(Reason::BadRequest, issuer.url + ": this server has no way to issuers of tokens");
-        auto authenticator = std::make_unique<JwtAuthenticator>(issuer, *seams.outgoing, seams.loop, seams.log);
-        scope.spawn(authenticator->follow());
-        authenticators.add(std::move(authenticator));
-    }
+    auto of_issuers = std::make_unique<JwtAuthenticators>(seams.outgoing, seams.loop, seams.log);
+    issuers = of_issuers.get();
+    authenticators.add(std::move(of_issuers));
+    TRY_VOID(issuers->start(chosen.issuers));
     if (chosen.webhook) {
         TRY(auto webhook, open_webhook(chosen.webhook->kubeconfig, {}));
         authenticators.add(
@@ -248,10 +258,13 @@ Result<void> ApiServer::Impl::add_authenticators() {
     return {};
 }
 
-Result<void> ApiServer::Impl::add_authorizers() {
+Result<void> ApiServer::Impl::use_authorizers(const std::vector<AuthorizerOptions>& chosen) {
     using Type = AuthorizerOptions::Type;
-    std::vector<std::unique_ptr<Authorizer>> made;
-    for (const AuthorizerOptions& one : options.authorizers) {
+    const auto has = [&](Type type) { return std::ranges::find(chosen, type, &AuthorizerOptions::type) != chosen.end(); };
+    AuthorizerChain::Authorizers made;
+    made.push_back(std::make_unique<PrivilegedGroupAuthorizer>());
+    made.push_back(std::make_unique<PublicPathAuthorizer>(has(Type::Rbac)));
+    for (const AuthorizerOptions& one : chosen) {
         if (one.type == Type::Node) made.push_back(std::make_unique<NodeAuthorizer>(node_graph, rbac, reader));
         if (one.type == Type::Rbac)
             made.push_back(std::make_unique<RbacAuthorizer>(
@@ -264,9 +277,8 @@ Result<void> ApiServer::Impl::add_authorizers() {
             made.push_back(std::make_unique<WebhookAuthorizer>(std::move(webhook), one.webhook, seams.loop));
         }
     }
-    authorizer.add(std::make_unique<PrivilegedGroupAuthorizer>());
-    authorizer.add(std::make_unique<PublicPathAuthorizer>(has_authorizer(Type::Rbac)));
-    for (auto& one : made) authorizer.add(std::move(one));
+    authorizer.use(std::move(made));
+    has_webhook_authorizer = has(Type::Webhook);
     return {};
 }
 
@@ -296,7 +308,7 @@ void ApiServer::Impl::add_routes() {
                                .rbac = rbac,
                                .authenticators = authenticators,
                                .tokens = tokens,
-                               .has_webhook_authorizer = has_authorizer(AuthorizerOptions::Type::Webhook)}));
+                               .has_webhook_authorizer = [this] { return has_webhook_authorizer; }}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
@@ -442,6 +454,7 @@ Task<> ApiServer::start() {
 Task<> ApiServer::close() {
     impl_->closed = true;
     CO_TRY_VOID(co_await impl_->scope.close());
+    if (impl_->issuers) CO_TRY_VOID(co_await impl_->issuers->close());
     if (impl_->configuration_producer) CO_TRY_VOID(co_await impl_->configuration_producer->close());
     if (impl_->configuration_consumer) CO_TRY_VOID(co_await impl_->configuration_consumer->close());
     co_return co_await impl_->store->close();
@@ -462,6 +475,24 @@ Result<void> ApiServer::use_service_account_keys(const std::string& pem, const s
     TRY(auto keys, token_keys(pem, previous_pem));
     impl_->tokens.use_keys(std::move(keys));
     return {};
+}
+
+Task<> ApiServer::use_issuers(std::vector<JwtIssuer> issuers, AnonymousPolicy anonymous) {
+    CO_TRY_VOID(co_await impl_->issuers->replace(std::move(issuers)));
+    impl_->authenticators.set_anonymous(std::move(anonymous));
+    co_return {};
+}
+
+Result<void> ApiServer::use_authorizers(const std::vector<AuthorizerOptions>& authorizers) {
+    const auto fixed = [](const std::vector<AuthorizerOptions>& all) {
+        std::set<AuthorizerOptions::Type> types;
+        for (const AuthorizerOptions& one : all) types.insert(one.type);
+        types.erase(AuthorizerOptions::Type::Webhook);
+        return types;
+    };
+    if (fixed(authorizers) != fixed(impl_->options.authorizers))
+        return Error(Reason::BadRequest, "authorizers other than webhooks can only be added or removed by a restart");
+    return impl_->use_authorizers(authorizers);
 }
 
 ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }

@@ -67,6 +67,12 @@ public:
     Task<> use_authorities(std::string ca_pem);
     /// Other keys from now on; see ServiceAccountTokens::use_keys. `previous_pem` may be "". Error: BadRequest.
     Result<void> use_service_account_keys(const std::string& pem, const std::string& previous_pem);
+    /// Other issuers of tokens and rules for anonymous requests from now on. Requires: start(). Error: with what was before still in use,
+    /// Timeout when a new issuer cannot be asked for its keys.
+    Task<> use_issuers(std::vector<JwtIssuer> issuers, AnonymousPolicy anonymous);
+    /// Other webhooks that decide about requests, and another order, from now on. Requires: start(). Error: with what was before still in
+    /// use, BadRequest, also when others than webhooks are added or removed.
+    Result<void> use_authorizers(const std::vector<AuthorizerOptions>& authorizers);
     ClientCertificates& client_certificates();
     Server& server();
     store::Store& store();

@@ -158,10 +158,11 @@ Task<> Server::authorize(RequestContext& context) {
     context.audit_annotations[std::string(DecisionAnnotation)] = decision.allowed() ? "allow" : "forbid";
     if (!decision.reason.empty()) context.audit_annotations["authorization.k8s.io/reason"] = decision.reason;
     if (decision.allowed()) co_return {};
+    if (!decision.error.empty()) context.audit_annotations["authorization.k8s.io/reason"] = "internal error";
     if (context.by_component)
         seams_.log.warn("a component of the control plane was denied a request",
                         {{"user", context.user.name}, {"verb", context.info.verb}, {"path", context.info.path}});
-    co_return forbidden(attributes, decision.reason);
+    co_return refusal(attributes, decision);
 }
 
 Task<> Server::dispatch(RequestContext& context) {

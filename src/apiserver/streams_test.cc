@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "apiserver/api_server_fixture.h"
 
 namespace porthole::apiserver {
@@ -190,6 +192,29 @@ TEST_F(StreamsTest, RunningSomethingByAWebSocketNeedsCreate) {
     EXPECT_EQ(ask("/exec", "command=ls&stdout=true"), 200);
     EXPECT_EQ(ask("/attach", "stdout=true"), 200);
     EXPECT_EQ(ask("/portforward", "ports=80"), 200);
+}
+
+// A role that gives a node more than it has by itself does not reach beyond NodeRestriction, as upstream.
+TEST_F(StreamsTest, ConnectionsPassAdmission) {
+    post("/apis/rbac.authorization.k8s.io/v1/clusterroles",
+         R"({"metadata":{"name":"all"},"rules":[{"apiGroups":[""],"resources":["*"],"verbs":["*"]}]})");
+    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+         R"({"metadata":{"name":"all"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"all"},)"
+         R"("subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"system:node:n2"}]})");
+    loop.run_ready();
+    const auto ask = [&](const std::string& path, std::string query = "") {
+        net::HttpRequest request{.method = "POST", .path = path, .query = std::move(query)};
+        HeaderKeeper keeper;
+        const User node{.name = "system:node:n2", .groups = {"system:nodes"}};
+        EXPECT_TRUE(sim::run(loop, api->server().handle_as(node, std::move(request), keeper)));
+        return keeper.body;
+    };
+    const std::string unexpected = R"(unexpected operation of node \"n2\" on pods)";
+    EXPECT_THAT(ask(std::string(Pod) + "/exec", "command=ls&stdout=true"), testing::HasSubstr(unexpected));
+    EXPECT_THAT(ask(std::string(Pod) + "/portforward", "ports=80"), testing::HasSubstr(unexpected));
+    EXPECT_THAT(ask(std::string(Pod) + "/proxy/"), testing::HasSubstr(unexpected));
+    EXPECT_THAT(ask("/api/v1/nodes/n1/proxy/"), testing::HasSubstr(R"(node \"n2\" is not allowed to modify node \"n1\")"));
+    EXPECT_EQ(kubelet.asked, "");
 }
 
 }  // namespace

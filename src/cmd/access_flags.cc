@@ -1,11 +1,13 @@
 #include "cmd/access_flags.h"
 
+#include "base/strings.h"
+
 namespace porthole::cmd {
 namespace {
 
 void add_list(CLI::App& app, const char* name, std::vector<std::string>& target, const std::string& help) {
-    CLI::Option* option = app.add_option(name, target, help)->delimiter(',');
-    if (!target.empty()) option->capture_default_str();
+    // As it is typed; CLI11's own text of a list has brackets.
+    app.add_option(name, target, help)->delimiter(',')->default_str(join(target, ","));
 }
 
 void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
@@ -18,7 +20,8 @@ void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
 
 void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     app.add_option("--anonymous-auth", flags.anonymous_auth,
-                   "whether requests without a credential are let in as system:anonymous (default true)");
+                   "whether requests without a credential are let in as system:anonymous")
+        ->default_str("true");
     app.add_option(
         "--authentication-config", flags.authentication_config,
         "file of issuers of tokens and of the rules for anonymous requests (AuthenticationConfiguration of apiserver.config.k8s.io/v1)");

@@ -99,7 +99,7 @@ Task<> rotate(EventLoop& loop, AdminClient& admin, const LocalKeyFile& file) {
             co_return Error(Reason::Timeout, "after " + std::to_string(Rounds) + " rounds " + stale +
                                                  " values are still encrypted with an old key, which is kept: run this again");
     }
-    std::printf("%zu secrets are encrypted with it\n", count);
+    std::printf(count == 1 ? "%zu secret is encrypted with it\n" : "%zu secrets are encrypted with it\n", count);
     CO_TRY_VOID(file.drop_old_keys());
     CO_TRY_VOID(co_await wait_until_used(loop, admin, file));
     std::puts("the old key has been removed");

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "apiserver/access_reload.h"
 #include "apiserver/api_server.h"
 #include "apiserver/local_clients.h"
 #include "apiserver/subresources/connector.h"
@@ -125,6 +126,8 @@ public:
     Result<void> take_up(const Pki& fresh, const Pki& current);
     /// Takes up changes of the encryption configuration. Until cancelled.
     Task<> follow_encryption() { return encryption_.follow(); }
+    /// Takes up changes of the configurations of authentication and authorization. Until cancelled. Requires: start().
+    Task<> follow_access() { return access_reload_->follow(*api_); }
     Task<> close();
     /// Writes the administrator's kubeconfig. Yields what to tell the person who has started the server. Requires: start().
     Result<std::string> introduce() const;
@@ -157,6 +160,7 @@ private:
     std::unique_ptr<apiserver::KubeletConnector> connector_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<apiserver::OutgoingClients> outgoing_ = apiserver::make_outgoing_clients(world_.loop, *files_);
+    std::unique_ptr<apiserver::AccessReload> access_reload_;
     std::shared_ptr<net::TlsServerContext> tls_;
     std::unique_ptr<ApiServer> api_;
     std::unique_ptr<net::HttpServer> http_;
@@ -308,6 +312,8 @@ Task<> ControlPlane::start() {
     CO_TRY_VOID(audit_.open(flags_.audit));
     chosen.audit = audit_.auditor();
     chosen.flags["encryption-providers"] = encryption_.providers();
+    access_reload_ = std::make_unique<apiserver::AccessReload>(
+        apiserver::AccessReload::Seams{.loop = world_.loop, .files = *files_, .log = log_.named("access")}, flags_.access, chosen.issuer);
     CO_TRY_VOID(apiserver::read_access_flags(*files_, flags_.access, chosen));
     proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
     CO_TRY_VOID(make_connector(pki));
@@ -409,6 +415,7 @@ Task<std::string> ControlPlane::more_metrics() {
     std::string text;
     if (scheduler_component_) CO_TRY_VOID(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
     encryption_.append_metrics(text);
+    access_reload_->append_metrics(text);
     co_return text;
 }
 
@@ -472,7 +479,8 @@ void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
     app.add_flag("--enable-priority-and-fairness", flags.priority_and_fairness,
-                 "divide the sum of both among priority levels, and queue requests fairly; false: only count (default true)");
+                 "divide the sum of both among priority levels, and queue requests fairly; false: only count")
+        ->default_str("true");
 }
 
 }  // namespace
@@ -539,6 +547,7 @@ int run_server(std::vector<std::string> arguments) {
         }
         scope.spawn(control_plane.renew_certificates());
         scope.spawn(control_plane.follow_encryption());
+        scope.spawn(control_plane.follow_access());
         scope.spawn(give_back_memory_at_rest(world.loop, *memory));
         if (revive) scope.spawn(revive_supervisors(world.loop, data, log.named("server")));
         (void)world.run(stop.wait());

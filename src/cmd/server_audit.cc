@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uintmax_t Megabyte = 1 << 20;
 
-/// "30s"; a flag of upstream's.
+/// "30s"; a flag of upstream's, whose default is what `duration` is.
 void add_duration(CLI::App& app, const char* name, Duration& duration, const char* help) {
     app.add_option_function<std::string>(
         name,
@@ -19,7 +19,8 @@ void add_duration(CLI::App& app, const char* name, Duration& duration, const cha
             if (!parsed || *parsed <= Duration::zero()) throw CLI::ValidationError(name, "a duration such as 30s is expected, not " + text);
             duration = *parsed;
         },
-        help);
+        help)
+        ->default_str(format_duration(duration));
 }
 
 Result<apiserver::AuditPolicy> read_policy(const std::string& path, Logger& log) {
@@ -42,13 +43,15 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
     app.add_option("--audit-log-path,--audit-log", flags.log.path, "file for events, a line each");
     app.add_option_function<std::uintmax_t>(
            "--audit-log-maxsize", [&flags](std::uintmax_t size) { flags.log.most_bytes = (size ? size : 100) * Megabyte; },
-           "megabytes of one file, after which it is renamed (default 100)")
-        ->check(CLI::Range(0, 1'000'000));
+           "megabytes of one file, after which it is renamed")
+        ->check(CLI::Range(0, 1'000'000))
+        ->default_str(std::to_string(flags.log.most_bytes / Megabyte));
     app.add_option("--audit-log-maxbackup", flags.log.most_backups, "renamed files that are kept; 0: all")->capture_default_str();
     app.add_option_function<unsigned>(
            "--audit-log-maxage", [&flags](unsigned age) { flags.log.oldest = std::chrono::days(age); },
-           "days for which they are kept; 0: for ever (default 30)")
-        ->check(CLI::Range(0, 100'000));
+           "days for which they are kept; 0: for ever")
+        ->check(CLI::Range(0, 100'000))
+        ->default_str(std::to_string(flags.log.oldest.count()));
     app.add_option("--audit-webhook-config-file", flags.webhook_config_file,
                    "kubeconfig of a service that events are sent to; its server is a URL with a path");
     app.add_option("--audit-webhook-batch-buffer-size", flags.webhook.buffer_size, "events that wait to be sent; further ones are lost")
@@ -57,9 +60,9 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
     app.add_option("--audit-webhook-batch-max-size", flags.webhook.batch_max_size, "events of one request to the webhook")
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
-    add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "after which fewer are sent, too (default 30s)");
+    add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "after which fewer are sent, too");
     add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff,
-                 "before a request that failed is sent again (default 10s)");
+                 "before a request that failed is sent again");
 }
 
 Result<void> ServerAudit::open(const AuditFlags& flags) {

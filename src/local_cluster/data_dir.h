@@ -19,6 +19,9 @@ public:
     std::filesystem::path store() const { return root_ / "store"; }
     /// What secrets are encrypted with on disk.
     std::filesystem::path encryption_file() const { return root_ / "encryption.yaml"; }
+    /// Who gets in without a credential, and how admission plugins are set, where the cluster is hardened.
+    std::filesystem::path authentication_file() const { return root_ / "authentication.yaml"; }
+    std::filesystem::path admission_file() const { return root_ / "admission.yaml"; }
     std::filesystem::path logs() const { return root_ / "logs"; }
     std::filesystem::path state_file() const { return root_ / "cluster.json"; }
     std::filesystem::path admin_kubeconfig() const { return root_ / "admin.kubeconfig"; }

@@ -10,7 +10,9 @@
 namespace porthole::local_cluster {
 
 /// More words for the server's command line.
-std::vector<std::string> hardened_server_flags();
+std::vector<std::string> hardened_server_flags(const DataDir& data);
+/// Writes the files that these flags name, where they are not there: from then on they are the administrator's. Error: Io.
+Result<void> ensure_hardened_files(const DataDir& data);
 /// The same for a Linux node. `files` tells how the kernel is set: a machine that is shared with other programs is not changed for it.
 void harden(node_join::AgentOptions& agent, FileSystem& files);
 

@@ -69,6 +69,9 @@ Result<void> Supervisor::prepare() {
     cluster_.supervisor = identify(::getpid());
     cluster_.network_namespace = own_network_namespace();
     if (cluster_.options.foreign) return cluster_.save(data_);
+    if (cluster_.options.hardened) {
+        TRY_VOID(ensure_hardened_files(data_));
+    }
     TRY(const std::string service, address_in(cluster_.options.service_cidr, 1));
     TRY(pki_, Pki::ensure(data_.pki(),
                           {{"kubernetes", "kubernetes.default", "kubernetes.default.svc",
@@ -102,7 +105,7 @@ ChildCommand Supervisor::server_command() const {
                                        "--revive-supervisor"};
     // Of the audit log little, as it shares a person's disk with everything else.
     std::vector<std::string> more{"--audit-log-maxsize", "20", "--audit-log-maxbackup", "5"};
-    if (options.hardened) more = hardened_server_flags();
+    if (options.hardened) more = hardened_server_flags(data_);
     arguments.insert(arguments.end(), {"--audit-log-path", (data_.logs() / "audit.log").string()});
     arguments.insert(arguments.end(), more.begin(), more.end());
     return {std::move(arguments), data_.logs() / "server.log", "", -1};

@@ -1,9 +1,11 @@
 // What comes from outside about access: the administrator's configuration files, an issuer's documents and keys, tokens, and the answers of
 // webhooks. Nothing that is read lets more in than it says.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "apiserver/admission/plugins.h"
+#include "apiserver/admission/pod_security_configuration.h"
 #include "apiserver/authentication/authentication_config.h"
 #include "apiserver/authentication/issuer_keys.h"
 #include "apiserver/authentication/jwt.h"
@@ -17,6 +19,15 @@ using namespace porthole::apiserver;
 
 namespace {
 
+/// Who is exempt is named as a cluster names them.
+void pod_security(const schema::Value& configuration) {
+    const auto parsed = PodSecurityConfiguration::parse(configuration);
+    if (!parsed) return;
+    const auto is_empty = [](const std::string& name) { return name.empty(); };
+    for (const auto* names : {&parsed->exempt_users, &parsed->exempt_namespaces, &parsed->exempt_runtime_classes})
+        if (std::ranges::any_of(*names, is_empty)) std::abort();
+}
+
 void configurations(std::string_view text) {
     if (const auto file = parse_authentication_config(text, "file", "https://own")) {
         for (const JwtIssuer& issuer : file->issuers)
@@ -27,7 +38,9 @@ void configurations(std::string_view text) {
     sim::SimLoop loop;
     FakeServers servers(loop);
     if (!servers.files().write("/file", text, 0600)) std::abort();
-    static_cast<void>(read_admission_configurations(servers.files(), "/file"));
+    const auto plugins = read_admission_configurations(servers.files(), "/file");
+    if (!plugins) return;
+    for (const auto& [name, configuration] : *plugins) pod_security(configuration);
 }
 
 void tokens(std::string_view text) {

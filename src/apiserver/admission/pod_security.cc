@@ -4,7 +4,7 @@
 
 #include "api/core_v1.h"
 #include "apiserver/admission/plugins.h"
-#include "apiserver/admission/pod_security_standards.h"
+#include "apiserver/admission/pod_security_configuration.h"
 #include "apiserver/admission/pod_templates.h"
 #include "base/strings.h"
 
@@ -18,18 +18,13 @@ using Violations = std::vector<PodSecurityViolation>;
 constexpr std::string_view Prefix = "pod-security.kubernetes.io/";
 constexpr std::size_t PodsNamed = 10;  ///< in warnings about pods that are there already
 
-struct Policies {
-    PodSecurityPolicy enforce, audit, warn;
-};
-
 std::string label_of(const Labels& labels, const std::string& mode) {
     const auto found = labels.find(std::string(Prefix) + mode);
     return found == labels.end() ? "" : found->second;
 }
 
-/// What a label that nobody understands asks for is not known: the strictest, then.
-PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode) {
-    PodSecurityPolicy policy;
+/// `policy` where the labels do not say otherwise. What a label that nobody understands asks for is not known: the strictest, then.
+PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode, PodSecurityPolicy policy) {
     if (const std::string level = label_of(labels, mode); !level.empty())
         policy.level = parse_pod_security_level(level).value_or(PodSecurityLevel::Restricted);
     if (const std::string version = label_of(labels, mode + "-version"); !version.empty())
@@ -37,7 +32,12 @@ PodSecurityPolicy policy_of(const Labels& labels, const std::string& mode) {
     return policy;
 }
 
-Policies policies_of(const Labels& labels) { return {policy_of(labels, "enforce"), policy_of(labels, "audit"), policy_of(labels, "warn")}; }
+PodSecurityPolicies policies_of(const Labels& labels, const PodSecurityPolicies& defaults) {
+    return {policy_of(labels, "enforce", defaults.enforce), policy_of(labels, "audit", defaults.audit),
+            policy_of(labels, "warn", defaults.warn)};
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
 std::string text_of(const Violations& violations) {
     return join(violations, ", ", [](const auto& violation) { return violation.reason + " (" + violation.detail + ")"; });
@@ -57,8 +57,9 @@ bool looks_the_same(const Pod& now, const Pod& before) {
 
 class PodSecurity final : public AdmissionPlugin {
 public:
-    explicit PodSecurity(const ObjectReader& reader) : reader_(reader) {}
-    std::string_view name() const override { return "PodSecurity"; }
+    PodSecurity(const ObjectReader& reader, PodSecurityConfiguration configuration)
+        : reader_(reader), configuration_(std::move(configuration)) {}
+    std::string_view name() const override { return PodSecurityConfiguration::Plugin; }
 
     Task<> validate(const AdmissionAttributes& attributes) override {
         const bool written = attributes.operation == AdmissionOperation::Create || attributes.operation == AdmissionOperation::Update;
@@ -69,16 +70,27 @@ public:
     }
 
 private:
-    Result<Policies> policies_in(const std::string& name) const {
+    Result<PodSecurityPolicies> policies_in(const std::string& name) const {
         TRY(const auto found, reader_.find<Namespace>("", name));
-        return found ? policies_of(found->metadata.labels) : Policies();
+        return found ? policies_of(found->metadata.labels, configuration_.defaults) : configuration_.defaults;
+    }
+
+    /// Whether the configuration leaves out such a request; the audit log is told why.
+    bool is_exempt(const AdmissionAttributes& attributes, const PodSpec& spec) const {
+        const char* why = contains(configuration_.exempt_namespaces, attributes.namespace_)              ? "namespace"
+                          : contains(configuration_.exempt_users, attributes.user.name)                  ? "user"
+                          : contains(configuration_.exempt_runtime_classes, spec.runtime_class_name.value_or("")) ? "runtimeClass"
+                                                                                                         : nullptr;
+        if (why) attributes.audit_annotations[std::string(Prefix) + "exempt"] = why;
+        return why != nullptr;
     }
 
     Result<void> check_pod(const AdmissionAttributes& attributes) const {
         if (!attributes.subresource.empty() && attributes.subresource != "ephemeralcontainers") return {};
         const Pod& pod = attributes.object->view<Pod>();
         if (attributes.old_object && looks_the_same(pod, attributes.old_object->view<Pod>())) return {};
-        TRY(const Policies policies, policies_in(attributes.namespace_));
+        if (is_exempt(attributes, pod.spec)) return {};
+        TRY(const PodSecurityPolicies policies, policies_in(attributes.namespace_));
         attributes.audit_annotations[std::string(Prefix) + "enforce-policy"] = policies.enforce.text();
         const Violations forbidden = pod_security_violations(policies.enforce, pod.metadata, pod.spec);
         audit(attributes, policies.audit, pod.metadata, pod.spec);
@@ -94,7 +106,8 @@ private:
         if (!wanted) return {};
         const PodTemplateSpec* before = attributes.old_object ? template_in(*attributes.old_object).pods : nullptr;
         if (before && *before == *wanted) return {};
-        TRY(const Policies policies, policies_in(attributes.namespace_));
+        if (is_exempt(attributes, wanted->spec)) return {};
+        TRY(const PodSecurityPolicies policies, policies_in(attributes.namespace_));
         audit(attributes, policies.audit, wanted->metadata, wanted->spec);
         warn(attributes, policies.warn, wanted->metadata, wanted->spec);
         return {};
@@ -117,9 +130,10 @@ private:
         const Labels& labels = attributes.object->metadata().labels;
         const Labels* before = attributes.old_object ? &attributes.old_object->metadata().labels : nullptr;
         TRY_VOID(check_labels(attributes, labels, before));
-        const PodSecurityPolicy now = policy_of(labels, "enforce");
-        if (!before || now.level == PodSecurityLevel::Privileged) return {};
-        const PodSecurityPolicy old = policy_of(*before, "enforce");
+        const PodSecurityPolicy& fallback = configuration_.defaults.enforce;
+        const PodSecurityPolicy now = policy_of(labels, "enforce", fallback);
+        if (!before || now.level == PodSecurityLevel::Privileged || contains(configuration_.exempt_namespaces, attributes.name)) return {};
+        const PodSecurityPolicy old = policy_of(*before, "enforce", fallback);
         if (now.level == old.level && now.minor == old.minor) return {};
         return warn_of_existing_pods(attributes, now);
     }
@@ -163,10 +177,15 @@ private:
     }
 
     const ObjectReader& reader_;
+    const PodSecurityConfiguration configuration_;
 };
 
 }  // namespace
 
-AdmissionPluginPtr make_pod_security(const AdmissionDependencies& given) { return std::make_unique<PodSecurity>(given.reader); }
+Result<AdmissionPluginPtr> make_pod_security(const AdmissionDependencies& given) {
+    const schema::Value* configured = given.configuration_of(std::string(PodSecurityConfiguration::Plugin));
+    TRY(auto configuration, PodSecurityConfiguration::parse(configured ? *configured : schema::null_value()));
+    return std::make_unique<PodSecurity>(given.reader, std::move(configuration));
+}
 
 }  // namespace porthole::apiserver

@@ -375,9 +375,13 @@ Subject subject_of(const api::meta::v1::ObjectMeta& metadata, const PodSpec& spe
 
 }  // namespace
 
+std::string_view text_of(PodSecurityLevel level) {
+    static constexpr std::array<std::string_view, 3> Words = {"privileged", "baseline", "restricted"};
+    return Words[static_cast<std::size_t>(level)];
+}
+
 std::string PodSecurityPolicy::text() const {
-    static constexpr std::array<const char*, 3> Words = {"privileged", "baseline", "restricted"};
-    return std::string(Words[static_cast<std::size_t>(level)]) + ':' + (minor == Latest ? "latest" : "v1." + std::to_string(minor));
+    return std::string(text_of(level)) + ':' + (minor == Latest ? "latest" : "v1." + std::to_string(minor));
 }
 
 std::optional<PodSecurityLevel> parse_pod_security_level(std::string_view text) {

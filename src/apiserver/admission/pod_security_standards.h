@@ -10,6 +10,9 @@ namespace porthole::apiserver {
 
 enum class PodSecurityLevel : std::uint8_t { Privileged, Baseline, Restricted };
 
+/// "privileged", "baseline", "restricted".
+std::string_view text_of(PodSecurityLevel level);
+
 /// A level of the Pod Security Standards as it was in one release: the rules grow.
 struct PodSecurityPolicy {
     static constexpr int Latest = 1'000'000;
@@ -20,7 +23,7 @@ struct PodSecurityPolicy {
     std::string text() const;
 };
 
-/// "privileged", "baseline", "restricted".
+/// text_of(), the other way.
 std::optional<PodSecurityLevel> parse_pod_security_level(std::string_view text);
 /// "latest", "v1.24".
 std::optional<int> parse_pod_security_version(std::string_view text);

@@ -3,6 +3,7 @@
 #include "api/apps_v1.h"
 #include "api/core_v1.h"
 #include "apiserver/admission/admission_fixture.h"
+#include "apiserver/admission/pod_security_configuration.h"
 #include "schema/convert.h"
 #include "schema/yaml/yaml.h"
 
@@ -30,7 +31,18 @@ struct PodSecurityTest : AdmissionTest {
     }
     std::string answer(const std::string& spec) { return create(*plugin, pod(spec)); }
 
-    AdmissionPluginPtr plugin = make_pod_security(given_);
+    static constexpr const char* Head = "apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\n";
+    /// From now on with this PodSecurityConfiguration, less its version and kind.
+    void configure(const std::string& yaml) {
+        configurations = {{"PodSecurity", *schema::parse_yaml(Head + yaml)}};
+        given_.configurations = &configurations;
+        auto made = make_pod_security(given_);
+        ASSERT_TRUE(made) << made.error().message;
+        plugin = std::move(*made);
+    }
+
+    AdmissionConfigurations configurations;
+    AdmissionPluginPtr plugin = *make_pod_security(given_);
 };
 
 constexpr const char* Harmless = "{containers: [{name: a, image: i}]}";
@@ -154,6 +166,57 @@ TEST_F(PodSecurityTest, TighteningANamespaceTellsOfThePodsInIt) {
     EXPECT_THAT(update(*plugin, before, after), HasSubstr("must be one of privileged, baseline, restricted"));
     after.metadata.labels = {{"pod-security.kubernetes.io/warn-version", "1.24"}};
     EXPECT_THAT(update(*plugin, before, after), HasSubstr("must be \"latest\" or \"v1.x\""));
+}
+
+constexpr const char* Ipc = "{hostIPC: true, containers: [{name: a}]}";
+
+TEST_F(PodSecurityTest, TheConfigurationSaysWhatHoldsWhereLabelsDoNot) {
+    configure("defaults: {enforce: baseline, enforce-version: v1.24, warn: restricted}\n");
+    namespace_with({});
+    EXPECT_THAT(answer(Ipc), HasSubstr("violates PodSecurity \"baseline:v1.24\": host namespaces"));
+    EXPECT_EQ(answer(Harmless), "");
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("would violate PodSecurity \"restricted:latest\"")));
+    namespace_with({{"enforce", "privileged"}});
+    EXPECT_EQ(answer(Ipc), "") << "a label says otherwise";
+}
+
+TEST_F(PodSecurityTest, ExemptsUsersNamespacesAndRuntimeClassesAndTellsTheAuditLog) {
+    namespace_with({{"enforce", "restricted"}});
+    const struct {
+        const char *exemption, *why;
+    } rows[] = {
+        {"exemptions: {namespaces: [ns]}", "namespace"},
+        {"exemptions: {usernames: [jane]}", "user"},
+        {"exemptions: {runtimeClasses: [vm]}", "runtimeClass"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.exemption);
+        audit_.clear();
+        configure(row.exemption);
+        EXPECT_EQ(answer("{runtimeClassName: vm, hostIPC: true, containers: [{name: a}]}"), "");
+        EXPECT_EQ(audit_["pod-security.kubernetes.io/exempt"], row.why);
+    }
+    configure("exemptions: {namespaces: [other], usernames: [bob], runtimeClasses: [other]}");
+    EXPECT_NE(answer(Ipc), "");
+}
+
+TEST_F(PodSecurityTest, AConfigurationIsReadStrictly) {
+    const struct {
+        const char *yaml, *why;
+    } rows[] = {
+        {"defaults: {enforce: strict}", "defaults.enforce: Invalid value: \"strict\": must be one of privileged, baseline, restricted"},
+        {"defaults: {warn-version: \"1.24\"}", "defaults.warn-version: Invalid value: \"1.24\": must be \"latest\" or \"v1.x\""},
+        {"exemptions: {usernames: [\"\"]}", "exemptions.usernames[0]: Invalid value: \"\": username must not be empty"},
+        {"exemptions: {namespaces: [a, a]}", "exemptions.namespaces[1]: Duplicate value: \"a\""},
+        {"exemptions: {runtimeClasses: [\"A\"]}", "exemptions.runtimeClasses[0]: Invalid value: \"A\""},
+        {"default: {}", "unknown field \"default\""},
+    };
+    for (const auto& row : rows) {
+        const auto parsed = PodSecurityConfiguration::parse(*schema::parse_yaml(Head + std::string(row.yaml)));
+        ASSERT_FALSE(parsed) << row.yaml;
+        EXPECT_THAT(parsed.error().message, HasSubstr(row.why));
+    }
+    EXPECT_FALSE(PodSecurityConfiguration::parse(*schema::parse_yaml("{apiVersion: v1, kind: PodSecurityConfiguration}")));
 }
 
 }  // namespace

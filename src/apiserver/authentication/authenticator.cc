@@ -18,11 +18,13 @@ Task<std::optional<User>> CertificateAuthenticator::authenticate(const net::Http
 
 Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) const {
     bool refused = false;
+    std::optional<Error> busy;
     for (const auto& authenticator : authenticators_) {
         auto found = co_await authenticator->authenticate(request);
         if (!found) {
             if (is_cancelled(found)) co_return std::move(found).error();
             refused = true;
+            if (found.error().reason == Reason::TooManyRequests) busy = std::move(found).error();
             continue;
         }
         if (!found->has_value()) continue;
@@ -30,6 +32,8 @@ Task<User> AuthenticatorChain::authenticate(const net::HttpRequest& request) con
         if (!user.in_group(GroupAuthenticated)) user.groups.emplace_back(GroupAuthenticated);
         co_return user;
     }
+    // It may be a good credential: whoever could say so was asked too much.
+    if (busy) co_return *std::move(busy);
     // A bearer token that nobody knows is a bad credential, not none.
     if (refused || request.headers.has("authorization")) co_return Error(Reason::Unauthorized, "Unauthorized");
     const auto& paths = anonymous_.paths;

@@ -43,7 +43,8 @@ class AuthenticatorChain final {
 public:
     void add(std::unique_ptr<Authenticator> authenticator) { authenticators_.push_back(std::move(authenticator)); }
     void set_anonymous(AnonymousPolicy policy) { anonymous_ = std::move(policy); }
-    /// Error: Unauthorized when one credential was bad and none was good, and for a request without any that is not let in.
+    /// Error: Unauthorized when one credential was bad and none was good, and for a request without any that is not let in;
+    /// TooManyRequests when one could not be looked at.
     Task<User> authenticate(const net::HttpRequest& request) const;
 
 private:

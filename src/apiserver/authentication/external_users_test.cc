@@ -231,6 +231,50 @@ TEST_F(TokenWebhook, AnswersAreRememberedAndFailuresAreNot) {
     EXPECT_EQ(user_of_token("new"), "joe");
 }
 
+TEST_F(TokenWebhook, ATokenOfManyRequestsIsOneQuestion) {
+    answer(R"({"authenticated":true,"user":{"username":"jane"}})");
+    server.takes = 5s;
+    int users = 0;
+    const net::HttpRequest request = bearer_request("t");
+    std::list<TaskContext> contexts;
+    for (int i = 0; i < 300; ++i)
+        start_task(authenticator->authenticate(request), contexts.emplace_back(loop),
+                   [&](Result<std::optional<User>> found) { users += found && *found && (*found)->name == "jane"; });
+    contexts.front().cancel();
+    loop.advance(11s);
+    EXPECT_EQ(users, 299) << "who was cancelled took the others' answer along only until one of them asked";
+    EXPECT_EQ(server.requests.size(), 2u);
+}
+
+TEST_F(TokenWebhook, InventedTokensPushNoUserOut) {
+    answer(R"({"authenticated":true,"user":{"username":"jane"}})");
+    EXPECT_EQ(user_of_token("jane's"), "jane");
+    answer(R"({"authenticated":false})");
+    for (int i = 0; i < 5000; ++i) EXPECT_EQ(user_of_token("invented-" + std::to_string(i)), "");
+    server.requests.clear();
+    EXPECT_EQ(user_of_token("jane's"), "jane");
+    EXPECT_TRUE(server.requests.empty());
+}
+
+TEST_F(TokenWebhook, WhoCannotBeAskedAboutIsNotRefusedAsUnknown) {
+    answer(R"({"authenticated":true,"user":{"username":"jane"}})");
+    server.takes = 5s;
+    std::list<TaskContext> contexts;
+    std::list<net::HttpRequest> requests;
+    for (int i = 0; i < 256; ++i)
+        start_task(authenticator->authenticate(requests.emplace_back(bearer_request("slow-" + std::to_string(i)))),
+                   contexts.emplace_back(loop), [](Result<std::optional<User>>) {});
+    loop.run_ready();
+    AuthenticatorChain chain;
+    chain.add(std::move(authenticator));
+    const net::HttpRequest request = bearer_request("janes");
+    const auto busy = sim::run(loop, chain.authenticate(request));
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().reason, Reason::TooManyRequests);
+    loop.advance(6s);
+    EXPECT_TRUE(sim::run(loop, chain.authenticate(request)));
+}
+
 TEST_F(TokenWebhook, HostileAnswersLetNobodyIn) {
     const struct {
         const char* status;

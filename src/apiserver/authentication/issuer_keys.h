@@ -22,6 +22,8 @@ public:
     /// Keeps the keys up to date until cancelled.
     Task<> follow();
     const std::vector<JsonWebKey>& known() const { return keys_; }
+    /// Whether the issuer has answered.
+    bool loaded() const { return loaded_; }
     /// Waits until the keys have been asked for again; at once when that was done a short time ago, and not beyond 10 s.
     Task<> renew();
 

@@ -28,6 +28,7 @@ struct JwtIssuer {
     std::optional<ClaimMapping> groups;
     std::string uid_claim;  ///< "" for none
     std::map<std::string, std::string> required_claims;
+    bool operator==(const JwtIssuer&) const = default;
 };
 
 /// The user of verified claims at `now`. Error: Unauthorized, with what is wrong: expired, not valid yet, other audiences, a claim that is

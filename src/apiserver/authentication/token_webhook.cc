@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/authentication/service_account_tokens.h"
+#include "base/result.h"
 #include "net/tls/x509.h"
 
 namespace porthole::apiserver {
@@ -54,19 +55,46 @@ Result<std::optional<User>> user_of_token_review(const Value& review, const std:
 
 TokenWebhookAuthenticator::TokenWebhookAuthenticator(std::unique_ptr<Webhook> webhook, TokenWebhookOptions options,
                                                      std::vector<std::string> audiences, const Clock& clock)
-    : webhook_(std::move(webhook)), options_(std::move(options)), audiences_(std::move(audiences)), clock_(clock), answers_(MostAnswers) {}
+    : webhook_(std::move(webhook)),
+      options_(std::move(options)),
+      audiences_(std::move(audiences)),
+      clock_(clock),
+      users_(MostAnswers),
+      strangers_(MostAnswers) {}
+
+const TokenWebhookAuthenticator::Answer* TokenWebhookAuthenticator::remembered(const std::string& key) {
+    for (LruMap<Answer>* answers : {&users_, &strangers_})
+        if (const Answer* known = answers->find(key); known && clock_.now() < known->until) return known;
+    return nullptr;
+}
 
 Task<std::optional<User>> TokenWebhookAuthenticator::authenticate(const net::HttpRequest& request) {
     const std::string token = bearer_token(request);
     if (token.empty()) co_return std::optional<User>();
     const std::string key = net::sha256(token);
-    if (const Answer* known = answers_.find(key); known && clock_.now() < known->until) co_return known->user;
+    for (;;) {
+        if (const Answer* known = remembered(key)) co_return known->user;
+        const auto found = asked_.find(key);
+        if (found == asked_.end()) break;
+        const std::shared_ptr<Question> question = found->second;
+        CO_TRY_VOID(co_await question->ended.wait());
+        if (question->outcome) co_return *question->outcome;
+    }
+    const auto question = asked_[key] = std::make_shared<Question>();
+    auto outcome = co_await ask(token, key);
+    asked_.erase(key);
+    if (!is_cancelled(outcome)) question->outcome = outcome;
+    question->ended.set();
+    co_return outcome;
+}
+
+Task<std::optional<User>> TokenWebhookAuthenticator::ask(std::string token, std::string key) {
     CO_TRY(const Value answer,
            co_await webhook_->review(Value::object({{"kind", "TokenReview"},
                                                     {"apiVersion", "authentication.k8s.io/" + options_.version},
                                                     {"spec", Value::object({{"token", token}, {"audiences", list_of(audiences_)}})}})));
     CO_TRY(std::optional<User> user, user_of_token_review(answer, audiences_));
-    if (options_.ttl > Duration::zero()) answers_.put(key, {user, clock_.now() + options_.ttl});
+    if (options_.ttl > Duration::zero()) (user ? users_ : strangers_).put(key, {user, clock_.now() + options_.ttl});
     co_return user;
 }
 

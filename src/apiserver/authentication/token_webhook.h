@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "apiserver/authentication/authenticator.h"
 #include "apiserver/outgoing/webhook.h"
 #include "base/lru_map.h"
+#include "runtime/sync.h"
 
 namespace porthole::apiserver {
 
@@ -16,8 +18,9 @@ struct TokenWebhookOptions {
     Duration ttl = std::chrono::minutes(2);  ///< for which an answer is remembered; 0: not at all
 };
 
-/// Asks about every bearer token that comes to it; what could not be found out is a bad credential. Answers, also those that refuse, are
-/// remembered for `ttl` by the token's SHA-256 (4096 of them). Lives on one loop, which outlives it.
+/// Asks about every bearer token that comes to it, once for all requests that have it at the same time. What could not be found out is a
+/// bad credential, or TooManyRequests where the server is asked too much. Answers are remembered for `ttl` by the token's SHA-256: 4096
+/// of users, and apart from them as many that refuse, so that invented tokens push no user out. Lives on one loop, which outlives it.
 class TokenWebhookAuthenticator final : public Authenticator {
 public:
     TokenWebhookAuthenticator(std::unique_ptr<Webhook> webhook, TokenWebhookOptions options, std::vector<std::string> audiences,
@@ -29,12 +32,19 @@ private:
         std::optional<User> user;
         MonotonicTime until;
     };
+    struct Question {
+        Event ended;
+        std::optional<Result<std::optional<User>>> outcome;  ///< nullopt when the request that asked has been cancelled
+    };
+    Task<std::optional<User>> ask(std::string token, std::string key);
+    const Answer* remembered(const std::string& key);
 
     std::unique_ptr<Webhook> webhook_;
     const TokenWebhookOptions options_;
     const std::vector<std::string> audiences_;
     const Clock& clock_;
-    LruMap<Answer> answers_;
+    LruMap<Answer> users_, strangers_;
+    std::map<std::string, std::shared_ptr<Question>> asked_;  ///< in progress
 };
 
 /// The user of an answered TokenReview; nullopt where it does not authenticate, or not for any of `audiences`. Error: Unauthorized for an

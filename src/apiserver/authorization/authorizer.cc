@@ -49,17 +49,26 @@ Task<Decision> PublicPathAuthorizer::authorize(const AuthorizationAttributes& at
 }
 
 Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attributes) {
-    std::string reasons;
-    for (const auto& authorizer : authorizers_) {
+    std::vector<std::string> reasons, errors;
+    const auto authorizers = authorizers_;
+    for (const auto& authorizer : *authorizers) {
         auto decided = co_await authorizer->authorize(attributes);
         if (is_cancelled(decided)) co_return std::move(decided).error();
-        Decision decision = decided ? std::move(*decided) : Decision::no_opinion(decided.error().message);
+        Decision decision =
+            decided ? std::move(*decided) : Decision::failed(Decision::Kind::NoOpinion, std::move(decided).error().message);
         if (decision.kind != Decision::Kind::NoOpinion) co_return decision;
-        if (decision.reason.empty()) continue;
-        if (!reasons.empty()) reasons += ", ";
-        reasons += decision.reason;
+        if (!decision.reason.empty()) reasons.push_back(std::move(decision.reason));
+        if (!decision.error.empty()) errors.push_back(std::move(decision.error));
     }
-    co_return Decision::no_opinion(std::move(reasons));
+    Decision decision = Decision::no_opinion(join(reasons, ", "));
+    decision.error = errors.size() > 1 ? "[" + join(errors, ", ") + "]" : join(errors, "");
+    co_return decision;
+}
+
+Error refusal(const AuthorizationAttributes& attributes, const Decision& decision) {
+    if (decision.error.empty()) return forbidden(attributes, decision.reason);
+    // Differs from Kubernetes: a Status, where upstream answers with the text alone.
+    return Error(Reason::InternalError, "Internal Server Error: " + quote(attributes.path) + ": " + decision.error);
 }
 
 Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason) {

@@ -26,11 +26,14 @@ AuthorizationAttributes authorization_attributes(const User& user, const Request
 struct Decision {
     enum class Kind { Allow, Deny, NoOpinion };
     Kind kind = Kind::NoOpinion;
-    std::string reason;  ///< for people and the audit log; may be empty
+    std::string reason;   ///< for people and the audit log; may be empty
+    std::string error{};  ///< why it could not be found out; "" where it was
 
     static Decision allow(std::string reason = "") { return {Kind::Allow, std::move(reason)}; }
     static Decision deny(std::string reason) { return {Kind::Deny, std::move(reason)}; }
     static Decision no_opinion(std::string reason = "") { return {Kind::NoOpinion, std::move(reason)}; }
+    /// Where it could not be found out: Deny or NoOpinion.
+    static Decision failed(Kind kind, std::string error) { return {kind, "", std::move(error)}; }
     bool allowed() const { return kind == Kind::Allow; }
 };
 
@@ -58,17 +61,22 @@ private:
     bool version_and_discovery_;
 };
 
-/// Asks in order; the first that allows or denies decides. What none allows is denied. Owns the authorizers.
+/// Asks in order; the first that allows or denies decides. What none allows is denied. Owns the authorizers. An error of one that has no
+/// opinion is told with the others' decision unless a later one allows or denies.
 class AuthorizerChain final : public Authorizer {
 public:
-    void add(std::unique_ptr<Authorizer> authorizer) { authorizers_.push_back(std::move(authorizer)); }
+    using Authorizers = std::vector<std::unique_ptr<Authorizer>>;
+    /// From now on these; questions in progress are still decided by those before.
+    void use(Authorizers authorizers) { authorizers_ = std::make_shared<const Authorizers>(std::move(authorizers)); }
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 
 private:
-    std::vector<std::unique_ptr<Authorizer>> authorizers_;
+    std::shared_ptr<const Authorizers> authorizers_ = std::make_shared<const Authorizers>();
 };
 
 /// The Forbidden error for a decision that does not allow, in Kubernetes' words.
 Error forbidden(const AuthorizationAttributes& attributes, const std::string& reason);
+/// The same; InternalError where the decision has an error.
+Error refusal(const AuthorizationAttributes& attributes, const Decision& decision);
 
 }  // namespace porthole::apiserver

@@ -96,11 +96,12 @@ Value access_review_spec(const AuthorizationAttributes& attributes, std::string_
     return spec;
 }
 
-Result<Decision> decision_of_access_review(const Value& review) {
+Decision decision_of_access_review(const Value& review) {
     const Value& status = schema::at(review, "status");
     const bool allowed = schema::at(status, "allowed").bool_or(false), denied = schema::at(status, "denied").bool_or(false);
     std::string reason(status.string_at({"reason"}));
-    if (allowed && denied) return Error(Reason::InternalError, "webhook subject access review returned both allow and deny response");
+    if (allowed && denied)
+        return Decision::failed(Decision::Kind::Deny, "webhook subject access review returned both allow and deny response");
     if (allowed) return Decision::allow(std::move(reason));
     if (denied) return Decision::deny(std::move(reason));
     return Decision::no_opinion(std::move(reason));
@@ -116,14 +117,14 @@ Task<Decision> WebhookAuthorizer::authorize(const AuthorizationAttributes& attri
     auto answer = co_await webhook_->review(
         Value::object({{"kind", "SubjectAccessReview"}, {"apiVersion", "authorization.k8s.io/" + options_.version}, {"spec", spec}}));
     if (is_cancelled(answer)) co_return std::move(answer).error();
-    const Result<Decision> decided = answer ? decision_of_access_review(*answer) : Result<Decision>(std::move(answer).error());
-    if (!decided) {
-        if (options_.deny_on_failure) co_return Decision::deny("webhook authorizer: " + decided.error().message);
-        co_return Decision::no_opinion("webhook authorizer: " + decided.error().message);
-    }
-    const Duration ttl = decided->allowed() ? options_.authorized_ttl : options_.unauthorized_ttl;
-    if (ttl > Duration::zero() && key.size() <= LongestRemembered) answers_.put(key, {*decided, clock_.now() + ttl});
-    co_return *decided;
+    if (!answer)
+        co_return Decision::failed(options_.deny_on_failure ? Decision::Kind::Deny : Decision::Kind::NoOpinion,
+                                   "webhook authorizer: " + answer.error().message);
+    const Decision decided = decision_of_access_review(*answer);
+    const Duration ttl = decided.allowed() ? options_.authorized_ttl : options_.unauthorized_ttl;
+    const bool remembered = decided.error.empty() && ttl > Duration::zero() && key.size() <= LongestRemembered;
+    if (remembered) answers_.put(key, {decided, clock_.now() + ttl});
+    co_return decided;
 }
 
 }  // namespace porthole::apiserver

@@ -9,7 +9,8 @@
 namespace porthole::apiserver {
 
 /// Leaves decisions to a server. What it says is remembered, 8192 answers, except for questions whose text is longer than 10,000 bytes.
-/// When it fails, its options say whether it denies or leaves the decision to the next authorizer. Lives on one loop, which outlives it.
+/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Lives on
+/// one loop, which outlives it.
 class WebhookAuthorizer final : public Authorizer {
 public:
     WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock);
@@ -29,8 +30,8 @@ private:
 
 /// The question as spec of a SubjectAccessReview of that version.
 schema::Value access_review_spec(const AuthorizationAttributes& attributes, std::string_view version);
-/// Error: InternalError for a review that is both allowed and denied.
-Result<Decision> decision_of_access_review(const schema::Value& review);
+/// A review that is both allowed and denied denies, with an error.
+Decision decision_of_access_review(const schema::Value& review);
 
 /// Allows or denies everything.
 class FixedAuthorizer final : public Authorizer {

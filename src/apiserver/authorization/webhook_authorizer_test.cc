@@ -34,12 +34,12 @@ struct WebhookAuthorizerTest : testing::Test {
                 .namespace_ = "n",
                 .name = std::move(name)};
     }
-    /// "allow", "deny" or "none", and the reason after a colon.
+    /// "allow", "deny" or "none", the reason after a colon, and the error after another mark.
     std::string ask(WebhookAuthorizer& authorizer, const AuthorizationAttributes& attributes = question()) {
         const auto decision = sim::run(loop, authorizer.authorize(attributes));
         EXPECT_TRUE(decision);
         const char* kind = decision->allowed() ? "allow" : decision->kind == Decision::Kind::Deny ? "deny" : "none";
-        return kind + (decision->reason.empty() ? "" : ":" + decision->reason);
+        return kind + (decision->reason.empty() ? "" : ":" + decision->reason) + (decision->error.empty() ? "" : "!" + decision->error);
     }
 
     sim::SimLoop loop;
@@ -86,7 +86,7 @@ TEST_F(WebhookAuthorizerTest, ReadsEveryAnswer) {
         {R"({"allowed":false,"reason":"no"})", "none:no"},
         {R"({"allowed":false,"denied":true,"reason":"no"})", "deny:no"},
         {R"({"allowed":true,"denied":true})",
-         "none:webhook authorizer: webhook subject access review returned both allow and deny response"},
+         "deny!webhook subject access review returned both allow and deny response"},
         {R"({"allowed":"true"})", "none"},
         {R"({"allowed":1})", "none"},
         {R"([])", "none"},
@@ -121,14 +121,14 @@ TEST_F(WebhookAuthorizerTest, RemembersAnswersForTheirTimes) {
 
 TEST_F(WebhookAuthorizerTest, AServerThatFailsAllowsNothing) {
     WebhookAuthorizer lenient = make(), strict = make({.version = "v1", .deny_on_failure = true});
-    EXPECT_EQ(ask(lenient), "none:webhook authorizer: connection refused");
-    EXPECT_EQ(ask(strict), "deny:webhook authorizer: connection refused");
+    EXPECT_EQ(ask(lenient), "none!webhook authorizer: connection refused");
+    EXPECT_EQ(ask(strict), "deny!webhook authorizer: connection refused");
     answer(R"({"allowed":true})");
     EXPECT_EQ(ask(strict), "allow") << "failures are not remembered";
     server.takes = 1h;
     WebhookAuthorizer slow = make({.version = "v1", .timeout = 3s, .deny_on_failure = true});
     const MonotonicTime begun = loop.now();
-    EXPECT_TRUE(ask(slow).starts_with("deny:"));
+    EXPECT_TRUE(ask(slow).starts_with("deny!"));
     EXPECT_EQ(loop.now() - begun, 3s);
 }
 

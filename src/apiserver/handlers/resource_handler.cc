@@ -84,7 +84,7 @@ Task<> ResourceHandler::require_verb(const RequestContext& context, std::string 
     AuthorizationAttributes attributes = authorization_attributes(context.user, context.info);
     attributes.verb = std::move(verb);
     CO_TRY(const Decision decision, co_await authorizer_.authorize(attributes));
-    if (!decision.allowed()) co_return forbidden(attributes, decision.reason);
+    if (!decision.allowed()) co_return refusal(attributes, decision);
     co_return {};
 }
 

@@ -60,6 +60,7 @@ Task<SubjectAccessReviewStatus> answer(Authorizer& authorizer, AuthorizationAttr
     status.allowed = decision->allowed();
     status.denied = decision->kind == Decision::Kind::Deny;
     status.reason = std::move(decision->reason);
+    status.evaluation_error = std::move(decision->error);
     co_return status;
 }
 
@@ -177,7 +178,7 @@ std::vector<VirtualResource> reviews(const ReviewDependencies& with) {
         {LocalSubjectAccessReview::kind(), [&](User, ApiObject object) { return local_subject_access(authorizer, std::move(object)); }},
         {SelfSubjectRulesReview::kind(),
          [&rbac, has_webhook = with.has_webhook_authorizer](User user, ApiObject object) {
-             return self_subject_rules(rbac, has_webhook, std::move(user), std::move(object));
+             return self_subject_rules(rbac, has_webhook(), std::move(user), std::move(object));
          }},
         {TokenReview::kind(), [&](User, ApiObject object) { return token_review(authenticators, tokens, std::move(object)); }},
         {SelfSubjectReview::kind(), [](User user, ApiObject object) { return self_subject(std::move(user), std::move(object)); }},

@@ -23,7 +23,7 @@ struct ReviewDependencies {
     const RbacAuthorizer& rbac;
     const AuthenticatorChain& authenticators;
     const ServiceAccountTokens& tokens;
-    bool has_webhook_authorizer = false;  ///< what it allows is in no list of rules
+    std::function<bool()> has_webhook_authorizer;  ///< what it allows is in no list of rules
 };
 
 /// SelfSubjectAccessReview, SubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview, TokenReview and

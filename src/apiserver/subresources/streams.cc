@@ -162,9 +162,23 @@ Task<> Streams::log(RequestContext& context) {
 }
 
 /// A WebSocket begins with GET, but to run something in a container is more than to read: `create` is needed either way.
-Task<> Streams::authorize_stream(const RequestContext& context) {
+Task<> Streams::authorize_stream(RequestContext& context) {
     if (context.info.verb != "get" && context.info.verb != "create") co_return method_not_allowed();
-    co_return co_await handler_.require_verb(context, "create");
+    CO_TRY_VOID(co_await handler_.require_verb(context, "create"));
+    co_return co_await admit(context, Pod::kind());
+}
+
+Task<> Streams::admit(RequestContext& context, const schema::Kind& kind) {
+    AdmissionAttributes attributes{.operation = AdmissionOperation::Connect,
+                                   .kind = kind,
+                                   .subresource = context.info.subresource,
+                                   .namespace_ = context.info.namespace_,
+                                   .name = context.info.name,
+                                   .user = context.user,
+                                   .warnings = context.warnings,
+                                   .audit_annotations = context.audit_annotations};
+    CO_TRY_VOID(co_await admission_.admit(attributes));
+    co_return co_await admission_.validate(attributes);
 }
 
 Task<> Streams::run_in_container(RequestContext& context, std::string root) {
@@ -196,6 +210,7 @@ Task<> Streams::port_forward(RequestContext& context) {
 }
 
 Task<> Streams::proxy_node(RequestContext& context) {
+    CO_TRY_VOID(co_await admit(context, Node::kind()));
     CO_TRY(const ProxyName name, split_proxy_name("node", context.info.name));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, name.name));
     const std::uint16_t port = name.port.empty() ? target.port : parse_port(name.port);
@@ -210,6 +225,7 @@ Task<> Streams::proxy_node(RequestContext& context) {
 }
 
 Task<> Streams::proxy_pod(RequestContext& context) {
+    CO_TRY_VOID(co_await admit(context, Pod::kind()));
     CO_TRY(const ProxyName name, split_proxy_name("pod", context.info.name));
     CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, name.name));
     CO_TRY_VOID(check_proxyable(pod.status.pod_ip));
@@ -226,6 +242,7 @@ Task<> Streams::proxy_pod(RequestContext& context) {
 }
 
 Task<> Streams::proxy_service(RequestContext& context) {
+    CO_TRY_VOID(co_await admit(context, Service::kind()));
     CO_TRY(const ProxyName name, split_proxy_name("service", context.info.name));
     CO_TRY(const Service service, find_object<Service>(handler_, context.info.namespace_, name.name));
     const auto& ports = service.spec.ports;

@@ -1,4 +1,5 @@
 #pragma once
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/resource_handler.h"
 #include "apiserver/subresources/connector.h"
 
@@ -8,7 +9,8 @@ namespace porthole::apiserver {
 class Streams {
 public:
     /// `connector` may be null where nothing can be reached, as in a simulation. References must outlive the requests.
-    Streams(ResourceHandler& handler, EventLoop& loop, Connector* connector) : handler_(handler), loop_(loop), connector_(connector) {}
+    Streams(ResourceHandler& handler, const AdmissionChain& admission, EventLoop& loop, Connector* connector)
+        : handler_(handler), admission_(admission), loop_(loop), connector_(connector) {}
 
     Task<> log(RequestContext& context);
     Task<> exec(RequestContext& context) { return run_in_container(context, "/exec/"); }
@@ -20,10 +22,13 @@ public:
     Task<> proxy_service(RequestContext& context);
 
 private:
-    Task<> authorize_stream(const RequestContext& context);
+    Task<> authorize_stream(RequestContext& context);
+    /// As the operation CONNECT, which plugins may refuse.
+    Task<> admit(RequestContext& context, const schema::Kind& kind);
     Task<> run_in_container(RequestContext& context, std::string root);
 
     ResourceHandler& handler_;
+    const AdmissionChain& admission_;
     EventLoop& loop_;
     Connector* connector_;
 };

@@ -117,9 +117,12 @@ TEST(Doctor, TellsEachSettingThatIsNotAsItShouldBe) {
     } const rows[] = {
         {"token file", "token-auth-file", "/t", "fail 1.2.2"},
         {"no external addresses", "enable-admission-plugins",
-         "NamespaceLifecycle,ServiceAccount,NodeRestriction,PodSecurity,AlwaysPullImages,EventRateLimit",
+         "NamespaceLifecycle,ServiceAccount,NodeRestriction,PodSecurity,AlwaysPullImages,EventRateLimit,ImagePolicyWebhook",
          "warn 1.2.3 DenyServiceExternalIPs"},
         {"everyone may", "authorization-mode", "Node,RBAC,AlwaysAllow", "fail 1.2.6"},
+        {"nothing judges images", "enable-admission-plugins",
+         "NamespaceLifecycle,ServiceAccount,NodeRestriction,PodSecurity,AlwaysPullImages,EventRateLimit,DenyServiceExternalIPs",
+         "warn 5.5.1"},
         {"no node authorizer", "authorization-mode", "RBAC", "fail 1.2.7"},
         {"profiles", "profiling", "true", "fail 1.2.15"},
         {"no audit log", "audit-log-path", "", "fail 1.2.16"},

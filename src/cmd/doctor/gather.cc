@@ -20,6 +20,9 @@ constexpr const char* Structured =
     "application/json;v=v1beta1;g=config.k8s.io;as=Flagz,application/json;v=v1alpha1;g=config.k8s.io;as=Flagz";
 /// From what everyone may read to what nobody may.
 constexpr const char* AnonymousPaths[] = {"/healthz", "/version", "/api", "/metrics", "/flagz", "/api/v1/namespaces", "/api/v1/secrets"};
+/// A node that has just joined serves a moment later, once its serving certificate has been signed.
+constexpr Duration JoiningTime = std::chrono::minutes(1), PatienceWithNewNodes = std::chrono::seconds(20),
+                   BetweenQuestions = std::chrono::milliseconds(500);
 constexpr const char* LastUsed = "kubernetes.io/legacy-token-last-used";
 
 Task<> read_flags(client::Client& client, Evidence& into) {
@@ -45,7 +48,7 @@ Task<> ask_anonymously(client::Transport& anonymous, Evidence& into) {
     co_return {};
 }
 
-Task<KubeletFact> ask_kubelet(client::Client& client, core::Node node) {
+Task<KubeletFact> ask_once(client::Client& client, core::Node node) {
     const auto label = [&](const char* name) {
         const auto found = node.metadata.labels.find(name);
         return found == node.metadata.labels.end() ? std::string() : found->second;
@@ -65,6 +68,20 @@ Task<KubeletFact> ask_kubelet(client::Client& client, core::Node node) {
         fact.error = document ? "its answer is not a configuration" : document.error().message;
     }
     co_return fact;
+}
+
+/// Until `deadline` again and again, where the node has just joined.
+Task<KubeletFact> ask_kubelet(EventLoop& loop, client::Client& client, core::Node node, MonotonicTime deadline) {
+    for (;;) {
+        CO_TRY(KubeletFact fact, co_await ask_once(client, node));
+        const bool joining = loop.wall_now() - node.metadata.creation_timestamp.to_system_time() < JoiningTime;
+        if (fact.configuration || !joining) co_return fact;
+        if (loop.now() >= deadline) {
+            fact.error += "; the node joined less than a minute ago";
+            co_return fact;
+        }
+        CO_TRY_VOID(co_await loop.sleep(BetweenQuestions));
+    }
 }
 
 template <class T>
@@ -168,9 +185,9 @@ Result<void> add_nodes(HostFacts& facts, const fs::path& nodes) {
 
 bool is_system_namespace(const std::string& name) { return name == "kube-system" || name == "kube-public" || name == "kube-node-lease"; }
 
-Task<Evidence> gather(client::Client& client, client::Transport& anonymous, SystemTime now) {
+Task<Evidence> gather(EventLoop& loop, client::Client& client, client::Transport& anonymous) {
     Evidence evidence;
-    evidence.now = now;
+    evidence.now = loop.wall_now();
     CO_TRY_VOID(co_await read_flags(client, evidence));
     CO_TRY_VOID(co_await ask_anonymously(anonymous, evidence));
     CO_TRY_VOID(co_await read_all(client, evidence.cluster_roles));
@@ -184,8 +201,9 @@ Task<Evidence> gather(client::Client& client, client::Transport& anonymous, Syst
     CO_TRY_VOID(co_await read_account_tokens(client, evidence));
     CO_TRY_VOID(co_await read_bootstrap_tokens(client, evidence));
     CO_TRY(auto nodes, co_await client.list<core::Node>());
+    const MonotonicTime deadline = loop.now() + PatienceWithNewNodes;
     for (core::Node& node : nodes.items) {
-        CO_TRY(KubeletFact fact, co_await ask_kubelet(client, std::move(node)));
+        CO_TRY(KubeletFact fact, co_await ask_kubelet(loop, client, std::move(node), deadline));
         evidence.kubelets.push_back(std::move(fact));
     }
     co_return evidence;

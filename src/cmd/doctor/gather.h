@@ -5,8 +5,9 @@
 namespace porthole::cmd::doctor {
 
 /// Reads what the API server tells: to `client` with the rights of an administrator, and to `anonymous` without credentials. What cannot be
-/// asked of one kubelet, or of the server about itself, is left out with the reason. Error: any of the lists'.
-Task<Evidence> gather(client::Client& client, client::Transport& anonymous, SystemTime now);
+/// asked of one kubelet, or of the server about itself, is left out with the reason; a node that joined within the last minute has
+/// 20 s. Error: any of the lists'.
+Task<Evidence> gather(EventLoop& loop, client::Client& client, client::Transport& anonymous);
 
 /// Reads modes, owners and certificates below a data directory of the server. Error: Forbidden or Io.
 Result<HostFacts> gather_host(const std::filesystem::path& data, const std::string& audit_log);

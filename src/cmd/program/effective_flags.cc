@@ -4,8 +4,9 @@ namespace porthole::cmd {
 namespace {
 
 std::string value_of(const CLI::Option& option) {
-    if (option.get_items_expected_max() == 0) return option.count() > 0 && option.results().front() != "false" ? "true" : "false";
-    if (option.count() == 0) return option.get_default_str();
+    const bool is_switch = option.get_items_expected_max() == 0;
+    if (option.count() == 0) return is_switch && option.get_default_str().empty() ? "false" : option.get_default_str();
+    if (is_switch) return option.results().front() != "false" ? "true" : "false";
     std::string joined;
     for (const std::string& one : option.results()) joined += (joined.empty() ? "" : ",") + one;
     return joined;

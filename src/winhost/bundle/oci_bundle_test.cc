@@ -36,6 +36,7 @@ TEST(OciBundle, JoinsTheNamespacesOfThePodAndKeepsItsOwn) {
     EXPECT_EQ(find_named(spaces, "type", "ipc")->string_at({"path"}), "/proc/7/ns/ipc");
     EXPECT_EQ(find_named(spaces, "type", "pid")->find("path"), nullptr);
     EXPECT_EQ(find_named(spaces, "type", "mount")->find("path"), nullptr);
+    ASSERT_NE(find_named(spaces, "type", "cgroup"), nullptr) << "/proc/self/cgroup would tell of others on the machine";
     EXPECT_EQ(config->find("hostname"), nullptr) << "the name belongs to the pod's uts namespace";
 }
 

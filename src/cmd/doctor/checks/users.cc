@@ -8,8 +8,7 @@ void check_users(const Evidence& evidence, Findings& findings) {
     constexpr Item Certificates{"3.1.1", "people do not come in by client certificates"},
         Accounts{"3.1.2", "people do not come in by tokens of service accounts"},
         Bootstrap{"3.1.3", "people do not come in by bootstrap tokens"}, Masters{"5.1.7", "system:masters is not used"};
-    const bool oidc =
-        !evidence.flag("oidc-issuer-url").value_or("").empty() || !evidence.flag("authentication-config").value_or("").empty();
+    const bool oidc = !evidence.flag("oidc-issuer-url").value_or("").empty();
     if (!evidence.admin_by_certificate) {
         findings.pass(Certificates);
     } else {

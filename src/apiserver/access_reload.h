@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "apiserver/access_flags.h"
+#include "base/log.h"
+#include "runtime/files/file_system.h"
+
+namespace porthole::apiserver {
+
+/// Follows the files of --authentication-config and --authorization-config: a change counts within seconds, without a restart. One that is
+/// not valid, or names an issuer that cannot be asked, changes nothing; the log and the metrics say so, and it is tried again every minute.
+/// Lives on `loop`; the seams outlive it.
+class AccessReload {
+public:
+    struct Seams {
+        EventLoop& loop;
+        FileSystem& files;
+        Logger log;
+    };
+    /// To be made before a server reads the files, so that no change is missed. `own_issuer` is that of service accounts' tokens.
+    AccessReload(Seams seams, AccessFlags flags, std::string own_issuer);
+
+    /// Until cancelled. Requires: `server` has been started by what the files said. It outlives the task.
+    Task<> follow(ApiServer& server);
+    /// With upstream's names.
+    void append_metrics(std::string& out) const;
+
+private:
+    struct Outcomes {
+        std::uint64_t count = 0;
+        SystemTime last{};
+    };
+    struct File {
+        std::string name;  ///< "authentication"
+        std::string path;  ///< "" for none
+        std::string used;  ///< hash of what is in use
+        std::string tried;  ///< hash of what could not be used
+        MonotonicTime next_try{};
+        Outcomes successes, failures;
+    };
+    using Use = std::function<Task<>(const std::string& text)>;
+
+    Task<> follow_file(File& file, Use use);
+    Task<> use_authentication(ApiServer& server, std::string text);
+    Task<> use_authorization(ApiServer& server, std::string text);
+    void note(File& file, const std::string& hash, const Result<void>& outcome);
+
+    Seams seams_;
+    const AccessFlags flags_;
+    const std::string own_issuer_;
+    File authentication_, authorization_;
+};
+
+}  // namespace porthole::apiserver
