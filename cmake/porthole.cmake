@@ -196,7 +196,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   endforeach()
 endfunction()
 
-# A test of `source` and all fuzz targets, which gen/fuzz/targets.h lists: FUZZ_TARGET(name). After the last porthole_fuzz.
+# A test of `source` and all fuzz targets, which gen/fuzz/fuzz_targets.def lists: FUZZ_TARGET(name). After the last porthole_fuzz.
 function(porthole_fuzz_replay name source)
   get_property(names GLOBAL PROPERTY porthole_fuzz_names)
   get_property(objects GLOBAL PROPERTY porthole_fuzz_objects)

@@ -37,7 +37,10 @@ std::optional<bool> parse_bool(const std::string& text) {
 
 }  // namespace
 
-void FlagSet::add(const std::string& name, Take take, std::string help) { flags_[name] = {std::move(take), false, std::move(help), ""}; }
+void FlagSet::add(const std::string& name, Take take, std::string help) {
+    const bool is_new = flags_.try_emplace(name, Flag{std::move(take), false, std::move(help), ""}).second;
+    CHECK(is_new);
+}
 
 void FlagSet::add(const std::string& name, std::string& target, std::string help) {
     add(name, Take([&target](const std::string& value) -> Result<void> {

@@ -15,7 +15,7 @@ namespace porthole {
 /// underscores equal to dashes, the last one of several winning. The error about an unknown name suggests a similar one.
 ///
 /// Borrows: every `target` given to add() must outlive the last parse(), and the FlagSet must not be moved after add(). What a
-/// target holds before parse() is its default. add() of a name that is there replaces it.
+/// target holds before parse() is its default. Each name is added once.
 class FlagSet {
 public:
     using Take = std::function<Result<void>(const std::string& value)>;

@@ -489,8 +489,8 @@ int run_server(std::vector<std::string> arguments) {
     ServerFlags flags;
     CLI::App app("Run the control plane: API server, controllers and scheduler in one process.", "server");
     app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
-    app.add_option("--bind-address", flags.bind_address, "to listen on")->capture_default_str();
-    app.add_option("--port", flags.port, "to listen on")->capture_default_str();
+    app.add_option("--bind-address", flags.bind_address, "address to listen on")->capture_default_str();
+    app.add_option("--port", flags.port, "port to listen on")->capture_default_str();
     app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
     app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
     app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
@@ -509,7 +509,7 @@ int run_server(std::vector<std::string> arguments) {
                    "size of all objects with their history, beyond which creates and updates are refused; 0: no limit")
         ->capture_default_str();
     app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
-                   "tokens of pods hold for a year, for programs that never read theirs again (true or false)")
+                   "extend pods' tokens to a year, for programs that do not reread them (true or false)")
         ->capture_default_str();
     app.add_option("--tls-min-version", flags.tls_min_version, "VersionTLS12 (default) or VersionTLS13");
     app.add_option("--tls-cipher-suites", flags.tls_cipher_suites,

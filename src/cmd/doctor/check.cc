@@ -33,7 +33,7 @@ void Findings::none(Item item, Verdict verdict, std::vector<std::string> objects
 
 std::span<const Check> checks() {
     static constexpr Check All[] = {
-#define DOCTOR_CHECK(name) {#name, check_##name},
+#define DOCTOR_CHECK(name) check_##name,
 #include "cmd/doctor/checks.def"
 #undef DOCTOR_CHECK
     };
@@ -42,7 +42,7 @@ std::span<const Check> checks() {
 
 std::vector<Finding> examine(const Evidence& evidence) {
     Findings findings;
-    for (const Check& check : checks()) check.run(evidence, findings);
+    for (const Check check : checks()) check(evidence, findings);
     // The order of checks decides among those without a number.
     std::map<std::pair<std::vector<int>, std::size_t>, Finding> sorted;
     for (const Finding& finding : findings.all()) sorted.emplace(std::pair(order_of(finding.item.number), sorted.size()), finding);

@@ -45,10 +45,7 @@ private:
 };
 
 /// One check: it judges by the evidence alone.
-struct Check {
-    const char* name;
-    void (*run)(const Evidence& evidence, Findings& findings);
-};
+using Check = void (*)(const Evidence& evidence, Findings& findings);
 /// Those of checks.def, in its order.
 std::span<const Check> checks();
 

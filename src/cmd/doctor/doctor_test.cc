@@ -161,6 +161,8 @@ TEST(Doctor, ReadsEachKubelet) {
         {"old certificate", "rotateCertificates", false, "fail 4.2.10 linux-1 (not renewed)"},
         {"weak cipher", "tlsCipherSuites", Value::array({"TLS_RSA_WITH_AES_128_CBC_SHA"}),
          "fail 4.2.12 linux-1 (TLS_RSA_WITH_AES_128_CBC_SHA)"},
+        {"no forward secrecy", "tlsCipherSuites", Value::array({"TLS_RSA_WITH_AES_128_GCM_SHA256"}),
+         "fail 4.2.12 linux-1 (TLS_RSA_WITH_AES_128_GCM_SHA256)"},
         {"any number of processes", "podPidsLimit", -1, "warn 4.2.13 linux-1 (no limit)"},
         {"no seccomp", "seccompDefault", false, "warn 4.2.14 linux-1 (unconfined)"},
     };
@@ -225,6 +227,8 @@ TEST(Doctor, TellsRolesThatGiveTooMuch) {
     EXPECT_THAT(gives({.verbs = {"list"}, .api_groups = {""}, .resources = {"secrets"}}), ElementsAre("warn 5.1.2 ClusterRole r"));
     EXPECT_THAT(gives({.verbs = {"get"}, .api_groups = {""}, .resources = {"secrets"}, .resource_names = {"one"}}), ElementsAre());
     EXPECT_THAT(gives({.verbs = {"get"}, .api_groups = {"*"}, .resources = {"*"}}), ElementsAre("warn 5.1.3 ClusterRole r"));
+    EXPECT_THAT(gives({.verbs = {"get"}, .api_groups = {"*"}, .resources = {"secrets"}}),
+                ElementsAre("warn 5.1.2 ClusterRole r", "warn 5.1.3 ClusterRole r"));
     EXPECT_THAT(gives({.verbs = {"create"}, .api_groups = {""}, .resources = {"pods"}}), ElementsAre("warn 5.1.4 ClusterRole r"));
     EXPECT_THAT(gives({.verbs = {"impersonate"}, .api_groups = {""}, .resources = {"users"}}), ElementsAre("warn 5.1.8 ClusterRole r"));
     EXPECT_THAT(gives({.verbs = {"get"}, .api_groups = {""}, .resources = {"nodes/proxy"}}), ElementsAre("warn 5.1.10 ClusterRole r"));
@@ -308,7 +312,7 @@ TEST(Doctor, PrintsRemediesAndCounts) {
               "1.2 API server\n"
               "  ✗ 1.2.15   the API server offers no profiles\n"
               "             fail: --profiling=true\n"
-              "             remedy: --profiling=false");
+              "             remedy: not a flag of `porthole server`; another server: set --profiling=false");
     EXPECT_THAT(text, HasSubstr(" 0 warn, 1 fail, "));
     EXPECT_THAT(to_text(findings, {.color = true, .everything = true}), HasSubstr("\033[31m✗\033[0m 1.2.15"));
     const auto json = schema::parse_json(to_json(findings));

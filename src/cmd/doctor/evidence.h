@@ -54,7 +54,7 @@ struct HostFacts {
 /// A node, and what its kubelet tells of itself. A plain value.
 struct KubeletFact {
     std::string node;
-    bool windows = false, emulated = false;
+    bool windows = false;
     std::optional<schema::Value> configuration;  ///< KubeletConfiguration, as its /configz tells it
     std::string error;                           ///< why there is none
 };

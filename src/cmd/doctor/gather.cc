@@ -53,11 +53,7 @@ Task<KubeletFact> ask_once(client::Client& client, core::Node node) {
         const auto found = node.metadata.labels.find(name);
         return found == node.metadata.labels.end() ? std::string() : found->second;
     };
-    KubeletFact fact{.node = node.metadata.name,
-                     .windows = label("kubernetes.io/os") == "windows",
-                     .emulated = label("porthole.dev/emulated") == "true",
-                     .configuration = {},
-                     .error = {}};
+    KubeletFact fact{.node = node.metadata.name, .windows = label("kubernetes.io/os") == "windows", .configuration = {}, .error = {}};
     const auto answer = co_await client.get_raw("/api/v1/nodes/" + node.metadata.name + "/proxy/configz");
     if (is_cancelled(answer)) co_return answer.error();
     const auto document = answer ? schema::parse_json(**answer) : Result<Value>(answer.error());

@@ -61,7 +61,8 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("streaming-connection-idle-timeout", o.streaming_idle_timeout,
               "exec, attach and port-forward without traffic end; 0 for never");
     flags.add("system-reserved", o.system_reserved, "kept for the system: memory=2Gi");
-    flags.add("tls-cert-file", o.tls_cert_file, "serving certificate; without it, the client certificate serves");
+    flags.add("tls-cert-file", o.tls_cert_file,
+              "serving certificate; without it, one issued by the cluster, and the client certificate until then or where none is issued");
     flags.add("tls-cipher-suites", o.tls_cipher_suites, "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always");
     flags.add("tls-min-version", o.tls_min_version, "VersionTLS12 or VersionTLS13; default VersionTLS12");
     flags.add("tls-private-key-file", o.tls_private_key_file, "its key");
@@ -83,7 +84,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     for (const char* name :
          {"authorization-mode", "bootstrap-kubeconfig", "cert-dir", "cgroup-driver", "cloud-provider", "eviction-soft-grace-period",
           "eviction-minimum-reclaim", "kubelet-cgroups", "node-status-update-frequency", "read-only-port", "runtime-cgroups",
-          "runtime-request-timeout", "stderrthreshold", "sync-frequency", "tls-cipher-suites", "tls-min-version", "vmodule"})
+          "runtime-request-timeout", "stderrthreshold", "sync-frequency", "vmodule"})
         flags.add_ignored(name, "it is not configurable here");
 }
 

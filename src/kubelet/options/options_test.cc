@@ -75,6 +75,23 @@ TEST_F(KubeletOptionsTest, BoundsOnPodsComeFromFlagsAndFile) {
     EXPECT_FALSE(make_kubelet_config(parse({"--streaming-connection-idle-timeout=soon"}, false).value(), false));
 }
 
+TEST_F(KubeletOptionsTest, TheTlsPolicyComesFromFlagsAndFile) {
+    constexpr const char* Strong = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
+    ASSERT_TRUE(files.write("/config.yaml",
+                            std::string("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                        "tlsMinVersion: VersionTLS13\ntlsCipherSuites: [") +
+                                Strong + "]\n",
+                            0644));
+    for (const auto& words : {std::vector<std::string>{"--tls-min-version=VersionTLS13", std::string("--tls-cipher-suites=") + Strong},
+                              std::vector<std::string>{"--config=/config.yaml"}}) {
+        const auto options = parse(words);
+        ASSERT_TRUE(options) << options.error().message;
+        EXPECT_THAT(options->warnings, IsEmpty());
+        EXPECT_EQ(options->tls_min_version, "VersionTLS13");
+        EXPECT_THAT(options->tls_cipher_suites, ElementsAre(Strong));
+    }
+}
+
 // KBL-28
 TEST_F(KubeletOptionsTest, TheHostsNameMayBeAnAddress) {
     EXPECT_EQ(parse({"--hostname-override=192.0.2.7"})->hostname_override, "192.0.2.7");

@@ -34,7 +34,7 @@ void check_administrators(const Evidence& evidence, Findings& findings) {
     sort_bindings(evidence.role_bindings, everyone, some);
     if (!everyone.empty())
         return findings.fail(Admins, "everyone is an administrator", "delete these bindings at once", std::move(everyone));
-    findings.none(Admins, Verdict::Warn, std::move(some), "look whether each still needs it", "bind a role with fewer rights");
+    findings.none(Admins, Verdict::Warn, std::move(some), "check whether each subject still needs it", "bind a role with fewer rights");
 }
 
 }  // namespace porthole::cmd::doctor

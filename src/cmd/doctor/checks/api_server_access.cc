@@ -42,7 +42,8 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
           std::tuple("1.2.22", "tokens of service accounts are verified by a key of their own", "service-account-key-file"),
           std::tuple("1.2.24", "the server has a certificate", "tls-cert-file"),
           std::tuple("1.2.25", "clients' certificates are verified", "client-ca-file")})
-        require({number, title}, flag, is_set, std::string("set --") + flag);
+        require({number, title}, flag, is_set,
+                std::string_view(flag) == "kubelet-certificate-authority" ? std::string("set --") + flag : remedy_elsewhere(flag));
     require(
         {"1.2.6", "requests are authorized"}, "authorization-mode",
         [](const std::string& modes) { return !modes.empty() && !has_word(modes, "AlwaysAllow"); }, "--authorization-mode=Node,RBAC");
@@ -52,13 +53,13 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
     require(
         {"1.2.8", "users are authorized by roles"}, "authorization-mode", [](const std::string& modes) { return has_word(modes, "RBAC"); },
         "--authorization-mode=Node,RBAC");
-    require({"1.2.15", "the API server offers no profiles"}, "profiling", is("false"), "--profiling=false");
+    require({"1.2.15", "the API server offers no profiles"}, "profiling", is("false"), remedy_elsewhere("profiling=false"));
     require(
         {"1.2.20", "requests have a time limit"}, "request-timeout",
-        [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, "--request-timeout=60s");
+        [](const std::string& time) { return !time.empty() && time != "0" && time != "0s"; }, remedy_elsewhere("request-timeout=60s"));
     require(
         {"1.2.21", "a token ends with its service account"}, "service-account-lookup",
-        [](const std::string& value) { return value != "false"; }, "--service-account-lookup=true");
+        [](const std::string& value) { return value != "false"; }, remedy_elsewhere("service-account-lookup=true"));
     require({"1.2.30", "pods' tokens are not extended to a year"}, "service-account-extend-token-expiration", is("false"),
             "porthole server --service-account-extend-token-expiration=false, where all programs read their token again when it changes");
     findings.not_applicable({"1.2.23", "certificate towards etcd"}, "the store is part of the server; nothing listens");

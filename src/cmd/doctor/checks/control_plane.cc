@@ -5,7 +5,7 @@ namespace porthole::cmd::doctor {
 void check_control_plane(const Evidence& evidence, Findings& findings) {
     constexpr const char* OneProcess = "it is the server's own process and listens nowhere";
     const auto require = [&](Item item, const char* flag, auto good) {
-        require_flag(evidence, findings, item, flag, good, std::string("set --") + flag);
+        require_flag(evidence, findings, item, flag, good, remedy_elsewhere(flag));
     };
     const auto is_set = [](const std::string& value) { return !value.empty(); };
     findings.pass({"1.3.1", "terminated pods are removed beyond a number"}, "12,500, as in Kubernetes by default");

@@ -18,7 +18,7 @@ struct FileItem {
 const FileItem FileItems[] = {
     {{"1.1.9", "the CNI configuration is writable by its owner only"}, {Kind::CniConfiguration}, 0644},
     {{"1.1.10", "the CNI configuration is root's"}, {Kind::CniConfiguration}, 0},
-    {{"1.1.11", "the store's folder is closed to others"}, {Kind::StoreFolder}, 0700},
+    {{"1.1.11", "the store's directory is closed to others"}, {Kind::StoreFolder}, 0700},
     {{"1.1.12", "the store is the server's own"}, {Kind::StoreFolder, Kind::StoreFile}, 0},
     {{"1.1.13", "the administrator's kubeconfig is readable by its owner only"}, {Kind::Kubeconfig}, 0600},
     {{"1.1.14", "the administrator's kubeconfig is root's"}, {Kind::Kubeconfig}, 0},
@@ -52,7 +52,7 @@ void judge_files(const FileItem& wanted, const HostFacts& host, Findings& findin
                                                         : " (" + std::to_string(file.uid) + ":" + std::to_string(file.gid) + ")"));
     }
     if (!any) return findings.not_applicable(wanted.item, "there is no such file on this machine");
-    const std::string remedy = wanted.mode ? "chmod " + octal(wanted.mode) + " what is listed" : "chown root:root what is listed";
+    const std::string remedy = wanted.mode ? "chmod " + octal(wanted.mode) + " each listed file" : "chown root:root each listed file";
     findings.none(wanted.item, Verdict::Fail, std::move(bad), wanted.mode ? "others may use it" : "another user has it", remedy);
 }
 

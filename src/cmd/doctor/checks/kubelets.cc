@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "cmd/doctor/check.h"
+#include "cmd/doctor/checks/cipher_suites.h"
 #include "cmd/doctor/evidence.h"
 
 namespace porthole::cmd::doctor {
@@ -28,13 +29,11 @@ std::int64_t number(const Value& configuration, std::string_view name, std::int6
     return found ? found->int_or(otherwise) : otherwise;
 }
 
-bool is_weak(std::string_view suite) { return !suite.contains("GCM") && !suite.contains("CHACHA20"); }
-
 std::string weak_ciphers(const Value& configuration) {
     const Value* suites = configuration.find("tlsCipherSuites");
     if (!suites || !suites->is_array()) return "";
     for (const Value& suite : suites->as_array())
-        if (is_weak(suite.string_or(""))) return std::string(suite.string_or(""));
+        if (!is_strong_cipher(suite.string_or(""))) return std::string(suite.string_or(""));
     return "";
 }
 
@@ -124,9 +123,9 @@ void check_kubelets(const Evidence& evidence, Findings& findings) {
                 bad.push_back(kubelet.node + " (" + trouble + ")");
         }
         if (any) {
-            findings.none(one.item, one.otherwise, std::move(bad), "not so on some nodes", one.remedy);
+            findings.none(one.item, one.otherwise, std::move(bad), "some nodes are set differently", one.remedy);
         } else {
-            findings.not_applicable(one.item, "no node of which it is asked has told its settings");
+            findings.not_applicable(one.item, "no node that this applies to reported its settings");
         }
     }
     std::vector<std::string> silent;

@@ -3,6 +3,7 @@
 
 #include "cmd/doctor/check.h"
 #include "cmd/doctor/evidence.h"
+#include "objects/pods.h"
 
 namespace porthole::cmd::doctor {
 namespace {
@@ -110,7 +111,7 @@ const std::vector<PodItem>& pod_items() {
                         return context && context->windows_options && context->windows_options->host_process.value_or(false);
                     });
          }},
-        {{"5.2.11", "no pod mounts a folder of its node"},
+        {{"5.2.11", "no pod mounts a directory of its node"},
          "use a persistent volume claim, or an emptyDir",
          false,
          [](const core::Pod& pod) {
@@ -159,7 +160,7 @@ void check_pod_rights(const Evidence& evidence, Findings& findings) {
         }
         std::vector<std::string> found;
         for (const core::Pod& pod : evidence.pods) {
-            if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") continue;
+            if (objects::is_terminal(pod)) continue;
             if (one.linux_only && runs_windows(pod)) continue;
             if (one.wants(pod)) found.push_back(name_of(pod));
         }

@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
-#include <sstream>
 
+#include "base/strings.h"
 #include "cmd/doctor/check.h"
 #include "cmd/doctor/evidence.h"
 
@@ -29,10 +29,11 @@ void require_flag(const Evidence& evidence, Findings& findings, Item item, const
 }
 
 inline bool has_word(const std::string& list, const std::string& word) {
-    std::istringstream words(list);
-    for (std::string one; std::getline(words, one, ',');)
-        if (one == word) return true;
-    return false;
+    const auto words = split_list(list);
+    return std::ranges::find(words, word) != words.end();
 }
+
+/// The remedy for what no flag of `porthole server` chooses.
+inline std::string remedy_elsewhere(const std::string& flag) { return "not a flag of `porthole server`; another server: set --" + flag; }
 
 }  // namespace porthole::cmd::doctor

@@ -3,6 +3,7 @@
 
 #include "cmd/doctor/check.h"
 #include "cmd/doctor/evidence.h"
+#include "objects/pods.h"
 
 namespace porthole::cmd::doctor {
 namespace {
@@ -28,8 +29,6 @@ bool mounts_token(const core::Pod& pod) {
     });
 }
 
-bool is_done(const core::Pod& pod) { return pod.status.phase == "Succeeded" || pod.status.phase == "Failed"; }
-
 }  // namespace
 
 void check_service_accounts(const Evidence& evidence, Findings& findings) {
@@ -46,7 +45,7 @@ void check_service_accounts(const Evidence& evidence, Findings& findings) {
         if (key.second == "default" && bound.contains(key)) with_rights.push_back(name_of(account));
     }
     for (const core::Pod& pod : evidence.pods) {
-        if (is_done(pod) || !mounts_token(pod)) continue;
+        if (objects::is_terminal(pod) || !mounts_token(pod)) continue;
         const Account key{pod.metadata.namespace_, pod.spec.service_account_name};
         if (key.second == "default") used.push_back(name_of(pod));
         if (!bound.contains(key) && !namespaces.contains(key.first)) useless.push_back(name_of(pod));
@@ -58,8 +57,7 @@ void check_service_accounts(const Evidence& evidence, Findings& findings) {
         findings.none(Default, Verdict::Warn, std::move(used), "these pods have its token",
                       "give each an account, or set automountServiceAccountToken: false in the account default");
     }
-    findings.none(Mounted, Verdict::Warn, std::move(useless),
-                  "no role is bound to the accounts of these pods, so their token is good for nothing",
+    findings.none(Mounted, Verdict::Warn, std::move(useless), "no role is bound to the accounts of these pods, so their token is unused",
                   "automountServiceAccountToken: false in the pod or its account");
 }
 
