@@ -122,6 +122,18 @@ TEST_F(Access, TokensAreReviewedForTheAudiencesAskedFor) {
     EXPECT_EQ(confirmed("abcdef.0123456789abcdef", "[]"), "refused");
 }
 
+TEST_F(Access, ATokenOfBlanksIsReviewedAndRefused) {
+    for (const char* token : {" ", "    ", " a", "a b", "a\\n", "\\t"}) {
+        SCOPED_TRACE(token);
+        const Answer answer = post("/apis/authentication.k8s.io/v1/tokenreviews",
+                                   R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":")" +
+                                       std::string(token) + R"("}})");
+        EXPECT_EQ(answer.code, 201) << answer.text;
+        EXPECT_EQ(answer.at({"status", "error"}), "invalid bearer token") << answer.text;
+        EXPECT_FALSE(answer.text.contains(R"("authenticated":true)")) << answer.text;
+    }
+}
+
 TEST_F(Access, RequestsForWhatIsNotServedMakeNoSeries) {
     const auto lines = [&] {
         const std::string text = get("/metrics").text;

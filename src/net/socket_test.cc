@@ -337,6 +337,10 @@ Task<> upgrade(Sockets& test) {
     EXPECT_EQ(plain.response.code, 200);
     EXPECT_EQ(plain.response.body, "h1 ");
     EXPECT_FALSE(plain.stream);
+    request.path = "/big";
+    CO_TRY(auto endless, co_await client.upgrade(request));
+    EXPECT_EQ(endless.response.code, 200);
+    EXPECT_EQ(endless.response.body.size(), 64u << 10) << "of a refusal only the beginning is read";
     co_return co_await client.close();
 }
 

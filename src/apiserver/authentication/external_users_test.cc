@@ -148,6 +148,18 @@ TEST_F(Issuers, ANewKeyIsFetchedWhenATokenNamesItAndNotMoreOften) {
     EXPECT_EQ(issuer.asked(), 3u) << "every hour in any case";
 }
 
+TEST_F(Issuers, ForgedTokensOpenNoFurtherClients) {
+    follow(issuer.settings());
+    const std::string forged = FakeIssuer::sign(net::JwsKey::generate_rsa(), issuer.claims(now() + 7200));
+    for (int i = 0; i < 20; ++i) {
+        loop.advance(10s);
+        user_of_token(forged);
+    }
+    EXPECT_EQ(issuer.asked(), 21u);
+    EXPECT_EQ(servers.at("https://keys.test/jwks").opened, 1);
+    EXPECT_EQ(servers.at(issuer.url() + "/.well-known/openid-configuration").opened, 1);
+}
+
 TEST_F(Issuers, AnIssuerThatFailsIsAskedAgain) {
     issuer.discovery = R"({"issuer":"https://liar.test","jwks_uri":"https://keys.test/jwks"})";
     follow(issuer.settings());

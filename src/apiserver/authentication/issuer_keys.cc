@@ -59,18 +59,25 @@ Task<> IssuerKeys::renew() {
 }
 
 Task<> IssuerKeys::load() {
-    CO_TRY(const auto discovery, clients_.open({.server = discovery_url_of(issuer_), .ca_pem = issuer_.ca_pem}));
-    CO_TRY(const std::string document, co_await get(*discovery, ""));
+    CO_TRY_VOID(open(discovery_, discovery_url_of(issuer_)));
+    CO_TRY(const std::string document, co_await get(*discovery_.client));
     CO_TRY(const std::string uri, jwks_uri_of(document, issuer_.url));
-    CO_TRY(const auto set, clients_.open({.server = uri, .ca_pem = issuer_.ca_pem}));
-    CO_TRY(const std::string text, co_await get(*set, ""));
+    CO_TRY_VOID(open(key_set_, uri));
+    CO_TRY(const std::string text, co_await get(*key_set_.client));
     CO_TRY(keys_, parse_json_web_keys(text));
     loaded_ = true;
     co_return {};
 }
 
-Task<std::string> IssuerKeys::get(OutgoingClient& client, std::string path) {
-    net::HttpRequest request{.method = "GET", .path = std::move(path)};
+Result<void> IssuerKeys::open(Server& server, const std::string& url) {
+    if (server.client && server.url == url) return {};
+    TRY(server.client, clients_.open({.server = url, .ca_pem = issuer_.ca_pem}));
+    server.url = url;
+    return {};
+}
+
+Task<std::string> IssuerKeys::get(OutgoingClient& client) {
+    net::HttpRequest request{.method = "GET", .path = ""};
     request.headers.add("accept", "application/json");
     CO_TRY(net::HttpResponse answer, co_await client.send(std::move(request), Limits));
     if (answer.code != 200) co_return Error(Reason::Unavailable, "the issuer answered " + std::to_string(answer.code));

@@ -29,12 +29,19 @@ public:
 
 private:
     Task<> load();
-    Task<std::string> get(OutgoingClient& client, std::string path);
+    /// The client of the server at `url`, kept in `server` while the URL stays the same.
+    struct Server {
+        std::string url;
+        std::unique_ptr<OutgoingClient> client;
+    };
+    Result<void> open(Server& server, const std::string& url);
+    Task<std::string> get(OutgoingClient& client);
 
     const JwtIssuer issuer_;
     OutgoingClients& clients_;
     EventLoop& loop_;
     Logger log_;
+    Server discovery_, key_set_;
     std::vector<JsonWebKey> keys_;
     bool loaded_ = false;
     MonotonicTime asked_at_;  ///< when the issuer was asked last

@@ -250,7 +250,8 @@ std::string bearer_token(const net::HttpRequest& request) {
     const std::string_view header = request.headers.get("authorization");
     const auto same = [](char a, char b) { return (a | 0x20) == b || a == b; };
     if (header.size() > Scheme.size() && std::ranges::equal(header.substr(0, Scheme.size()), Scheme, same)) {
-        return std::string(header.substr(header.find_first_not_of(' ', Scheme.size())));
+        const std::size_t begin = header.find_first_not_of(' ', Scheme.size());
+        return begin == header.npos ? "" : std::string(header.substr(begin));
     }
     constexpr std::string_view Protocol = "base64url.bearer.authorization.k8s.io.";
     const std::string_view protocols = request.headers.get("sec-websocket-protocol");

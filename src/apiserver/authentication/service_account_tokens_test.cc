@@ -185,6 +185,8 @@ TEST(BearerToken, IsReadFromTheHeaderOrTheSubprotocol) {
         {"header", "authorization", "Bearer abc", "abc"},
         {"any case, blanks", "authorization", "bEaReR   abc", "abc"},
         {"another scheme", "authorization", "Basic abc", ""},
+        {"no token", "authorization", "Bearer ", ""},
+        {"blanks only", "authorization", "Bearer    ", ""},
         {"browser", "sec-websocket-protocol", "v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.YWJj", "abc"},
         {"none", "accept", "x", ""},
     };

@@ -62,7 +62,8 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     service.spec.session_affinity = "None";
     service.spec.ports.push_back({.name = "https", .protocol = "TCP", .port = 443, .target_port = IntOrString(options.port)});
     CO_TRY_VOID(co_await ensure_like(client, service, [](Service& stored, const Service& wanted) {
-        return assign(stored.spec.ports.at(0).target_port, wanted.spec.ports[0].target_port);
+        if (stored.spec.ports.empty()) return assign(stored.spec.ports, wanted.spec.ports);
+        return assign(stored.spec.ports[0].target_port, wanted.spec.ports[0].target_port);
     }));
 
     // A server that only this machine reaches is no endpoint that a pod could use.

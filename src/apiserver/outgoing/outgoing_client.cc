@@ -68,6 +68,7 @@ public:
     HttpOutgoingClients(AsioLoop& loop, FileSystem& files) : loop_(loop), files_(files) {}
 
     Result<std::unique_ptr<OutgoingClient>> open(const client::ClientConfig& server) override {
+        if (closed_) return Error(Reason::Unavailable, "the server is shutting down");
         TRY(client::ServerUrl url, client::parse_server_url(server.server));
         std::shared_ptr<const net::TlsClientContext> tls;
         if (url.tls) {
@@ -78,20 +79,24 @@ public:
                                                     .insecure_skip_verify = server.insecure_skip_verify}));
         }
         auto http = std::make_shared<net::HttpClient>(loop_, net::Endpoint{url.host, url.port, ""}, std::move(tls));
+        std::erase_if(opened_, [](const auto& one) { return one.expired(); });
         opened_.push_back(http);
         return std::unique_ptr<OutgoingClient>(
             std::make_unique<HttpOutgoingClient>(std::move(http), server, std::move(url), files_, loop_));
     }
     FileSystem& files() override { return files_; }
     Task<> close() override {
-        for (const auto& http : opened_) CO_TRY_VOID(co_await http->close());
+        closed_ = true;
+        for (const auto& one : std::exchange(opened_, {}))
+            if (const auto http = one.lock()) CO_TRY_VOID(co_await http->close());
         co_return {};
     }
 
 private:
     AsioLoop& loop_;
     FileSystem& files_;
-    std::vector<std::shared_ptr<net::HttpClient>> opened_;
+    std::vector<std::weak_ptr<net::HttpClient>> opened_;  ///< those that somebody still has, to be closed
+    bool closed_ = false;
 };
 
 }  // namespace

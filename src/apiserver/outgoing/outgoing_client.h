@@ -32,11 +32,11 @@ public:
 class OutgoingClients {
 public:
     virtual ~OutgoingClients() = default;
-    /// Error: BadRequest for a server that is not a URL, and for certificates or keys that are not valid.
+    /// Error: BadRequest for a server that is not a URL, and for certificates or keys that are not valid; Unavailable after close().
     virtual Result<std::unique_ptr<OutgoingClient>> open(const client::ClientConfig& server) = 0;
     /// Where the files are that configurations name.
     virtual FileSystem& files() = 0;
-    /// Ends the connections, and with them the requests in progress. Nothing is sent afterwards.
+    /// Ends the connections, and with them the requests in progress. Nothing is sent or opened afterwards.
     virtual Task<> close() = 0;
 };
 

@@ -21,6 +21,7 @@ public:
         std::vector<net::HttpRequest> requests;
         OutgoingLimits limits;        ///< of the last request
         client::ClientConfig config;  ///< as it was opened
+        int opened = 0;               ///< how often
     };
 
     explicit FakeServers(sim::SimLoop& loop) : loop_(loop), files_(loop) {}
@@ -30,6 +31,7 @@ public:
         TRY_VOID(client::parse_server_url(config.server));
         Server& server = servers_[config.server];
         server.config = config;
+        ++server.opened;
         return std::make_unique<Client>(loop_, server);
     }
     sim::MemoryFileSystem& files() override { return files_; }

@@ -133,6 +133,12 @@ Task<ApiObject> token_review(const AuthenticatorChain& authenticators, const Ser
         co_return invalid(TokenReview::kind(), "FieldValueRequired", "spec.token",
                           "Required value: token is required for TokenReview in authentication");
     }
+    // No such token can be presented, and in a header it would be read as something else.
+    if (std::ranges::any_of(review.spec.token, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; })) {
+        review.status.error = "invalid bearer token";
+        review.spec.token.clear();
+        co_return object;
+    }
     const std::vector<std::string>& own = tokens.settings().api_audiences;
     const std::vector<std::string> audiences = review.spec.audiences.empty() ? own : review.spec.audiences;
     const auto confirm = [&](User user, std::vector<std::string> confirmed) {

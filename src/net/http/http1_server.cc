@@ -12,6 +12,19 @@ namespace {
 constexpr std::size_t LargestReadAhead = 64 << 10;  ///< bytes of later requests taken while one is answered
 constexpr std::size_t LargestJoin = 64 << 10;       ///< bodies up to here go out with the head in one write
 
+/// Bytes of an answer that the peer has not taken yet.
+class HeldAnswer {
+public:
+    HeldAnswer(AnswerBudget::Share& share, std::size_t bytes) : share_(share), bytes_(bytes) { share_.add(bytes_); }
+    ~HeldAnswer() { share_.remove(bytes_); }
+    HeldAnswer(const HeldAnswer&) = delete;
+    HeldAnswer& operator=(const HeldAnswer&) = delete;
+
+private:
+    AnswerBudget::Share& share_;
+    const std::size_t bytes_;
+};
+
 /// One HTTP/1.x connection: the head of a request is read, the request handled and answered before the next.
 ///
 /// While a handler works, a watcher reads on, so that a peer that leaves is noticed and its handler cancelled. What the
@@ -51,6 +64,7 @@ public:
         for (const Bytes& part : body) size += part->size();
         const bool bodiless = code == 204 || code == 304;
         if (!bodiless) headers.add("content-length", std::to_string(size));
+        const HeldAnswer held(answers_, size);
         std::string out = begin(code, headers);
         finished_ = true;
         for (const Bytes& part : body) {
@@ -79,6 +93,7 @@ public:
     Task<> write(Bytes chunk) override {
         if (!started() || finished_) co_return Error(Reason::InternalError, "no response is in progress");
         if (chunk->empty() || head_only_) co_return {};
+        const HeldAnswer held(answers_, chunk->size());
         if (!chunked_) co_return co_await send_shared(std::move(chunk));
         char size[20];
         std::snprintf(size, sizeof size, "%zx\r\n", chunk->size());
@@ -305,6 +320,9 @@ private:
     bool started_ = false, finished_ = false, chunked_ = false, head_only_ = false, http10_ = false;
     bool keep_alive_ = true;
 
+    AnswerBudget::Share answers_{limits_.answers, [this] {
+                                     if (stream_) stream_->close();
+                                 }};
     ChildTask handling_{loop_}, watching_{loop_};
     Event handled_, watched_;
     Deadline deadline_{loop_, [this] {

@@ -13,7 +13,9 @@ namespace porthole::net {
 namespace {
 
 constexpr Duration ConnectTime = std::chrono::seconds(10);
-constexpr std::size_t MostIdle = 8;  ///< HTTP/1.1 connections kept for later requests
+constexpr Duration UpgradeTime = std::chrono::seconds(60);  ///< for the answer to an upgrade, and for the body of a refusal
+constexpr std::size_t RefusalLimit = 64 << 10;              ///< bytes of such a body; the rest is not read
+constexpr std::size_t MostIdle = 8;                         ///< HTTP/1.1 connections kept for later requests
 
 bool is_without_effect(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
@@ -259,14 +261,25 @@ Task<HttpResponse> collect(Task<std::unique_ptr<HttpBody>> opening) {
     co_return response;
 }
 
+/// What a refused upgrade says, as much of it as is of use.
+Task<std::string> read_refusal(Http1ClientConnection& connection, Http1Parser& parser) {
+    while (!parser.done() && parser.body.size() < RefusalLimit) CO_TRY_VOID(co_await connection.read_into(parser));
+    parser.body.resize(std::min(parser.body.size(), RefusalLimit));
+    co_return std::move(parser.body);
+}
+
 Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls,
                                          Outgoing outgoing) {
     CO_TRY(auto dialed, co_await dial(loop, endpoint, std::move(tls), {"http/1.1"}));
     Http1ClientConnection connection(loop, std::move(dialed.stream));
     bool answered = false;
-    auto parser = co_await connection.exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers), outgoing.body, false,
-                                               answered);
-    if (!parser) co_return Error(parser.error().reason, parser.error().message + ": " + to_text(endpoint));
+    auto parser = co_await with_timeout(
+        connection.exchange(http1_request_head(outgoing.method, outgoing.target, outgoing.headers), outgoing.body, false, answered),
+        UpgradeTime, "answer to an upgrade");
+    if (!parser) {
+        const Reason reason = parser.error().reason == Reason::Timeout ? Reason::Unavailable : parser.error().reason;
+        co_return Error(reason, parser.error().message + ": " + to_text(endpoint));
+    }
     Upgraded upgraded;
     upgraded.response.code = (*parser)->head.code;
     upgraded.response.headers = (*parser)->head.headers;
@@ -274,8 +287,7 @@ Task<Upgraded> upgrade_on_new_connection(AsioLoop& loop, Endpoint endpoint, std:
         upgraded.stream = std::move(connection).into_stream();
         co_return upgraded;
     }
-    while (!(*parser)->done()) CO_TRY_VOID(co_await connection.read_into(**parser));
-    upgraded.response.body = std::move((*parser)->body);
+    CO_TRY(upgraded.response.body, co_await with_timeout(read_refusal(connection, **parser), UpgradeTime, "answer to an upgrade"));
     co_return upgraded;
 }
 

@@ -39,7 +39,8 @@ public:
     /// `path`, `query`, `headers` and `body` are taken from the request; host and content-length are added if missing.
     /// A request without effects (GET, HEAD, OPTIONS) that met a dead connection is sent once more, and so is any that the server has
     /// certainly not looked at. Errors: Unavailable when the server cannot be reached or the body breaks off (the message says why), Io
-    /// when the head of its answer does, Cancelled. Never one for a status code: codes are data. Only connecting has a time limit (10 s).
+    /// when the head of its answer does, Cancelled. Never one for a status code: codes are data. Connecting has a time limit (10 s), and
+    /// so has the answer to an upgrade (60 s; of a refusal, 64 KiB of its body are read).
     Task<HttpResponse> send(HttpRequest request);
     Task<std::unique_ptr<HttpBody>> open(HttpRequest request);
     Task<Upgraded> upgrade(HttpRequest request);

@@ -31,7 +31,7 @@ struct HttpLimits {
     std::size_t buffered_bodies = 16 << 20;  ///< bytes of all unfinished requests of one connection
     BodyBudget* bodies = nullptr;            ///< of all connections; null: no limit
     std::size_t queued_answers = 16 << 20;   ///< bytes that an HTTP/2 peer has not taken; above it, no request is started
-    AnswerBudget* answers = nullptr;         ///< of all HTTP/2 connections; null: no limit
+    AnswerBudget* answers = nullptr;         ///< of all connections; null: no limit
     HandlerTurns* turns = nullptr;           ///< of all HTTP/2 connections; null: each is alone
     Duration handshake_time = std::chrono::seconds(10);
     Duration header_time = std::chrono::seconds(30);  ///< from a request's first byte to the end of its head

@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 namespace porthole::net {
 namespace {
 
+constexpr std::size_t BigAnswer = 3'000'000;
+
 class Http1Handler final : public TestHandler {
 public:
     using TestHandler::TestHandler;
@@ -26,6 +28,12 @@ private:
                 CO_TRY_VOID(co_await responder.write(bytes("piece" + std::to_string(i) + "\n")));
                 CO_TRY_VOID(co_await loop_.sleep(1s));
             }
+            co_return co_await responder.finish();
+        }
+        if (request.path == "/big") co_return co_await responder.respond(200, {}, {bytes(std::string(BigAnswer, 'x'))});
+        if (request.path == "/big-piece") {
+            CO_TRY_VOID(co_await responder.start(200, {}));
+            CO_TRY_VOID(co_await responder.write(bytes(std::string(BigAnswer, 'x'))));
             co_return co_await responder.finish();
         }
         if (request.path == "/silent") co_return {};
@@ -116,6 +124,35 @@ private:
     HttpLimits limits_;
     Peer peer_;
     std::unique_ptr<ByteStream> ours_;
+    Scope scope_{loop_};
+};
+
+/// Sends requests and takes no answer.
+class SilentClient {
+public:
+    SilentClient(sim::SimLoop& loop, HttpHandler& handler, HttpLimits limits) : loop_(loop), limits_(limits) {
+        auto [ours, theirs] = make_memory_stream_pair();
+        ours_ = std::move(ours);
+        scope_.spawn(serve(std::move(theirs), handler));
+    }
+    ~SilentClient() { EXPECT_TRUE(sim::run(loop_, scope_.close())); }
+
+    void send(const std::string& text) {
+        EXPECT_TRUE(sim::run(loop_, ours_->write(text)));
+        loop_.run_ready();
+    }
+    bool dropped() const { return dropped_; }
+
+private:
+    Task<> serve(std::unique_ptr<ByteStream> stream, HttpHandler& handler) {
+        (void)co_await serve_connection(loop_, std::move(stream), {}, nullptr, handler, limits_);
+        dropped_ = true;
+        co_return {};
+    }
+    sim::SimLoop& loop_;
+    HttpLimits limits_;
+    std::unique_ptr<ByteStream> ours_;
+    bool dropped_ = false;
     Scope scope_{loop_};
 };
 
@@ -276,6 +313,27 @@ TEST_F(Http1Server, HoldsNoMoreUnfinishedBodiesThanAllowedForAllConnections) {
         EXPECT_TRUE(third.received.starts_with("HTTP/1.1 200")) << "what is handled, or gone, is not counted any more";
     }
     EXPECT_EQ(budget.others, 0u);
+}
+
+TEST_F(Http1Server, TheConnectionThatTakesLeastEndsWhenAllAnswersAreTooMuch) {
+    for (const char* path : {"/big", "/big-piece"}) {
+        SCOPED_TRACE(path);
+        AnswerBudget answers(2 * BigAnswer);
+        const HttpLimits limits{.answers = &answers};
+        const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+        RawClient reader(loop, handler, limits);
+        {
+            SilentClient first(loop, handler, limits), second(loop, handler, limits);
+            first.send(request);
+            second.send(request);
+            EXPECT_FALSE(first.dropped() || second.dropped());
+            reader.send(request);
+            EXPECT_TRUE(first.dropped() || second.dropped()) << "together they held all that there was";
+        }
+        EXPECT_GE(reader.received.size(), BigAnswer) << "who reads is served";
+        reader.send(request);
+        EXPECT_GE(reader.received.size(), 2 * BigAnswer) << "what was taken, or dropped, is not counted any more";
+    }
 }
 
 TEST_F(Http1Server, CancelsTheHandlerWhenThePeerLeaves) {
