@@ -193,6 +193,15 @@ class Access(unittest.TestCase):
         self.assertEqual(self.server.raw("GET", "/livez", "--token", ""), {"code": 200, "text": "ok"})
         self.assertEqual(self.server.raw("GET", "/version", "--token", "")["code"], 401)
 
+    def test_the_server_tells_the_settings_that_are_its_defaults(self):
+        page = self.server.raw("GET", "/flagz", "--header", "Accept: text/plain")["text"]
+        told = dict(line.split("=", 1) for line in page.splitlines() if "=" in line)
+        expected = {"anonymous-auth": "true", "audit-log-maxage": "30", "audit-log-maxbackup": "10", "audit-log-maxsize": "100",
+                    "audit-webhook-batch-max-wait": "30s", "audit-webhook-initial-backoff": "10s", "authorization-mode": "Node,RBAC",
+                    "enable-priority-and-fairness": "true", "oidc-signing-algs": "RS256", "pod-security-default": "privileged",
+                    "requestheader-username-headers": "X-Remote-User", "revive-supervisor": "false", "tls-min-version": "VersionTLS12"}
+        self.assertEqual({name: told.get(name) for name in expected}, expected)
+
     def test_a_changed_file_counts_while_the_server_runs(self):
         path = self.folder / "authentication.yaml"
         before = path.read_text()
