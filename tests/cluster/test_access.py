@@ -193,6 +193,33 @@ class Access(unittest.TestCase):
         self.assertEqual(self.server.raw("GET", "/livez", "--token", ""), {"code": 200, "text": "ok"})
         self.assertEqual(self.server.raw("GET", "/version", "--token", "")["code"], 401)
 
+    def test_the_server_tells_the_settings_that_are_its_defaults(self):
+        page = self.server.raw("GET", "/flagz", "--header", "Accept: text/plain")["text"]
+        told = dict(line.split("=", 1) for line in page.splitlines() if "=" in line)
+        expected = {"anonymous-auth": "true", "audit-log-maxage": "30", "audit-log-maxbackup": "10", "audit-log-maxsize": "100",
+                    "audit-webhook-batch-max-wait": "30s", "audit-webhook-initial-backoff": "10s", "authorization-mode": "Node,RBAC",
+                    "enable-priority-and-fairness": "true", "oidc-signing-algs": "RS256", "pod-security-default": "privileged",
+                    "requestheader-username-headers": "X-Remote-User", "revive-supervisor": "false", "tls-min-version": "VersionTLS12"}
+        self.assertEqual({name: told.get(name) for name in expected}, expected)
+
+    def test_a_changed_file_counts_while_the_server_runs(self):
+        path = self.folder / "authentication.yaml"
+        before = path.read_text()
+        def code():
+            return self.server.raw("GET", "/version", "--token", "").get("code", 200)
+        def reloads(status):
+            text = self.server.raw("GET", "/metrics")["text"]
+            return int(re.search(rf'authentication_config_controller_automatic_reloads_total{{status="{status}"}} (\d+)', text).group(1))
+        path.write_text(before.replace("{path: /livez}", "{path: /livez}, {path: /version}"))
+        eventually(lambda: code() == 200, 20, "the version is for everyone")
+        path.write_text("kind: Nothing\n")
+        eventually(lambda: reloads("failure") == 1, 20, "the wrong file is counted")
+        self.assertEqual(code(), 200, "what was stays in use")
+        self.assertIn("the changed authentication configuration is not used", (self.folder / "server.log").read_text())
+        path.write_text(before)
+        eventually(lambda: code() == 401, 20, "the version is for users")
+        self.assertEqual(reloads("success"), 2)
+
     def test_admission_plugins_of_a_hardened_cluster(self):
         self.server.kubectl("run", "web", "--image=example.test/web:1", "--image-pull-policy=IfNotPresent")
         spec = json.loads(self.server.kubectl("get", "pod", "web", "-o", "json").stdout)["spec"]
