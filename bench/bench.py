@@ -131,11 +131,8 @@ class Bench:
         return self.cluster.kubectl(harness.NEWEST_CLIENT, *words, **options).stdout
 
     def raw(self, method, path, body="", token=None):
-        script = ROOT / "tests/cluster/raw_request.py"
         words = ["--token", token] if token is not None else []
-        done = harness.run(self.cluster.network.inside([sys.executable, str(script), str(self.cluster.kubeconfig), method, path, *words]),
-                           stdin=body, check=False)
-        return json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+        return json.loads(harness.raw_request(self.cluster.network, self.cluster.kubeconfig, method, path, *words, body=body, check=False) or "{}")
 
     def sign_in(self):
         """h2load cannot show a client certificate: a service account's token with all rights."""

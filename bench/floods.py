@@ -28,6 +28,9 @@ import sys
 import time
 import zlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/cluster"))
+from raw_request import read_cluster  # noqa: E402
+
 NAMESPACE, ACCOUNT, POD = "floods", "flooder", "server"
 CONFIG_MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 LARGE, LARGE_MAPS = 500_000, 20  # bytes of one config map, and how many there are: what a list of them is
@@ -38,11 +41,7 @@ class Target:
     """A server, and the token by which the floods with credentials come in."""
 
     def __init__(self, kubeconfig):
-        text = pathlib.Path(kubeconfig).read_text()
-        field = lambda name: re.search(rf'"?{name}"?:\s*"?([^"\s,]+)', text).group(1)
-        self.host, port = re.search(r"https://([^:/]+):(\d+)", field("server")).groups()
-        self.port = int(port)
-        self.authority = base64.b64decode(field("certificate-authority-data")).decode()
+        self.host, self.port, self.authority = read_cluster(pathlib.Path(kubeconfig).read_text())
         self.token = ""
 
     def connect(self):

@@ -1,15 +1,10 @@
 """A request every 5 ms to the cluster of a kubeconfig, one at a time: quiet_client.py KUBECONFIG SECONDS --token TOKEN. Prints milliseconds."""
 
 import argparse
-import base64
-import http.client
 import json
 import pathlib
-import ssl
 import sys
-import tempfile
 import time
-import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/cluster"))
 import raw_request  # noqa: E402
@@ -21,13 +16,7 @@ def main():
     arguments.add_argument("seconds", type=float)
     arguments.add_argument("--token")
     options = arguments.parse_args()
-    text = open(options.kubeconfig).read()
-    server = urllib.parse.urlsplit(raw_request.read_field(text, "server"))
-    with tempfile.NamedTemporaryFile("w") as authority:
-        authority.write(base64.b64decode(raw_request.read_field(text, "certificate-authority-data")).decode())
-        authority.flush()
-        context = ssl.create_default_context(cafile=authority.name)
-    connection = http.client.HTTPSConnection(server.hostname, server.port, context=context, timeout=60)
+    connection = raw_request.connect(options.kubeconfig, options.token, timeout=60)
     times, end = [], time.monotonic() + options.seconds
     while time.monotonic() < end:
         started = time.monotonic()

@@ -18,6 +18,8 @@ import re
 import sys
 from dataclasses import dataclass
 
+import check_report
+
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
 ORDER = ["base", "runtime", "schema", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
          "apiserver", "controllers",
@@ -209,9 +211,7 @@ def main():
         sys.exit(f"check_layers: {options.layers} is missing: configure first, for example with ./run test checks")
     problems = check(options.source, Layers(options.layers.read_text()))
     problems += table_problems(options.architecture.read_text())
-    for problem in problems:
-        print(f"src/{problem}" if ":" in problem.split()[0] else problem)
-    sys.exit(1 if problems else 0)
+    check_report.report(f"src/{problem}" if ":" in problem.split()[0] else problem for problem in problems)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ import argparse
 import fnmatch
 import pathlib
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass
 
 import check_layers
+import check_report
 
 NAMED_BY_TARGET = re.compile(r"porthole_(?:test|fuzz)\(\s*(\w+)")
 NOT_BY_PATTERN = re.compile(r"_(test|fuzz|fixture)\.cc$")  # as in porthole_expand of cmake/porthole.cmake
@@ -103,9 +103,7 @@ def main():
     arguments.add_argument("--source", type=pathlib.Path, default=root / "src")
     problems = [f"src/{problem}" for problem in check(arguments.parse_args().source)]
     problems += folder_order((root / "docs/architecture.md").read_text(), check_layers.ORDER)
-    for problem in problems:
-        print(problem)
-    sys.exit(1 if problems else 0)
+    check_report.report(problems)
 
 
 if __name__ == "__main__":

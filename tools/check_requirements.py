@@ -7,10 +7,9 @@ docs/requirements.md has one row per requirement, "| DNS-03 | sentence |". Refus
   - an ID in any other source: code is explained in words.
 """
 
-import argparse
-import pathlib
 import re
-import sys
+
+import check_report
 
 ROW = re.compile(r"^\| ([A-Z]{3}-\d{2}) \| *(.*?) *\|$", re.MULTILINE)
 NAMED = re.compile(r"\b([A-Z]{3})-(\d{2})\b")
@@ -53,12 +52,7 @@ def check(root):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description="checks the IDs of requirements")
-    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
-    problems = check(arguments.parse_args().root)
-    for problem in problems:
-        print(problem)
-    sys.exit(1 if problems else 0)
+    check_report.check_tree("checks the IDs of requirements", check)
 
 
 if __name__ == "__main__":

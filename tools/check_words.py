@@ -7,10 +7,9 @@ docs/glossary.md says which word to use instead; it is left out, since it shows 
 In headers, every class and struct of a namespace has a comment directly above it.
 """
 
-import argparse
-import pathlib
 import re
-import sys
+
+import check_report
 
 # (pattern, what to write). Case does not matter. Add what a reader stumbled over.
 PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in [
@@ -27,6 +26,8 @@ PHRASES = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in
     (r"\b(its|their) things\b", '"its data"'),
     (r"\bhas gone\b", '"was removed", "has ended"'),
 ]]
+# In what the program prints, in addition to these.
+PRINTED_PHRASES = [(re.compile(r"(?<![-\w])folders?\b", re.IGNORECASE), '"directory"')]
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 COMMENT = re.compile(r"//+<?\s?(.*)")
 CLASS = re.compile(r"(?:class|struct) (?:\[\[\w+\]\] )?([\w:]+)[^;]*\{")  # at the beginning of a line: not one within a class
@@ -35,22 +36,22 @@ CODE = re.compile(r"`[^`\n]*`")
 
 
 def texts_of(path, text):
-    """(line number, text that a person reads)."""
+    """(line number, text that a person reads, the phrases to look for)."""
     is_code_block = False
     for number, line in enumerate(text.splitlines(), 1):
         if path.endswith(".md"):
             if line.startswith("```"):
                 is_code_block = not is_code_block
             elif not is_code_block:
-                yield number, CODE.sub("", line)
+                yield number, CODE.sub("", line), PHRASES
         else:
             if path.endswith(".h"):
                 for comment in COMMENT.findall(LITERAL.sub('""', line)):
-                    yield number, CODE.sub("", comment)
+                    yield number, CODE.sub("", comment), PHRASES
             if not line.lstrip().startswith(("//", "#include")):
                 for literal in LITERAL.findall(re.sub(r"\s//.*$", "", line)):
                     if " " in literal.strip():  # a single word is a name
-                        yield number, literal
+                        yield number, literal, PHRASES + PRINTED_PHRASES
 
 
 def classes_without_comment(text):
@@ -72,8 +73,8 @@ def is_checked(path):
 
 
 def check_file(path, text):
-    for number, words in texts_of(path, text):
-        for phrase, instead in PHRASES:
+    for number, words, phrases in texts_of(path, text):
+        for phrase, instead in phrases:
             found = phrase.search(words)
             if found:
                 yield f'{path}:{number}: "{found.group().strip()}": write {instead}'
@@ -94,12 +95,7 @@ def check(root):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description="refuses phrases that readers stumble over, and classes without a comment")
-    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
-    problems = check(arguments.parse_args().root)
-    for problem in problems:
-        print(problem)
-    sys.exit(1 if problems else 0)
+    check_report.check_tree("refuses phrases that readers stumble over, and classes without a comment", check)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ void add_node_flags(CLI::App& app, node_join::AgentOptions& options) {
     app.add_option("--container-runtime-endpoint", options.runtime_endpoint, "containerd's socket")->capture_default_str();
     app.add_option("--cni-conf-dir", options.cni_config_folder, "where containerd reads network configurations")->capture_default_str();
     app.add_option("--cgroup-root", options.cgroup_root, "pods' cgroups are made below it")->capture_default_str();
-    app.add_option("--pod-manifest-path", options.pod_manifests, "folder of static pods");
+    app.add_option("--pod-manifest-path", options.pod_manifests, "directory of static pods");
     app.add_option("--kubelet-port", options.kubelet_port, "where the API server reaches the kubelet")->capture_default_str();
     app.add_option("--max-pods", options.max_pods, "pods on this node at most")->capture_default_str();
     app.add_option("--pod-max-pids", options.pod_max_pids, "processes and threads of one pod at most; -1 for no limit")

@@ -169,7 +169,8 @@ int run_certs(std::vector<std::string> arguments) {
     app.add_option("--data", flags.data, "data directory of the cluster")->capture_default_str();
     app.footer(
         "The server renews its certificates by itself in the last third of their life, and nodes renew theirs; nothing has to be done for\n"
-        "that. Certificates and keys are files in the folder pki of the data directory. A running server takes up what changes there.\n\n"
+        "that. Certificates and keys are files in the directory pki below the data directory. A running server takes up what changes "
+        "there.\n\n"
         "Examples:\n"
         "  porthole certs list\n"
         "  porthole certs renew admin                          then hand out: porthole kubeconfig\n"

@@ -4,13 +4,8 @@ Prints a list of [code, Retry-After or null], one for each request, when all hav
 """
 
 import argparse
-import base64
-import http.client
 import json
-import ssl
-import tempfile
 import threading
-import urllib.parse
 
 import raw_request
 
@@ -22,14 +17,8 @@ def main():
     arguments.add_argument("count", type=int)
     arguments.add_argument("--token")
     options = arguments.parse_args()
-    text = open(options.kubeconfig).read()
-    server = urllib.parse.urlsplit(raw_request.read_field(text, "server"))
-    with tempfile.NamedTemporaryFile("w") as authority:
-        authority.write(base64.b64decode(raw_request.read_field(text, "certificate-authority-data")).decode())
-        authority.flush()
-        context = ssl.create_default_context(cafile=authority.name)
     # Connected first, so that the requests arrive together.
-    connections = [http.client.HTTPSConnection(server.hostname, server.port, context=context, timeout=30) for _ in range(options.count)]
+    connections = [raw_request.connect(options.kubeconfig, options.token, timeout=30) for _ in range(options.count)]
     for connection in connections:
         connection.connect()
     answers = []

@@ -87,6 +87,12 @@ class Network:
         run(["ip", "netns", "delete", self.name], check=False)
 
 
+def raw_request(network, kubeconfig, method, path, *options, body="", **more):
+    """The answer's body to a request without a client that thinks for itself; options are those of raw_request.py."""
+    script = pathlib.Path(__file__).with_name("raw_request.py")
+    return run(network.inside([sys.executable, str(script), str(kubeconfig), method, path, *options]), stdin=body, **more).stdout
+
+
 class Cluster:
     """A running `porthole up` and what is needed to talk to it."""
 
@@ -120,6 +126,10 @@ class Cluster:
     def porthole(self, command, *words, **options):
         """One sub-command on this cluster's data directory, in its network namespace."""
         return run(self.network.inside([PORTHOLE, command, *words, "--data", self.data]), env=self.environment(), **options)
+
+    def raw(self, method, path, *options, **more):
+        """As raw_request(), with the administrator's certificate unless a token is given; the answer as an object."""
+        return json.loads(raw_request(self.network, self.kubeconfig, method, path, *options, **more))
 
     def environment(self):
         sanitizers = {name: os.environ[name] for name in os.environ if name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")}

@@ -8,6 +8,7 @@ import argparse
 import base64
 import http.client
 import json
+import pathlib
 import re
 import ssl
 import sys
@@ -21,6 +22,27 @@ def read_field(text, name):
     return match.group(1) if match else ""
 
 
+def read_cluster(text):
+    """(host, port, the authority's certificates as PEM) of a kubeconfig's text."""
+    server = urllib.parse.urlsplit(read_field(text, "server"))
+    return server.hostname, server.port, base64.b64decode(read_field(text, "certificate-authority-data")).decode()
+
+
+def connect(kubeconfig, token=None, timeout=20):
+    """A connection to the server of a kubeconfig, which the first request opens. Shows the kubeconfig's client certificate unless there
+    is a token, which each request has to send (an empty one means: no credentials)."""
+    text = pathlib.Path(kubeconfig).read_text()
+    host, port, authority = read_cluster(text)
+    context = ssl.create_default_context(cadata=authority)
+    if token is None:
+        with tempfile.NamedTemporaryFile("w") as own:
+            for field in ("client-certificate-data", "client-key-data"):
+                own.write(base64.b64decode(read_field(text, field)).decode())
+            own.flush()
+            context.load_cert_chain(own.name)
+    return http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("kubeconfig")
@@ -29,23 +51,11 @@ def main():
     arguments.add_argument("--token")
     arguments.add_argument("--header", action="append", default=[])
     options = arguments.parse_args()
-    text = open(options.kubeconfig).read()
-
-    with tempfile.NamedTemporaryFile("w") as authority, tempfile.NamedTemporaryFile("w") as own:
-        authority.write(base64.b64decode(read_field(text, "certificate-authority-data")).decode())
-        authority.flush()
-        context = ssl.create_default_context(cafile=authority.name)
-        if options.token is None:
-            for field in ("client-certificate-data", "client-key-data"):
-                own.write(base64.b64decode(read_field(text, field)).decode())
-            own.flush()
-            context.load_cert_chain(own.name)
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     headers |= dict(header.split(": ", 1) for header in options.header)
     if options.token:
         headers["Authorization"] = "Bearer " + options.token
-    server = urllib.parse.urlsplit(read_field(text, "server"))
-    connection = http.client.HTTPSConnection(server.hostname, server.port, context=context, timeout=20)
+    connection = connect(options.kubeconfig, options.token)
     body = sys.stdin.read()
     connection.request(options.method, options.path, body=body or None, headers=headers)
     answer = connection.getresponse()

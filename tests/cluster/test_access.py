@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from harness import CLIENTS, PORTHOLE, Network, eventually, run
+from harness import CLIENTS, PORTHOLE, Network, eventually, raw_request, run
 
 ISSUER_PORT = 9443
 ISSUER = f"https://127.0.0.1:{ISSUER_PORT}"
@@ -122,9 +122,7 @@ class ControlPlane:
 
     def raw(self, method, path, *options, body=""):
         """What the server answers a request of the administrator, or with `--token ""` of no one."""
-        script = pathlib.Path(__file__).with_name("raw_request.py")
-        command = [sys.executable, str(script), str(self.kubeconfig), method, path, *options]
-        return json.loads(run(self.network.inside(command), stdin=body).stdout)
+        return json.loads(raw_request(self.network, self.kubeconfig, method, path, *options, body=body))
 
     def write_token_kubeconfig(self):
         """The same server for users who have nothing but a token."""

@@ -9,10 +9,10 @@ import sys
 import time
 import urllib.parse
 
-from harness import ClusterCase, run
+from harness import ClusterCase, raw_request
 
 NODE = "linux-1"
-RAW_REQUEST = pathlib.Path(__file__).with_name("raw_request.py")
+FLOOD = pathlib.Path(__file__).with_name("flood.py")
 JSON_PATCH = "Content-Type: application/json-patch+json"
 ASKED = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -31,8 +31,7 @@ class TokenCase(ClusterCase):
         return token
 
     def text(self, method, path, token, body="", header="Content-Type: application/json"):
-        return run(self.cluster.network.inside([sys.executable, str(RAW_REQUEST), str(self.cluster.kubeconfig), method, path,
-                                                "--token", token, "--header", header]), stdin=body).stdout
+        return raw_request(self.cluster.network, self.cluster.kubeconfig, method, path, "--token", token, "--header", header, body=body)
 
     def ask(self, *words, **options):
         return json.loads(self.text(*words, **options))
@@ -139,7 +138,7 @@ class ByFloods(TokenCase):
         self.eventually(lambda: self.kubectl(*conditions, namespaced=False) == "False", 10, "the server follows the flow schema")
 
         path = f"/api/v1/namespaces/{self.namespace}/configmaps?resourceVersion=9999999999"
-        flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(RAW_REQUEST.with_name("flood.py")), str(self.cluster.kubeconfig),
+        flood = subprocess.Popen(self.cluster.network.inside([sys.executable, str(FLOOD), str(self.cluster.kubeconfig),
                                                               path, "24", "--token", token]), stdout=subprocess.PIPE, text=True)
         self.addCleanup(flood.stdout.close)
         self.eventually(lambda: self.waiting(name) == "1", 10, "a request waits")

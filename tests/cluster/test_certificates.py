@@ -1,7 +1,6 @@
 """Identities of the control plane, kubelets' certificates, and `porthole certs` on a running cluster."""
 
 import json
-import pathlib
 import ssl
 import subprocess
 import sys
@@ -93,9 +92,7 @@ class Certs(ClusterCase):
 
     def who(self, token):
         """As whom the server knows the token: it may do nothing, and the refusal names it."""
-        script = pathlib.Path(__file__).with_name("raw_request.py")
-        status = json.loads(run(self.cluster.network.inside([sys.executable, str(script), str(self.cluster.kubeconfig), "GET",
-                                                             "/api/v1/secrets", "--token", token]), stdin="").stdout)
+        status = self.cluster.raw("GET", "/api/v1/secrets", "--token", token)
         self.assertEqual(status["code"], 403, status)
         return status["message"].split('"')[1]
 

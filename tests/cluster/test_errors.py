@@ -62,11 +62,8 @@ class BadRequests(ClusterCase):
         self.assertEqual(self.raw("DELETE", "/api/v1/pods")["code"], 405)
         self.assertEqual(self.raw("GET", f"/api/v1/namespaces/{self.namespace}/pods?labelSelector=a%3D%3D%3D")["code"], 400)
 
-    def raw(self, method, path, body=None):
-        """A request with the administrator's certificate, without a client that thinks for itself."""
-        script = pathlib.Path(__file__).with_name("raw_request.py")
-        text = run(self.cluster.network.inside([sys.executable, str(script), str(self.cluster.kubeconfig), method, path]), stdin=body or "").stdout
-        return json.loads(text)
+    def raw(self, method, path, body=""):
+        return self.cluster.raw(method, path, body=body)
 
     def test_too_large_object_is_refused(self):
         status = self.raw("POST", f"/api/v1/namespaces/{self.namespace}/configmaps", json.dumps(config_map("huge", a="x" * 3_500_000)))
@@ -112,8 +109,7 @@ class BadRequests(ClusterCase):
         self.assertIn('User "system:anonymous" cannot list resource "pods"', nobody["message"])
 
     def raw_as(self, token, path):
-        script = pathlib.Path(__file__).with_name("raw_request.py")
-        return json.loads(run(self.cluster.network.inside([sys.executable, str(script), str(self.cluster.kubeconfig), "GET", path, "--token", token]), stdin="").stdout)
+        return self.cluster.raw("GET", path, "--token", token)
 
     def test_terminating_namespace_takes_no_new_objects(self):
         name = self.namespace + "-end"

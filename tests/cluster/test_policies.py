@@ -2,11 +2,9 @@
 
 import base64
 import json
-import pathlib
-import sys
 import unittest
 
-from harness import ClusterCase, needs_newest_kubectl, run
+from harness import ClusterCase, needs_newest_kubectl
 from manifests import container, pod, web_deployment
 
 
@@ -138,10 +136,8 @@ class Rights(ClusterCase):
         self.assertIn('cannot impersonate resource "users"', status["message"])
 
     def raw_as(self, token, method, path, header=None):
-        script = pathlib.Path(__file__).with_name("raw_request.py")
         more = ["--header", f"{header[0]}: {header[1]}"] if header else []
-        return json.loads(run(self.cluster.network.inside([sys.executable, str(script), str(self.cluster.kubeconfig), method, path,
-                                                           "--token", token, *more]), stdin="").stdout)
+        return self.cluster.raw(method, path, "--token", token, *more)
 
     def test_token_secret_is_filled_works_and_goes_with_its_account(self):
         self.kubectl("create", "serviceaccount", "robot")

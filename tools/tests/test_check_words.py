@@ -22,6 +22,10 @@ class CheckWords(unittest.TestCase):
     def test_refuses_phrases_in_literals(self):
         self.assertIn("is not a (valid)", self.problems({"src/a.cc": 'return error("\\"" + text + "\\" is no address");'})[0])
 
+    def test_refuses_folders_in_literals_but_not_in_documents(self):
+        self.assertEqual(self.problems({"src/a.cc": 'say("a folder of logs");\nsay("--folder names a directory");\n', "docs/a.md": "A folder of src.\n"}),
+                         ['src/a.cc:1: "folder": write "directory"'])
+
     def test_leaves_code_comments_and_single_words_alone(self):
         self.assertEqual(self.problems({
             "README.md": "Run as `nobody there`:\n```\nstart anew\n```\n",

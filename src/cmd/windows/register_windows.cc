@@ -21,7 +21,7 @@ struct RegisterFlags {
 };
 
 std::optional<int> parse(std::vector<std::string> arguments, RegisterFlags& flags) {
-    CLI::App app("Register a node's services for a kubeconfig that is already in the folder as `config`.", "register");
+    CLI::App app("Register a node's services for a kubeconfig that is already in the directory as `config`.", "register");
     add_node_flags(app, flags.node);
     app.add_option("--print", flags.print, "print commands instead: sc or nssm")->check(CLI::IsMember({"sc", "nssm"}));
     return parse_flags(app, std::move(arguments));
@@ -56,12 +56,12 @@ int run_register(std::vector<std::string> arguments) {
 
 int run_install(std::vector<std::string> arguments) {
     WindowsNode node;
-    CLI::App app("Put this program into the folder under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
+    CLI::App app("Put this program into the directory under all of its names: kubelet.exe, kube-proxy.exe, ...", "install");
     app.add_option("--folder", node.folder, "for the programs")->capture_default_str();
     app.add_option("--log-dir", node.log_folder, "the programs' logs")->capture_default_str();
     bool add_to_path = false, set_kubeconfig = false;
-    app.add_flag("--add-to-path", add_to_path, "the folder becomes part of the machine's PATH");
-    app.add_flag("--set-kubeconfig", set_kubeconfig, "KUBECONFIG of this user becomes the folder's `config`");
+    app.add_flag("--add-to-path", add_to_path, "the directory becomes part of the machine's PATH");
+    app.add_flag("--set-kubeconfig", set_kubeconfig, "KUBECONFIG of this user becomes the directory's `config`");
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     const auto done = install_programs(node);
     if (!done) return fail(done.error().message);

@@ -121,7 +121,7 @@ private:
 
 int run_start(std::vector<std::string> arguments) {
     WindowsNode node;
-    CLI::App app("Start this node's programs without services, for a kubeconfig that is in the folder as `config`. Safe to run again.",
+    CLI::App app("Start this node's programs without services, for a kubeconfig that is in the directory as `config`. Safe to run again.",
                  "start");
     add_node_flags(app, node);
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;

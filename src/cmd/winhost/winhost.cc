@@ -138,7 +138,7 @@ int run_winhost(std::vector<std::string> arguments) {
     CLI::App* run = add("run", "run the host until SIGTERM, which powers it off");
     run->add_option("--name", options.name, "the host's computer name")->capture_default_str();
     run->add_option("--profile", options.profile, "the Windows Server release to emulate: 2019, 2022 or 2025")->capture_default_str();
-    run->add_option("--programs", options.programs, "folder of the Windows programs to place on it");
+    run->add_option("--programs", options.programs, "directory of the Windows programs to place on it");
     run->add_option("--cache", options.cache, "where the Wine template is kept")->capture_default_str();
     run->add_option("--pause-image", options.pause_image, "sandbox image of pods instead of Porthole's own");
     run->add_option("--insecure-registry", options.insecure_registries, "registries that are accessed without TLS");

@@ -34,7 +34,7 @@ void add_flags(FlagSet& flags, ProgramOptions& options, Raw& raw) {
     flags.add("ip-masq", raw.ip_masq, "1 or true: pods reach the world by the node's address");
     flags.add("kube-subnet-mgr", raw.subnet_manager, "accepted; leases are always kept in the API");
     flags.add("v", options.verbosity, "the level of detail of the log");
-    flags.add("log-dir", options.log_directory, "a folder for flanneld.log");
+    flags.add("log-dir", options.log_directory, "a directory for flanneld.log");
     flags.add("logtostderr", options.log_to_stderr, "log to standard error instead of files");
     flags.add("windows-service", options.windows_service, "run under Windows' service manager");
     flags.add_alias("service", "windows-service");

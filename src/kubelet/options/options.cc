@@ -36,7 +36,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("hostname-override", o.hostname_override, "the node's name");
     flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
     flags.add("kubeconfig", o.kubeconfig, "kubeconfig: address and credentials for the API server");
-    flags.add("log-dir", o.log_directory, "folder of log files, with --logtostderr=false");
+    flags.add("log-dir", o.log_directory, "directory of log files, with --logtostderr=false");
     flags.add("log-file", o.log_file, "log file, with --logtostderr=false");
     flags.add("logtostderr", o.log_to_stderr, "log to standard error");
     flags.add("max-parallel-image-pulls", o.max_parallel_image_pulls, "with --serialize-image-pulls=false");
@@ -47,7 +47,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("node-labels", o.node_labels, "key=value, by comma");
     flags.add("pod-logs-dir", o.pod_log_directory, "where containers' logs are");
     flags.add("pod-max-pids", o.pod_max_pids, "processes and threads of one pod at most; -1 for no limit (Linux)");
-    flags.add("pod-manifest-path", o.pod_manifest_path, "folder of static pods");
+    flags.add("pod-manifest-path", o.pod_manifest_path, "directory of static pods");
     flags.add("port", o.port, "port to serve on");
     flags.add("protect-kernel-defaults", o.protect_kernel_defaults,
               "refuse to run where the kernel's settings are others than Kubernetes' (Linux)");

@@ -165,7 +165,7 @@ Result<void> install_programs(const WindowsNode& node) {
     std::error_code code;
     fs::create_directories(cni / L"config", code);
     if (!code) fs::create_directories(to_wide(node.log_folder), code);
-    if (code) return Error(Reason::Io, "cannot make the folders of " + node.folder + ": " + code.message());
+    if (code) return Error(Reason::Io, "cannot make the directories of " + node.folder + ": " + code.message());
     const fs::path own = own_program();
     if (!fs::exists(program, code) || to_lower(own.parent_path().string()) != to_lower(folder.string())) TRY_VOID(place(own, program));
     for (const char* name : HostPrograms) {

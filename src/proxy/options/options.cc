@@ -69,7 +69,7 @@ void add_flags(FlagSet& flags, KubeProxyOptions& options, Raw& raw) {
     flags.add("healthz-port", raw.healthz_port, "the port of /healthz; 0: nowhere");
     flags.add("cleanup", options.clean_up, "remove what the proxy has made in HNS, and end");
     flags.add("v", options.verbosity, "the level of detail of the log");
-    flags.add("log-dir", options.log_directory, "a folder for kube-proxy.log");
+    flags.add("log-dir", options.log_directory, "a directory for kube-proxy.log");
     flags.add("log-file", options.log_file, "a file for the log");
     flags.add("logtostderr", options.log_to_stderr, "log to standard error instead of files");
     flags.add("windows-service", options.windows_service, "run under Windows' service manager");

@@ -38,7 +38,7 @@ Result<void> place_program_files(const std::string& programs, const std::string&
     std::error_code code;
     std::map<std::pair<dev_t, ino_t>, std::string> placed;
     fs::directory_iterator entries(programs, code);
-    if (code) return Error(Reason::Io, "the folder of Windows programs " + programs + " cannot be read: " + code.message());
+    if (code) return Error(Reason::Io, "the directory of Windows programs " + programs + " cannot be read: " + code.message());
     for (const auto& entry : entries) {
         const std::string folder = folder_of(entry.path());
         struct stat status{};

@@ -119,7 +119,7 @@ private:
             case TarEntry::Type::HardLink:
                 return make_hard_link(entry, folder, spelled);
             case TarEntry::Type::Other:
-                return invalid(entry.name, "is neither file nor folder nor link");
+                return invalid(entry.name, "is neither file nor directory nor link");
         }
         return {};
     }
@@ -142,7 +142,7 @@ private:
             name = names_.spelling(join(done, "/"), name);
             TRY_VOID(ensure_folder(entry, at, done, name));
             at = FileDescriptor(::openat(at.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-            if (!at) return invalid(entry, "lies below \"" + name + "\", which is not a folder");
+            if (!at) return invalid(entry, "lies below \"" + name + "\", which is not a directory");
             done.push_back(name);
         }
         return at;
@@ -153,7 +153,7 @@ private:
         struct stat status{};
         if (errno != EEXIST || ::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return io_error("making", entry);
         if (S_ISDIR(status.st_mode)) return {};
-        if (!is_hidden_mark(status)) return invalid(entry, "is a folder, but \"" + name + "\" is not");
+        if (!is_hidden_mark(status)) return invalid(entry, "is a directory, but \"" + name + "\" is not");
         // Hidden and made anew: nothing of the old folder may show through.
         if (::unlinkat(parent.get(), name.c_str(), 0) != 0 || ::mkdirat(parent.get(), name.c_str(), Mode) != 0)
             return io_error("making", entry);
@@ -190,7 +190,7 @@ private:
     /// An entry that comes again replaces what it was.
     Result<void> make_room(const std::string& entry, const FileDescriptor& folder, const std::string& name) {
         if (::unlinkat(folder.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
-        if (errno == EISDIR) return invalid(entry, "is a folder in the same layer");
+        if (errno == EISDIR) return invalid(entry, "is a directory in the same layer");
         return io_error("replacing", entry);
     }
 
