@@ -77,9 +77,22 @@ Result<KeyRotation> service_account_key_rotation(const fs::path& folder) {
     return KeyRotation{true, started.to_system_time()};
 }
 
+namespace {
+
+/// False after a start that was cut short: the key that is to be dropped still signs.
+Result<bool> is_new_key_there(const fs::path& folder, const KeyRotation& rotation) {
+    if (!rotation.in_progress) return false;
+    TRY(const std::string current, read_file(folder / "sa.key"));
+    TRY(const std::string previous, read_file(folder / PreviousKey));
+    return current != previous;
+}
+
+}  // namespace
+
 Result<void> start_service_account_key_rotation(const fs::path& folder, SystemTime now) {
     TRY(const KeyRotation rotation, service_account_key_rotation(folder));
-    if (rotation.in_progress)
+    TRY(const bool has_new_key, is_new_key_there(folder, rotation));
+    if (rotation.in_progress && has_new_key)
         return Error(Reason::AlreadyExists,
                      "a rotation of this key is in progress; `porthole certs rotate service-account-key --finish` ends it");
     TRY(const std::string current, read_file(folder / "sa.key"));
@@ -94,6 +107,11 @@ Result<void> finish_service_account_key_rotation(const fs::path& folder, SystemT
     if (!rotation.in_progress)
         return Error(Reason::NotFound,
                      "no rotation of this key is in progress; `porthole certs rotate service-account-key --start` begins one");
+    TRY(const bool has_new_key, is_new_key_there(folder, rotation));
+    if (!has_new_key)
+        return Error(Reason::Conflict,
+                     "the start of this rotation was cut short before there was a new key; repeat `porthole certs rotate "
+                     "service-account-key --start`");
     if (!force && now < rotation.started + PodTokensRenewed)
         return Error(Reason::Conflict, "running pods may have tokens of the previous key until " +
                                            Timestamp(rotation.started + PodTokensRenewed).to_string() +

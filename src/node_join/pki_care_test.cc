@@ -70,6 +70,21 @@ TEST_F(PkiCare, RotatesTheKeyOfTokensInTwoSteps) {
     EXPECT_FALSE(service_account_key_rotation(folder_)->in_progress);
 }
 
+TEST_F(PkiCare, AStartThatWasCutShortBeforeTheNewKeyIsNotEndedButStartedAgain) {
+    ASSERT_TRUE(start_service_account_key_rotation(folder_, now_));
+    fs::copy_file(folder_ / "sa-previous.key", folder_ / "sa.key", fs::copy_options::overwrite_existing);
+    for (const bool force : {false, true}) {
+        const auto finished = finish_service_account_key_rotation(folder_, now_ + 26h, force);
+        ASSERT_FALSE(finished) << "the key that is to go still signs";
+        EXPECT_EQ(finished.error().reason, Reason::Conflict);
+    }
+    ASSERT_TRUE(start_service_account_key_rotation(folder_, now_ + 1h));
+    EXPECT_NE(load().service_account_key_pem, before_.service_account_key_pem);
+    EXPECT_EQ(load().previous_service_account_key_pem, before_.service_account_key_pem);
+    EXPECT_LE(std::chrono::abs(service_account_key_rotation(folder_)->started - (now_ + 1h)), 1s) << "tokens of the old key were issued until now";
+    ASSERT_TRUE(finish_service_account_key_rotation(folder_, now_ + 27h, false));
+}
+
 TEST_F(PkiCare, AStolenKeyCanBeDroppedAtOnce) {
     ASSERT_TRUE(start_service_account_key_rotation(folder_, now_));
     ASSERT_TRUE(finish_service_account_key_rotation(folder_, now_, true));
