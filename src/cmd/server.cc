@@ -124,7 +124,7 @@ public:
     /// What of `fresh` differs from `current` is used from now on.
     Result<void> take_up(const Pki& fresh, const Pki& current);
     /// Takes up changes of the encryption configuration. Until cancelled.
-    Task<> follow_encryption() { return encryption_.follow(); }
+    Task<> follow_encryption() { return encryption_.follow(*api_); }
     Task<> close();
     /// Writes the administrator's kubeconfig. Yields what to tell the person who has started the server. Requires: start().
     Result<std::string> introduce() const;
@@ -318,7 +318,7 @@ Task<> ControlPlane::start() {
                                   .connector = connector_.get(),
                                   .outgoing = outgoing_.get()},
                                  std::move(engine), std::move(chosen)));
-    encryption_.report();
+    CO_TRY_VOID(encryption_.check_loaded());
     CO_TRY_VOID(trust_clients_of(pki));
     CO_TRY_VOID(listen(pki));
     CO_TRY_VOID(co_await api_->start());
