@@ -23,11 +23,13 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/resources/object_codec.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
-#include "base/strings.h"
 #include "base/hash.h"
+#include "base/strings.h"
 #include "runtime/scope.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -497,6 +499,26 @@ Result<void> ApiServer::use_authorizers(const std::vector<AuthorizerOptions>& au
 
 ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }
 Server& ApiServer::server() { return impl_->server; }
+Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> opened) {
+    std::size_t count = 0;
+    for (const StorageEncryption::Opened& one : opened) {
+        const store::RecordPtr current = impl_->store->get(one.key);
+        if (!current || !is_unreadable(*current->value)) continue;
+        const Resource* resource = impl_->tables->resources.find_by_key(one.key);
+        auto tree = schema::parse_json(one.value, {.depth = 2 * schema::MaxTreeDepth});
+        store::Put put{.key = one.key, .value = one.value};
+        if (resource && tree) put = put_of(*resource, one.key, ApiObject(*resource->stored, std::move(*tree)));
+        put.lease = current->lease;
+        store::Transaction transaction{.frees = true};
+        transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
+        transaction.operations.push_back(std::move(put));
+        const auto committed = co_await impl_->store->commit(std::move(transaction));
+        if (!committed && committed.error().reason != Reason::Conflict) co_return committed.error();
+        if (committed) ++count;
+    }
+    co_return count;
+}
+
 store::Store& ApiServer::store() { return *impl_->store; }
 const schema::Registry& ApiServer::registry() const { return impl_->registry; }
 

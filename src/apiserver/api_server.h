@@ -7,9 +7,10 @@
 
 #include "apiserver/admission/plugins.h"
 #include "apiserver/authentication/authentication_config.h"
-#include "apiserver/authorization/authorization_config.h"
 #include "apiserver/authentication/client_certificates.h"
+#include "apiserver/authorization/authorization_config.h"
 #include "apiserver/bootstrap/bootstrap.h"
+#include "apiserver/encryption/encrypting_engine.h"
 #include "apiserver/local_transport.h"
 #include "apiserver/server.h"
 #include "apiserver/subresources/connector.h"
@@ -63,6 +64,9 @@ public:
     /// Ends what start() began and closes the store. Transports and listeners must be closed before.
     Task<> close();
 
+    /// Writes what could not be decrypted when the store was loaded and can be now, so that clients see it as added. What has been written
+    /// or deleted meanwhile stays as it is. Yields how many. Requires: start(). Error: as Store::commit().
+    Task<std::size_t> restore(std::vector<StorageEncryption::Opened> opened);
     /// Tells others of the authorities that certify this server and its clients, from now on those of `ca_pem`. Requires: start().
     Task<> use_authorities(std::string ca_pem);
     /// Other keys from now on; see ServiceAccountTokens::use_keys. `previous_pem` may be "". Error: BadRequest.

@@ -125,7 +125,7 @@ public:
     /// What of `fresh` differs from `current` is used from now on.
     Result<void> take_up(const Pki& fresh, const Pki& current);
     /// Takes up changes of the encryption configuration. Until cancelled.
-    Task<> follow_encryption() { return encryption_.follow(); }
+    Task<> follow_encryption() { return encryption_.follow(*api_); }
     /// Takes up changes of the configurations of authentication and authorization. Until cancelled. Requires: start().
     Task<> follow_access() { return access_reload_->follow(*api_); }
     Task<> close();
@@ -324,7 +324,7 @@ Task<> ControlPlane::start() {
                                   .connector = connector_.get(),
                                   .outgoing = outgoing_.get()},
                                  std::move(engine), std::move(chosen)));
-    encryption_.report();
+    CO_TRY_VOID(encryption_.check_loaded());
     CO_TRY_VOID(trust_clients_of(pki));
     CO_TRY_VOID(listen(pki));
     CO_TRY_VOID(co_await api_->start());

@@ -11,7 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using apiserver::EncryptionConfiguration;
 
-constexpr Duration LookEvery = 2s;  ///< upstream looks once a minute; a look is one system call
+constexpr Duration LookEvery = 2s;     ///< upstream looks once a minute; a look is one system call
+constexpr Duration ReopenEvery = 10s;  ///< what cannot be decrypted: a KMS plug-in may have come back
 
 FileState state_of(const std::string& path) {
     std::error_code ignored;  // a file that is not there is one that has changed
@@ -44,12 +45,13 @@ Result<void> ServerEncryption::open(const EncryptionFlags& flags, const std::str
     if (path_.empty()) {
         path_ = local_key_file;
         follows_ = true;
-        TRY_VOID(apiserver::LocalKeyFile(path_).ensure());
+        TRY(const bool exists, apiserver::LocalKeyFile(path_).exists());
+        if (!exists) unwritten_ = apiserver::LocalKeyFile::with_new_key();
     }
     encryption_ = std::make_shared<apiserver::StorageEncryption>(
         [log = log_](const apiserver::EncryptionProvider& provider) { return apiserver::make_kms_cipher(provider, log); });
     seen_ = state_of(path_);
-    TRY(auto taken, take_up());
+    TRY(auto taken, unwritten_ ? use(*unwritten_, unwritten_->text()) : take_up());
     hash_ = std::move(taken.hash);
     providers_ = std::move(taken.providers);
     return {};
@@ -59,9 +61,13 @@ Result<ServerEncryption::TakenUp> ServerEncryption::take_up() const {
     TRY(const std::string text, read_file(path_));
     auto configuration = EncryptionConfiguration::parse(text);
     if (!configuration) return std::move(configuration).error().with_context("encryption provider configuration file " + path_);
-    encryption_->use(*configuration);
+    return use(*configuration, text);
+}
+
+Result<ServerEncryption::TakenUp> ServerEncryption::use(const EncryptionConfiguration& configuration, const std::string& text) const {
+    TRY_VOID(encryption_->use(configuration));
     std::vector<std::string> kinds;
-    for (const apiserver::EncryptionProvider& provider : configuration->providers_of("", "secrets")) kinds.push_back(kind_of(provider));
+    for (const apiserver::EncryptionProvider& provider : configuration.providers_of("", "secrets")) kinds.push_back(kind_of(provider));
     return TakenUp{apiserver::configuration_hash(text), join(kinds, ",")};
 }
 
@@ -69,30 +75,63 @@ std::unique_ptr<store::Engine> ServerEncryption::wrap(std::unique_ptr<store::Eng
     return apiserver::make_encrypting_engine(std::move(engine), encryption_);
 }
 
-void ServerEncryption::report() const {
+Result<void> ServerEncryption::check_loaded() {
     const auto unreadable = encryption_->unreadable();
-    if (unreadable.count == 0) return;
+    if (unwritten_) {
+        if (unreadable.count > 0)
+            return Error(Reason::Conflict, path_ + " is missing, and with it the key of " + std::to_string(unreadable.count) +
+                                               " stored objects, as " + unreadable.example +
+                                               ": restore it from a backup. Where there is none, these objects are lost; to go on without "
+                                               "them, put an EncryptionConfiguration of your own there, and delete them by name");
+        TRY_VOID(apiserver::LocalKeyFile(path_).write(*unwritten_));
+        unwritten_.reset();
+        seen_ = state_of(path_);
+    }
+    if (unreadable.count == 0) return {};
     log_.error("objects cannot be decrypted; restore the key that they were encrypted with, or delete them",
                {{"objects", unreadable.count}, {"key", unreadable.example}, {"error", unreadable.why}, {"configuration", path_}});
+    return {};
 }
 
-Task<> ServerEncryption::follow() {
-    if (!follows_) co_return {};
+Task<> ServerEncryption::follow(apiserver::ApiServer& api) {
+    MonotonicTime tried = world_.loop.now();
     for (;;) {
         CO_TRY_VOID(co_await world_.loop.sleep(LookEvery));
-        const FileState now = state_of(path_);
-        if (now == seen_) continue;
-        seen_ = now;
-        // It waits for the write in progress, so not on the loop.
-        auto taken = co_await run_blocking<TakenUp>(*world_.pool, [this] { return take_up(); });
-        ++(taken ? reloads_ : failures_);
-        if (taken) {
-            hash_ = std::move(taken->hash);
-            log_.info("the encryption configuration has changed", {{"file", path_}, {"hash", hash_}});
-        } else {
-            log_.error("the changed encryption configuration is not used", {{"error", taken.error().message}});
-        }
+        const bool changed = follows_ && state_of(path_) != seen_;
+        if (changed) CO_TRY_VOID(co_await take_up_changes());
+        if (encryption_->unreadable().count == 0 || (!changed && world_.loop.now() - tried < ReopenEvery)) continue;
+        tried = world_.loop.now();
+        CO_TRY_VOID(co_await restore(api));
     }
+}
+
+Task<> ServerEncryption::take_up_changes() {
+    seen_ = state_of(path_);
+    // It waits for the write in progress, so not on the loop.
+    auto taken = co_await run_blocking<TakenUp>(*world_.pool, [this] { return take_up(); });
+    if (is_cancelled(taken)) co_return taken.error();
+    ++(taken ? reloads_ : failures_);
+    if (taken) {
+        hash_ = std::move(taken->hash);
+        log_.info("the encryption configuration has changed", {{"file", path_}, {"hash", hash_}});
+    } else {
+        log_.error("the changed encryption configuration is not used", {{"error", taken.error().message}});
+    }
+    co_return {};
+}
+
+Task<> ServerEncryption::restore(apiserver::ApiServer& api) {
+    using Opened = std::vector<apiserver::StorageEncryption::Opened>;
+    CO_TRY(Opened opened, co_await run_blocking<Opened>(*world_.pool, [this] { return Result<Opened>(encryption_->reopen()); }));
+    if (opened.empty()) co_return {};
+    const auto restored = co_await api.restore(std::move(opened));
+    if (is_cancelled(restored)) co_return restored.error();
+    if (!restored) {
+        log_.warn("objects that can be decrypted again cannot be written", {{"error", restored.error().message}});
+        co_return {};
+    }
+    log_.info("objects can be decrypted again", {{"objects", *restored}, {"left", encryption_->unreadable().count}});
+    co_return {};
 }
 
 void ServerEncryption::append_metrics(std::string& out) const {
@@ -104,7 +143,7 @@ void ServerEncryption::append_metrics(std::string& out) const {
                   "{hash=\"" + hash_ + "\"} 1");
     append_metric(out, "porthole_storage_stale_values", "gauge", "Stored values that are encrypted otherwise than the configuration says.",
                   " " + std::to_string(encryption_->stale_values()));
-    append_metric(out, "porthole_storage_unreadable_values", "gauge", "Stored values that could not be decrypted at start.",
+    append_metric(out, "porthole_storage_unreadable_values", "gauge", "Stored values that cannot be decrypted.",
                   " " + std::to_string(encryption_->unreadable().count));
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "apiserver/api_server.h"
 #include "apiserver/encryption/encrypting_engine.h"
 #include "base/log.h"
 #include "cmd/program/flags.h"
@@ -29,16 +30,17 @@ class ServerEncryption {
 public:
     ServerEncryption(RealWorld& world, Logger log) : world_(world), log_(std::move(log)) {}
 
-    /// Reads the file, or makes the key file `local_key_file`. Errors: those of the file, naming it.
+    /// Reads the file, or makes a key for the key file `local_key_file`, which check_loaded() writes. Errors: those of the file, naming it.
     Result<void> open(const EncryptionFlags& flags, const std::string& local_key_file);
     /// `engine` behind the encryption. Requires: open().
     std::unique_ptr<store::Engine> wrap(std::unique_ptr<store::Engine> engine);
     /// The kinds of providers of secrets at start, first the one that encrypts, by comma: what /flagz shows.
     const std::string& providers() const { return providers_; }
-    /// Says in the log when values could not be decrypted. Requires: the store has been loaded.
-    void report() const;
-    /// Takes up changes of the file until cancelled.
-    Task<> follow();
+    /// Says in the log when values could not be decrypted. Requires: the store has been loaded, and nothing written to it. Error: Conflict
+    /// where the key file is missing and values are encrypted, which a new key would give up for good; Io.
+    Result<void> check_loaded();
+    /// Takes up changes of the file, and has `api` restore what can be decrypted by now, until cancelled.
+    Task<> follow(apiserver::ApiServer& api);
     void append_metrics(std::string& out) const;
 
 private:
@@ -47,11 +49,15 @@ private:
     };
     /// Blocks. Yields what is used from now on.
     Result<TakenUp> take_up() const;
+    Result<TakenUp> use(const apiserver::EncryptionConfiguration& configuration, const std::string& text) const;
+    Task<> take_up_changes();
+    Task<> restore(apiserver::ApiServer& api);
 
     RealWorld& world_;
     Logger log_;
     std::string path_, hash_, providers_;
     FileState seen_;  ///< of what is in use
+    std::optional<apiserver::EncryptionConfiguration> unwritten_;  ///< of a new key, until nothing turns out to need another
     bool follows_ = false;
     std::uint64_t reloads_ = 0, failures_ = 0;
     std::shared_ptr<apiserver::StorageEncryption> encryption_;

@@ -30,8 +30,8 @@ private:
     };
     /// Replaces the row's value by what is stored.
     Result<void> seal(Row& row, std::vector<Written>& written);
-    /// Whether it could be read.
-    bool open(Row& row);
+    /// What is stored, where it could not be read; its value then says why.
+    std::optional<std::string> open(Row& row);
 
     const std::unique_ptr<store::Engine> engine_;
     const std::shared_ptr<StorageEncryption> encryption_;
@@ -65,39 +65,38 @@ Result<void> EncryptingEngine::append(std::span<const Commit> commits) {
     return {};
 }
 
-bool EncryptingEngine::open(Row& row) {
+std::optional<std::string> EncryptingEngine::open(Row& row) {
     const bool covered = encryption_->covers(row.key);
     if (row.deleted) {
         encryption_->note(row.key, std::nullopt);
-        return true;
+        return std::nullopt;
     }
-    if (!covered && !row.value.starts_with(EncryptedPrefix)) return true;
+    if (!covered && !row.value.starts_with(EncryptedPrefix)) return std::nullopt;
     auto opened = encryption_->open(row.key, row.value);
     if (opened && row.revision_at && *row.revision_at > opened->bytes.size())
         opened = Error(Reason::InternalError, "the stored data was shorter than the required size");
     if (opened) {
         row.value = std::move(opened->bytes);
         encryption_->note(row.key, opened->key);
-        return true;
+        return std::nullopt;
     }
-    row.value = std::string(UnreadablePrefix) + opened.error().message;
+    std::string stored = std::exchange(row.value, std::string(UnreadablePrefix) + opened.error().message);
     row.revision_at.reset();
     // Not stale: it cannot be written anew.
     encryption_->note(row.key, std::nullopt);
-    return false;
+    return stored;
 }
 
 Result<Revision> EncryptingEngine::load(const std::function<void(Row)>& visit) {
     const auto held = encryption_->hold();
-    std::unordered_map<std::string, std::string> unreadable;  // why, by key, of those that are current so far
+    StorageEncryption::SealedByKey unreadable;  // those that are current so far
     Revision hidden;
     TRY(const Revision compacted, engine_->load([&](Row row) {
         if (unreadable.erase(row.key) > 0) hidden = std::max(hidden, row.revision);
-        if (!open(row)) unreadable[row.key] = why_unreadable(row.value);
+        if (auto stored = open(row)) unreadable[row.key] = {*std::move(stored), std::string(why_unreadable(row.value))};
         visit(std::move(row));
     }));
-    if (!unreadable.empty())
-        encryption_->note_unreadable({.count = unreadable.size(), .example = unreadable.begin()->first, .why = unreadable.begin()->second});
+    encryption_->note_unreadable(std::move(unreadable));
     return std::max(compacted, hidden);
 }
 

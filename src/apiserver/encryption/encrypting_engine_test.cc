@@ -37,7 +37,7 @@ public:
     void open(const std::string& keys) {
         close();
         encryption = std::make_shared<StorageEncryption>(MakeKmsCipher());
-        encryption->use(with_keys(keys));
+        ASSERT_TRUE(encryption->use(with_keys(keys)));
         auto opened =
             store::Store::open({loop, pool, Logger(make_null_sink(), "store")}, make_encrypting_engine(make_(), encryption), {}, {});
         ASSERT_TRUE(opened) << opened.error().message;
@@ -109,7 +109,7 @@ TEST_F(EncryptingEngineTest, ADeletedValueIsNotStale) {
     store::Transaction transaction;
     transaction.operations.push_back(store::Delete{Key});
     ASSERT_TRUE(sim::run(opened.loop, opened.store->commit(std::move(transaction))));
-    opened.encryption->use(with_keys("ba"));
+    ASSERT_TRUE(opened.encryption->use(with_keys("ba")));
     EXPECT_EQ(opened.encryption->stale_values(), 0u);
 }
 
@@ -117,7 +117,7 @@ TEST_F(EncryptingEngineTest, VersionsOfADroppedKeyAreHiddenAsCompacted) {
     opened.open("a");
     opened.put(Key, Plain);                               // 1
     opened.put("/registry/core/configmaps/ns/b", Plain);  // 2
-    opened.encryption->use(with_keys("ba"));
+    ASSERT_TRUE(opened.encryption->use(with_keys("ba")));
     opened.put(Key, Plain);                               // 3
     opened.put("/registry/core/configmaps/ns/b", Plain);  // 4
     opened.open("b");
@@ -139,6 +139,46 @@ TEST_F(EncryptingEngineTest, WhatCannotBeDecryptedSaysWhyAndStaysOnDisk) {
     EXPECT_EQ(on_disk(Key), stored);
     opened.open("a");
     EXPECT_EQ(opened.get(Key), Plain) << "the key has been found again";
+}
+
+TEST_F(EncryptingEngineTest, WhatCannotBeDecryptedIsOpenedAgainWhenItsKeyIsBack) {
+    opened.open("a");
+    opened.put(Key, Plain);
+    opened.open("b");
+    EXPECT_TRUE(opened.encryption->reopen().empty());
+    ASSERT_TRUE(opened.encryption->use(with_keys("ba")));
+    const auto again = opened.encryption->reopen();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(again[0].key, Key);
+    EXPECT_EQ(again[0].value, Plain);
+    opened.put(Key, Plain);
+    EXPECT_EQ(opened.encryption->unreadable().count, 0u) << "it has been written anew";
+}
+
+TEST_F(EncryptingEngineTest, AConfigurationWithoutAKeyThatIsInUseIsRefused) {
+    opened.open("a");
+    opened.put(Key, Plain);
+    for (const char* keys : {"b", ""}) EXPECT_EQ(opened.encryption->use(with_keys(keys)).error().reason, Reason::Conflict) << keys;
+    EXPECT_EQ(opened.encryption->use({}).error().reason, Reason::Conflict) << "without the resource";
+    EncryptionConfiguration other = with_keys("a");
+    other.rules[0].providers[0].kind = EncryptionProvider::Kind::AesGcm;
+    EXPECT_FALSE(opened.encryption->use(other)) << "the key of another provider";
+    opened.put(Key, Plain);
+    EXPECT_TRUE(on_disk(Key).starts_with("k8s:enc:secretbox:v1:a:")) << "the first one is used on";
+    ASSERT_TRUE(opened.encryption->use(with_keys("ba")));
+    opened.put(Key, Plain);
+    EXPECT_TRUE(opened.encryption->use(with_keys("b")));
+}
+
+TEST_F(EncryptingEngineTest, PlainValuesNeedTheProviderIdentity) {
+    opened.open("");
+    opened.put(Key, Plain);
+    EncryptionConfiguration strict = with_keys("a");
+    strict.rules[0].providers.pop_back();
+    EXPECT_FALSE(opened.encryption->use(strict));
+    ASSERT_TRUE(opened.encryption->use(with_keys("a")));
+    opened.put(Key, Plain);
+    EXPECT_TRUE(opened.encryption->use(strict));
 }
 
 TEST_F(EncryptingEngineTest, ARotationMayStopAnywhere) {

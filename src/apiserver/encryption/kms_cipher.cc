@@ -21,6 +21,7 @@ constexpr std::size_t SeedSize = 32, InfoSize = 32, DerivedKeySize = 32;
 constexpr Duration AskEvery = 1min, AskAgainAfter = 3s;
 constexpr Duration SeedHolds = 3min;  ///< after the last good status
 constexpr std::size_t MostSeeds = 4096;
+constexpr std::chrono::seconds FailureHolds = 10s;  ///< of a seed, or of the plug-in: a load of many values must not wait for each
 
 /// Runs a task on another thread's loop while this thread waits.
 template <class T>
@@ -87,8 +88,15 @@ private:
         Encrypted source;
         std::chrono::steady_clock::time_point expires;
     };
+    struct Failure {
+        std::chrono::steady_clock::time_point until;
+        std::string why;
+    };
     Result<void> ready_locked() const;
     Result<std::string> seed_of(const Encrypted& source);
+    /// Why a seed could not be had a moment ago; null: ask.
+    const Failure* recent_failure_locked(const std::string& name) const;
+    void note_failure_locked(const std::string& name, const Error& error);
 
     // On the thread's loop:
     Task<std::string> call(const char* method, std::string request);
@@ -110,6 +118,7 @@ private:
     mutable std::mutex mutex_;
     Write write_;                               ///< by mutex_
     std::map<std::string, std::string> seeds_;  ///< by seed_name(); by mutex_
+    std::map<std::string, Failure> failures_;   ///< by seed_name(), "" for the plug-in as a whole; by mutex_
 };
 
 Result<void> KmsCipher::ready_locked() const {
@@ -158,12 +167,32 @@ Result<std::string> KmsCipher::seed_of(const Encrypted& source) {
     {
         const std::lock_guard lock(mutex_);
         if (const auto known = seeds_.find(name); known != seeds_.end()) return known->second;
+        if (const Failure* failed = recent_failure_locked(name)) return Error(Reason::InternalError, failed->why);
     }
     auto seed = wait_for<std::string>(thread_.loop(), [&] { return decrypt(source); });
-    if (!seed) return Error(Reason::InternalError, "failed to decrypt DEK, error: " + seed.error().message);
     const std::lock_guard lock(mutex_);
+    if (!seed) {
+        note_failure_locked(name, seed.error());
+        return Error(Reason::InternalError, "failed to decrypt DEK, error: " + seed.error().message);
+    }
+    failures_.erase("");
+    failures_.erase(name);
     if (seeds_.size() >= MostSeeds) seeds_.clear();
     return seeds_[name] = *std::move(seed);
+}
+
+const KmsCipher::Failure* KmsCipher::recent_failure_locked(const std::string& name) const {
+    for (const std::string& one : {std::string(), name}) {
+        const auto found = failures_.find(one);
+        if (found != failures_.end() && std::chrono::steady_clock::now() < found->second.until) return &found->second;
+    }
+    return nullptr;
+}
+
+void KmsCipher::note_failure_locked(const std::string& name, const Error& error) {
+    const bool of_all = error.reason == Reason::Timeout || error.reason == Reason::Unavailable;
+    if (failures_.size() >= MostSeeds) failures_.clear();
+    failures_[of_all ? "" : name] = {std::chrono::steady_clock::now() + FailureHolds, "failed to decrypt DEK, error: " + error.message};
 }
 
 Task<std::string> KmsCipher::call(const char* method, std::string request) {
@@ -184,6 +213,7 @@ Task<> KmsCipher::ask() {
     if (status.key_id.empty()) co_return Error(Reason::InternalError, "expected KMSv2 KeyID to be set, got ");
     {
         const std::lock_guard lock(mutex_);
+        failures_.erase("");
         if (!write_.seed.empty() && write_.source.key_id == status.key_id) {
             write_.expires = std::chrono::steady_clock::now() + SeedHolds;
             co_return {};

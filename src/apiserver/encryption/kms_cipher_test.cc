@@ -133,6 +133,18 @@ TEST(KmsCipherTest, APluginThatRefusesToDecryptIsQuoted) {
     EXPECT_EQ(cipher_of(plugin)->open(sealed, "/a").error().message, "failed to decrypt DEK, error: the key has been destroyed");
 }
 
+TEST(KmsCipherTest, APluginThatHasFailedIsNotAskedForEachValue) {
+    Plugin plugin;
+    const std::string sealed = cipher_of(plugin)->seal("one", "/a")->bytes, other = cipher_of(plugin)->seal("one", "/a")->bytes;
+    plugin.refuses = true;
+    const auto cipher = cipher_of(plugin);
+    const int before = plugin.decrypted;
+    for (int i = 0; i < 10; ++i) EXPECT_FALSE(cipher->open(sealed, "/a"));
+    EXPECT_EQ(plugin.decrypted, before + 1) << "the seed was refused a moment ago";
+    plugin.refuses = false;
+    EXPECT_EQ(cipher->open(other, "/a")->bytes, "one") << "other seeds are asked for";
+}
+
 TEST(KmsCipherTest, APluginThatIsAwayIsAnErrorOfEachCall) {
     const auto cipher = make_kms_cipher({.kind = EncryptionProvider::Kind::Kms, .name = "test", .socket = "/nonexistent/kms.sock"},
                                         Logger(make_null_sink(), "kms"));

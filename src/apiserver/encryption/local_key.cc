@@ -30,11 +30,17 @@ EncryptionConfiguration configuration_of(const std::vector<EncryptionProvider::K
 
 std::string configuration_hash(std::string_view text) { return "sha256:" + net::sha256_hex(text); }
 
-Result<void> LocalKeyFile::ensure() const {
+Result<bool> LocalKeyFile::exists() const {
     std::error_code error;
-    if (std::filesystem::exists(path_, error)) return {};
+    const bool found = std::filesystem::exists(path_, error);
     if (error) return Error(Reason::Io, "cannot read " + path_.string() + ": " + error.message());
-    return write({new_key()});
+    return found;
+}
+
+EncryptionConfiguration LocalKeyFile::with_new_key() { return configuration_of({new_key()}); }
+
+Result<void> LocalKeyFile::write(const EncryptionConfiguration& configuration) const {
+    return write_durably(path_, configuration.text(), 0600);
 }
 
 Result<EncryptionConfiguration> LocalKeyFile::read() const {
@@ -68,17 +74,15 @@ Result<std::vector<std::string>> LocalKeyFile::key_names() const {
 Result<void> LocalKeyFile::add_key() const {
     TRY(auto all, keys());
     all.insert(all.begin(), new_key());
-    return write(all);
+    return write_keys(all);
 }
 
 Result<void> LocalKeyFile::drop_old_keys() const {
     TRY(auto all, keys());
     all.resize(1);
-    return write(all);
+    return write_keys(all);
 }
 
-Result<void> LocalKeyFile::write(const std::vector<EncryptionProvider::Key>& keys) const {
-    return write_durably(path_, configuration_of(keys).text(), 0600);
-}
+Result<void> LocalKeyFile::write_keys(const std::vector<EncryptionProvider::Key>& keys) const { return write(configuration_of(keys)); }
 
 }  // namespace porthole::apiserver

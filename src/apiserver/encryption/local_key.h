@@ -15,8 +15,12 @@ public:
     explicit LocalKeyFile(std::filesystem::path path) : path_(std::move(path)) {}
 
     const std::filesystem::path& path() const { return path_; }
-    /// Makes the file with a new key when there is none. Error: Io.
-    Result<void> ensure() const;
+    /// Error: Io.
+    Result<bool> exists() const;
+    /// What the file would be with one new key. Not written: that is for write(), once nothing is stored that needs another key.
+    static EncryptionConfiguration with_new_key();
+    /// Error: Io.
+    Result<void> write(const EncryptionConfiguration& configuration) const;
     /// Error: Io, BadRequest for a file that is not as this class writes it.
     Result<EncryptionConfiguration> read() const;
     /// "sha256:…" of the text, as the server reports what it uses. Error: Io.
@@ -30,7 +34,7 @@ public:
     Result<void> drop_old_keys() const;
 
 private:
-    Result<void> write(const std::vector<EncryptionProvider::Key>& keys) const;
+    Result<void> write_keys(const std::vector<EncryptionProvider::Key>& keys) const;
     Result<std::vector<EncryptionProvider::Key>> keys() const;
 
     const std::filesystem::path path_;

@@ -40,7 +40,7 @@ std::string upstream_path(std::string_view key) {
     return path.append(special == Special.end() ? parts.resource : special->second).append(parts.rest);
 }
 
-void StorageEncryption::use(const EncryptionConfiguration& configuration) {
+Result<void> StorageEncryption::use(const EncryptionConfiguration& configuration) {
     std::set<std::pair<std::string, std::string>> named;
     for (const EncryptionConfiguration::Rule& rule : configuration.rules) {
         for (const std::string& text : rule.resources) {
@@ -60,14 +60,34 @@ void StorageEncryption::use(const EncryptionConfiguration& configuration) {
         entries.push_back({group, resource, std::make_shared<ValueTransformer>(configuration.providers_of(group, resource), make_once)});
     std::ranges::stable_sort(entries, {}, [](const Entry& entry) { return (entry.group == "*") + (entry.resource == "*"); });
     const std::unique_lock lock(mutex_);
+    TRY_VOID(check_readable_with(entries));
+    {
+        const std::lock_guard keys_lock(keys_mutex_);
+        for (const Entry& entry : entries)
+            for (const EncryptionKeyId id : entry.transformer->local_keys()) local_keys_.insert(id.value);
+    }
     entries_.swap(entries);
+    return {};
 }
 
-const ValueTransformer* StorageEncryption::transformer_of(std::string_view key) const {
-    if (entries_.empty()) return nullptr;
+/// A server that starts takes any configuration, and says what it cannot read; one that runs must not drop keys that it needs.
+Result<void> StorageEncryption::check_readable_with(const std::vector<Entry>& entries) const {
+    const std::lock_guard lock(keys_mutex_);
+    for (const auto& [key, id] : keys_) {
+        const ValueTransformer* transformer = transformer_of(key, entries);
+        const bool readable = transformer ? transformer->may_read(id, local_keys_.contains(id.value)) : id == EncryptionKeyId();
+        if (!readable)
+            return Error(Reason::Conflict, "it has no key for " + upstream_path(key) + ", which is stored encrypted with another one: " +
+                                               "write such values with the new key before the old one is removed");
+    }
+    return {};
+}
+
+const ValueTransformer* StorageEncryption::transformer_of(std::string_view key, const std::vector<Entry>& entries) {
+    if (entries.empty()) return nullptr;
     const KeyParts parts = parts_of(key);
     if (!parts.group) return nullptr;
-    for (const Entry& entry : entries_) {
+    for (const Entry& entry : entries) {
         if ((entry.resource == parts.resource || entry.resource == "*") && (entry.group == *parts.group || entry.group == "*"))
             return entry.transformer.get();
     }
@@ -105,16 +125,33 @@ void StorageEncryption::note(const std::string& key, std::optional<EncryptionKey
         keys_[key] = *written_with;
     else
         keys_.erase(key);
+    unreadable_.erase(key);
 }
 
-void StorageEncryption::note_unreadable(Unreadable unreadable) {
+void StorageEncryption::note_unreadable(SealedByKey sealed) {
     const std::lock_guard lock(keys_mutex_);
-    unreadable_ = std::move(unreadable);
+    unreadable_ = std::move(sealed);
 }
 
 StorageEncryption::Unreadable StorageEncryption::unreadable() const {
     const std::lock_guard lock(keys_mutex_);
-    return unreadable_;
+    if (unreadable_.empty()) return {};
+    const auto& [key, sealed] = *unreadable_.begin();
+    return {.count = unreadable_.size(), .example = key, .why = sealed.why};
+}
+
+std::vector<StorageEncryption::Opened> StorageEncryption::reopen() const {
+    SealedByKey sealed;
+    {
+        const std::lock_guard lock(keys_mutex_);
+        sealed = unreadable_;
+    }
+    std::vector<Opened> all;
+    for (const auto& [key, value] : sealed) {
+        const auto held = hold();  // anew for each: who waits to change the configuration comes in between
+        if (auto opened = open(key, value.bytes)) all.push_back({key, std::move(opened->bytes)});
+    }
+    return all;
 }
 
 bool StorageEncryption::is_stale(std::string_view key) const {

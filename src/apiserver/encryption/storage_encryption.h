@@ -1,7 +1,9 @@
 #pragma once
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -22,18 +24,24 @@ public:
     explicit StorageEncryption(MakeKmsCipher make_kms) : make_kms_(std::move(make_kms)) {}
 
     /// From now on. Waits for the write in progress: what is written afterwards is written with the new first key, and what was written
-    /// before counts as stale at once. Blocks for that, and for KMS plug-ins that are new.
-    void use(const EncryptionConfiguration& configuration);
+    /// before counts as stale at once. Blocks for that, and for KMS plug-ins that are new. Error: Conflict, and nothing changes, where a
+    /// value that is stored could not be read any more. Which keys a KMS plug-in has only it knows: those are not checked.
+    Result<void> use(const EncryptionConfiguration& configuration);
 
     /// Of objects in the store whose resource is encrypted, or was; without those that are as they should be.
     std::size_t stale_values() const;
     bool is_stale(std::string_view key) const;
-    /// What could not be decrypted when the store was loaded, with one of them.
+    /// What could not be decrypted when the store was loaded, and has not been written or deleted since, with one of them.
     struct Unreadable {
         std::size_t count = 0;
         std::string example, why;
     };
     Unreadable unreadable() const;
+    /// Those of them that can be decrypted by now, plain. The caller writes them (ApiServer::restore). May block.
+    struct Opened {
+        std::string key, value;
+    };
+    std::vector<Opened> reopen() const;
     /// Whether a value of `key` can be encrypted. Never blocks for long. Error: InternalError.
     Result<void> check_writable(std::string_view key) const;
 
@@ -47,14 +55,21 @@ public:
     Result<Transformed> open(std::string_view key, std::string_view stored) const;
     /// What is on disk under `key` now; nullopt: nothing that can be read.
     void note(const std::string& key, std::optional<EncryptionKeyId> written_with);
-    void note_unreadable(Unreadable unreadable);
+    /// What is stored, and why it cannot be decrypted.
+    struct Sealed {
+        std::string bytes, why;
+    };
+    using SealedByKey = std::map<std::string, Sealed>;
+    void note_unreadable(SealedByKey sealed);
 
 private:
     struct Entry {
         std::string group, resource;  ///< "*" stands for all
         std::shared_ptr<ValueTransformer> transformer;
     };
-    const ValueTransformer* transformer_of(std::string_view key) const;
+    static const ValueTransformer* transformer_of(std::string_view key, const std::vector<Entry>& entries);
+    const ValueTransformer* transformer_of(std::string_view key) const { return transformer_of(key, entries_); }
+    Result<void> check_readable_with(const std::vector<Entry>& entries) const;
     EncryptionKeyId wanted_key(std::string_view key) const;
 
     const MakeKmsCipher make_kms_;
@@ -62,7 +77,8 @@ private:
     std::vector<Entry> entries_;  ///< exact ones first, then groups, then all; by mutex_
     mutable std::mutex keys_mutex_;
     std::unordered_map<std::string, EncryptionKeyId> keys_;  ///< of covered resources and of encrypted values; by keys_mutex_
-    Unreadable unreadable_;                                  ///< by keys_mutex_
+    std::set<std::uint64_t> local_keys_;                     ///< ids of all keys that configurations have held; by keys_mutex_
+    SealedByKey unreadable_;                                 ///< by keys_mutex_
 };
 
 /// The path that upstream's server stores the object of `key` under, "/registry/secrets/NAMESPACE/NAME": the context of a value's

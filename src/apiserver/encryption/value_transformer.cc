@@ -30,7 +30,8 @@ ValueTransformer::ValueTransformer(const std::vector<EncryptionProvider>& provid
         provider.no_key = given.kind == Kind::Secretbox ? "no matching key was found for the provided Secretbox transformer"
                                                         : "no matching key was found for the provided AES transformer";
         for (const EncryptionProvider::Key& key : given.keys) provider.keys.push_back({key.name + ":", make_key_cipher(given.kind, key)});
-        if (given.kind == Kind::Kms) provider.keys.push_back({"", make_kms(given)});
+        provider.is_kms = given.kind == Kind::Kms;
+        if (provider.is_kms) provider.keys.push_back({"", make_kms(given)});
         providers_.push_back(std::move(provider));
     }
 }
@@ -80,6 +81,24 @@ Result<StorageCipher::Transformed> ValueTransformer::open(std::string_view store
 EncryptionKeyId ValueTransformer::write_key() const {
     const Provider& provider = providers_.front();
     return provider.keys.empty() ? EncryptionKeyId() : provider.keys.front().cipher->write_key();
+}
+
+std::vector<EncryptionKeyId> ValueTransformer::local_keys() const {
+    std::vector<EncryptionKeyId> ids;
+    for (const Provider& provider : providers_)
+        for (const Key& key : provider.keys)
+            if (!provider.is_kms) ids.push_back(key.cipher->write_key());
+    return ids;
+}
+
+bool ValueTransformer::may_read(EncryptionKeyId id, bool local) const {
+    for (const Provider& provider : providers_) {
+        if (provider.prefix.empty() && id == EncryptionKeyId()) return true;
+        if (provider.is_kms && id != EncryptionKeyId() && !local) return true;
+        for (const Key& key : provider.keys)
+            if (!provider.is_kms && key.cipher->write_key() == id) return true;
+    }
+    return false;
 }
 
 Result<void> ValueTransformer::ready() const {

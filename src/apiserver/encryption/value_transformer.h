@@ -29,6 +29,10 @@ public:
     Result<Transformed> open(std::string_view stored, std::string_view context) const;
     EncryptionKeyId write_key() const;
     Result<void> ready() const;
+    /// The keys that are here themselves: all but those of KMS plug-ins.
+    std::vector<EncryptionKeyId> local_keys() const;
+    /// Whether there is the key `id`, or, where it is not `local`, a plug-in that may have it.
+    bool may_read(EncryptionKeyId id, bool local) const;
 
 private:
     struct Key {
@@ -39,6 +43,7 @@ private:
         std::string prefix;  ///< "" for identity
         std::vector<Key> keys;
         const char* no_key = "";
+        bool is_kms = false;
     };
     static void open_with(const Provider& provider, std::string_view stored, std::string_view context, Result<Transformed>& opened,
                           std::vector<std::string>& failures);

@@ -130,8 +130,6 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
     if (!listed && listed.error().reason == Reason::Expired && !token.empty())
         co_return co_await refuse_page(context, std::move(listed).error(), token);
     CO_TRY(Page page, std::move(listed));
-    // Differs from Kubernetes, which refuses the whole list: the others are of use.
-    std::erase_if(page.records, [](const store::RecordPtr& record) { return is_unreadable(*record->value); });
     const std::string content_type = form.content_type();
     const ResponseEncoder encoder(resource, std::move(form), include, now());
     CO_TRY(std::vector<store::Bytes> body, encoder.list(page));
@@ -180,6 +178,7 @@ Task<> ResourceHandler::update(RequestContext& context, const Resource& resource
 Task<> ResourceHandler::remove(RequestContext& context, const Resource& resource) {
     CO_TRY(const schema::Value body, decode_optional_body(context, registry_));
     CO_TRY(const DeleteOptions options, parse_delete_options(context.info, body));
+    if (options.ignore_store_read_error) CO_TRY_VOID(co_await require_verb(context, "unsafe-delete-ignore-read-errors"));
     WriteRequest request = write_request(context, resource, {.dry_run = options.dry_run});
     CO_TRY(const Removed removed, co_await objects_.remove(std::move(request), options));
     if (removed.gone) co_return co_await reply_tree(context, 200, success_status(*resource.kind, removed.name, removed.uid));
@@ -189,6 +188,8 @@ Task<> ResourceHandler::remove(RequestContext& context, const Resource& resource
 Task<> ResourceHandler::remove_collection(RequestContext& context, const Resource& resource) {
     CO_TRY(const schema::Value body, decode_optional_body(context, registry_));
     CO_TRY(const DeleteOptions options, parse_delete_options(context.info, body));
+    if (options.ignore_store_read_error)
+        co_return bad_request("ignoreStoreReadErrorWithClusterBreakingPotential is not allowed for a collection: delete objects by name");
     CO_TRY(ListOptions selection, parse_list_options(context.info));
     WriteRequest request = write_request(context, resource, {.dry_run = options.dry_run});
     request.name.clear();

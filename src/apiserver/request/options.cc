@@ -139,6 +139,25 @@ Result<ListOptions> parse_list_options(const RequestInfo& info) {
     return options;
 }
 
+namespace {
+
+constexpr const char* IgnoreReadError = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+/// What cannot be read cannot be deleted otherwise than at once and without conditions.
+void check_ignored_read_error(const DeleteOptions& options, OptionErrors& errors) {
+    if (!options.ignore_store_read_error) return;
+    const auto refuse = [&](bool given, const char* field) {
+        if (given)
+            errors.add("FieldValueInvalid", IgnoreReadError, std::string("Invalid value: true: cannot be set together with .") + field);
+    };
+    refuse(options.uid || options.resource_version, "preconditions");
+    refuse(!options.propagation_policy.empty(), "propagationPolicy");
+    refuse(options.orphan_dependents.has_value(), "orphanDependents");
+    refuse(options.grace_period_seconds.has_value(), "gracePeriodSeconds");
+}
+
+}  // namespace
+
 Result<DeleteOptions> parse_delete_options(const RequestInfo& info, const schema::Value& body) {
     DeleteOptions options;
     OptionErrors errors("DeleteOptions", "meta.k8s.io");
@@ -146,7 +165,10 @@ Result<DeleteOptions> parse_delete_options(const RequestInfo& info, const schema
     TRY(options.grace_period_seconds, parse_number(info, "gracePeriodSeconds"));
     options.propagation_policy = info.parameter("propagationPolicy");
     if (info.has_parameter("orphanDependents")) options.orphan_dependents = info.flag("orphanDependents");
+    options.ignore_store_read_error = info.flag(IgnoreReadError);
     if (body.is_object()) {
+        if (const auto* ignore = body.find(IgnoreReadError); ignore && ignore->is_bool())
+            options.ignore_store_read_error = ignore->as_bool();
         if (const auto* values = body.find("dryRun"); values && values->is_array()) {
             for (const schema::Value& value : values->as_array()) {
                 options.dry_run = true;
@@ -166,6 +188,7 @@ Result<DeleteOptions> parse_delete_options(const RequestInfo& info, const schema
     }
     if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan")
         errors.not_supported("propagationPolicy", policy, "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+    check_ignored_read_error(options, errors);
     TRY_VOID(std::move(errors).result());
     return options;
 }

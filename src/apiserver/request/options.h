@@ -40,6 +40,7 @@ struct DeleteOptions {
     std::optional<std::string> uid, resource_version;  ///< preconditions
     std::optional<bool> orphan_dependents;
     std::string propagation_policy;  ///< "", "Orphan", "Background", "Foreground"
+    bool ignore_store_read_error = false;  ///< ignoreStoreReadErrorWithClusterBreakingPotential
 };
 
 /// `operation` names the options in errors: "CreateOptions", "UpdateOptions", "PatchOptions". Errors: Invalid, BadRequest.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apiserver/encryption/encrypting_engine.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -77,8 +78,21 @@ Result<ObjectFilter> ObjectFilter::create(const Strategy& strategy, std::string_
     return filter;
 }
 
+bool ObjectFilter::may_match_unreadable(const store::Record& record) const {
+    std::string_view rest = record.key;
+    const std::string_view name = rest.substr(rest.rfind('/') + 1);
+    rest = rest.substr(0, rest.rfind('/'));
+    const std::string_view namespace_ = rest.substr(rest.rfind('/') + 1);
+    return std::ranges::all_of(fields_.terms(), [&](const FieldSelector::Term& term) {
+        if (term.field == "metadata.name") return (term.value == name) == term.equal;
+        if (term.field == "metadata.namespace" && term.equal) return term.value == namespace_;
+        return true;
+    });
+}
+
 bool ObjectFilter::matches(const store::Record& record) const {
     if (empty()) return true;
+    if (is_unreadable(*record.value)) return may_match_unreadable(record);
     const ObjectAttributes& attributes = attributes_of(record);
     return labels_.matches_by([&](const std::string& key) { return attributes.find_label(key); }) &&
            fields_.matches([&](const std::string& field) { return attributes.field(field); });

@@ -38,12 +38,15 @@ public:
     static Result<ObjectFilter> create(const Strategy& strategy, std::string_view label_selector, std::string_view field_selector);
 
     bool empty() const { return labels_.empty() && fields_.empty(); }
+    /// An object that cannot be decrypted matches where its name and namespace do: nobody knows the rest.
     bool matches(const store::Record& record) const;
     /// What the object's name must be; "" when the selector leaves it open.
     std::string_view name() const { return equal_to("metadata.name"); }
     std::string_view equal_to(std::string_view field) const;
 
 private:
+    bool may_match_unreadable(const store::Record& record) const;
+
     LabelSelector labels_;
     FieldSelector fields_;
 };

@@ -74,6 +74,14 @@ bool set_deletion_time(ObjectMeta& metadata, std::int64_t grace, Timestamp now) 
     return true;
 }
 
+/// As upstream, the option is for nothing else.
+Error readable_after_all(const Resource& resource, const std::string& name) {
+    FieldErrors errors;
+    errors.invalid("ignoreStoreReadErrorWithClusterBreakingPotential", schema::Value(true),
+                   "is exclusively used to delete corrupt object(s), try again by removing this option");
+    return invalid(*resource.kind, name, errors);
+}
+
 }  // namespace
 
 Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options) {
@@ -93,6 +101,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     const Strategy& strategy = *resource.strategy;
     auto stored = stored_object(resource, *current);
     if (!stored) co_return co_await remove_unreadable(request, current, options, std::move(stored).error());
+    if (options.ignore_store_read_error) co_return readable_after_all(resource, request.name);
     ApiObject object = std::move(*stored);
     CO_TRY_VOID(check_preconditions(resource, request.name, object.metadata(), options));
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
@@ -138,6 +147,8 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
                                                Error why) {
     // Nobody can say whether it is the object that is meant.
     if (options.uid || options.resource_version) co_return why;
+    // Its key may come back.
+    if (is_unreadable(*current->value) && !options.ignore_store_read_error) co_return why;
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));

@@ -25,6 +25,12 @@ Error expired_token() {
                  "missing or appear twice.");
 }
 
+/// A list without them would say that they do not exist.
+Result<void> ensure_all_decrypted(const std::vector<store::RecordPtr>& records) {
+    for (const store::RecordPtr& record : records) TRY_VOID(ensure_decrypted(*record));
+    return {};
+}
+
 }  // namespace
 
 Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string namespace_, std::string name,
@@ -65,6 +71,7 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
         page.revision = seams_.store.revision();
         if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name())); record && filter.matches(*record))
             page.records.push_back(std::move(record));
+        CO_TRY_VOID(ensure_all_decrypted(page.records));
         co_return page;
     }
     auto found = seams_.store.range(range);
@@ -73,6 +80,7 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
         if (found.error().reason == Reason::Expired) co_return Error(Reason::Expired, "The provided resource version is too old.");
         co_return std::move(found).error();
     }
+    CO_TRY_VOID(ensure_all_decrypted(found->records));
     page.records = std::move(found->records);
     page.revision = found->revision;
     if (!found->next_key.empty()) {

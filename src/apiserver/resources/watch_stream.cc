@@ -102,7 +102,8 @@ private:
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::RecordPtr& record : found.records) {
-            if (!filter_.matches(*record) || is_unreadable(*record->value)) continue;
+            if (!filter_.matches(*record)) continue;
+            CO_TRY_VOID(ensure_decrypted(*record));
             CO_TRY_VOID(encoder_.append_event("ADDED", *record->value, chunk));
             if (chunk.size() < ChunkLimit) continue;
             begun_();
