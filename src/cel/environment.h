@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "cel/checker/cost.h"
 #include "cel/program.h"
 #include "cel/syntax/issues.h"
@@ -60,6 +59,7 @@ public:
     struct State;
 
 private:
+    friend Environment make_environment(Compatibility compatibility, bool extended);
     explicit Environment(std::shared_ptr<const State> state) : state_(std::move(state)) {}
     std::shared_ptr<const State> state_;
 };
