@@ -32,6 +32,12 @@ public:
         return overload;
     }
 
+    TypeRef run_type() {
+        TypeRef parsed = type();
+        CHECK(rest_.empty());
+        return parsed;
+    }
+
 private:
     std::string_view until(std::string_view end) {
         const std::size_t at = rest_.find(end);
@@ -163,6 +169,8 @@ bool Overload::accepts(std::span<const Value> values) const {
     return values.size() == arguments.size() &&
            std::ranges::equal(values, arguments, [](const Value& value, const TypeRef& type) { return fits(value, *type); });
 }
+
+TypeRef parse_type(std::string_view text) { return DeclarationParser(text).run_type(); }
 
 void Functions::declare(std::string_view line, Implementation run) {
     Overload overload = DeclarationParser(line).run();

@@ -44,6 +44,9 @@ private:
     std::map<std::string, std::vector<const Overload*>, std::less<>> by_name_;
 };
 
+/// "map(string, list(int))", "net.IP", "A": a type as declarations write it. Requires that the text is right.
+TypeRef parse_type(std::string_view text);
+
 /// What the checker resolves names with.
 struct Declarations {
     const Functions* functions = nullptr;
