@@ -36,7 +36,7 @@ Environment make_environment(Compatibility compatibility, bool extended) {
     auto functions = std::make_shared<Functions>();
     auto macros = std::make_shared<std::vector<Macro>>();
     for (const Library& library : all_libraries()) {
-        if (library.since > compatibility.minor || (library.extended && !extended)) continue;
+        if (library.since > compatibility.minor || library.in == (extended ? Library::In::Kubernetes : Library::In::Extended)) continue;
         for (const LibraryFunction& function : library.functions) functions->declare(function.declaration, function.run);
         macros->insert(macros->end(), library.macros.begin(), library.macros.end());
     }

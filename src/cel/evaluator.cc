@@ -140,7 +140,7 @@ private:
             const bool is_free = qualifier.index && qualifier.index->kind == StepKind::Attribute && qualifier.index->root == Root::Conditional;
             if ((found || qualifier.is_test) && !is_free) charge(costs::Select);
             if (qualifier.is_test) return Value::boolean(found.has_value());
-            if (!found) return Value::none();
+            if (!found) return step.is_test ? Value::boolean(false) : Value::none();
             value = *std::move(found);
             if (value.is_error()) return value;
         }

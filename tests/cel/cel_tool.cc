@@ -97,7 +97,9 @@ Tree answer(const Tree& request) {
     if (request.find("mixed")) environment = environment.with_mixed_literals();
     environment = environment.with_container(request.string_at({"container"}).data());
     cel::Activation activation;
-    for (const Tree& variable : schema::at(request, "variables").is_array() ? schema::at(request, "variables").as_array() : schema::Array()) {
+    static const Tree none = Tree::array();
+    const Tree* variables = request.find("variables");
+    for (const Tree& variable : (variables ? *variables : none).as_array()) {  // values refer to the request
         const std::string name(variable.string_at({"name"}));
         const std::string type(variable.string_at({"type"}));
         if (!type.empty()) environment = environment.with_variable(name, cel::parse_type(type));

@@ -90,6 +90,7 @@ private:
         return {};
     }
 
+    /// A global one gets its full name with a dot before it, so that neither a local variable nor the container hides it.
     void become_variable(Expression& node, std::string name, TypeRef type) {
         node.kind = ExpressionKind::Identifier;
         node.is_variable = true;
@@ -101,9 +102,7 @@ private:
     void visit_identifier(Expression& node) {
         if (TypeRef type = find_local(node.name)) return become_variable(node, node.name, std::move(type));
         if (auto found = find_global(node.name)) {
-            // A local variable must not hide a name that was written with a dot.
-            const bool is_absolute = node.name.starts_with('.') && find_local(found->name);
-            return become_variable(node, (is_absolute ? "." : "") + found->name, std::move(found->type));
+            return become_variable(node, "." + found->name, std::move(found->type));
         }
         undeclared(node, node.name);
     }
@@ -111,7 +110,7 @@ private:
     void visit_select(Expression& node) {
         if (const std::string name = qualified_name(node); !name.empty()) {
             if (!find_local(name.substr(0, name.find('.', 1)))) {
-                if (auto found = find_global(name)) return become_variable(node, found->name, std::move(found->type));
+                if (auto found = find_global(name)) return become_variable(node, "." + found->name, std::move(found->type));
             }
         }
         TypeRef type = field_type(node, *node.target, node.name, false);

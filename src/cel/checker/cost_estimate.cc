@@ -152,7 +152,7 @@ private:
 
     CostRange identifier(const Expression& node) {
         const LocalVariable* local = find_local(node.name);
-        paths_[&node] = local ? local->path : Path{node.name};
+        paths_[&node] = local ? local->path : Path{node.name.substr(node.name.starts_with('.') ? 1 : 0)};
         return CostRange::fixed(costs::Select);
     }
 

@@ -148,7 +148,8 @@ bool fits(const Value& value, const Type& type) {
         case TypeKind::Duration:
             return value.is(Kind::Duration);
         case TypeKind::List:
-            return value.is(Kind::List) && (value.count() == 0 || fits(value.item(0), *type.parameters[0]));
+            // As upstream, by the first item; a list of lists may hold others too (flatten).
+            return value.is(Kind::List) && (value.count() == 0 || type.parameters[0]->is(TypeKind::List) || fits(value.item(0), *type.parameters[0]));
         case TypeKind::Map:
             return value.is(Kind::Map);
         case TypeKind::Object:

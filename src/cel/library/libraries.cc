@@ -19,7 +19,8 @@ std::span<const Library> all_libraries() {
         {optional_functions(), macros::optionals(), 28},
         {optional_functions_v2(), {}, 28},
         {quantity_functions(), {}, 28},
-        {string_functions_v1(), {}, 29},
+        {string_functions_v1(), {}, 29, Library::In::Kubernetes},
+        {string_functions_v4(), {}, 0, Library::In::Extended},
         {set_functions(), {}, 29},
         {network_functions(), {}, 30},
         {format_functions(), {}, 31},
@@ -29,9 +30,9 @@ std::span<const Library> all_libraries() {
         {list_functions_ext(), macros::lists(), 34},
         {json_patch_functions(), {}, 32},
         {list_functions_v1(), {}, 37},
-        {math_functions(), macros::math(), 0, true},
-        {encoder_functions(), {}, 0, true},
-        {{}, macros::bindings(), 0, true},
+        {math_functions(), macros::math(), 0, Library::In::Extended},
+        {encoder_functions(), {}, 0, Library::In::Extended},
+        {{}, macros::bindings(), 0, Library::In::Extended},
     };
     return libraries;
 }

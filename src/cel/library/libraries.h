@@ -19,7 +19,7 @@ struct Library {
     std::span<const LibraryFunction> functions;
     std::span<const Macro> macros;
     int since = 0;
-    bool extended = false;  ///< not part of Kubernetes' dialect
+    enum class In { Both, Kubernetes, Extended } in = In::Both;  ///< which environments have it
 };
 
 /// All libraries, in order of declaration: overloads that are declared first are tried first.
@@ -37,6 +37,7 @@ std::span<const LibraryFunction> optional_functions();
 std::span<const LibraryFunction> optional_functions_v2();  ///< first, last, unwrap
 std::span<const LibraryFunction> string_functions();       ///< charAt, split, …
 std::span<const LibraryFunction> string_functions_v1();    ///< format, strings.quote
+std::span<const LibraryFunction> string_functions_v4();    ///< the newer format, reverse
 std::span<const LibraryFunction> regex_functions();
 std::span<const LibraryFunction> list_functions();      ///< Kubernetes': isSorted, sum, …
 std::span<const LibraryFunction> list_functions_v1();   ///< includes

@@ -25,65 +25,79 @@ struct Text {
 
 Text fail(std::string mistake) { return {"", std::move(mistake)}; }
 
-std::string special_double(double number) { return std::isnan(number) ? "NaN" : number < 0 ? "-∞" : "∞"; }
+/// How a call writes; see format_string.
+struct Style {
+    bool plain = false;
+    bool nested = false;  ///< within a list or map
+};
 
-Text as_text(const Value& value, bool nested);
+std::string special_double(double number, bool plain) {
+    if (std::isnan(number)) return "NaN";
+    return std::string(number < 0 ? "-" : "") + (plain ? "Infinity" : "∞");
+}
 
-Text list_text(const Value& value) {
+Text as_text(const Value& value, Style style);
+
+Text list_text(const Value& value, Style style) {
     std::string text = "[";
     for (std::size_t i = 0; i < value.count(); ++i) {
-        Text item = as_text(value.item(i), true);
+        Text item = as_text(value.item(i), style);
         if (!item.mistake.empty()) return item;
         text += (i ? ", " : "") + item.text;
     }
     return {text + "]", ""};
 }
 
-Text map_text(const Value& value) {
+Text map_text(const Value& value, Style style) {
     std::vector<std::pair<std::string, std::string>> entries;
     for (std::size_t i = 0; i < value.count(); ++i) {
         const Value::Entry entry = value.entry(i);
         if (!entry.first.is(Kind::String) && !entry.first.is(Kind::Bool) && !entry.first.is(Kind::Int) && !entry.first.is(Kind::Uint))
             return fail("no formatting function for map key of type " + type_name(entry.first));
-        Text one = as_text(entry.second, true);
+        Text one = as_text(entry.second, style);
         if (!one.mistake.empty()) return one;
-        entries.emplace_back(as_text(entry.first, true).text, std::move(one.text));
+        entries.emplace_back(as_text(entry.first, style).text, std::move(one.text));
     }
     std::ranges::sort(entries);
     std::string text = "{";
-    for (const auto& [key, one] : entries) text += (text.size() > 1 ? ", " : "") + key + ":" + one;
+    for (const auto& [key, one] : entries) text += (text.size() > 1 ? ", " : "") + key + (style.plain ? ": " : ":") + one;
     return {text + "}", ""};
 }
 
-/// %s; `nested` within a list or map, where texts are quoted.
-Text as_text(const Value& value, bool nested) {
+std::string double_clause(double number, Style style) {
+    if (style.plain) return std::isfinite(number) ? double_text(number) : special_double(number, true);
+    if (!style.nested) return double_text(number);
+    return std::isfinite(number) ? fmt::format("{:.6f}", number) : "\"" + double_text(number) + "\"";
+}
+
+/// %s. Within a list or map texts are quoted, unless the style is plain.
+Text as_text(const Value& value, Style style) {
+    const bool quotes = style.nested && !style.plain;
+    const Style inner{style.plain, true};
     switch (value.kind()) {
         case Kind::List:
-            return list_text(value);
+            return list_text(value, inner);
         case Kind::Map:
         case Kind::Object:
-            return map_text(value);
-        case Kind::Null:
-            return {"null", ""};
+            return map_text(value, inner);
         case Kind::String:
-            return {nested ? quote(value.as_text()) : std::string(value.as_text()), ""};
+            return {quotes ? quote(value.as_text()) : std::string(value.as_text()), ""};
         case Kind::Bytes:
-            return {nested ? "b" + quote(value.as_text()) : std::string(value.as_text()), ""};
+            return {quotes ? "b" + quote(value.as_text()) : std::string(value.as_text()), ""};
         case Kind::Timestamp:
-            return {nested ? "timestamp(\"" + value.to_string() + "\")" : value.to_string(), ""};
+            return {quotes ? "timestamp(\"" + value.to_string() + "\")" : value.to_string(), ""};
         case Kind::Duration:
-            return {nested ? "duration(\"" + value.to_string() + "\")" : value.to_string(), ""};
+            return {quotes ? "duration(\"" + value.to_string() + "\")" : value.to_string(), ""};
         case Kind::Double:
-            if (!nested) return {value.to_string(), ""};
-            if (!std::isfinite(value.as_double())) return {"\"" + value.to_string() + "\"", ""};
-            return {fmt::format("{:.6f}", value.as_double()), ""};
+            return {double_clause(value.as_double(), style), ""};
+        case Kind::Null:
         case Kind::Bool:
         case Kind::Int:
         case Kind::Uint:
         case Kind::Type:
             return {value.to_string(), ""};
         default:
-            if (nested) return fail("no formatting function for " + type_name(value));
+            if (style.nested) return fail("no formatting function for " + type_name(value));
             return fail(
                 "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
                 "and timestamps, was given " +
@@ -91,13 +105,16 @@ Text as_text(const Value& value, bool nested) {
     }
 }
 
-Text decimal(const Value& value) {
+Text decimal(const Value& value, bool plain) {
     if (value.is(Kind::Int) || value.is(Kind::Uint)) return {value.to_string(), ""};
+    if (plain && value.is(Kind::Double)) return {double_clause(value.as_double(), {true, false}), ""};
     return fail("error during formatting: decimal clause can only be used on integers, was given " + type_name(value));
 }
 
-std::optional<double> number_of(const Value& value) {
+std::optional<double> number_of(const Value& value, bool plain) {
     if (value.is(Kind::Double)) return value.as_double();
+    if (plain && value.is(Kind::Int)) return static_cast<double>(value.as_int());
+    if (plain && value.is(Kind::Uint)) return static_cast<double>(value.as_uint());
     if (!value.is(Kind::String)) return {};
     if (value.as_text() == "NaN") return NAN;
     if (value.as_text() == "Infinity") return INFINITY;
@@ -114,19 +131,21 @@ std::string grouped(std::string text) {
     return text;
 }
 
-Text fixed(const Value& value, int precision) {
-    const auto number = number_of(value);
+Text fixed(const Value& value, int precision, bool plain) {
+    const auto number = number_of(value, plain);
     if (!number) return fail("error during formatting: fixed-point clause can only be used on doubles, was given " + type_name(value));
-    if (!std::isfinite(*number)) return {special_double(*number), ""};
-    return {grouped(fmt::format("{:.{}f}", *number, precision)), ""};
+    if (!std::isfinite(*number)) return {special_double(*number, plain), ""};
+    std::string text = fmt::format("{:.{}f}", *number, precision);
+    return {plain ? text : grouped(std::move(text)), ""};
 }
 
 /// "1.5 × 10⁻⁰³": upstream prints numbers in the form of American English.
-Text scientific(const Value& value, int precision) {
-    const auto number = number_of(value);
+Text scientific(const Value& value, int precision, bool plain) {
+    const auto number = number_of(value, plain);
     if (!number) return fail("error during formatting: scientific clause can only be used on doubles, was given " + type_name(value));
-    if (!std::isfinite(*number)) return {special_double(*number), ""};
+    if (!std::isfinite(*number)) return {special_double(*number, plain), ""};
     std::string text = fmt::format("{:.{}e}", *number, precision);
+    if (plain) return {text, ""};
     const std::size_t e = text.find('e');
     std::string raised = text[e + 1] == '-' ? "⁻" : "";
     constexpr const char* Digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
@@ -157,16 +176,16 @@ Text based(const Value& value, int base, bool upper, const char* name, const cha
     return {upper ? to_upper(text) : text, ""};
 }
 
-Text clause(char kind, const Value& value, std::optional<int> precision) {
+Text clause(char kind, const Value& value, std::optional<int> precision, bool plain) {
     switch (kind) {
         case 's':
-            return as_text(value, false);
+            return as_text(value, {plain, false});
         case 'd':
-            return decimal(value);
+            return decimal(value, plain);
         case 'f':
-            return fixed(value, precision.value_or(DefaultPrecision));
+            return fixed(value, precision.value_or(DefaultPrecision), plain);
         case 'e':
-            return scientific(value, precision.value_or(DefaultPrecision));
+            return scientific(value, precision.value_or(DefaultPrecision), plain);
         case 'b':
             return based(value, 2, false, "binary", "integers and bools");
         case 'x':
@@ -181,7 +200,7 @@ Text clause(char kind, const Value& value, std::optional<int> precision) {
 
 }  // namespace
 
-Value format_string(std::string_view pattern, const Value& arguments) {
+Value format_string(std::string_view pattern, const Value& arguments, bool plain) {
     std::string text;
     std::size_t next = 0;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -206,7 +225,7 @@ Value format_string(std::string_view pattern, const Value& arguments) {
                 return Value::error("could not parse formatting clause: error while parsing precision: error while converting precision to integer");
             precision = digits;
         }
-        Text one = clause(pattern[i], arguments.item(next++), precision);
+        Text one = clause(pattern[i], arguments.item(next++), precision, plain);
         if (!one.mistake.empty()) return Value::error(std::move(one.mistake));
         text += one.text;
     }

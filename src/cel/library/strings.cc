@@ -162,7 +162,14 @@ Value quoted(Arguments a) {
     return Value::string(text + "\"");
 }
 
-Value format(Arguments a) { return format_string(a[0].as_text(), a[1]); }
+Value format(Arguments a) { return format_string(a[0].as_text(), a[1], false); }
+Value format_plain(Arguments a) { return format_string(a[0].as_text(), a[1], true); }
+
+Value reverse(Arguments a) {
+    Points points = to_code_points(a[0].as_text());
+    std::ranges::reverse(points);
+    return Value::string(from_code_points(points, 0, points.size()));
+}
 
 constexpr LibraryFunction Table[] = {
     {"string_char_at_int = string.charAt(int) -> string", char_at},
@@ -186,10 +193,16 @@ constexpr LibraryFunction TableV1[] = {
     {"string_format = string.format(list(dyn)) -> string", format},
     {"strings_quote = strings.quote(string) -> string", quoted},
 };
+constexpr LibraryFunction TableV4[] = {
+    {"string_format = string.format(list(dyn)) -> string", format_plain},
+    {"strings_quote = strings.quote(string) -> string", quoted},
+    {"string_reverse = string.reverse() -> string", reverse},
+};
 
 }  // namespace
 
 std::span<const LibraryFunction> string_functions() { return Table; }
 std::span<const LibraryFunction> string_functions_v1() { return TableV1; }
+std::span<const LibraryFunction> string_functions_v4() { return TableV4; }
 
 }  // namespace porthole::cel

@@ -11,7 +11,7 @@
 namespace porthole::cel {
 namespace {
 
-/// Beyond this a double does not hold every integer: hashing by the double's value is still consistent with equality.
+/// The bounds of integers. Upstream compares an integer with a double as doubles.
 constexpr double TwoTo63 = 9223372036854775808.0, TwoTo64 = 18446744073709551616.0;
 
 int sign_of(auto left, auto right) { return left < right ? -1 : left > right ? 1 : 0; }
@@ -28,9 +28,9 @@ std::optional<int> compare_numbers(const Value& left, const Value& right) {
         if (std::isnan(real)) return {};
         int order = 0;
         if (whole.is(Kind::Int))
-            order = real < -TwoTo63 ? -1 : real >= TwoTo63 ? 1 : sign_of(real, static_cast<double>(whole.as_int()));
+            order = real < -TwoTo63 ? -1 : real > TwoTo63 ? 1 : sign_of(real, static_cast<double>(whole.as_int()));
         else
-            order = real < 0 ? -1 : real >= TwoTo64 ? 1 : sign_of(real, static_cast<double>(whole.as_uint()));
+            order = real < 0 ? -1 : real > TwoTo64 ? 1 : sign_of(real, static_cast<double>(whole.as_uint()));
         return swapped ? -order : order;
     }
     if (left.is(Kind::Int) && right.is(Kind::Int)) return sign_of(left.as_int(), right.as_int());
