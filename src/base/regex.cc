@@ -44,4 +44,36 @@ Result<Regex> Regex::compile(std::string_view pattern) {
 
 bool Regex::search(std::string_view text) const { return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *program_); }
 
+namespace {
+
+/// The first match at or after `from`.
+bool match_at(const RE2& program, std::string_view text, std::size_t from, re2::StringPiece& part) {
+    return program.Match(re2::StringPiece(text.data(), text.size()), from, text.size(), RE2::UNANCHORED, &part, 1);
+}
+
+}  // namespace
+
+std::optional<std::string_view> Regex::find(std::string_view text) const {
+    re2::StringPiece part;
+    if (!match_at(*program_, text, 0, part)) return {};
+    return std::string_view(part.data(), part.size());
+}
+
+void Regex::find_all(std::string_view text, const std::function<bool(std::string_view part)>& found) const {
+    std::size_t from = 0, last_end = std::string_view::npos;
+    re2::StringPiece part;
+    while (from <= text.size() && match_at(*program_, text, from, part)) {
+        const std::size_t begin = static_cast<std::size_t>(part.data() - text.data()), end = begin + part.size();
+        // As Go does: an empty match directly behind the one before does not count.
+        if (!(part.empty() && begin == last_end) && !found(std::string_view(part.data(), part.size()))) return;
+        last_end = end;
+        if (!part.empty()) {
+            from = end;
+            continue;
+        }
+        from = end + 1;
+        while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
+    }
+}
+
 }  // namespace porthole

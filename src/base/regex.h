@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -19,6 +21,10 @@ public:
 
     /// Whether some part of `text` matches.
     bool search(std::string_view text) const;
+    /// The leftmost part of `text` that matches; nullopt where none does.
+    std::optional<std::string_view> find(std::string_view text) const;
+    /// Calls `found` with each part that matches, from left to right and without overlap, as long as it yields true.
+    void find_all(std::string_view text, const std::function<bool(std::string_view part)>& found) const;
 
 private:
     explicit Regex(std::shared_ptr<const re2::RE2> program) : program_(std::move(program)) {}

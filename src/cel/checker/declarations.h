@@ -1,0 +1,64 @@
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/values/type.h"
+#include "cel/values/value.h"
+
+namespace porthole::cel {
+
+/// What an overload does. The arguments, the target of a member function first, are of the declared kinds, and not errors.
+using Implementation = Value (*)(std::span<const Value> arguments);
+
+/// One signature of a function.
+struct Overload {
+    std::string id;        ///< "add_int64"
+    std::string function;  ///< "_+_"
+    bool is_member = false;
+    std::vector<TypeRef> arguments;  ///< of a member function the target first
+    TypeRef result;
+    std::vector<std::string> type_parameters;
+    Implementation run = nullptr;  ///< nullptr: the evaluator's own
+
+    /// Whether values of these kinds fit, for calls whose types are known only when they run.
+    bool accepts(std::span<const Value> values) const;
+};
+
+/// The functions of an environment, by name.
+class Functions {
+public:
+    /// A declaration as text: `contains_string = string.contains(string) -> bool`. A capital letter is a type parameter. Requires that the
+    /// text is right: it is part of the program.
+    void declare(std::string_view line, Implementation run);
+    /// nullptr where there is none.
+    const std::vector<const Overload*>* find(std::string_view function) const;
+
+private:
+    std::deque<Overload> overloads_;
+    std::map<std::string, std::vector<const Overload*>, std::less<>> by_name_;
+};
+
+/// "map(string, list(int))", "net.IP", "A": a type as declarations write it. Requires that the text is right.
+TypeRef parse_type(std::string_view text);
+
+/// What the checker resolves names with.
+struct Declarations {
+    const Functions* functions = nullptr;
+    std::map<std::string, TypeRef, std::less<>> variables;
+    std::map<std::string, TypeRef, std::less<>> type_names;  ///< "int", "net.IP": the type that the name stands for
+    std::shared_ptr<const ObjectTypes> objects;
+    std::string container;
+    bool mixed_literals = false;
+
+    const ObjectType* find_object(std::string_view name) const { return objects ? objects->find(name) : nullptr; }
+    /// The names that `name` may stand for within the container, first the innermost.
+    std::vector<std::string> candidates(std::string_view name) const;
+};
+
+}  // namespace porthole::cel

@@ -1,0 +1,115 @@
+#include "cel/environment.h"
+
+#include <algorithm>
+
+#include "cel/checker/checker.h"
+#include "cel/checker/cost_estimate.h"
+#include "cel/library/libraries.h"
+#include "cel/library/validators.h"
+#include "cel/plan.h"
+
+namespace porthole::cel {
+
+struct Environment::State {
+    std::shared_ptr<const Functions> functions;
+    std::shared_ptr<const std::vector<Macro>> macros;
+    Declarations declarations;
+    CompileLimits limits;
+    bool validates_literals = true;
+};
+
+namespace {
+
+/// The names of types, as values: `type(x) == int`.
+void add_type_names(Declarations& declarations) {
+    const TypeRef named[] = {types::boolean(), types::integer(),   types::unsigned_integer(), types::real(),
+                             types::string(),  types::bytes(),     types::timestamp(),        types::duration(),
+                             types::null(),    types::list(types::dyn()), types::map(types::dyn(), types::dyn()), types::type_of()};
+    for (const TypeRef& type : named) declarations.type_names.emplace(type->name, type);
+    declarations.type_names.emplace("optional_type", types::optional(types::dyn()));
+    for (const char* name : {"net.IP", "net.CIDR"}) declarations.type_names.emplace(name, types::opaque(name));
+}
+
+}  // namespace
+
+Environment make_environment(Compatibility compatibility, bool extended) {
+    auto functions = std::make_shared<Functions>();
+    auto macros = std::make_shared<std::vector<Macro>>();
+    for (const Library& library : all_libraries()) {
+        if (library.since > compatibility.minor || library.in == (extended ? Library::In::Kubernetes : Library::In::Extended)) continue;
+        for (const LibraryFunction& function : library.functions) functions->declare(function.declaration, function.run);
+        macros->insert(macros->end(), library.macros.begin(), library.macros.end());
+    }
+    auto state = std::make_shared<Environment::State>();
+    state->declarations.functions = functions.get();
+    add_type_names(state->declarations);
+    state->functions = std::move(functions);
+    state->macros = std::move(macros);
+    state->validates_literals = compatibility.minor >= 29;
+    return Environment(std::move(state));
+}
+
+Environment Environment::kubernetes(Compatibility compatibility) { return make_environment(compatibility, false); }
+Environment Environment::extended(Compatibility compatibility) { return make_environment(compatibility, true); }
+
+Environment Environment::with_variable(std::string name, TypeRef type) const {
+    auto state = std::make_shared<State>(*state_);
+    state->declarations.variables.insert_or_assign(std::move(name), std::move(type));
+    return Environment(std::move(state));
+}
+Environment Environment::with_types(std::shared_ptr<const ObjectTypes> types) const {
+    auto state = std::make_shared<State>(*state_);
+    state->declarations.objects = std::move(types);
+    return Environment(std::move(state));
+}
+Environment Environment::with_container(std::string container) const {
+    auto state = std::make_shared<State>(*state_);
+    state->declarations.container = std::move(container);
+    return Environment(std::move(state));
+}
+Environment Environment::with_limits(CompileLimits limits) const {
+    auto state = std::make_shared<State>(*state_);
+    state->limits = limits;
+    return Environment(std::move(state));
+}
+Environment Environment::with_mixed_literals() const {
+    auto state = std::make_shared<State>(*state_);
+    state->declarations.mixed_literals = true;
+    return Environment(std::move(state));
+}
+
+CompileResult<Program> Environment::compile(std::string_view expression) const {
+    Issues issues(expression);
+    auto plan = std::make_shared<Plan>();
+    plan->text = expression;
+    plan->environment = state_;
+    plan->expression = parse(plan->text, *state_->macros, {state_->limits.code_points, state_->limits.depth, state_->limits.nodes}, issues);
+    if (!plan->expression) return std::unexpected(std::move(issues));
+    check(*plan->expression, state_->declarations, issues);
+    if (issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues);
+    if (!issues.empty()) return std::unexpected(std::move(issues));
+    plan->type = plan->expression->type;
+    plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);
+    if (!issues.empty()) return std::unexpected(std::move(issues));
+    return Program(std::move(plan));
+}
+
+CompileResult<Program> Environment::compile_unchecked(std::string_view expression) const {
+    Issues issues(expression);
+    auto plan = std::make_shared<Plan>();
+    plan->text = expression;
+    plan->environment = state_;
+    plan->expression = parse(plan->text, *state_->macros, {state_->limits.code_points, state_->limits.depth, state_->limits.nodes}, issues);
+    if (!plan->expression) return std::unexpected(std::move(issues));
+    plan->type = types::dyn();
+    plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);
+    if (!issues.empty()) return std::unexpected(std::move(issues));
+    return Program(std::move(plan));
+}
+
+CostRange Program::estimate_cost() const {
+    const auto& state = *static_cast<const Environment::State*>(plan_->environment.get());
+    return porthole::cel::estimate_cost(*plan_->expression, state.declarations);
+}
+
+}  // namespace porthole::cel

@@ -1,0 +1,11 @@
+#pragma once
+#include <cstdint>
+
+#include "cel/values/value.h"
+
+namespace porthole::cel {
+
+/// The length of the pattern that a named format is counted as, for costs; 0 for other values.
+std::uint64_t format_pattern_size(const Value& format);
+
+}  // namespace porthole::cel

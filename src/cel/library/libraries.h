@@ -1,0 +1,58 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "base/regex.h"
+#include "cel/checker/declarations.h"
+#include "cel/syntax/parser.h"
+
+namespace porthole::cel {
+
+/// A line of a library's table: an overload, and what it does.
+struct LibraryFunction {
+    const char* declaration;
+    Implementation run;
+};
+
+/// Functions and macros that are added together, from a minor version of Kubernetes on.
+struct Library {
+    std::span<const LibraryFunction> functions;
+    std::span<const Macro> macros;
+    int since = 0;
+    enum class In { Both, Kubernetes, Extended } in = In::Both;  ///< which environments have it
+};
+
+/// All libraries, in order of declaration: overloads that are declared first are tried first.
+std::span<const Library> all_libraries();
+
+/// `matches`, `find` and `findAll` with a pattern that is compiled already.
+Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> arguments);
+
+// The tables.
+std::span<const LibraryFunction> operator_functions();
+std::span<const LibraryFunction> conversion_functions();
+std::span<const LibraryFunction> text_functions();  ///< of the language: size, contains, startsWith, matches, …
+std::span<const LibraryFunction> time_functions();
+std::span<const LibraryFunction> optional_functions();
+std::span<const LibraryFunction> optional_functions_v2();  ///< first, last, unwrap
+std::span<const LibraryFunction> string_functions();       ///< charAt, split, …
+std::span<const LibraryFunction> string_functions_v1();    ///< format, strings.quote
+std::span<const LibraryFunction> string_functions_v4();    ///< the newer format, reverse
+std::span<const LibraryFunction> regex_functions();
+std::span<const LibraryFunction> list_functions();      ///< Kubernetes': isSorted, sum, …
+std::span<const LibraryFunction> list_functions_v1();   ///< includes
+std::span<const LibraryFunction> list_functions_ext();  ///< slice, sort, flatten, distinct, …
+std::span<const LibraryFunction> set_functions();
+std::span<const LibraryFunction> two_variable_functions();
+std::span<const LibraryFunction> network_functions();
+std::span<const LibraryFunction> url_functions();
+std::span<const LibraryFunction> quantity_functions();
+std::span<const LibraryFunction> semver_functions();
+std::span<const LibraryFunction> format_functions();
+std::span<const LibraryFunction> authorizer_functions();
+std::span<const LibraryFunction> authorizer_selector_functions();
+std::span<const LibraryFunction> json_patch_functions();
+std::span<const LibraryFunction> math_functions();
+std::span<const LibraryFunction> encoder_functions();
+
+}  // namespace porthole::cel

@@ -1,0 +1,66 @@
+// Functions of the language on texts, bytes and sizes, and Kubernetes' functions with patterns.
+#include "cel/library/libraries.h"
+
+namespace porthole::cel {
+namespace {
+
+using Arguments = std::span<const Value>;
+
+Value size(Arguments a) { return Value::integer(static_cast<std::int64_t>(a[0].size().value_or(0))); }
+Value contains(Arguments a) { return Value::boolean(a[0].as_text().contains(a[1].as_text())); }
+Value starts_with(Arguments a) { return Value::boolean(a[0].as_text().starts_with(a[1].as_text())); }
+Value ends_with(Arguments a) { return Value::boolean(a[0].as_text().ends_with(a[1].as_text())); }
+
+template <const char* Function>
+Value with_pattern(Arguments a) {
+    const auto pattern = Regex::compile(a[1].as_text());
+    if (!pattern) return Value::error((std::string_view(Function) == "matches" ? "" : "Illegal regex: ") + pattern.error().message);
+    return call_with_pattern(Function, *pattern, a);
+}
+constexpr char Matches[] = "matches", Find[] = "find", FindAll[] = "findAll";
+
+constexpr LibraryFunction Table[] = {
+    {"size_bytes = size(bytes) -> int", size},
+    {"bytes_size = bytes.size() -> int", size},
+    {"size_list = size(list(A)) -> int", size},
+    {"list_size = list(A).size() -> int", size},
+    {"size_map = size(map(A, B)) -> int", size},
+    {"map_size = map(A, B).size() -> int", size},
+    {"size_string = size(string) -> int", size},
+    {"string_size = string.size() -> int", size},
+    {"contains_string = string.contains(string) -> bool", contains},
+    {"ends_with_string = string.endsWith(string) -> bool", ends_with},
+    {"starts_with_string = string.startsWith(string) -> bool", starts_with},
+    {"matches = matches(string, string) -> bool", with_pattern<Matches>},
+    {"matches_string = string.matches(string) -> bool", with_pattern<Matches>},
+};
+constexpr LibraryFunction Regexes[] = {
+    {"string_find_string = string.find(string) -> string", with_pattern<Find>},
+    {"string_find_all_string = string.findAll(string) -> list(string)", with_pattern<FindAll>},
+    {"string_find_all_string_int = string.findAll(string, int) -> list(string)", with_pattern<FindAll>},
+};
+
+}  // namespace
+
+Value call_with_pattern(std::string_view function, const Regex& pattern, std::span<const Value> a) {
+    if (function == Matches) return Value::boolean(pattern.search(a[0].as_text()));
+    if (function == Find) {
+        const auto found = pattern.find(a[0].as_text());
+        return Value::string(std::string(found.value_or(std::string_view())));
+    }
+    if (a.size() > 2 && !a[2].is(Kind::Int)) return Value::no_such_overload();
+    std::int64_t left = a.size() > 2 ? a[2].as_int() : -1;
+    std::vector<Value> found;
+    if (left != 0) {
+        pattern.find_all(a[0].as_text(), [&](std::string_view part) {
+            found.push_back(Value::string(std::string(part)));
+            return --left != 0;
+        });
+    }
+    return Value::list(std::move(found));
+}
+
+std::span<const LibraryFunction> text_functions() { return Table; }
+std::span<const LibraryFunction> regex_functions() { return Regexes; }
+
+}  // namespace porthole::cel

@@ -1,0 +1,9 @@
+#pragma once
+#include "cel/syntax/expression.h"
+
+namespace porthole::cel {
+
+/// Adds an issue for each literal that can only fail: durations, timestamps and patterns.
+void validate_literals(const Expression& root, Issues& issues);
+
+}  // namespace porthole::cel

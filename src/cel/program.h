@@ -1,0 +1,68 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cel/checker/cost.h"
+#include "cel/values/type.h"
+#include "cel/values/value.h"
+
+namespace porthole::cel {
+
+/// The values of an environment's variables. What the values refer to must outlive the evaluation and its result.
+class Activation {
+public:
+    Activation& set(std::string name, Value value);
+    /// Evaluated at most once, at first use: what validating policies' `variables` are.
+    Activation& set_lazy(std::string name, std::function<Value()> make);
+    /// nullptr where there is none.
+    const Value* find(std::string_view name) const;
+
+private:
+    struct Variable {
+        std::string name;
+        mutable Value value;
+        mutable std::function<Value()> make;  ///< until it is evaluated
+    };
+    std::vector<Variable> variables_;
+};
+
+struct EvaluateOptions {
+    std::uint64_t cost_limit = UINT64_MAX;
+};
+
+/// How an evaluation ended. `value` is an error (Value::is_error) where the expression failed.
+struct Evaluation {
+    Value value;
+    std::uint64_t cost = 0;
+    /// The cost limit ended it: "operation cancelled: actual cost limit exceeded".
+    bool is_cancelled = false;
+};
+
+struct Plan;
+
+/// A compiled expression. Immutable; copies share it. Thread-safe.
+class Program {
+public:
+    explicit Program(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+    Evaluation evaluate(const Activation& activation, EvaluateOptions options = {}) const;
+
+    /// The type that the checker found.
+    const TypeRef& type() const;
+    /// The least and the most that an evaluation costs, by the sizes that declared types allow.
+    CostRange estimate_cost() const;
+    /// Whether the expression reads the variable.
+    bool uses_variable(std::string_view name) const;
+    const std::string& text() const;
+
+private:
+    std::shared_ptr<const Plan> plan_;
+};
+
+}  // namespace porthole::cel

@@ -1,0 +1,168 @@
+#include "cel/values/type.h"
+
+#include <algorithm>
+#include <array>
+
+namespace porthole::cel {
+namespace {
+
+TypeRef simple(TypeKind kind, const char* name) {
+    Type type;
+    type.kind = kind;
+    type.name = name;
+    return std::make_shared<const Type>(std::move(type));
+}
+
+TypeRef compound(TypeKind kind, std::string name, std::vector<TypeRef> parameters) {
+    Type type;
+    type.kind = kind;
+    type.name = std::move(name);
+    type.parameters = std::move(parameters);
+    return std::make_shared<const Type>(std::move(type));
+}
+
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// Words of the language that upstream escapes as names of properties.
+constexpr std::array<std::string_view, 21> Reserved = {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"};
+
+}  // namespace
+
+bool Type::operator==(const Type& other) const {
+    return kind == other.kind && name == other.name &&
+           std::ranges::equal(parameters, other.parameters, [](const TypeRef& a, const TypeRef& b) { return *a == *b; });
+}
+
+std::string Type::to_string() const {
+    switch (kind) {
+        case TypeKind::Error:
+            return "!error!";
+        case TypeKind::Null:
+            return "null";
+        case TypeKind::Timestamp:
+            return "timestamp";
+        case TypeKind::Duration:
+            return "duration";
+        default:
+            break;
+    }
+    if (parameters.empty()) return name;
+    std::string text = name + "(";
+    for (const TypeRef& parameter : parameters) {
+        if (&parameter != &parameters.front()) text += ", ";
+        text += parameter->to_string();
+    }
+    return text + ")";
+}
+
+const ObjectField* ObjectType::find(std::string_view field) const {
+    const auto found = fields.find(field);
+    return found == fields.end() ? nullptr : &found->second;
+}
+
+void ObjectType::add(std::string property, TypeRef type, bool required) {
+    std::string escaped = escape_property(property);
+    if (!escaped.empty()) add_named(std::move(escaped), std::move(property), std::move(type), required);
+}
+
+void ObjectType::add_named(std::string field, std::string property, TypeRef type, bool required) {
+    by_property.insert_or_assign(property, field);
+    ObjectField entry{field, std::move(property), std::move(type), required};
+    fields.insert_or_assign(std::move(field), std::move(entry));
+}
+
+ObjectType& ObjectTypes::declare(const std::string& name) {
+    std::unique_ptr<ObjectType>& type = types_[name];
+    if (!type) {
+        type = std::make_unique<ObjectType>();
+        type->name = name;
+    }
+    return *type;
+}
+
+const ObjectType* ObjectTypes::find(std::string_view name) const {
+    const auto found = types_.find(name);
+    return found == types_.end() ? nullptr : found->second.get();
+}
+
+namespace types {
+
+#define PORTHOLE_CEL_SIMPLE(function, kind, name)                            \
+    TypeRef function() {                                                     \
+        static const TypeRef type = simple(TypeKind::kind, name);            \
+        return type;                                                         \
+    }
+PORTHOLE_CEL_SIMPLE(error, Error, "!error!")
+PORTHOLE_CEL_SIMPLE(dyn, Dyn, "dyn")
+PORTHOLE_CEL_SIMPLE(null, Null, "null_type")
+PORTHOLE_CEL_SIMPLE(boolean, Bool, "bool")
+PORTHOLE_CEL_SIMPLE(integer, Int, "int")
+PORTHOLE_CEL_SIMPLE(unsigned_integer, Uint, "uint")
+PORTHOLE_CEL_SIMPLE(real, Double, "double")
+PORTHOLE_CEL_SIMPLE(string, String, "string")
+PORTHOLE_CEL_SIMPLE(bytes, Bytes, "bytes")
+PORTHOLE_CEL_SIMPLE(timestamp, Timestamp, "google.protobuf.Timestamp")
+PORTHOLE_CEL_SIMPLE(duration, Duration, "google.protobuf.Duration")
+#undef PORTHOLE_CEL_SIMPLE
+
+TypeRef list(TypeRef element) { return compound(TypeKind::List, "list", {std::move(element)}); }
+TypeRef map(TypeRef key, TypeRef value) { return compound(TypeKind::Map, "map", {std::move(key), std::move(value)}); }
+TypeRef optional(TypeRef value) { return compound(TypeKind::Opaque, "optional_type", {std::move(value)}); }
+TypeRef type_of(TypeRef type) {
+    return compound(TypeKind::TypeType, "type", type ? std::vector<TypeRef>{std::move(type)} : std::vector<TypeRef>{});
+}
+TypeRef parameter(std::string name) { return compound(TypeKind::Parameter, std::move(name), {}); }
+TypeRef opaque(std::string name, std::vector<TypeRef> parameters) {
+    return compound(TypeKind::Opaque, std::move(name), std::move(parameters));
+}
+
+TypeRef object(const ObjectType& object) {
+    Type type;
+    type.kind = TypeKind::Object;
+    type.name = object.name;
+    type.object = &object;
+    return std::make_shared<const Type>(std::move(type));
+}
+
+TypeRef bounded(const TypeRef& type, std::uint64_t max_size) {
+    Type copy = *type;
+    copy.max_size = max_size;
+    return std::make_shared<const Type>(std::move(copy));
+}
+
+TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size) {
+    Type type = *list(std::move(element));
+    type.list = semantics;
+    type.list_keys = std::move(keys);
+    type.max_size = max_size;
+    return std::make_shared<const Type>(std::move(type));
+}
+
+}  // namespace types
+
+std::string escape_property(std::string_view property) {
+    if (property.empty()) return {};
+    if (std::ranges::find(Reserved, property) != Reserved.end()) return "__" + std::string(property) + "__";
+    if (!is_letter(property.front()) && property.front() != '_') return {};
+    std::string escaped;
+    for (std::size_t i = 0; i < property.size(); ++i) {
+        const char c = property[i];
+        if (c == '_' && i + 1 < property.size() && property[i + 1] == '_') {
+            escaped += "__underscores__";
+            ++i;
+        } else if (c == '.') {
+            escaped += "__dot__";
+        } else if (c == '-') {
+            escaped += "__dash__";
+        } else if (c == '/') {
+            escaped += "__slash__";
+        } else if (c == '_' || is_letter(c) || (c >= '0' && c <= '9')) {
+            escaped += c;
+        } else {
+            return {};
+        }
+    }
+    return escaped;
+}
+
+}  // namespace porthole::cel

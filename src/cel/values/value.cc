@@ -1,0 +1,564 @@
+#include "cel/values/value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/base64.h"
+#include "base/time/time.h"
+#include "cel/values/data.h"
+
+namespace porthole::cel {
+namespace {
+
+/// The bounds of integers. Upstream compares an integer with a double as doubles.
+constexpr double TwoTo63 = 9223372036854775808.0, TwoTo64 = 18446744073709551616.0;
+
+int sign_of(auto left, auto right) { return left < right ? -1 : left > right ? 1 : 0; }
+
+std::optional<int> compare_numbers(const Value& left, const Value& right) {
+    if (left.is(Kind::Double) || right.is(Kind::Double)) {
+        if (left.is(Kind::Double) && right.is(Kind::Double)) {
+            if (std::isnan(left.as_double()) || std::isnan(right.as_double())) return {};
+            return sign_of(left.as_double(), right.as_double());
+        }
+        const bool swapped = !left.is(Kind::Double);
+        const double real = swapped ? right.as_double() : left.as_double();
+        const Value& whole = swapped ? left : right;
+        if (std::isnan(real)) return {};
+        int order = 0;
+        if (whole.is(Kind::Int))
+            order = real < -TwoTo63 ? -1 : real > TwoTo63 ? 1 : sign_of(real, static_cast<double>(whole.as_int()));
+        else
+            order = real < 0 ? -1 : real > TwoTo64 ? 1 : sign_of(real, static_cast<double>(whole.as_uint()));
+        return swapped ? -order : order;
+    }
+    if (left.is(Kind::Int) && right.is(Kind::Int)) return sign_of(left.as_int(), right.as_int());
+    if (left.is(Kind::Uint) && right.is(Kind::Uint)) return sign_of(left.as_uint(), right.as_uint());
+    if (left.is(Kind::Int)) return left.as_int() < 0 ? -1 : sign_of(static_cast<std::uint64_t>(left.as_int()), right.as_uint());
+    return right.as_int() < 0 ? 1 : sign_of(left.as_uint(), static_cast<std::uint64_t>(right.as_int()));
+}
+
+}  // namespace
+
+const Value* MapData::find(const Value& key) const {
+    if (!index_.empty()) {
+        const auto found = index_.find(key);
+        return found == index_.end() ? nullptr : &entries[found->second].second;
+    }
+    for (const Value::Entry& entry : entries) {
+        if (entry.first.equals(key)) return &entry.second;
+    }
+    return nullptr;
+}
+
+void MapData::put(Value key, Value value) {
+    if (const Value* there = find(key)) {
+        const_cast<Value&>(*there) = std::move(value);
+        return;
+    }
+    entries.emplace_back(std::move(key), std::move(value));
+    if (!index_.empty())
+        index_.emplace(entries.back().first, entries.size() - 1);
+    else if (entries.size() > SmallSize)
+        for (std::size_t i = 0; i < entries.size(); ++i) index_.emplace(entries[i].first, i);
+}
+
+Value Value::boolean(bool value) {
+    Value made;
+    made.kind_ = Kind::Bool;
+    made.data_.boolean = value;
+    return made;
+}
+Value Value::integer(std::int64_t value) {
+    Value made;
+    made.kind_ = Kind::Int;
+    made.data_.integer = value;
+    return made;
+}
+Value Value::unsigned_integer(std::uint64_t value) {
+    Value made;
+    made.kind_ = Kind::Uint;
+    made.data_.natural = value;
+    return made;
+}
+Value Value::real(double value) {
+    Value made;
+    made.kind_ = Kind::Double;
+    made.data_.real = value;
+    return made;
+}
+Value Value::owned_text(Kind kind, std::string text) {
+    auto* owned = new TextData(std::move(text));
+    Value made;
+    made.kind_ = kind;
+    made.owner_ = SharedRef(owned);
+    made.data_.text = owned->text.data();
+    made.extra_.size = owned->text.size();
+    return made;
+}
+Value Value::string(std::string value) { return owned_text(Kind::String, std::move(value)); }
+Value Value::bytes(std::string value) { return owned_text(Kind::Bytes, std::move(value)); }
+Value Value::error(std::string message) { return owned_text(Kind::Error, std::move(message)); }
+Value Value::string_view(std::string_view text) {
+    Value made;
+    made.kind_ = Kind::String;
+    made.data_.text = text.data();
+    made.extra_.size = text.size();
+    return made;
+}
+Value Value::moment(Moment moment) {
+    Value made;
+    made.kind_ = Kind::Timestamp;
+    made.data_.integer = moment.seconds;
+    made.extra_.nanos = moment.nanos;
+    return made;
+}
+Value Value::duration(std::int64_t nanos) {
+    Value made;
+    made.kind_ = Kind::Duration;
+    made.data_.integer = nanos;
+    return made;
+}
+Value Value::list(std::vector<Value> items) {
+    auto* data = new ListData;
+    data->items = std::move(items);
+    Value made;
+    made.kind_ = Kind::List;
+    made.owner_ = SharedRef(data);
+    return made;
+}
+Value Value::map(std::vector<Entry> entries) {
+    auto* data = new MapData;
+    for (Entry& entry : entries) data->put(std::move(entry.first), std::move(entry.second));
+    Value made;
+    made.kind_ = Kind::Map;
+    made.owner_ = SharedRef(data);
+    return made;
+}
+Value Value::object(TypeRef type, std::vector<std::pair<std::string, Value>> fields) {
+    auto* data = new ObjectData;
+    data->type = std::move(type);
+    data->fields = std::move(fields);
+    Value made;
+    made.kind_ = Kind::Object;
+    made.owner_ = SharedRef(data);
+    return made;
+}
+Value Value::type(TypeRef type) {
+    Value made;
+    made.kind_ = Kind::Type;
+    made.owner_ = SharedRef(new TypeData(std::move(type)));
+    return made;
+}
+Value Value::some(Value value) {
+    Value made;
+    made.kind_ = Kind::Optional;
+    made.owner_ = SharedRef(new OptionalData(std::move(value)));
+    return made;
+}
+Value Value::none() {
+    Value made;
+    made.kind_ = Kind::Optional;
+    return made;
+}
+Value Value::opaque(const Opaque* value) {
+    Value made;
+    made.kind_ = Kind::Opaque;
+    made.owner_ = SharedRef(value);
+    return made;
+}
+Value Value::view(Kind kind, const schema::Value& tree, const Type* type) {
+    Value made;
+    made.kind_ = kind;
+    made.is_view_ = true;
+    made.data_.tree = &tree;
+    made.extra_.type = type;
+    return made;
+}
+
+const ListData& Value::list_data() const { return static_cast<const ListData&>(*owner_.get()); }
+const MapData& Value::map_data() const { return static_cast<const MapData&>(*owner_.get()); }
+const ObjectData& Value::object_data() const { return static_cast<const ObjectData&>(*owner_.get()); }
+TypeRef Value::as_type() const { return static_cast<const TypeData&>(*owner_.get()).type; }
+const Opaque& Value::as_opaque() const { return static_cast<const Opaque&>(*owner_.get()); }
+bool Value::has_value() const { return owner_.get() != nullptr; }
+const Value& Value::content() const { return static_cast<const OptionalData&>(*owner_.get()).content; }
+
+namespace {
+
+/// What upstream calls a JSON value that a schema does not expect.
+const char* go_type(const schema::Value& tree) {
+    if (tree.is_bool()) return "bool";
+    if (tree.is_int()) return "int64";
+    if (tree.is_double()) return "float64";
+    if (tree.is_string()) return "string";
+    return tree.is_array() ? "[]interface {}" : tree.is_object() ? "map[string]interface {}" : "<nil>";
+}
+
+Value untyped(const schema::Value& tree) {
+    if (tree.is_null()) return {};
+    if (tree.is_bool()) return Value::boolean(tree.as_bool());
+    if (tree.is_int()) return Value::integer(tree.as_int());
+    if (tree.is_double()) return Value::real(tree.as_double());
+    return Value::string_view(tree.as_string());
+}
+
+Value text_of_type(const schema::Value& tree, TypeKind kind) {
+    const std::string& text = tree.as_string();
+    switch (kind) {
+        case TypeKind::Timestamp:
+            if (const auto moment = Moment::parse(text.size() == 10 ? text + "T00:00:00Z" : text)) return Value::moment(*moment);
+            return Value::error("Invalid date-time formatted string " + text);
+        case TypeKind::Duration:
+            if (const auto duration = parse_duration(text)) return Value::duration(duration->count());
+            return Value::error("Invalid duration " + text);
+        case TypeKind::Bytes:
+            if (auto decoded = decode_base64(text)) return Value::bytes(*std::move(decoded));
+            return Value::error("Invalid byte formatted string " + text);
+        default:
+            return Value::string_view(text);
+    }
+}
+
+}  // namespace
+
+Value Value::of(const schema::Value& tree, const Type* type) {
+    const TypeKind kind = type ? type->kind : TypeKind::Dyn;
+    switch (kind) {
+        case TypeKind::Object:
+        case TypeKind::Map:
+            if (tree.is_null()) return {};
+            if (!tree.is_object()) return error("invalid data, expected a map for the provided schema with type=object");
+            return view(Kind::Map, tree, type);
+        case TypeKind::List:
+            if (tree.is_null()) return {};
+            if (!tree.is_array()) return error("invalid data, expected an array for the provided schema with type=array");
+            return view(Kind::List, tree, type);
+        case TypeKind::String:
+        case TypeKind::Timestamp:
+        case TypeKind::Duration:
+        case TypeKind::Bytes:
+            if (tree.is_null()) return {};
+            if (!tree.is_string()) return error(std::string("invalid data, expected string, got ") + go_type(tree));
+            return text_of_type(tree, kind);
+        case TypeKind::Double:
+            if (tree.is_null()) return {};
+            if (!tree.is_number()) return error(std::string("invalid data, expected float, got ") + go_type(tree));
+            return real(tree.as_double());
+        case TypeKind::Int:
+            if (tree.is_null()) return {};
+            if (!tree.is_int()) return error(std::string("invalid data, expected int, got ") + go_type(tree));
+            return integer(tree.as_int());
+        case TypeKind::Bool:
+            if (tree.is_null()) return {};
+            if (!tree.is_bool()) return error(std::string("invalid data, expected bool, got ") + go_type(tree));
+            return boolean(tree.as_bool());
+        default:
+            if (tree.is_array()) return view(Kind::List, tree, nullptr);
+            if (tree.is_object()) return view(Kind::Map, tree, nullptr);
+            return untyped(tree);
+    }
+}
+
+std::size_t Value::count() const {
+    if (is_view_) return kind_ == Kind::List ? data_.tree->as_array().size() : data_.tree->as_object().size();
+    switch (kind_) {
+        case Kind::List:
+            return list_data().items.size();
+        case Kind::Map:
+            return map_data().entries.size();
+        case Kind::Object:
+            return object_data().fields.size();
+        default:
+            return 0;
+    }
+}
+
+Value Value::item(std::size_t index) const {
+    if (!is_view_) return list_data().items[index];
+    return of(data_.tree->as_array()[index], extra_.type ? extra_.type->parameters[0].get() : nullptr);
+}
+
+Value::Entry Value::entry(std::size_t index) const {
+    if (!is_view_) {
+        if (kind_ == Kind::Object) {
+            const auto& [name, value] = object_data().fields[index];
+            return {string_view(name), value};
+        }
+        return map_data().entries[index];
+    }
+    const schema::Member& member = *(data_.tree->as_object().begin() + static_cast<std::ptrdiff_t>(index));
+    const Type* type = extra_.type;
+    if (type && type->object) {
+        const auto name = type->object->by_property.find(member.key);
+        if (name == type->object->by_property.end()) return {string_view(member.key), of(member.value)};
+        return {string_view(name->second), of(member.value, type->object->find(name->second)->type.get())};
+    }
+    return {string_view(member.key), of(member.value, type && type->is(TypeKind::Map) ? type->parameters[1].get() : nullptr)};
+}
+
+std::optional<Value> Value::find(std::string_view key) const {
+    if (!is_view_) {
+        if (kind_ == Kind::Object) {
+            for (const auto& [name, value] : object_data().fields) {
+                if (name == key) return value;
+            }
+            return {};
+        }
+        const Value* found = map_data().find(string_view(key));
+        return found ? std::optional(*found) : std::nullopt;
+    }
+    const Type* type = extra_.type;
+    if (type && type->object) {
+        // A field that is null counts as absent.
+        const ObjectField* field = type->object->find(key);
+        const schema::Value* found = field ? data_.tree->as_object().find(field->property) : nullptr;
+        return found && !found->is_null() ? std::optional(of(*found, field->type.get())) : std::nullopt;
+    }
+    const schema::Value* found = data_.tree->as_object().find(key);
+    if (!found) return {};
+    return of(*found, type && type->is(TypeKind::Map) ? type->parameters[1].get() : nullptr);
+}
+
+std::optional<Value> Value::find(const Value& key) const {
+    if (is_view_ || kind_ == Kind::Object) return key.is(Kind::String) ? find(key.as_text()) : std::nullopt;
+    const Value* found = map_data().find(key);
+    return found ? std::optional(*found) : std::nullopt;
+}
+
+bool Value::contains(const Value& key) const {
+    if (kind_ != Kind::List) return find(key).has_value();
+    for (std::size_t i = 0, end = count(); i < end; ++i) {
+        if (item(i).equals(key)) return true;
+    }
+    return false;
+}
+
+TypeRef Value::type() const {
+    static const TypeRef AnyList = types::list(types::dyn()), AnyMap = types::map(types::dyn(), types::dyn()),
+                         AnyOptional = types::optional(types::dyn()), AnyType = types::type_of();
+    switch (kind_) {
+        case Kind::Null:
+            return types::null();
+        case Kind::Bool:
+            return types::boolean();
+        case Kind::Int:
+            return types::integer();
+        case Kind::Uint:
+            return types::unsigned_integer();
+        case Kind::Double:
+            return types::real();
+        case Kind::String:
+            return types::string();
+        case Kind::Bytes:
+            return types::bytes();
+        case Kind::Timestamp:
+            return types::timestamp();
+        case Kind::Duration:
+            return types::duration();
+        case Kind::List:
+            return AnyList;
+        case Kind::Map:
+            return AnyMap;
+        case Kind::Object:
+            return object_data().type;
+        case Kind::Type:
+            return AnyType;
+        case Kind::Optional:
+            return AnyOptional;
+        case Kind::Opaque:
+            return as_opaque().type();
+        case Kind::Error:
+            break;
+    }
+    return types::error();
+}
+
+std::optional<std::uint64_t> Value::size() const {
+    switch (kind_) {
+        case Kind::String:
+            return code_points(as_text());
+        case Kind::Bytes:
+            return as_text().size();
+        case Kind::List:
+        case Kind::Map:
+            return count();
+        case Kind::Opaque:
+            return as_opaque().size();
+        default:
+            return {};
+    }
+}
+
+namespace {
+
+/// The values of a list's keys within one of its items: what identifies it in a list of semantics Map.
+std::vector<Value> keys_of(const Value& item, const Type& list) {
+    std::vector<Value> keys;
+    if (!item.is(Kind::Map) && !item.is(Kind::Object)) return keys;
+    for (const std::string& property : list.list_keys) {
+        const std::string name = escape_property(property);
+        keys.push_back(item.find(std::string_view(name.empty() ? property : name)).value_or(Value()));
+    }
+    return keys;
+}
+
+bool same_keys(const std::vector<Value>& left, const std::vector<Value>& right) {
+    return std::ranges::equal(left, right, [](const Value& a, const Value& b) { return a.equals(b); });
+}
+
+/// The order of items does not matter.
+bool equal_unordered(const Value& left, const Value& right, const Type& type) {
+    const auto found_in = [&](const Value& item, const Value& list) {
+        const std::vector<Value> keys = keys_of(item, type);
+        for (std::size_t i = 0; i < list.count(); ++i) {
+            const Value other = list.item(i);
+            if (type.list == ListSemantics::Map ? same_keys(keys, keys_of(other, type)) && item.equals(other) : item.equals(other)) return true;
+        }
+        return false;
+    };
+    for (std::size_t i = 0; i < left.count(); ++i) {
+        if (!found_in(left.item(i), right) || !found_in(right.item(i), left)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool Value::lists_equal(const Value& other) const {
+    const std::size_t size = count();
+    if (size != other.count()) return false;
+    if (is_view_ && extra_.type && extra_.type->list != ListSemantics::Atomic) return equal_unordered(*this, other, *extra_.type);
+    for (std::size_t i = 0; i < size; ++i) {
+        if (!item(i).equals(other.item(i))) return false;
+    }
+    return true;
+}
+
+bool Value::maps_equal(const Value& other) const {
+    const std::size_t size = count();
+    if (size != other.count()) return false;
+    for (std::size_t i = 0; i < size; ++i) {
+        const Entry one = entry(i);
+        const std::optional<Value> found = other.find(one.first);
+        if (!found ? !one.second.is(Kind::Null) : !one.second.equals(*found)) return false;
+    }
+    return true;
+}
+
+bool Value::equals(const Value& other) const {
+    if (is_numeric() && other.is_numeric()) return compare_numbers(*this, other) == 0;
+    if (kind_ != other.kind_) return false;
+    switch (kind_) {
+        case Kind::Null:
+            return true;
+        case Kind::Bool:
+            return as_bool() == other.as_bool();
+        case Kind::String:
+        case Kind::Bytes:
+            return as_text() == other.as_text();
+        case Kind::Timestamp:
+            return as_moment() == other.as_moment();
+        case Kind::Duration:
+            return as_nanos() == other.as_nanos();
+        case Kind::List:
+            return lists_equal(other);
+        case Kind::Map:
+            return maps_equal(other);
+        case Kind::Object:
+            return object_data().type->name == other.object_data().type->name && maps_equal(other);
+        case Kind::Type:
+            return as_type()->name == other.as_type()->name;
+        case Kind::Optional:
+            return has_value() == other.has_value() && (!has_value() || content().equals(other.content()));
+        case Kind::Opaque:
+            return *as_opaque().type() == *other.as_opaque().type() && as_opaque().equals(other.as_opaque());
+        default:
+            return false;
+    }
+}
+
+std::optional<int> Value::compare(const Value& other) const {
+    if (is_numeric() && other.is_numeric()) return compare_numbers(*this, other);
+    if (kind_ != other.kind_) return {};
+    switch (kind_) {
+        case Kind::Bool:
+            return sign_of(as_bool(), other.as_bool());
+        case Kind::String:
+        case Kind::Bytes:
+            return sign_of(as_text().compare(other.as_text()), 0);
+        case Kind::Timestamp:
+            return sign_of(as_moment(), other.as_moment());
+        case Kind::Duration:
+            return sign_of(as_nanos(), other.as_nanos());
+        default:
+            return {};
+    }
+}
+
+std::size_t Value::hash() const {
+    switch (kind_) {
+        case Kind::Bool:
+            return as_bool() ? 1 : 2;
+        // One amount has one hash, whatever its kind.
+        case Kind::Int:
+            return std::hash<double>()(static_cast<double>(as_int()));
+        case Kind::Uint:
+            return std::hash<double>()(static_cast<double>(as_uint()));
+        case Kind::Double:
+            return std::hash<double>()(as_double());
+        case Kind::String:
+        case Kind::Bytes:
+            return std::hash<std::string_view>()(as_text());
+        case Kind::Timestamp:
+        case Kind::Duration:
+            return std::hash<std::int64_t>()(data_.integer);
+        default:
+            return static_cast<std::size_t>(kind_);
+    }
+}
+
+Value Value::append(Value list, const Value& more) {
+    const Type* type = list.is_view_ ? list.extra_.type : nullptr;
+    if (list.is_view_ || !list.owner_.is_unique()) {
+        std::vector<Value> items;
+        const std::size_t size = list.count();
+        items.reserve(size + more.count());
+        for (std::size_t i = 0; i < size; ++i) items.push_back(list.item(i));
+        list = Value::list(std::move(items));
+    }
+    auto& items = const_cast<ListData&>(list.list_data()).items;
+    for (std::size_t i = 0, end = more.count(); i < end; ++i) {
+        Value item = more.item(i);
+        if (type && type->list == ListSemantics::Set) {
+            if (std::ranges::any_of(items, [&](const Value& there) { return there.equals(item); })) continue;
+        } else if (type && type->list == ListSemantics::Map) {
+            const std::vector<Value> keys = keys_of(item, *type);
+            const auto same = std::ranges::find_if(items, [&](const Value& there) { return same_keys(keys_of(there, *type), keys); });
+            if (same != items.end()) {
+                *same = std::move(item);
+                continue;
+            }
+        }
+        items.push_back(std::move(item));
+    }
+    return list;
+}
+
+Value Value::insert(Value map, Value key, Value value) {
+    if (map.find(key)) return error("insert failed: key " + key.to_string() + " already exists");
+    if (map.is_view_ || !map.owner_.is_unique()) {
+        std::vector<Entry> entries;
+        for (std::size_t i = 0, end = map.count(); i < end; ++i) entries.push_back(map.entry(i));
+        map = Value::map(std::move(entries));
+    }
+    const_cast<MapData&>(map.map_data()).put(std::move(key), std::move(value));
+    return map;
+}
+
+std::uint64_t code_points(std::string_view text) {
+    return static_cast<std::uint64_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+}  // namespace porthole::cel
