@@ -50,11 +50,11 @@ bool names_etag(std::string_view if_none_match, const std::string& etag) { retur
 
 }  // namespace
 
-Documents::Documents(const schema::Registry& registry, Version version, std::string server_address)
+Documents::Documents(const schema::Registry& registry, schema::RunTimeSchemas schemas, Version version, std::string server_address)
     : registry_(registry),
       version_(std::move(version)),
       server_address_(std::move(server_address)),
-      openapi_(registry, version_.git_version) {}
+      openapi_(registry, version_.git_version, std::move(schemas)) {}
 
 bool Documents::owns(std::string_view path) const {
     if (path == "/" || path == "/version" || path == "/version/") return true;

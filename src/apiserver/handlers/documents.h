@@ -9,14 +9,19 @@
 
 namespace porthole::apiserver {
 
-/// What the server says of itself: /, /version, discovery, OpenAPI. `registry` must outlive it and not change.
+/// What the server says of itself: /, /version, discovery, OpenAPI. `registry` must outlive it; what changes in it is told
+/// by forget().
 class Documents {
 public:
     struct Version {
         std::string git_version;  ///< "v1.36.0+porthole"
         std::string git_commit, build_date;
     };
-    Documents(const schema::Registry& registry, Version version, std::string server_address);
+    /// `schemas` has those of custom resources; it may be empty.
+    Documents(const schema::Registry& registry, schema::RunTimeSchemas schemas, Version version, std::string server_address);
+
+    /// The resources of a group and version have changed.
+    void forget(std::string_view group, std::string_view version) { openapi_.forget(group, version); }
 
     /// Whether `path` is one of these.
     bool owns(std::string_view path) const;
