@@ -10,6 +10,7 @@
 #include "objects/conditions.h"
 #include "schema/convert.h"
 #include "schema/fields/fields.h"
+#include "schema/json/json.h"
 #include "schema/structural/schema_validator.h"
 #include "schema/version_order.h"
 
@@ -54,7 +55,7 @@ std::shared_ptr<const SelectableFields> selectable_fields(const CustomResourceDe
 
 /// One version, and everything that its resource points to.
 struct CustomKind::Version {
-    Value schema;
+    std::string schema_json;  ///< as text: OpenAPI asks for it seldom, and a tree is many times as large
     schema::OwnedTypes types;
     schema::Kind* kind = nullptr;
     std::optional<schema::SchemaValidator> validator;
@@ -73,7 +74,8 @@ struct CustomKind::Version {
 
 Result<void> CustomKind::Version::describe(const CustomResourceDefinition& definition, const CustomResourceDefinitionVersion& version) {
     const CustomResourceDefinitionNames& names = definition.status.accepted_names;
-    schema = schema_tree(version);
+    const Value schema = schema_tree(version);
+    schema_json = schema::to_json(schema);
     TRY(validator, schema::SchemaValidator::compile(schema));
     kind = &types.add_kind();
     kind->group = types.keep(definition.spec.group);
@@ -202,9 +204,11 @@ std::vector<ResourcePtr> CustomKind::resources() const {
     return resources;
 }
 
-const Value* CustomKind::schema_of(const schema::Type& type) const {
+std::optional<Value> CustomKind::schema_of(const schema::Type& type) const {
     const auto found = std::ranges::find_if(versions_, [&](const auto& version) { return version->kind->type == &type; });
-    return found == versions_.end() ? nullptr : &(*found)->schema;
+    if (found == versions_.end()) return std::nullopt;
+    auto schema = schema::parse_json((*found)->schema_json, {.depth = schema::MaxTreeDepth});
+    return schema ? std::optional(*std::move(schema)) : std::nullopt;
 }
 
 }  // namespace porthole::apiserver

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "apiserver/custom_resources/definition_status.h"
@@ -19,8 +20,8 @@ public:
 
     /// The version that is stored first, then the others that are served.
     std::vector<ResourcePtr> resources() const;
-    /// The schema that a type of it was made of; null for other types.
-    const schema::Value* schema_of(const schema::Type& type) const;
+    /// The schema that a type of it was made of; nullopt for other types.
+    std::optional<schema::Value> schema_of(const schema::Type& type) const;
 
 private:
     struct Version;

@@ -5,10 +5,13 @@
 
 #include "apiserver/storage/keys.h"
 #include "objects/conditions.h"
+#include "schema/convert.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
+
+using api::apiextensions::v1::CustomResourceDefinitionNames;
 
 constexpr Duration AskAgain = std::chrono::seconds(1);
 
@@ -17,22 +20,34 @@ bool is_terminating(const CustomResourceDefinition& definition) {
     return definition.metadata.deletion_timestamp && std::ranges::find(finalizers, CleanupFinalizer) != finalizers.end();
 }
 
-/// Whether both are served alike.
-bool serves_alike(const CustomResourceDefinition& left, const CustomResourceDefinition& right) {
-    const auto terminating = [](const CustomResourceDefinition& one) {
-        return objects::is_condition_true(one.status.conditions, "Terminating");
-    };
-    return left.metadata.uid == right.metadata.uid && left.spec == right.spec &&
-           left.status.accepted_names == right.status.accepted_names && terminating(left) == terminating(right);
+/// What a definition is served by: a CustomKind is made again when it changes.
+struct ServedAs {
+    std::string uid;
+    std::int64_t generation = 0;
+    CustomResourceDefinitionNames names;
+    bool terminating = false;
+
+    explicit ServedAs(const CustomResourceDefinition& definition)
+        : uid(definition.metadata.uid),
+          generation(definition.metadata.generation),
+          names(definition.status.accepted_names),
+          terminating(objects::is_condition_true(definition.status.conditions, "Terminating")) {}
+    bool operator==(const ServedAs&) const = default;
+};
+
+CustomResourceDefinition without_schemas(CustomResourceDefinition definition) {
+    for (auto& version : definition.spec.versions) version.schema = {};
+    return definition;
 }
 
 }  // namespace
 
 struct CustomResources::Entry {
-    Definition definition;
-    Definition served_for;  ///< what `kind` was made of
-    std::shared_ptr<const CustomKind> kind;
-    bool removing = false;  ///< a task removes its instances
+    CustomResourceDefinition definition;  ///< without its schemas, which are the largest part by far
+    bool has_rules = false;
+    std::optional<ServedAs> served_as;
+    std::shared_ptr<const CustomKind> kind;  ///< while it is served
+    bool removing = false;                   ///< a task removes its instances
 };
 
 CustomResources::CustomResources(Seams seams)
@@ -44,10 +59,10 @@ CustomResources::~CustomResources() = default;
 
 Task<> CustomResources::close() { return scope_.close(); }
 
-const schema::Value* CustomResources::schema_of(const schema::Type& type) const {
+std::optional<schema::Value> CustomResources::schema_of(const schema::Type& type) const {
     for (const auto& [name, entry] : entries_)
-        if (const schema::Value* found = entry->kind ? entry->kind->schema_of(type) : nullptr) return found;
-    return nullptr;
+        if (auto found = entry->kind ? entry->kind->schema_of(type) : std::nullopt) return found;
+    return std::nullopt;
 }
 
 // --- What is served ---
@@ -73,8 +88,9 @@ void CustomResources::put(const store::Record& record) {
         return seams_.log.warn("a definition cannot be read and is left out", {{"key", record.key}, {"error", decoded.error().message}});
     auto& entry = entries_[decoded->metadata.name];
     if (!entry) entry = std::make_unique<Entry>();
-    entry->definition = std::make_shared<const CustomResourceDefinition>(std::move(*decoded));
-    if (is_established(*entry->definition)) serve(*entry, *entry->definition);
+    if (is_established(*decoded)) serve(*entry, *decoded);
+    entry->has_rules = has_rules(*decoded);
+    entry->definition = without_schemas(std::move(*decoded));
 }
 
 void CustomResources::forget(const std::string& name) {
@@ -85,15 +101,14 @@ void CustomResources::forget(const std::string& name) {
 }
 
 void CustomResources::serve(Entry& entry, const CustomResourceDefinition& definition) {
-    if (entry.served_for && serves_alike(*entry.served_for, definition)) return;
-    if (is_built_in(definition)) return;
+    if (entry.served_as == ServedAs(definition) || is_built_in(definition)) return;
     auto made = CustomKind::create(definition, form_);
     if (!made) {
         return seams_.log.warn("a definition cannot be served", {{"name", definition.metadata.name}, {"error", made.error().message}});
     }
     withdraw(entry);
     entry.kind = std::move(*made);
-    entry.served_for = std::make_shared<const CustomResourceDefinition>(definition);
+    entry.served_as.emplace(definition);
     const std::vector<ResourcePtr> resources = entry.kind->resources();
     seams_.resources.add(resources);
     for (const ResourcePtr& resource : resources) {
@@ -113,7 +128,7 @@ void CustomResources::withdraw(Entry& entry) {
         seams_.changed(resource->kind->group, resource->kind->version);
     }
     entry.kind.reset();
-    entry.served_for.reset();
+    entry.served_as.reset();
 }
 
 bool CustomResources::is_built_in(const CustomResourceDefinition& definition) const {
@@ -128,7 +143,7 @@ bool CustomResources::is_built_in(const CustomResourceDefinition& definition) co
 TakenNames CustomResources::taken_names(const CustomResourceDefinition& definition) const {
     TakenNames taken;
     for (const auto& [name, entry] : entries_)
-        if (name != definition.metadata.name && entry->definition->spec.group == definition.spec.group) taken.add(*entry->definition);
+        if (name != definition.metadata.name && entry->definition.spec.group == definition.spec.group) taken.add(entry->definition);
     for (const schema::Kind* kind : seams_.registry.kinds()) {
         if (kind->group != definition.spec.group || !kind->type || !kind->type->create) continue;
         taken.kinds.emplace(kind->kind);
@@ -143,7 +158,7 @@ Task<> CustomResources::follow(client::Client& client) {
     while (true) {
         CO_TRY_VOID(load());
         std::set<std::string> groups;
-        for (const auto& [name, entry] : entries_) groups.insert(entry->definition->spec.group);
+        for (const auto& [name, entry] : entries_) groups.insert(entry->definition.spec.group);
         for (const std::string& group : groups) CO_TRY_VOID(co_await settle(group, client));
         auto watch = seams_.objects.store().watch({.prefix = kind_prefix(CustomResourceDefinition::kind()), .after = revision_});
         if (watch) CO_TRY_VOID(co_await take_changes(*watch, client));
@@ -159,12 +174,12 @@ Task<> CustomResources::take_changes(store::Watch& watch, client::Client& client
         std::set<std::string> groups;
         for (const store::EventPtr& event : *events) {
             const std::string name = event->record->key.substr(kind_prefix(CustomResourceDefinition::kind()).size());
-            if (const auto known = entries_.find(name); known != entries_.end()) groups.insert(known->second->definition->spec.group);
+            if (const auto known = entries_.find(name); known != entries_.end()) groups.insert(known->second->definition.spec.group);
             if (event->type == store::Event::Type::Delete)
                 forget(name);
             else
                 put(*event->record);
-            if (const auto known = entries_.find(name); known != entries_.end()) groups.insert(known->second->definition->spec.group);
+            if (const auto known = entries_.find(name); known != entries_.end()) groups.insert(known->second->definition.spec.group);
         }
         for (const std::string& group : groups) CO_TRY_VOID(co_await settle(group, client));
     }
@@ -173,7 +188,7 @@ Task<> CustomResources::take_changes(store::Watch& watch, client::Client& client
 Task<> CustomResources::settle(std::string group, client::Client& client) {
     std::vector<std::string> names;
     for (const auto& [name, entry] : entries_)
-        if (entry->definition->spec.group == group) names.push_back(name);
+        if (entry->definition.spec.group == group) names.push_back(name);
     for (const std::string& name : names) {
         const auto found = entries_.find(name);  // again: writing takes time
         if (found != entries_.end()) CO_TRY_VOID(co_await settle_one(*found->second, client));
@@ -182,21 +197,31 @@ Task<> CustomResources::settle(std::string group, client::Client& client) {
 }
 
 Task<> CustomResources::settle_one(Entry& entry, client::Client& client) {
-    CustomResourceDefinition definition = *entry.definition;
-    if (is_terminating(definition) && !std::exchange(entry.removing, true))
-        scope_.spawn(remove_instances(definition.metadata.name, client));
-    CustomResourceDefinitionStatus status = settled_status(definition, taken_names(definition), false, Timestamp(seams_.loop.wall_now()));
-    if (status == definition.status) co_return {};
-    definition.status = std::move(status);
+    if (is_terminating(entry.definition) && !std::exchange(entry.removing, true))
+        scope_.spawn(remove_instances(entry.definition.metadata.name, client));
+    const Timestamp now(seams_.loop.wall_now());
+    CustomResourceDefinitionStatus status = settled_status(entry.definition, taken_names(entry.definition), entry.has_rules, now);
+    if (status == entry.definition.status) co_return {};
     // Names count from now on, and who is told that it is established finds it served.
-    entry.definition = std::make_shared<const CustomResourceDefinition>(definition);
-    if (is_established(definition)) serve(entry, definition);
-    co_return co_await write_status(std::move(definition), client);
+    entry.definition.status = std::move(status);
+    if (is_established(entry.definition)) serve_present(entry);
+    co_return co_await write_status(entry.definition, client);
+}
+
+void CustomResources::serve_present(Entry& entry) {
+    const store::RecordPtr record =
+        seams_.objects.store().get(kind_prefix(CustomResourceDefinition::kind()) + entry.definition.metadata.name);
+    auto definition = record ? schema::decode_json<CustomResourceDefinition>(*record->value) : Result<CustomResourceDefinition>(Error());
+    if (!definition || definition->metadata.resource_version != entry.definition.metadata.resource_version) return;  // another event comes
+    definition->status = entry.definition.status;
+    serve(entry, *definition);
 }
 
 Task<> CustomResources::write_status(CustomResourceDefinition definition, client::Client& client) {
     const std::string name = definition.metadata.name;
-    auto written = co_await client.update_status(std::move(definition));
+    schema::Value patch = schema::Value::object({{"status", schema::to_value(definition.status)}});
+    patch["metadata"]["resourceVersion"] = definition.metadata.resource_version;
+    auto written = co_await client.patch<CustomResourceDefinition>({"", name}, client::PatchType::Merge, schema::to_json(patch), "status");
     if (written || written.error().reason == Reason::Conflict || is_not_found(written)) co_return {};  // what has changed comes as an event
     if (is_cancelled(written)) co_return std::move(written).error();
     seams_.log.warn("the status of a definition cannot be written", {{"name", name}, {"error", written.error().message}});

@@ -37,16 +37,18 @@ public:
     /// Ends the removals in progress.
     Task<> close();
 
-    /// The OpenAPI schema of a type made here; null for other types.
-    const schema::Value* schema_of(const schema::Type& type) const;
+    /// The OpenAPI schema of a type made here; nullopt for other types.
+    std::optional<schema::Value> schema_of(const schema::Type& type) const;
 
 private:
     struct Entry;
-    using Definition = std::shared_ptr<const CustomResourceDefinition>;
 
     void put(const store::Record& record);
     void forget(const std::string& name);
+    /// Requires: `definition` has its schemas.
     void serve(Entry& entry, const CustomResourceDefinition& definition);
+    /// As it is stored, with the status that the entry has.
+    void serve_present(Entry& entry);
     void withdraw(Entry& entry);
     TakenNames taken_names(const CustomResourceDefinition& definition) const;
     bool is_built_in(const CustomResourceDefinition& definition) const;

@@ -83,17 +83,12 @@ void set_approval(const CustomResourceDefinition& definition, CustomResourceDefi
     }
 }
 
-void set_rules(const CustomResourceDefinition& definition, bool evaluates_rules, CustomResourceDefinitionStatus& status, Timestamp now) {
+void set_rules(bool ignored, CustomResourceDefinitionStatus& status, Timestamp now) {
     constexpr std::string_view Type = "ValidationRulesIgnored";
-    const bool ignored = !evaluates_rules && std::ranges::any_of(definition.spec.versions, [](const auto& version) {
-        return version.schema && version.schema->open_api_v3_schema &&
-               schema::has_validation_rules(schema::to_value(*version.schema->open_api_v3_schema));
-    });
-    if (!ignored) {
+    if (ignored)
+        set(status, Type, "True", "NotImplemented", "this server does not evaluate x-kubernetes-validations", now);
+    else
         std::erase_if(status.conditions, [&](const auto& condition) { return condition.type == Type; });
-        return;
-    }
-    set(status, Type, "True", "NotImplemented", "this server does not evaluate x-kubernetes-validations", now);
 }
 
 void set_conversion(const CustomResourceDefinition& definition, CustomResourceDefinitionStatus& status, Timestamp now) {
@@ -116,11 +111,18 @@ void TakenNames::add(const CustomResourceDefinition& definition) {
     kinds.insert(names.list_kind);
 }
 
+bool has_rules(const CustomResourceDefinition& definition) {
+    return std::ranges::any_of(definition.spec.versions, [](const auto& version) {
+        return version.schema && version.schema->open_api_v3_schema &&
+               schema::has_validation_rules(schema::to_value(*version.schema->open_api_v3_schema));
+    });
+}
+
 bool is_established(const CustomResourceDefinition& definition) {
     return objects::is_condition_true(definition.status.conditions, "Established");
 }
 
-CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, bool evaluates_rules,
+CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, bool ignores_rules,
                                               Timestamp now) {
     CustomResourceDefinitionStatus status = definition.status;
     NameAcceptance acceptance;
@@ -135,7 +137,7 @@ CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& de
     else if (!is_established(definition))
         set(status, "Established", "False", "NotAccepted", "not all names are accepted", now);
     set_approval(definition, status, now);
-    set_rules(definition, evaluates_rules, status, now);
+    set_rules(ignores_rules, status, now);
     set_conversion(definition, status, now);
     return status;
 }

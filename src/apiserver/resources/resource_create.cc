@@ -24,7 +24,7 @@ Error missing_namespace(const std::string& namespace_) {
 }  // namespace
 
 void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
-    schema::apply_table_defaults(object.edit_tree(), *resource.stored->type);
+    schema::apply_table_defaults(object.edit_tree_beyond_metadata(), *resource.stored->type);
     if (resource.strategy->set_defaults) resource.strategy->set_defaults(object);
 }
 

@@ -49,6 +49,11 @@ schema::Value& ApiObject::edit_tree() {
     return *tree_;
 }
 
+schema::Value& ApiObject::edit_tree_beyond_metadata() {
+    if (struct_) return edit_tree();
+    return *tree_;
+}
+
 const void* ApiObject::structure() const {
     if (!struct_) {
         struct_.emplace(*kind_->type);

@@ -22,7 +22,6 @@ public:
         if (depth > DeepestSchema) return Error(Reason::Invalid, "the schema is nested too deeply");
         Type& type = owned_.types_.emplace_back();
         type.name = owned_.keep(name);
-        type.description = owned_.keep(at(schema, "description").string_or(""));
         if (flag(schema, "x-kubernetes-preserve-unknown-fields")) type.flags |= Type::PreserveUnknown;
         if (flag(schema, "x-kubernetes-embedded-resource")) type.flags |= Type::EmbeddedResource;
         if (at(schema, "x-kubernetes-map-type").string_or("") == "atomic") type.flags |= Type::Atomic;
@@ -143,10 +142,9 @@ private:
 
     void note(Field& field, const Value& schema) {
         FieldNotes notes;
-        notes.description = owned_.keep(at(schema, "description").string_or(""));
         if (const Value* value = schema.find("default"); value && !value->is_null()) notes.default_json = owned_.keep(to_json(*value));
         if (const Value* keys = schema.find("x-kubernetes-list-map-keys")) notes.list_keys = texts(*keys);
-        field.notes = &owned_.notes_.emplace_back(notes);
+        if (!notes.default_json.empty() || !notes.list_keys.empty()) field.notes = &owned_.notes_.emplace_back(notes);
     }
 
     std::span<const std::string_view> texts(const Value& list) {

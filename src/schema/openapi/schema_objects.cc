@@ -135,7 +135,7 @@ Value SchemaObjects::struct_schema(const Type& type) {
         for (const Kind* kind : kinds) list.push_back(group_version_kind(kind->group, kind->version, kind->kind));
         schema["x-kubernetes-group-version-kind"] = std::move(list);
     };
-    if (const Value* given = run_time_ && is_run_time(type) ? run_time_(type) : nullptr) {
+    if (const auto given = run_time_ && is_run_time(type) ? run_time_(type) : std::nullopt) {
         schema = published_schema(*given, true);
         if (const auto kinds = kinds_.find(&type); kinds != kinds_.end()) of_kinds(kinds->second);
         return schema;

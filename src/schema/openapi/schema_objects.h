@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@ namespace porthole::schema {
 /// The two versions of OpenAPI differ in where definitions are, and in what may be next to a reference.
 enum class Dialect { V2, V3 };
 
-/// The OpenAPI schema that a type made at run time comes from; null for one that has none.
-using RunTimeSchemas = std::function<const Value*(const Type&)>;
+/// The OpenAPI schema that a type made at run time comes from; nullopt for one that has none.
+using RunTimeSchemas = std::function<std::optional<Value>(const Type&)>;
 
 /// Makes schema objects of types, and remembers which definitions they refer to until all have been written. `registry` and its kinds
 /// must outlive it.

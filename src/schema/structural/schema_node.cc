@@ -18,15 +18,11 @@ public:
         node.nullable = at(schema, "nullable").bool_or(false);
         node.int_or_string = at(schema, "x-kubernetes-int-or-string").bool_or(false);
         node.embedded_resource = at(schema, "x-kubernetes-embedded-resource").bool_or(false);
-        node.format = at(schema, "format").string_or("");
-        node.string_format = find_string_format(node.format);
-        bounds(node, schema);
-        if (const Value* values = schema.find("enum"); values && values->is_array()) node.enumeration = values->as_array();
         node.required = strings(schema, "required");
         const std::string_view list_type = at(schema, "x-kubernetes-list-type").string_or("");
         node.list_type = list_type == "map" ? ListType::Map : list_type == "set" ? ListType::Set : ListType::Atomic;
         node.list_keys = strings(schema, "x-kubernetes-list-map-keys");
-        TRY_VOID(pattern(node, schema));
+        TRY(node.rules, rules(schema, depth));
         TRY_VOID(children(node, schema, depth));
         return SchemaNode::Ptr(std::move(made));
     }
@@ -39,7 +35,25 @@ private:
         return texts;
     }
 
-    static void bounds(SchemaNode& node, const Value& schema) {
+    Result<std::unique_ptr<const SchemaNode::ValueRules>> rules(const Value& schema, int depth) {
+        constexpr const char* Words[] = {
+            "format",        "minimum",       "maximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
+            "minProperties", "maxProperties", "pattern", "enum",       "allOf",     "anyOf",     "oneOf",    "not"};
+        if (std::ranges::none_of(Words, [&](const char* word) { return schema.find(word) != nullptr; })) return nullptr;
+        auto made = std::make_unique<SchemaNode::ValueRules>();
+        made->format = at(schema, "format").string_or("");
+        made->string_format = find_string_format(made->format);
+        bounds(*made, schema);
+        if (const Value* values = schema.find("enum"); values && values->is_array()) made->enumeration = values->as_array();
+        TRY_VOID(pattern(*made, schema));
+        TRY_VOID(several(schema, "allOf", made->all_of, depth));
+        TRY_VOID(several(schema, "anyOf", made->any_of, depth));
+        TRY_VOID(several(schema, "oneOf", made->one_of, depth));
+        TRY_VOID(single(schema, "not", made->not_, depth));
+        return made;
+    }
+
+    static void bounds(SchemaNode::ValueRules& node, const Value& schema) {
         const auto number = [&](const char* name, std::optional<double>& bound) {
             if (const Value* value = schema.find(name); value && value->is_number()) bound = value->as_double();
         };
@@ -59,7 +73,7 @@ private:
         count("maxProperties", node.max_properties);
     }
 
-    Result<void> pattern(SchemaNode& node, const Value& schema) {
+    Result<void> pattern(SchemaNode::ValueRules& node, const Value& schema) {
         node.pattern = at(schema, "pattern").string_or("");
         if (node.pattern.empty()) return {};
         const auto known = patterns_.find(node.pattern);  // definitions repeat a few patterns many times
@@ -81,11 +95,7 @@ private:
             std::ranges::sort(node.properties, {}, &SchemaNode::Property::name);
         }
         TRY_VOID(single(schema, "additionalProperties", node.additional_properties, depth));
-        TRY_VOID(single(schema, "items", node.items, depth));
-        TRY_VOID(single(schema, "not", node.not_, depth));
-        TRY_VOID(several(schema, "allOf", node.all_of, depth));
-        TRY_VOID(several(schema, "anyOf", node.any_of, depth));
-        return several(schema, "oneOf", node.one_of, depth);
+        return single(schema, "items", node.items, depth);
     }
 
     Result<void> single(const Value& schema, std::string_view name, SchemaNode::Ptr& child, int depth) {

@@ -97,9 +97,9 @@ public:
             return enumeration(value, node, path);
         }
         if (!has_type(value, node)) wrong_type(value, node, path);
-        combined(value, old, node, path);
-        if (value.is_string()) text(value, node, path);
-        if (value.is_number()) number(value, node, path);
+        if (node.rules) combined(value, old, *node.rules, path);
+        if (node.rules && value.is_string()) text(value, *node.rules, path);
+        if (node.rules && value.is_number()) number(value, node, path);
         if (value.is_array()) list(value, old, node, path);
         enumeration(value, node, path);
         if (value.is_object()) object(value, old, node, path);
@@ -120,13 +120,15 @@ private:
     }
 
     void enumeration(const Value& value, const SchemaNode& node, const PathStep& path) {
-        if (node.enumeration.empty() || std::ranges::find(node.enumeration, value) != node.enumeration.end()) return;
+        if (!node.rules || node.rules->enumeration.empty()) return;
+        const Array& known = node.rules->enumeration;
+        if (std::ranges::find(known, value) != known.end()) return;
         std::vector<std::string> texts;
-        for (const Value& one : node.enumeration) texts.push_back(one.is_string() ? one.as_string() : to_json(one));
+        for (const Value& one : known) texts.push_back(one.is_string() ? one.as_string() : to_json(one));
         errors_.not_supported(path.strict_text(), value, std::vector<std::string_view>(texts.begin(), texts.end()));
     }
 
-    void text(const Value& value, const SchemaNode& node, const PathStep& path) {
+    void text(const Value& value, const SchemaNode::ValueRules& node, const PathStep& path) {
         const std::string& text = value.as_string();
         if (node.max_length && characters(text) > *node.max_length)
             errors_.too_long(path.strict_text(), static_cast<std::size_t>(*node.max_length));
@@ -140,44 +142,48 @@ private:
     }
 
     void number(const Value& value, const SchemaNode& node, const PathStep& path) {
+        const SchemaNode::ValueRules& rules = *node.rules;
         const double number = value.as_double();
-        if (!in_range_of(value, node.format)) {
+        if (!in_range_of(value, rules.format)) {
             errors_.invalid(
                 NoPath, "",
-                fmt::format("Checked value must be of type {} with format {} in {}", node.type, node.format, path.strict_text()));
+                fmt::format("Checked value must be of type {} with format {} in {}", node.type, rules.format, path.strict_text()));
         }
-        if (node.multiple_of && *node.multiple_of > 0) {
-            const double quotient = number / *node.multiple_of;
-            if (std::trunc(quotient) != quotient) invalid(path, value, "should be a multiple of " + plain(*node.multiple_of));
+        if (rules.multiple_of && *rules.multiple_of > 0) {
+            const double quotient = number / *rules.multiple_of;
+            if (std::trunc(quotient) != quotient) invalid(path, value, "should be a multiple of " + plain(*rules.multiple_of));
         }
-        if (node.maximum && (node.exclusive_maximum ? number >= *node.maximum : number > *node.maximum))
+        if (rules.maximum && (rules.exclusive_maximum ? number >= *rules.maximum : number > *rules.maximum))
             invalid(path, value,
-                    (node.exclusive_maximum ? "should be less than " : "should be less than or equal to ") + plain(*node.maximum));
-        if (node.minimum && (node.exclusive_minimum ? number <= *node.minimum : number < *node.minimum))
+                    (rules.exclusive_maximum ? "should be less than " : "should be less than or equal to ") + plain(*rules.maximum));
+        if (rules.minimum && (rules.exclusive_minimum ? number <= *rules.minimum : number < *rules.minimum))
             invalid(path, value,
-                    (node.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") + plain(*node.minimum));
+                    (rules.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") + plain(*rules.minimum));
     }
 
     void list(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path) {
         const Array& items = value.as_array();
         const auto size = static_cast<std::int64_t>(items.size());
+        const SchemaNode::ValueRules* rules = node.rules.get();
         if (node.items) {
             const OldItems old_items(node, ratchets_ ? old : nullptr);
             for (std::size_t i = 0; i < items.size(); ++i)
                 this->value(items[i], old_items.find(node, items[i]), *node.items, path.index(i));
         }
-        if (node.min_items && size < *node.min_items) invalid(path, size, fmt::format("should have at least {} items", *node.min_items));
-        if (node.max_items && size > *node.max_items)
-            errors_.too_many(path.strict_text(), items.size(), static_cast<std::size_t>(*node.max_items));
+        if (rules && rules->min_items && size < *rules->min_items)
+            invalid(path, size, fmt::format("should have at least {} items", *rules->min_items));
+        if (rules && rules->max_items && size > *rules->max_items)
+            errors_.too_many(path.strict_text(), items.size(), static_cast<std::size_t>(*rules->max_items));
     }
 
     void object(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path) {
         const Object& members = value.as_object();
         const auto size = static_cast<std::int64_t>(members.size());
-        if (node.min_properties && size < *node.min_properties)
-            invalid(path, size, fmt::format("should have at least {} properties", *node.min_properties));
-        if (node.max_properties && size > *node.max_properties)
-            errors_.too_many(path.strict_text(), members.size(), static_cast<std::size_t>(*node.max_properties));
+        const SchemaNode::ValueRules* rules = node.rules.get();
+        if (rules && rules->min_properties && size < *rules->min_properties)
+            invalid(path, size, fmt::format("should have at least {} properties", *rules->min_properties));
+        if (rules && rules->max_properties && size > *rules->max_properties)
+            errors_.too_many(path.strict_text(), members.size(), static_cast<std::size_t>(*rules->max_properties));
         for (const Member& member : members) {
             const SchemaNode* schema = node.find_property(member.key);
             if (!schema) schema = node.additional_properties.get();
@@ -201,7 +207,7 @@ private:
         return attempt;
     }
 
-    void combined(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path) {
+    void combined(const Value& value, const Value* old, const SchemaNode::ValueRules& node, const PathStep& path) {
         const auto complain = [&](const std::string& what) { errors_.invalid(NoPath, "", quote(path.strict_text()) + " must " + what); };
         if (!node.any_of.empty()) any_of(value, old, node, path, complain);
         if (!node.one_of.empty()) one_of(value, old, node, path, complain);
@@ -215,7 +221,7 @@ private:
     }
 
     template <class Complain>
-    void any_of(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path, Complain complain) {
+    void any_of(const Value& value, const Value* old, const SchemaNode::ValueRules& node, const PathStep& path, Complain complain) {
         std::optional<Attempt> best;
         for (const auto& schema : node.any_of) {
             Attempt one = attempt(value, old, *schema, path);
@@ -227,7 +233,7 @@ private:
     }
 
     template <class Complain>
-    void one_of(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path, Complain complain) {
+    void one_of(const Value& value, const Value* old, const SchemaNode::ValueRules& node, const PathStep& path, Complain complain) {
         std::optional<Attempt> best;
         std::size_t valid = 0;
         for (const auto& schema : node.one_of) {
@@ -244,7 +250,7 @@ private:
     }
 
     template <class Complain>
-    void all_of(const Value& value, const Value* old, const SchemaNode& node, const PathStep& path, Complain complain) {
+    void all_of(const Value& value, const Value* old, const SchemaNode::ValueRules& node, const PathStep& path, Complain complain) {
         std::size_t valid = 0;
         FieldErrors found;
         for (const auto& schema : node.all_of) {
