@@ -75,6 +75,14 @@ public:
         return answer.text();
     }
 
+    /// Adds a custom resource, and waits until it is served.
+    void define(const std::string& definition) {
+        const std::string token = std::exchange(token_, "");
+        call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+        CHECK(sim::run(loop_, loop_.sleep(std::chrono::milliseconds(10))).has_value());
+        token_ = token;
+    }
+
 private:
     void sign_in() {
         call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"bench"}})");
@@ -100,14 +108,33 @@ const std::string ConfigMapBody =
 const std::string PodBody = R"({"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"bench-","labels":{"app":"bench"}},
     "spec":{"containers":[{"name":"c","image":"example.com/program:1","resources":{"requests":{"cpu":"10m","memory":"16Mi"}}}]}})";
 
+/// A custom resource with the kinds of fields that most have, and an object of it as large as ConfigMapBody.
+const std::string WidgetDefinition =
+    R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{
+    "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
+    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","required":["parts"],"properties":{
+    "text":{"type":"string"},"size":{"type":"integer","minimum":1,"default":3},"parts":{"type":"array","x-kubernetes-list-type":"map",
+    "x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]+$"},
+    "weight":{"type":"integer"},"mode":{"type":"string","enum":["fast","slow"],"default":"fast"}}}}}}}}}}]}})";
+std::string widget_body() {
+    std::string parts;
+    for (int i = 0; i < 4; ++i)
+        parts += (i ? "," : "") + std::string(R"({"name":"part)") + std::to_string(i) + R"(","weight":7,"mode":"slow"})";
+    return R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"generateName":"bench-"},"spec":{"parts":[)" + parts +
+           R"(],"text":")" + std::string(1520, 'x') + R"("}})";
+}
+const std::string WidgetBody = widget_body();
+
 void create(benchmark::State& state, const std::string& path, const std::string& body, bool audited) {
     BenchServer server(audited);
+    if (path.contains("widgets")) server.define(WidgetDefinition);
     server.call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
     for (auto _ : state) server.call("POST", path, body);
     state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK_CAPTURE(create, config_map, "/api/v1/namespaces/default/configmaps", ConfigMapBody, false)->Iterations(4000);
 BENCHMARK_CAPTURE(create, pod, "/api/v1/namespaces/default/pods", PodBody, false)->Iterations(2000);
+BENCHMARK_CAPTURE(create, custom_resource, "/apis/example.com/v1/namespaces/default/widgets", WidgetBody, false)->Iterations(4000);
 BENCHMARK_CAPTURE(create, config_map_audited, "/api/v1/namespaces/default/configmaps", ConfigMapBody, true)->Iterations(4000);
 BENCHMARK_CAPTURE(create, pod_audited, "/api/v1/namespaces/default/pods", PodBody, true)->Iterations(2000);
 

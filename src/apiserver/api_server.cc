@@ -12,6 +12,7 @@
 #include "apiserver/authorization/impersonation.h"
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/authorization/webhook_authorizer.h"
+#include "apiserver/custom_resources/custom_resources.h"
 #include "apiserver/flow_control_configuration.h"
 #include "apiserver/handlers/component_status.h"
 #include "apiserver/handlers/documents.h"
@@ -26,6 +27,7 @@
 #include "apiserver/resources/object_codec.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
+#include "apiserver/subresources/scale.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "runtime/scope.h"
@@ -88,7 +90,7 @@ public:
         : clock_(clock), store_(store), resources_(resources) {}
 
     std::size_t of(const RequestInfo& info) {
-        const Resource* resource = resources_.find(info.group, info.version, info.resource);
+        const ResourcePtr resource = resources_.find(info.group, info.version, info.resource);
         if (!resource) return 0;
         const std::size_t all = count(resource->prefix_of(resource->kind->namespaced() ? info.namespace_ : ""));
         const bool selects = info.has_parameter("labelSelector") || info.has_parameter("fieldSelector");
@@ -118,7 +120,7 @@ private:
 
 /// What must be known before the store can be read.
 struct Tables {
-    const schema::Registry registry = stable_kinds();
+    schema::Registry registry = stable_kinds();  ///< and custom resources
     ServiceAllocator allocator;
     ResourceTable resources;
 
@@ -133,7 +135,7 @@ struct ApiServer::Impl {
     const Seams seams;
     const ApiServerOptions options;
     const std::unique_ptr<Tables> tables;
-    const schema::Registry& registry = tables->registry;
+    schema::Registry& registry = tables->registry;
     const std::unique_ptr<store::Store> store;
     const ObjectReader reader{*store};
 
@@ -155,6 +157,7 @@ struct ApiServer::Impl {
     ResourceStore objects;
     ResourceHandler handler;
     Streams streams;
+    CustomResources custom_resources;
     Documents documents;
     Health health;
     const ComponentStatuses components;
@@ -166,6 +169,9 @@ struct ApiServer::Impl {
     /// As which FlowControlConfiguration creates objects, and writes conditions.
     std::unique_ptr<LocalTransport> configuration_producer, configuration_consumer;
     std::optional<client::Client> producer, consumer;
+    /// As which CustomResources writes the status of definitions.
+    std::unique_ptr<LocalTransport> definition_writer;
+    std::optional<client::Client> definitions;
     bool bootstrapped = false, closed = false;
 
     Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
@@ -194,13 +200,20 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       tables(std::move(made)),
       store(std::move(opened)),
       tokens(std::move(keys),
-             {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader, seams.loop,
-             seams.random),
+             {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader,
+             seams.loop, seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
       streams(handler, admission, seams.loop, seams.connector),
-      documents(registry, {.git_version = options.git_version},
-                options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
+      custom_resources({.loop = seams.loop,
+                        .registry = registry,
+                        .resources = tables->resources,
+                        .objects = objects,
+                        .log = seams.log.named("custom-resources"),
+                        .changed = [this](std::string_view group, std::string_view version) { documents.forget(group, version); }}),
+      documents(
+          registry, [this](const schema::Type& type) { return custom_resources.schema_of(type); }, {.git_version = options.git_version},
+          options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
       components(seams.loop, {{"scheduler", [] { return true; }},
                               {"controller-manager", [] { return true; }},
                               {"etcd-0", [this] { return !closed && !store->usage().exceeded; }}}),
@@ -390,8 +403,10 @@ void ApiServer::Impl::append_store_metrics(std::string& out) const {
 }
 
 Task<> ApiServer::Impl::serve_resource(RequestContext& context) {
-    const Resource* resource = tables->resources.find(context.info.group, context.info.version, context.info.resource);
+    // Held until the request ends: a definition may change meanwhile.
+    const ResourcePtr resource = tables->resources.find(context.info.group, context.info.version, context.info.resource);
     if (!resource) co_return no_such_resource();
+    if (context.info.subresource == "scale") co_return co_await handle_scale(handler, context, *resource);
     co_return co_await handler.handle(context, *resource);
 }
 
@@ -434,6 +449,7 @@ Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->open_access());
     CO_TRY_VOID(impl_->load_roles());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
+    CO_TRY_VOID(impl_->custom_resources.load());
     CO_TRY_VOID(co_await impl_->repair_allocations());
     const auto own = transport(loopback_user(), "porthole-bootstrap");
     client::Client client(*own);
@@ -448,6 +464,9 @@ Task<> ApiServer::start() {
     scope.spawn(impl_->cluster_roles.follow());
     scope.spawn(impl_->cluster_role_bindings.follow());
     scope.spawn(impl_->node_graph.follow(*impl_->store));
+    impl_->definition_writer = transport(loopback_user(), "porthole-custom-resources");
+    impl_->definitions.emplace(*impl_->definition_writer);
+    scope.spawn(impl_->custom_resources.follow(*impl_->definitions));
     if (made) made = co_await impl_->start_flow_control();
     impl_->bootstrapped = made.has_value();
     co_return made;
@@ -457,6 +476,8 @@ Task<> ApiServer::close() {
     impl_->closed = true;
     CO_TRY_VOID(co_await impl_->scope.close());
     if (impl_->issuers) CO_TRY_VOID(co_await impl_->issuers->close());
+    CO_TRY_VOID(co_await impl_->custom_resources.close());
+    if (impl_->definition_writer) CO_TRY_VOID(co_await impl_->definition_writer->close());
     if (impl_->configuration_producer) CO_TRY_VOID(co_await impl_->configuration_producer->close());
     if (impl_->configuration_consumer) CO_TRY_VOID(co_await impl_->configuration_consumer->close());
     co_return co_await impl_->store->close();

@@ -39,14 +39,18 @@ protected:
     };
 
     void SetUp() override {
+        SetUpAgain();
+        // What the controllers would make.
+        ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
+    }
+    /// After TearDown(): the server starts again with what is on the disk.
+    void SetUpAgain() {
         auto opened = ApiServer::open({loop, pool, random, logger(), make_connector(), outgoing()}, make_engine(), options());
         ASSERT_TRUE(opened) << opened.error().message;
         api = std::move(*opened);
         const auto started = sim::run(loop, api->start());
         ASSERT_TRUE(started) << started.error().message;
         transport = api->transport(loopback_user(), "test");
-        // What the controllers would make.
-        ASSERT_EQ(post("/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})").code, 201);
     }
     virtual ApiServerOptions options() { return example_options(); }
     virtual std::unique_ptr<store::Engine> make_engine() { return std::make_unique<store::MemoryEngine>(disk); }
@@ -59,6 +63,8 @@ protected:
         if (!transport) return;
         ASSERT_TRUE(sim::run(loop, transport->close()));
         ASSERT_TRUE(sim::run(loop, api->close()));
+        transport.reset();
+        api.reset();
     }
 
     Answer call(std::string method, std::string path_and_query, std::string body = "", std::string content_type = "",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/version_order.h"
+
 namespace porthole::schema {
 
 Registry::Registry(std::span<const Kind* const> kinds) {
@@ -52,7 +54,10 @@ void Registry::add(const Kind& kind) {
     const std::string group(kind.group), version(kind.version);
     auto& versions = versions_[group];
     if (versions.empty()) groups_.push_back(group);
-    if (std::find(versions.begin(), versions.end(), version) == versions.end()) versions.push_back(version);
+    if (std::find(versions.begin(), versions.end(), version) != versions.end()) return;
+    versions.push_back(version);
+    // Built-in groups come in the order that upstream gives them, the others in that of their names.
+    if (kind.type && !kind.type->create) std::ranges::sort(versions, is_preferred_version);
 }
 
 void Registry::remove(const Kind& kind) {

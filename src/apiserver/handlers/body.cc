@@ -95,6 +95,8 @@ Result<ApiObject> decode_whole_body(RequestContext& context, const schema::Regis
     if (auto object = decode_straight(context, kind, validation)) return *std::move(object);
     TRY(const Encoding encoding, encoding_of_content_type(context.request.headers.get("content-type")));
     std::vector<std::string> duplicates;
+    if (encoding == Encoding::Protobuf && !kind.type->create)
+        return encoding_of_content_type(context.request.headers.get("content-type"), false).error();
     auto tree = parse_body(context, registry, duplicates);
     if (!tree && encoding != Encoding::Protobuf) return unrecognized(kind, encoding, tree.error().message, context.request.body);
     if (!tree) return std::move(tree).error();

@@ -4,6 +4,7 @@
 
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
+#include "base/hash.h"
 #include "schema/discovery/discovery.h"
 #include "schema/json/json.h"
 
@@ -50,11 +51,11 @@ bool names_etag(std::string_view if_none_match, const std::string& etag) { retur
 
 }  // namespace
 
-Documents::Documents(const schema::Registry& registry, Version version, std::string server_address)
+Documents::Documents(const schema::Registry& registry, schema::RunTimeSchemas schemas, Version version, std::string server_address)
     : registry_(registry),
       version_(std::move(version)),
       server_address_(std::move(server_address)),
-      openapi_(registry, version_.git_version) {}
+      openapi_(registry, version_.git_version, std::move(schemas)) {}
 
 bool Documents::owns(std::string_view path) const {
     if (path == "/" || path == "/version" || path == "/version/") return true;
@@ -103,8 +104,8 @@ Task<> Documents::discovery(RequestContext& context) {
                                           core ? schema::discover_versions(server_address_) : schema::discover_groups(registry_));
         }
         const auto root = core ? schema::AggregatedRoot::Core : schema::AggregatedRoot::Groups;
-        std::string body = schema::to_json(schema::discover_all(registry_, root, *wanted));
-        co_return co_await reply(context, 200, std::string(schema::aggregated_content_type(*wanted)), {bytes_of(std::move(body))});
+        co_return co_await document(context, aggregated_document(root, *wanted), std::string(schema::aggregated_content_type(*wanted)),
+                                    false);
     }
     std::optional<Value> document;
     if (core && segments.size() == 2) document = schema::discover_resources(registry_, "", segments[1]);
@@ -112,6 +113,15 @@ Task<> Documents::discovery(RequestContext& context) {
     if (!core && segments.size() == 3) document = schema::discover_resources(registry_, segments[1], segments[2]);
     if (!document) co_return co_await reply_text(context, 404, "404 page not found\n");
     co_return co_await reply_tree(context, 200, std::move(*document));
+}
+
+const schema::OpenApiDocument& Documents::aggregated_document(schema::AggregatedRoot root, schema::AggregatedVersion version) {
+    schema::OpenApiDocument& known = aggregated_[{root, version}];
+    if (!known.body) {
+        known.body = bytes_of(schema::to_json(schema::discover_all(registry_, root, version)));
+        known.hash = content_hash(*known.body);
+    }
+    return known;
 }
 
 Task<> Documents::openapi(RequestContext& context) {

@@ -76,7 +76,7 @@ Task<> reply_error(RequestContext& context, Error error) {
 }
 
 Task<> reply_object(RequestContext& context, const Resource& resource, int code, store::Bytes stored, Timestamp now) {
-    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
+    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false, resource.form == 0));
     form.pretty = form.pretty || context.info.flag("pretty");
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     const std::string content_type = form.content_type();

@@ -120,7 +120,7 @@ Task<> ResourceHandler::refuse_page(RequestContext& context, Error error, std::s
 }
 
 Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) {
-    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false));
+    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, false, resource.form == 0));
     form.pretty = form.pretty || context.info.flag("pretty");
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, selection_of(context.info));
@@ -137,7 +137,7 @@ Task<> ResourceHandler::list(RequestContext& context, const Resource& resource) 
 }
 
 Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource) {
-    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true));
+    CO_TRY(OutputForm form, negotiate_output(context.request.headers.get("accept"), true, true, resource.form == 0));
     CO_TRY(const IncludeObject include, parse_include_object(context.info.parameter("includeObject")));
     CO_TRY(ListOptions options, selection_of(context.info));
     WatchRequest watched{resource, resource.kind->namespaced() ? context.info.namespace_ : "", std::move(options)};
@@ -146,7 +146,7 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     context.code = 200;
     ResponseEncoder encoder(resource, std::move(form), include, now());
     co_return co_await serve_watch(objects_, std::move(watched), std::move(encoder), std::move(headers), random_, context.responder,
-                                    [&context] { context.give_back_seats(); });
+                                   [&context] { context.give_back_seats(); });
 }
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {

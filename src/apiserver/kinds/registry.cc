@@ -32,7 +32,6 @@ std::vector<Strategy> kind_strategies(const KindEnvironment& environment) {
         plain("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", Generation::OnSpecChange, false, false),
         plain("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", Generation::OnSpecChange, false, false),
         plain("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", Generation::OnSpecChange, false, false),
-        plain("apiextensions.k8s.io", "CustomResourceDefinition", Generation::OnSpecChange, false, false),
         with_name_rule(plain("apiregistration.k8s.io", "APIService", Generation::None, false, false), names::NameRule::PathSegment),
     };
 }

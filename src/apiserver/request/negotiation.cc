@@ -95,33 +95,38 @@ std::vector<MediaType> parse_accept(std::string_view header) {
     return clauses;
 }
 
-Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream) {
+Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream, bool has_protobuf) {
     if (trim(accept).empty()) return OutputForm();
     std::optional<OutputForm> best;
     for (const MediaType& clause : parse_accept(accept)) {
         if (clause.quality <= 0) continue;
         const auto form = form_of(clause, transforms_allowed, stream);
-        if (!form) continue;
+        // What is made of objects, their metadata for example, is a kind of its own.
+        if (!form || (form->encoding == Encoding::Protobuf && !has_protobuf && form->transform == Transform::None)) continue;
         const bool better =
             !best || (best->encoding == Encoding::Protobuf && form->encoding == Encoding::Json && form->transform == best->transform);
         if (better) best = form;
     }
     if (best) return *best;
+    if (!has_protobuf) {
+        return Error(Reason::NotAcceptable, stream ? "only the following media types are accepted: application/json;stream=watch"
+                                                   : "only the following media types are accepted: application/json, application/yaml");
+    }
     return Error(Reason::NotAcceptable, stream ? "only the following media types are accepted: application/json;stream=watch, "
                                                  "application/vnd.kubernetes.protobuf;stream=watch"
                                                : "only the following media types are accepted: application/json, application/yaml, "
                                                  "application/vnd.kubernetes.protobuf");
 }
 
-Result<Encoding> encoding_of_content_type(std::string_view content_type) {
+Result<Encoding> encoding_of_content_type(std::string_view content_type, bool has_protobuf) {
     if (trim(content_type).empty()) return Encoding::Json;
     const MediaType media = parse_media_type(content_type);
     if (media.type == Json) return Encoding::Json;
-    if (media.type == Protobuf) return Encoding::Protobuf;
+    if (media.type == Protobuf && has_protobuf) return Encoding::Protobuf;
     if (media.type == Yaml || media.type == "application/x-yaml" || media.type == "text/yaml") return Encoding::Yaml;
     return Error(Reason::UnsupportedMediaType,
-                 "the body of the request was in an unknown format - accepted media types include: application/json, "
-                 "application/yaml, application/vnd.kubernetes.protobuf");
+                 std::string("the body of the request was in an unknown format - accepted media types include: application/json, ") +
+                     (has_protobuf ? "application/yaml, application/vnd.kubernetes.protobuf" : "application/yaml"));
 }
 
 }  // namespace porthole::apiserver

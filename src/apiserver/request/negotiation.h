@@ -40,9 +40,10 @@ std::vector<MediaType> parse_accept(std::string_view header);
 ///
 /// Differs from Kubernetes: where a client takes JSON at all, it gets JSON even if it would rather have protobuf, because stored
 /// objects are JSON and leave the server unchanged.
-Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream);
+/// `has_protobuf`: custom resources have none.
+Result<OutputForm> negotiate_output(std::string_view accept, bool transforms_allowed, bool stream, bool has_protobuf = true);
 
 /// The encoding of a request's body. A missing Content-Type is JSON (old kubectl sends none). Error: UnsupportedMediaType.
-Result<Encoding> encoding_of_content_type(std::string_view content_type);
+Result<Encoding> encoding_of_content_type(std::string_view content_type, bool has_protobuf = true);
 
 }  // namespace porthole::apiserver

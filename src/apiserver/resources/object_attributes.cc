@@ -28,8 +28,8 @@ std::string text_of(const SelectableField& field, const schema::Value& object) {
     return std::string(field.absent);
 }
 
-Error unselectable(const Strategy& strategy, const std::string& field) {
-    if (strategy.selectable_fields.empty()) {
+Error unselectable(const SelectableFields& selectable, const std::string& field) {
+    if (selectable.fields.empty()) {
         return Error(Reason::BadRequest, '"' + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
     }
     return Error(Reason::BadRequest, "field label not supported: " + field);
@@ -37,19 +37,21 @@ Error unselectable(const Strategy& strategy, const std::string& field) {
 
 }  // namespace
 
-ObjectAttributes::ObjectAttributes(const Strategy& strategy, const schema::Value& object)
-    : strategy_(strategy), name_(object.string_at({"metadata", "name"})), namespace_(object.string_at({"metadata", "namespace"})) {
+ObjectAttributes::ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object)
+    : selectable_(std::move(selectable)),
+      name_(object.string_at({"metadata", "name"})),
+      namespace_(object.string_at({"metadata", "namespace"})) {
     if (const schema::Value* labels = object.at_path({"metadata", "labels"}); labels && labels->is_object()) {
         labels_.reserve(labels->as_object().size());
         for (const schema::Member& member : labels->as_object()) labels_.emplace_back(member.key, member.value.string_or(""));
         std::ranges::sort(labels_);
     }
-    fields_.reserve(strategy.selectable_fields.size());
-    for (const SelectableField& field : strategy.selectable_fields) fields_.push_back(text_of(field, object));
+    fields_.reserve(selectable_->fields.size());
+    for (const SelectableField& field : selectable_->fields) fields_.push_back(text_of(field, object));
 }
 
 std::string_view ObjectAttributes::topic() const {
-    return strategy_.topic_field.empty() ? std::string_view() : field(strategy_.topic_field);
+    return selectable_->topic_field.empty() ? std::string_view() : field(selectable_->topic_field);
 }
 
 const std::string* ObjectAttributes::find_label(std::string_view key) const {
@@ -61,19 +63,20 @@ std::string_view ObjectAttributes::field(std::string_view name) const {
     if (name == "metadata.name") return name_;
     if (name == "metadata.namespace") return namespace_;
     for (std::size_t i = 0; i < fields_.size(); ++i)
-        if (strategy_.selectable_fields[i].name == name) return fields_[i];
+        if (selectable_->fields[i].name == name) return fields_[i];
     return {};
 }
 
-Result<ObjectFilter> ObjectFilter::create(const Strategy& strategy, std::string_view label_selector, std::string_view field_selector) {
+Result<ObjectFilter> ObjectFilter::create(const Resource& resource, std::string_view label_selector, std::string_view field_selector) {
     ObjectFilter filter;
+    filter.selectable_ = resource.selectable;
+    const SelectableFields& selectable = *filter.selectable_;
     TRY(filter.labels_, LabelSelector::parse(label_selector));
     TRY(filter.fields_, FieldSelector::parse(field_selector));
     for (const FieldSelector::Term& term : filter.fields_.terms()) {
-        const bool known =
-            term.field == "metadata.name" || term.field == "metadata.namespace" ||
-            std::ranges::find(strategy.selectable_fields, term.field, &SelectableField::name) != strategy.selectable_fields.end();
-        if (!known) return unselectable(strategy, term.field);
+        const bool known = term.field == "metadata.name" || term.field == "metadata.namespace" ||
+                           std::ranges::find(selectable.fields, term.field, &SelectableField::name) != selectable.fields.end();
+        if (!known) return unselectable(selectable, term.field);
     }
     return filter;
 }
@@ -93,7 +96,16 @@ bool ObjectFilter::may_match_unreadable(const store::Record& record) const {
 bool ObjectFilter::matches(const store::Record& record) const {
     if (empty()) return true;
     if (is_unreadable(*record.value)) return may_match_unreadable(record);
-    const ObjectAttributes& attributes = attributes_of(record);
+    const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
+    // A record from before the server started, or of another schema, was looked at with other fields in mind.
+    const bool fits =
+        attributes && (fields_.terms().empty() || attributes->selectable() == selectable_.get() || selectable_->fields.empty());
+    if (fits) return matches(*attributes);
+    const auto tree = schema::parse_json(*record.value);
+    return tree && matches(ObjectAttributes(selectable_, *tree));
+}
+
+bool ObjectFilter::matches(const ObjectAttributes& attributes) const {
     return labels_.matches_by([&](const std::string& key) { return attributes.find_label(key); }) &&
            fields_.matches([&](const std::string& field) { return attributes.field(field); });
 }
@@ -111,10 +123,11 @@ const ObjectAttributes& attributes_of(const store::Record& record) {
 
 store::AttributesOf make_attributes_of(const ResourceTable& resources) {
     return [&resources](std::string_view key, std::string_view value) -> std::shared_ptr<const store::Attributes> {
+        // Objects of custom resources are read before their definitions are known; their labels are what most selectors ask for.
+        static const auto labels_only = std::make_shared<const SelectableFields>();
         const Resource* resource = resources.find_by_key(key);
-        if (!resource) return nullptr;
         const auto tree = schema::parse_json(value);
-        return std::make_shared<ObjectAttributes>(*resource->strategy, tree ? *tree : schema::null_value());
+        return std::make_shared<ObjectAttributes>(resource ? resource->selectable : labels_only, tree ? *tree : schema::null_value());
     };
 }
 

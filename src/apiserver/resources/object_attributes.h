@@ -12,21 +12,27 @@
 
 namespace porthole::apiserver {
 
-/// What selectors ask of a stored object, kept with its bytes. Immutable. Borrows the strategy, which outlives the store.
+/// What selectors ask of a stored object, kept with its bytes.
 class ObjectAttributes final : public store::Attributes {
 public:
-    ObjectAttributes(const Strategy& strategy, const schema::Value& object);
+    ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object);
 
     std::string_view topic() const override;
     /// nullptr where there is no such label.
     const std::string* find_label(std::string_view key) const;
     /// The text of a selectable field; "" for a field that is not selectable.
     std::string_view field(std::string_view name) const;
+    const SelectableFields* selectable() const { return selectable_.get(); }
+
+    /// Whether the bytes are what Resource::form stands for: then they need not be looked at. On the store's loop only.
+    bool is_in_form(std::uint64_t form) const { return form_ == form; }
+    void set_form(std::uint64_t form) const { form_ = form; }
 
 private:
-    const Strategy& strategy_;
+    std::shared_ptr<const SelectableFields> selectable_;
+    mutable std::uint64_t form_ = 0;
     std::vector<std::pair<std::string, std::string>> labels_;  // by key
-    std::vector<std::string> fields_;                          // as in strategy_.selectable_fields
+    std::vector<std::string> fields_;                          // as in selectable_->fields
     std::string name_, namespace_;
 };
 
@@ -35,7 +41,7 @@ class ObjectFilter {
 public:
     ObjectFilter() = default;
     /// Error: BadRequest for a bad selector or a field that cannot be selected by.
-    static Result<ObjectFilter> create(const Strategy& strategy, std::string_view label_selector, std::string_view field_selector);
+    static Result<ObjectFilter> create(const Resource& resource, std::string_view label_selector, std::string_view field_selector);
 
     bool empty() const { return labels_.empty() && fields_.empty(); }
     /// An object that cannot be decrypted matches where its name and namespace do: nobody knows the rest.
@@ -46,7 +52,9 @@ public:
 
 private:
     bool may_match_unreadable(const store::Record& record) const;
+    bool matches(const ObjectAttributes& attributes) const;
 
+    std::shared_ptr<const SelectableFields> selectable_;
     LabelSelector labels_;
     FieldSelector fields_;
 };

@@ -18,10 +18,50 @@ ApiObject converted(const schema::Kind& to, const std::function<schema::Value(sc
     return ApiObject(to, std::move(tree));
 }
 
+schema::Value read_tree(const Resource& resource, schema::Value tree) {
+    return resource.form != 0 ? resource.conversion.from_stored(std::move(tree)) : std::move(tree);
+}
+
 }  // namespace
 
+std::string present_text(const Resource& resource, std::string stored) {
+    if (resource.form == 0) return stored;
+    auto tree = schema::parse_json(stored, {.depth = 2 * schema::MaxTreeDepth});
+    return tree ? schema::to_json(read_tree(resource, *std::move(tree))) : stored;
+}
+
+store::Bytes present_bytes(const Resource& resource, const store::Record& record) {
+    const auto* attributes = static_cast<const ObjectAttributes*>(record.attributes.get());
+    if (resource.form == 0 || (attributes && attributes->is_in_form(resource.form)) || is_unreadable(*record.value)) return record.value;
+    std::string text = present_text(resource, *record.value);
+    if (text != *record.value) return bytes_of(std::move(text));
+    if (attributes) attributes->set_form(resource.form);
+    return record.value;
+}
+
+store::RecordPtr present_record(const Resource& resource, store::RecordPtr record) {
+    store::Bytes bytes = present_bytes(resource, *record);
+    if (bytes == record->value) return record;
+    auto changed = std::make_shared<store::Record>(*record);
+    changed->value = std::move(bytes);
+    changed->revision_at.reset();
+    return changed;
+}
+
+bool is_in_old_version(const Resource& resource, const store::Record& record) {
+    if (resource.form == 0) return false;
+    const auto tree = schema::parse_json(*record.value);
+    return tree && tree->string_at({"apiVersion"}) != resource.storage_api_version;
+}
+
 store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
-    auto attributes = std::make_shared<ObjectAttributes>(*resource.strategy, object.tree());
+    auto attributes = std::make_shared<ObjectAttributes>(resource.selectable, object.tree());
+    if (resource.form != 0) {
+        if (resource.conversion.to_stored)
+            object = ApiObject(*resource.stored, resource.conversion.to_stored(std::move(object.edit_tree())));
+        else
+            attributes->set_form(resource.form);
+    }
     ApiObject::GappedJson json = std::move(object).to_gapped_json();
     store::Put put{.key = std::move(key), .value = std::move(json.text), .revision_at = json.gap};
     put.attributes = std::move(attributes);
@@ -51,7 +91,7 @@ Result<ApiObject> stored_object(const Resource& resource, const store::Record& r
     // Deeper than requests may be: what an earlier version let in can be mended.
     auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
     if (!tree) return Error(Reason::InternalError, "stored object " + record.key + " cannot be read: " + tree.error().message);
-    return ApiObject(*resource.stored, std::move(*tree));
+    return ApiObject(*resource.stored, read_tree(resource, std::move(*tree)));
 }
 
 ApiObject to_stored(const Resource& resource, ApiObject object) {

@@ -23,6 +23,15 @@ Result<store::Put> limited_put_of(const Resource& resource, std::string key, Api
 /// The object that stored bytes hold, in the stored version. Error: InternalError for bytes that cannot be read or decrypted.
 Result<ApiObject> stored_object(const Resource& resource, const store::Record& record);
 
+/// A custom resource's record as `resource` shows it: converted from the version it is stored in, pruned and with defaults by the present
+/// schema. The record itself where that changes nothing, as with every built-in kind; what is found is remembered with the record.
+store::RecordPtr present_record(const Resource& resource, store::RecordPtr record);
+/// The same for its bytes alone.
+store::Bytes present_bytes(const Resource& resource, const store::Record& record);
+std::string present_text(const Resource& resource, std::string stored);
+/// Whether a write of the same object would change what is stored: it was written in another version.
+bool is_in_old_version(const Resource& resource, const store::Record& record);
+
 /// InternalError, in upstream's words, when the record's value cannot be decrypted.
 Result<void> ensure_decrypted(const store::Record& record);
 

@@ -34,7 +34,7 @@ ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<Strat
         if (kind->storage_version.empty()) continue;
         const schema::Kind* stored = registry.find_kind(kind->storage_group, kind->storage_version, kind->kind);
         if (!stored) continue;
-        auto resource = std::make_unique<Resource>();
+        auto resource = std::make_shared<Resource>();
         resource->kind = kind;
         resource->stored = stored;
         const std::string name = std::string(stored->group) + '/' + std::string(stored->kind);
@@ -45,6 +45,8 @@ ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<Strat
         }
         resource->strategy = found->second;
         resource->prefix = kind_prefix(*stored);
+        resource->selectable = std::make_shared<SelectableFields>(
+            SelectableFields{.fields = found->second->selectable_fields, .topic_field = found->second->topic_field});
         if (const auto conversion = conversions.find(kind->api_version() + '/' + std::string(kind->kind)); conversion != conversions.end())
             resource->conversion = conversion->second;
         if (kind == stored) {
@@ -55,9 +57,28 @@ ResourceTable::ResourceTable(const schema::Registry& registry, std::vector<Strat
     }
 }
 
-const Resource* ResourceTable::find(std::string_view group, std::string_view version, std::string_view plural) const {
+ResourcePtr ResourceTable::find(std::string_view group, std::string_view version, std::string_view plural) const {
     const auto found = by_path_.find(path_of(group, version, plural));
-    return found == by_path_.end() ? nullptr : found->second.get();
+    return found == by_path_.end() ? nullptr : found->second;
+}
+
+void ResourceTable::add(const std::vector<ResourcePtr>& versions) {
+    for (const ResourcePtr& one : versions) {
+        if (!one->kind->is(schema::Kind::Resource)) continue;
+        const bool added = by_path_.emplace(path_of(one->kind->group, one->kind->version, one->kind->plural), one).second;
+        CHECK(added);
+    }
+    CHECK(by_prefix_.emplace(versions.front()->prefix, versions.front().get()).second);
+    stored_.push_back(versions.front().get());
+}
+
+void ResourceTable::remove(const std::vector<ResourcePtr>& versions) {
+    by_prefix_.erase(versions.front()->prefix);
+    std::erase(stored_, versions.front().get());
+    for (const ResourcePtr& one : versions) {
+        one->retired = true;
+        if (one->kind->is(schema::Kind::Resource)) by_path_.erase(path_of(one->kind->group, one->kind->version, one->kind->plural));
+    }
 }
 
 const Resource& ResourceTable::stored(std::string_view group, std::string_view plural) const {

@@ -11,13 +11,38 @@
 
 namespace porthole::apiserver {
 
-/// One kind in one served version. Points into the registry and the table that it comes from.
+/// What selectors may name of a kind's objects, beyond names. Records keep it: it must not keep anything large.
+struct SelectableFields {
+    std::vector<SelectableField> fields;
+    std::string_view topic_field;            ///< by which watchers are indexed; "" for none
+    std::shared_ptr<const void> owner = {};  ///< of the texts
+};
+
+/// Where the subresource scale finds its numbers, as JSON paths of names.
+struct ScalePaths {
+    std::string replicas = ".spec.replicas", status_replicas = ".status.replicas";
+    std::string selector;  ///< of a text; "": .spec.selector, which is a label selector or a map of labels
+};
+
+/// One kind in one served version. Points into the registry and the table that it comes from; of a custom resource, into what the
+/// ResourcePtr owns.
+///
+/// A built-in kind is worked on as it is stored, and converted when it is served. A custom resource is worked on in the version that is
+/// asked for, with that version's schema, and converted between store and work: `kind` and `stored` are the same then, and what is stored
+/// may have been written under another version or an earlier schema (see present_record() in object_codec.h).
 struct Resource {
     const schema::Kind* kind = nullptr;    ///< as served
-    const schema::Kind* stored = nullptr;  ///< as stored
+    const schema::Kind* stored = nullptr;  ///< as worked on
     const Strategy* strategy = nullptr;
     Conversion conversion;
     std::string prefix;  ///< of the store's keys, "/registry/apps/deployments/"
+    std::shared_ptr<const SelectableFields> selectable;
+
+    // Of custom resources:
+    std::uint64_t form = 0;           ///< which bytes need no conversion: a number for each schema there ever was; 0 for built-in kinds
+    std::string storage_api_version;  ///< in which it is written
+    ScalePaths scale;                 ///< where a custom resource has what scale shows
+    mutable bool retired = false;     ///< it is served no more, or otherwise: watches end
 
     /// Stored bytes can be sent as they are.
     bool sends_stored_bytes() const { return kind == stored; }
@@ -26,14 +51,17 @@ struct Resource {
     std::string prefix_of(std::string_view namespace_) const;
 };
 
-/// Everything served, by group, version and plural. Resources have stable addresses.
+using ResourcePtr = std::shared_ptr<const Resource>;
+
+/// Everything served, by group, version and plural. Built-in resources stay where they are; who uses a custom one while it waits holds its
+/// pointer.
 class ResourceTable {
 public:
     /// A kind without an entry in `strategies` gets the default one.
     ResourceTable(const schema::Registry& registry, std::vector<Strategy> strategies, Conversions conversions);
 
     /// nullptr when nothing is served there.
-    const Resource* find(std::string_view group, std::string_view version, std::string_view plural) const;
+    ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural) const;
     /// The resource of a kind in its stored version. Requires: there is one.
     const Resource& stored(std::string_view group, std::string_view plural) const;
     template <class T>
@@ -45,9 +73,14 @@ public:
     /// Those in their stored version, in the order of the registry.
     const std::vector<const Resource*>& all_stored() const { return stored_; }
 
+    /// The served versions of a custom resource and, as the first, the one that is stored, be it served or not. Requires: nothing is
+    /// served there yet.
+    void add(const std::vector<ResourcePtr>& versions);
+    void remove(const std::vector<ResourcePtr>& versions);
+
 private:
     std::vector<std::unique_ptr<Strategy>> strategies_;
-    std::map<std::string, std::unique_ptr<Resource>, std::less<>> by_path_;  // "group/version/plural"
+    std::map<std::string, ResourcePtr, std::less<>> by_path_;  // "group/version/plural"
     std::map<std::string, const Resource*, std::less<>> by_prefix_;
     std::vector<const Resource*> stored_;
 };

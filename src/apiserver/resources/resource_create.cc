@@ -24,7 +24,7 @@ Error missing_namespace(const std::string& namespace_) {
 }  // namespace
 
 void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
-    schema::apply_table_defaults(object.edit_tree(), *resource.stored->type);
+    schema::apply_table_defaults(object.edit_tree_beyond_metadata(), *resource.stored->type);
     if (resource.strategy->set_defaults) resource.strategy->set_defaults(object);
 }
 
@@ -110,7 +110,7 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         }
         transaction.operations.push_back(std::move(put));
         auto committed = co_await seams_.store.commit(std::move(transaction));
-        if (committed) co_return Written{committed->events.back()->record->value, true};
+        if (committed) co_return Written{present_bytes(resource, *committed->events.back()->record), true};
         // A guard of the object itself, or of what goes with it.
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);

@@ -115,7 +115,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     Removed removed{.name = object.name(), .uid = object.metadata().uid};
     if (!stays) {
         removed.gone = true;
-        removed.bytes = current->value;
+        removed.bytes = present_bytes(resource, *current);
         if (request.dry_run) co_return removed;
         co_return co_await commit_removal(request, current, std::move(object));
     }
@@ -127,7 +127,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
         changed = set_deletion_time(metadata, grace, Timestamp(seams_.clock.wall_now())) || changed;
     });
     if (begins && strategy.begin_deletion) strategy.begin_deletion(object);
-    removed.bytes = current->value;
+    removed.bytes = present_bytes(resource, *current);
     if (!changed) co_return removed;
     if (request.dry_run) {
         removed.bytes = bytes_of(object.to_json());
@@ -139,7 +139,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     put.lease = current->lease;
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
-    removed.bytes = committed.events.back()->record->value;
+    removed.bytes = present_bytes(resource, *committed.events.back()->record);
     co_return removed;
 }
 
@@ -177,7 +177,7 @@ Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const s
     transaction.operations.push_back(store::Delete{current->key});
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
     const store::EventPtr& event = committed.events.back();
-    removed.bytes = event ? event->record->value : current->value;
+    removed.bytes = present_bytes(request.resource, event ? *event->record : *current);
     co_return removed;
 }
 

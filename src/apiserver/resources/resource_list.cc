@@ -43,11 +43,11 @@ Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string 
     store::RecordPtr record = seams_.store.get(resource.key(namespace_, name));
     if (!record) co_return not_found(*resource.kind, name);
     CO_TRY_VOID(ensure_decrypted(*record));
-    co_return record;
+    co_return present_record(resource, std::move(record));
 }
 
 Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_, ListOptions options) {
-    CO_TRY(const ObjectFilter filter, ObjectFilter::create(*resource.strategy, options.label_selector, options.field_selector));
+    CO_TRY(const ObjectFilter filter, ObjectFilter::create(resource, options.label_selector, options.field_selector));
     store::RangeRequest range{.prefix = resource.prefix_of(namespace_)};
     range.limit = static_cast<std::size_t>(options.limit);
     std::optional<ContinueToken> token;
@@ -72,6 +72,7 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
         if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name())); record && filter.matches(*record))
             page.records.push_back(std::move(record));
         CO_TRY_VOID(ensure_all_decrypted(page.records));
+        for (store::RecordPtr& only : page.records) only = present_record(resource, std::move(only));
         co_return page;
     }
     auto found = seams_.store.range(range);
@@ -82,6 +83,8 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
     }
     CO_TRY_VOID(ensure_all_decrypted(found->records));
     page.records = std::move(found->records);
+    if (resource.form != 0)
+        for (store::RecordPtr& record : page.records) record = present_record(resource, std::move(record));
     page.revision = found->revision;
     if (!found->next_key.empty()) {
         page.continue_ = ContinueToken{.revision = found->revision, .start_key = found->next_key}.text(range.prefix);

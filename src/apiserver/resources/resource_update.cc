@@ -21,7 +21,10 @@ bool writes_status(std::string_view subresource) { return subresource == "status
 
 bool changed_outside_metadata(const ApiObject& object, const ApiObject& old) {
     schema::Value now = object.tree(), before = old.tree();
+    // Without a subresource for it, the status is a part of the object like any other.
+    const bool has_status = object.is_built_in() || object.kind().is(schema::Kind::HasStatus);
     for (const std::string_view field : {"metadata", "status"}) {
+        if (field == "status" && !has_status) continue;
         now.erase(field);
         before.erase(field);
     }
@@ -180,8 +183,9 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);
     // What is on disk may have to change although the object does not: it was encrypted with another key.
-    const bool changes = !draft.operations.empty() || !(object.tree() == old.tree()) || seams_.store.is_stale(current->key);
-    if (!changes) co_return Written{current->value};
+    const bool changes = !draft.operations.empty() || !(object.tree() == old.tree()) || seams_.store.is_stale(current->key) ||
+                         is_in_old_version(resource, *current);
+    if (!changes) co_return Written{present_bytes(resource, *current)};
     if (request.dry_run) co_return Written{bytes_of(object.to_json())};
 
     // What an object that is being deleted is told, by its node and by those who set its finalizers, lets it go.
@@ -196,7 +200,7 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
-    co_return Written{committed.events.back()->record->value};
+    co_return Written{present_bytes(resource, *committed.events.back()->record)};
 }
 
 }  // namespace porthole::apiserver

@@ -33,8 +33,7 @@ public:
           begun_(std::move(begun)) {}
 
     Task<> run(net::Headers headers) {
-        CO_TRY(filter_,
-               ObjectFilter::create(*request_.resource.strategy, request_.options.label_selector, request_.options.field_selector));
+        CO_TRY(filter_, ObjectFilter::create(request_.resource, request_.options.label_selector, request_.options.field_selector));
         CO_TRY(store::Revision after, co_await starting_point());
         const Clock& clock = objects_.clock();
         const MonotonicTime end = clock.now() + time_limit();
@@ -56,6 +55,8 @@ public:
                 if (!is_reported(events.error())) co_return std::move(events).error();
                 co_return co_await end_with(std::move(events).error());
             }
+            // What comes now belongs to another schema: the client asks again.
+            if (request_.resource.retired) co_return co_await responder_.finish();
             if (events) CO_TRY_VOID(co_await send(*events));
             const MonotonicTime now = clock.now();
             if (now >= std::min(end, bookmark)) {
@@ -104,7 +105,7 @@ private:
         for (const store::RecordPtr& record : found.records) {
             if (!filter_.matches(*record)) continue;
             CO_TRY_VOID(ensure_decrypted(*record));
-            CO_TRY_VOID(encoder_.append_event("ADDED", *record->value, chunk));
+            CO_TRY_VOID(encoder_.append_event("ADDED", *present_bytes(request_.resource, *record), chunk));
             if (chunk.size() < ChunkLimit) continue;
             begun_();
             CO_TRY_VOID(co_await flush(chunk));
@@ -130,10 +131,10 @@ private:
         if (is_unreadable(*event.record->value)) return {};
         const bool was = event.previous && !is_unreadable(*event.previous->value) && filter_.matches(*event.previous);
         if (event.type == store::Event::Type::Delete)
-            return was ? encoder_.append_event("DELETED", *event.record->value, chunk) : Result<void>();
+            return was ? encoder_.append_event("DELETED", *present_bytes(request_.resource, *event.record), chunk) : Result<void>();
         const bool is = filter_.matches(*event.record);
-        if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", *event.record->value, chunk);
-        if (was) return encoder_.append_event("DELETED", stamped(*event.previous, event.revision), chunk);
+        if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", *present_bytes(request_.resource, *event.record), chunk);
+        if (was) return encoder_.append_event("DELETED", present_text(request_.resource, stamped(*event.previous, event.revision)), chunk);
         return {};
     }
 

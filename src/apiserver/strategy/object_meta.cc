@@ -38,12 +38,15 @@ void validate_owners(const std::vector<OwnerReference>& owners, FieldErrors& err
 
 bool is_standard_finalizer(std::string_view name) { return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion"; }
 
-void validate_finalizers(const std::vector<std::string>& finalizers, FieldErrors& errors) {
+/// Definitions of custom resources, and these: upstream lets their finalizers have any name, as it does itself.
+bool has_plain_finalizers(const schema::Kind& kind) { return !kind.type->create || kind.group == "apiextensions.k8s.io"; }
+
+void validate_finalizers(const std::vector<std::string>& finalizers, const schema::Kind& kind, FieldErrors& errors) {
     const FieldPath path = Metadata / "finalizers";
     bool orphan = false, foreground = false;
     for (const std::string& finalizer : finalizers) {
         invalid_all(errors, path, finalizer, names::check_qualified_name(finalizer));
-        if (!finalizer.contains('/') && !is_standard_finalizer(finalizer))
+        if (!finalizer.contains('/') && !is_standard_finalizer(finalizer) && !has_plain_finalizers(kind))
             errors.invalid(path, finalizer, "name is neither a standard finalizer name nor is it fully qualified");
         orphan = orphan || finalizer == "orphan";
         foreground = foreground || finalizer == "foregroundDeletion";
@@ -66,12 +69,12 @@ void validate_managed_fields(const ObjectMeta& metadata, FieldErrors& errors) {
     }
 }
 
-void validate_common(const ObjectMeta& metadata, FieldErrors& errors) {
+void validate_common(const ObjectMeta& metadata, const schema::Kind& kind, FieldErrors& errors) {
     if (metadata.generation < 0) errors.invalid(Metadata / "generation", metadata.generation, "must be greater than or equal to 0");
     validate_labels(metadata.labels, Metadata / "labels", errors);
     validate_annotations(metadata.annotations, Metadata / "annotations", errors);
     validate_owners(metadata.owner_references, errors);
-    validate_finalizers(metadata.finalizers, errors);
+    validate_finalizers(metadata.finalizers, kind, errors);
     validate_managed_fields(metadata, errors);
 }
 
@@ -139,10 +142,10 @@ void validate_metadata(const ObjectMeta& metadata, const schema::Kind& kind, con
     } else if (!metadata.namespace_.empty()) {
         errors.forbidden(Metadata / "namespace", "not allowed on this type");
     }
-    validate_common(metadata, errors);
+    validate_common(metadata, kind, errors);
 }
 
-void validate_metadata_update(const ObjectMeta& metadata, const ObjectMeta& old, const schema::Kind&, FieldErrors& errors) {
+void validate_metadata_update(const ObjectMeta& metadata, const ObjectMeta& old, const schema::Kind& kind, FieldErrors& errors) {
     check_immutable(metadata.name, old.name, Metadata / "name", errors);
     check_immutable(metadata.namespace_, old.namespace_, Metadata / "namespace", errors);
     check_immutable(metadata.uid, old.uid, Metadata / "uid", errors);
@@ -157,7 +160,7 @@ void validate_metadata_update(const ObjectMeta& metadata, const ObjectMeta& old,
                              "no new finalizers can be added if the object is being deleted, found new finalizers " + go_strings(added));
         }
     }
-    validate_common(metadata, errors);
+    validate_common(metadata, kind, errors);
 }
 
 void check_immutable(const Value& now, const Value& before, const FieldPath& path, FieldErrors& errors) {

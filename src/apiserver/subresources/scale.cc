@@ -3,14 +3,16 @@
 #include "api/autoscaling_v1.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/validation/field_errors.h"
-#include "apiserver/validation/label_selector.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/object_codec.h"
+#include "apiserver/validation/field_errors.h"
+#include "apiserver/validation/label_selector.h"
+#include "base/strings.h"
 #include "schema/convert.h"
 #include "schema/json/json.h"
 #include "schema/patch/apply.h"
 #include "schema/patch/patch.h"
+#include "schema/print/json_path.h"
 #include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
@@ -33,12 +35,31 @@ std::string selector_text(const Value& object) {
     return to_string(LabelSelector::from(parsed));
 }
 
-std::int32_t replicas_at(const Value& object, std::string_view part) {
-    const Value* replicas = object.at_path({part, "replicas"});
-    return replicas ? static_cast<std::int32_t>(replicas->int_or(0)) : 0;
+std::int32_t number_at(const Value& object, std::string_view path) {
+    return static_cast<std::int32_t>(schema::first_at(object, path).int_or(0));
 }
 
-Scale scale_of(const ApiObject& object) {
+/// Puts a value where a path of names leads, with the objects on the way. Error: Invalid where something else is in the way.
+Result<void> put_at(const Resource& resource, Value& object, std::string_view path, Value value) {
+    Value* place = &object;
+    for (const std::string_view name : split_views(path.substr(1), '.')) {
+        if (!place->is_null() && !place->is_object()) {
+            FieldErrors errors;
+            errors.invalid(FieldPath(path.substr(1)), *place, "should be in an object");
+            return invalid(*resource.kind, object.string_at({"metadata", "name"}), errors);
+        }
+        place = &(*place)[name];
+    }
+    *place = std::move(value);
+    return {};
+}
+
+std::string selector_of(const Resource& resource, const ApiObject& object) {
+    if (!resource.scale.selector.empty()) return std::string(schema::first_at(object.tree(), resource.scale.selector).string_or(""));
+    return object.is_built_in() ? selector_text(object.tree()) : "";
+}
+
+Scale scale_of(const Resource& resource, const ApiObject& object) {
     const ObjectMeta& metadata = object.metadata();
     Scale scale;
     scale.metadata.name = metadata.name;
@@ -46,9 +67,9 @@ Scale scale_of(const ApiObject& object) {
     scale.metadata.uid = metadata.uid;
     scale.metadata.resource_version = metadata.resource_version;
     scale.metadata.creation_timestamp = metadata.creation_timestamp;
-    scale.spec.replicas = replicas_at(object.tree(), "spec");
-    scale.status.replicas = replicas_at(object.tree(), "status");
-    scale.status.selector = selector_text(object.tree());
+    scale.spec.replicas = number_at(object.tree(), resource.scale.replicas);
+    scale.status.replicas = number_at(object.tree(), resource.scale.status_replicas);
+    scale.status.selector = selector_of(resource, object);
     return scale;
 }
 
@@ -60,7 +81,7 @@ Result<void> check(const Scale& scale) {
 }
 
 /// The workload with the scale's replicas, guarded by the scale's version if it has one.
-Result<ApiObject> scaled(const ApiObject& current, const Scale& scale) {
+Result<ApiObject> scaled(const Resource& resource, const ApiObject& current, const Scale& scale) {
     TRY_VOID(check(scale));
     if (!scale.metadata.uid.empty() && scale.metadata.uid != current.metadata().uid) {
         return conflict(
@@ -68,14 +89,14 @@ Result<ApiObject> scaled(const ApiObject& current, const Scale& scale) {
             "Precondition failed: UID in precondition: " + scale.metadata.uid + ", UID in object meta: " + current.metadata().uid);
     }
     ApiObject object(current);
-    object.edit_tree().ensure_path({"spec"})["replicas"] = scale.spec.replicas;
+    TRY_VOID(put_at(resource, object.edit_tree(), resource.scale.replicas, scale.spec.replicas));
     object.edit_metadata([&](ObjectMeta& metadata) { metadata.resource_version = scale.metadata.resource_version; });
     return object;
 }
 
 Task<> reply_scale(RequestContext& context, const Resource& resource, const store::Bytes& stored) {
     CO_TRY(Value tree, schema::parse_json(*stored));
-    co_return co_await reply_tree(context, 200, ApiObject::of(scale_of(ApiObject(*resource.stored, std::move(tree)))).tree());
+    co_return co_await reply_tree(context, 200, ApiObject::of(scale_of(resource, ApiObject(*resource.stored, std::move(tree)))).tree());
 }
 
 Task<> change(ResourceHandler& handler, RequestContext& context, const Resource& resource, WriteOptions options, Mutation mutation) {
@@ -98,7 +119,8 @@ Task<> apply(ResourceHandler& handler, RequestContext& context, const Resource& 
     Value applied = Value::object({{"apiVersion", resource.kind->api_version()}, {"kind", std::string(resource.kind->kind)}});
     applied["metadata"]["name"] = context.info.name;
     applied["metadata"]["namespace"] = context.info.namespace_;
-    if (const Value* replicas = body.at_path({"spec", "replicas"})) applied.ensure_path({"spec"})["replicas"] = *replicas;
+    if (const Value* replicas = body.at_path({"spec", "replicas"}))
+        CO_TRY_VOID(put_at(resource, applied, resource.scale.replicas, *replicas));
 
     WriteRequest request = handler.write_request(context, resource, options);
     const schema::FieldManager manager = *std::exchange(request.manager, std::nullopt);
@@ -128,7 +150,7 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
         CO_TRY_VOID(ensure_names_match_request(context.info, *resource.kind, body));
         const Scale scale = body.view<Scale>();
         co_return co_await change(handler, context, resource, options,
-                                  [scale](const ApiObject& current) { return scaled(current, scale); });
+                                  [&resource, scale](const ApiObject& current) { return scaled(resource, current, scale); });
     }
     if (verb != "patch") co_return method_not_allowed();
     const auto type = schema::parse_patch_type(parse_media_type(context.request.headers.get("content-type")).type);
@@ -137,12 +159,12 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", false));
     CO_TRY(const Value patch, schema::parse_json(context.request.body));
     co_return co_await change(handler, context, resource, options, [&, patch](const ApiObject& current) -> Result<ApiObject> {
-        const Scale before = scale_of(current);
+        const Scale before = scale_of(resource, current);
         TRY(Value patched, schema::apply_patch(*type, Scale::kind(), schema::to_value(before), patch));
         TRY(const ApiObject object, conform(Scale::kind(), std::move(patched), options.field_validation, context.warnings));
         Scale scale = object.view<Scale>();
         if (scale.metadata.resource_version == before.metadata.resource_version) scale.metadata.resource_version.clear();
-        return scaled(current, scale);
+        return scaled(resource, current, scale);
     });
 }
 

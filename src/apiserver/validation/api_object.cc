@@ -10,18 +10,23 @@ namespace {
 
 constexpr std::size_t RoomForJson = 4000;  ///< most objects are smaller
 
-/// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names.
-void order_metadata(schema::Value& tree) {
-    schema::Value* metadata = tree.find("metadata");
-    if (!metadata || !metadata->is_object()) return;
+void bring_forward(schema::Object& given, std::initializer_list<std::string_view> names) {
     schema::Object ordered;
-    schema::Object& given = metadata->as_object();
-    for (const std::string_view name : {"name", "generateName", "namespace", "uid", "resourceVersion"}) {
+    for (const std::string_view name : names) {
         if (schema::Value* value = given.find(name)) ordered.append(std::string(name), std::move(*value));
     }
     for (schema::Member& member : given)
         if (!ordered.contains(member.key)) ordered.append(std::move(member.key), std::move(member.value));
     given = std::move(ordered);
+}
+
+/// The members of metadata in Kubernetes' order, so that the revision stands before anything a user names; in a custom resource, which
+/// keeps the order in which it was sent, metadata before the rest, too.
+void order_metadata(schema::Value& tree) {
+    bring_forward(tree.as_object(), {"apiVersion", "kind", "metadata"});
+    schema::Value* metadata = tree.find("metadata");
+    if (metadata && metadata->is_object())
+        bring_forward(metadata->as_object(), {"name", "generateName", "namespace", "uid", "resourceVersion"});
 }
 
 ObjectMeta& metadata_in(const schema::Kind& kind, void* structure) {
@@ -41,6 +46,11 @@ schema::Value& ApiObject::edit_tree() {
     tree();
     struct_.reset();
     tree_metadata_.reset();
+    return *tree_;
+}
+
+schema::Value& ApiObject::edit_tree_beyond_metadata() {
+    if (struct_) return edit_tree();
     return *tree_;
 }
 

@@ -44,6 +44,8 @@ public:
 
     const schema::Value& tree() const;
     schema::Value& edit_tree();
+    /// For changes that leave metadata alone: what was read of it stays.
+    schema::Value& edit_tree_beyond_metadata();
     /// Requires: is<T>().
     template <class T>
     const T& view() const {

@@ -1,5 +1,7 @@
 #include "schema/fields/fields.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -15,7 +17,12 @@ namespace {
 /// Drops what a type does not know and, in custom resources, null members that may not be null.
 class Pruner {
 public:
+    /// `writes_metadata`: the metadata of custom resources, which is a struct, gets the form in which Kubernetes writes it.
+    explicit Pruner(bool writes_metadata) : writes_metadata_(writes_metadata) {}
+
     std::vector<std::string> take() { return std::move(unknown_); }
+    /// Metadata that is not any.
+    const std::optional<Error>& failure() const { return failure_; }
 
     void object(Value& value, const Type& type, bool resource, const PathStep& path) {
         if (!value.is_object()) return;
@@ -28,8 +35,10 @@ public:
                 unknown_.push_back(here.strict_text());
                 return true;
             }
-            if (entry.value.is_null() && !field->is(Field::Nullable) && !is_opaque(field->form)) return true;
+            const bool run_time = type.create == nullptr;
+            if (entry.value.is_null() && !field->is(Field::Nullable) && (run_time || !is_opaque(field->form))) return true;
             member(entry.value, *field, here);
+            if (run_time && writes_metadata_ && field->type && field->type->create) write(entry.value, *field->type);
             return false;
         });
     }
@@ -60,7 +69,17 @@ private:
         }
     }
 
+    void write(Value& value, const Type& type) {
+        auto written = canonical(type, value);
+        if (written)
+            value = *std::move(written);
+        else if (!failure_)
+            failure_ = std::move(written).error();
+    }
+
+    bool writes_metadata_;
     std::vector<std::string> unknown_;
+    std::optional<Error> failure_;
 };
 
 bool is_zero(const Value& value) {
@@ -80,7 +99,7 @@ private:
         Value* value = object.find(field.name);
         const std::string_view text = field.default_json();
         if (!text.empty()) {
-            const bool unset = !value || value->is_null() || (!field.is(Field::Pointer) && is_zero(*value));
+            const bool unset = !value || (value->is_null() && !field.is(Field::Nullable)) || (!field.is(Field::Pointer) && is_zero(*value));
             if (unset) {
                 auto parsed = parse_json(text);
                 CHECK(parsed.has_value());
@@ -135,7 +154,7 @@ Result<DecodedObject> judged(const Kind& kind, Value value, const std::vector<st
 }  // namespace
 
 std::vector<std::string> prune(Value& value, const Type& type, bool top_level) {
-    Pruner pruner;
+    Pruner pruner(false);
     pruner.object(value, type, top_level, PathStep());
     return pruner.take();
 }
@@ -147,7 +166,10 @@ Result<DecodedObject> conform_object(const Kind& kind, Value value, const std::v
     if (!value.is_object())
         return cannot_handle(
             kind, fmt::format("json: cannot unmarshal {} into Go value of type {}.{}", value.type_name(), kind.version, kind.kind));
-    const std::vector<std::string> unknown = prune(value, *kind.type, true);
+    Pruner pruner(true);
+    pruner.object(value, *kind.type, true, PathStep());
+    if (pruner.failure()) return cannot_handle(kind, pruner.failure()->message);
+    const std::vector<std::string> unknown = pruner.take();
     if (kind.type->create) {
         auto written = canonical(*kind.type, value);
         if (!written) return cannot_handle(kind, written.error().message);

@@ -37,8 +37,9 @@ std::vector<std::string> prune(Value& value, const Type& type, bool top_level);
 /// Fills what is not set and has a default in the table. Rules that look at other fields are code of the kind.
 void apply_table_defaults(Value& value, const Type& type);
 
-/// What the tables can tell: required, enumerations, bounds, lengths, duplicates in sets and maps; of custom resources the types too.
-/// Skips `metadata` and `status` at the top, which have rules of their own.
+/// What the tables can tell: required, enumerations, bounds, lengths, duplicates in sets and maps. Only for built-in kinds: custom
+/// resources are checked by their schemas (structural/schema_validator.h). Skips `metadata` and `status` at the top, which have rules of
+/// their own.
 void validate_structure(const Value& value, const Kind& kind, FieldErrors& errors);
 /// The same for a part, with `path` leading to it.
 void validate_structure(const Value& value, const Type& type, const FieldPath& path, FieldErrors& errors);

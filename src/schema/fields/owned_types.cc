@@ -8,8 +8,6 @@
 namespace porthole::schema {
 namespace {
 
-constexpr int DeepestSchema = 200;
-
 bool flag(const Value& schema, std::string_view name) { return at(schema, name).bool_or(false); }
 
 }  // namespace
@@ -17,32 +15,33 @@ bool flag(const Value& schema, std::string_view name) { return at(schema, name).
 /// Walks an OpenAPI schema and makes the rows.
 class OpenApiReader {
 public:
-    explicit OpenApiReader(OwnedTypes& owned) : owned_(owned) {}
+    OpenApiReader(OwnedTypes& owned, const Type& object_meta) : owned_(owned), object_meta_(object_meta) {}
 
-    Result<const Type*> structure(std::string_view name, const Value& schema, const Type* object_meta, int depth) {
+    Result<const Type*> structure(std::string_view name, const Value& schema, bool is_root, int depth) {
+        const bool is_resource = is_root || flag(schema, "x-kubernetes-embedded-resource");
         if (depth > DeepestSchema) return Error(Reason::Invalid, "the schema is nested too deeply");
         Type& type = owned_.types_.emplace_back();
         type.name = owned_.keep(name);
-        type.description = owned_.keep(at(schema, "description").string_or(""));
         if (flag(schema, "x-kubernetes-preserve-unknown-fields")) type.flags |= Type::PreserveUnknown;
         if (flag(schema, "x-kubernetes-embedded-resource")) type.flags |= Type::EmbeddedResource;
         if (at(schema, "x-kubernetes-map-type").string_or("") == "atomic") type.flags |= Type::Atomic;
         std::vector<Field> fields;
         if (const Value* properties = schema.find("properties"); properties && properties->is_object()) {
             for (const Member& property : properties->as_object()) {
-                const bool meta = object_meta && (property.key == "metadata" || property.key == "apiVersion" || property.key == "kind");
-                if (meta) continue;
+                const bool of_resource = property.key == "metadata" || property.key == "apiVersion" || property.key == "kind";
+                if (is_resource && of_resource) continue;
                 TRY(Field field, describe(property.value, depth + 1));
                 field.name = owned_.keep(property.key);
                 if (is_required(schema, property.key)) field.flags |= Field::Required;
                 fields.push_back(field);
             }
         }
-        if (object_meta) {
+        if (is_resource) {
             Field metadata;
             metadata.name = "metadata";
             metadata.form = Form::Struct;
-            metadata.type = object_meta;
+            metadata.flags = is_root ? 0 : Field::Pointer;
+            metadata.type = &object_meta_;
             fields.insert(fields.begin(), metadata);
         }
         finish(type, std::move(fields));
@@ -97,6 +96,7 @@ private:
             field.form = Form::Bool;
         } else if (type.empty()) {
             field.form = Form::Json;
+            field.flags |= Field::PreserveUnknown;
         } else {
             return Error(Reason::Invalid, "unknown type \"" + std::string(type) + "\" in the schema");
         }
@@ -114,10 +114,11 @@ private:
         const bool anything = flag(schema, "x-kubernetes-preserve-unknown-fields") || (additional && additional->bool_or(false));
         if (anything && !has_properties) {
             field.form = Form::Raw;
+            field.flags |= Field::PreserveUnknown;
             return {};
         }
         field.form = Form::Struct;
-        TRY(field.type, structure("", schema, nullptr, depth + 1));
+        TRY(field.type, structure("", schema, false, depth + 1));
         return {};
     }
 
@@ -127,7 +128,6 @@ private:
         if (element.is_single()) {
             field.form = element.form;
             field.type = element.type;
-            field.flags |= element.flags & Field::Nullable;
             return {};
         }
         field.form = Form::Nested;
@@ -142,14 +142,9 @@ private:
 
     void note(Field& field, const Value& schema) {
         FieldNotes notes;
-        notes.description = owned_.keep(at(schema, "description").string_or(""));
         if (const Value* value = schema.find("default"); value && !value->is_null()) notes.default_json = owned_.keep(to_json(*value));
-        if (const Value* values = schema.find("enum")) notes.enumeration = enumeration(*values);
         if (const Value* keys = schema.find("x-kubernetes-list-map-keys")) notes.list_keys = texts(*keys);
-        // Bounds of a list's elements stand at the elements.
-        notes.limits = limits(schema, field.is_list() ? at(schema, "items") : field.is_map() ? at(schema, "additionalProperties") : schema);
-        if (field.is_list() && at(schema, "items").find("enum")) notes.enumeration = enumeration(*at(schema, "items").find("enum"));
-        field.notes = &owned_.notes_.emplace_back(notes);
+        if (!notes.default_json.empty() || !notes.list_keys.empty()) field.notes = &owned_.notes_.emplace_back(notes);
     }
 
     std::span<const std::string_view> texts(const Value& list) {
@@ -160,39 +155,12 @@ private:
         return owned_.keep_list(result);
     }
 
-    const Enumeration* enumeration(const Value& list) {
-        const auto values = texts(list);
-        if (!list.is_array() || values.size() != list.as_array().size()) return nullptr;  // numbers are not enumerated
-        return &owned_.enumerations_.emplace_back(Enumeration{"", values, true});
-    }
-
-    const Limits* limits(const Value& container, const Value& element) {
-        Limits limits;
-        const auto number = [&](const char* name) -> const double* {
-            const Value* value = element.find(name);
-            return value && value->is_number() ? &owned_.numbers_.emplace_back(value->as_double()) : nullptr;
-        };
-        const auto count = [](const Value& schema, const char* name, std::uint32_t fallback) {
-            const std::int64_t value = at(schema, name).int_or(-1);
-            return value < 0 ? fallback : static_cast<std::uint32_t>(std::min<std::int64_t>(value, UINT32_MAX));
-        };
-        limits.minimum = number("minimum");
-        limits.maximum = number("maximum");
-        limits.min_length = count(element, "minLength", 0);
-        limits.max_length = count(element, "maxLength", UINT32_MAX);
-        const bool list = at(container, "type").string_or("") == "array";
-        limits.min_items = count(container, list ? "minItems" : "minProperties", 0);
-        limits.max_items = count(container, list ? "maxItems" : "maxProperties", UINT32_MAX);
-        limits.pattern = owned_.keep(at(element, "pattern").string_or(""));
-        limits.format = owned_.keep(at(element, "format").string_or(""));
-        return &owned_.limits_.emplace_back(limits);
-    }
-
     OwnedTypes& owned_;
+    const Type& object_meta_;
 };
 
 Result<const Type*> OwnedTypes::add_resource(std::string_view name, const Value& schema, const Type& object_meta) {
-    return OpenApiReader(*this).structure(name, schema, &object_meta, 0);
+    return OpenApiReader(*this, object_meta).structure(name, schema, true, 0);
 }
 
 std::string_view OwnedTypes::keep(std::string_view text) { return text.empty() ? std::string_view() : texts_.emplace_back(text); }

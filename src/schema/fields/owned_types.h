@@ -10,6 +10,9 @@
 
 namespace porthole::schema {
 
+/// How deep a schema may be nested: what it describes must fit into what is read.
+inline constexpr int DeepestSchema = 200;
+
 /// Owns tables made at run time, for custom resources, and everything they point to. Rows stay where they are until this is destroyed;
 /// whatever holds a pointer to one, a Registry too, must let go of it before. Not thread-safe while adding.
 class OwnedTypes {
@@ -19,7 +22,8 @@ public:
     OwnedTypes& operator=(const OwnedTypes&) = delete;
 
     /// The type of an object from its structural OpenAPI v3 schema (`openAPIV3Schema` of a definition's version). `metadata` is
-    /// `object_meta` whatever the schema says. Error: Invalid, for a schema that is not structural.
+    /// `object_meta` whatever the schema says, in embedded resources too. Rows say what an object consists of; which values it may have is
+    /// said by SchemaValidator. Error: Invalid, for a schema that is not structural.
     Result<const Type*> add_resource(std::string_view name, const Value& schema, const Type& object_meta);
 
     /// Keeps texts for a Kind or a Column.
@@ -42,9 +46,6 @@ private:
     std::deque<std::vector<Column>> columns_;
     std::deque<Field> elements_;
     std::deque<FieldNotes> notes_;
-    std::deque<Enumeration> enumerations_;
-    std::deque<Limits> limits_;
-    std::deque<double> numbers_;
     std::deque<Type> types_;
     std::deque<Kind> kinds_;
 };

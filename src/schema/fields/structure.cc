@@ -13,52 +13,6 @@
 namespace porthole::schema {
 namespace {
 
-/// OpenAPI's word for what a field holds.
-std::string_view openapi_type(const Field& field, bool element) {
-    if (!element && field.is_list()) return "array";
-    if (!element && field.is_map()) return "object";
-    switch (field.form) {
-        case Form::Bool:
-            return "boolean";
-        case Form::Int32:
-        case Form::Int64:
-        case Form::Uint32:
-        case Form::Uint64:
-        case Form::Enum:
-            return "integer";
-        case Form::Double:
-            return "number";
-        case Form::Struct:
-        case Form::Raw:
-        case Form::FieldsV1:
-            return "object";
-        case Form::Nested:
-            return openapi_type(*field.element, false);
-        default:
-            return "string";
-    }
-}
-
-bool has_type(const Value& value, std::string_view type) {
-    if (type == "boolean") return value.is_bool();
-    if (type == "integer")
-        return value.is_int() ||
-               (value.is_double() && value.as_double() == static_cast<double>(static_cast<std::int64_t>(value.as_double())));
-    if (type == "number") return value.is_number();
-    if (type == "array") return value.is_array();
-    if (type == "object") return value.is_object();
-    return value.is_string();
-}
-
-std::string_view openapi_type_of(const Value& value) {
-    if (value.is_bool()) return "boolean";
-    if (value.is_int()) return "integer";
-    if (value.is_double()) return "number";
-    if (value.is_array()) return "array";
-    if (value.is_object()) return "object";
-    return value.is_null() ? "null" : "string";
-}
-
 std::size_t characters(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
@@ -73,26 +27,24 @@ public:
     void object(const Value& value, const Type& type, const PathStep& path, bool skips_meta) {
         for (const Field& field : type.fields) {
             if (skips_meta && (field.name == "metadata" || field.name == "status")) continue;
-            member(value.find(field.name), field, path.child(field.name), type.create == nullptr);
+            member(value.find(field.name), field, path.child(field.name));
         }
     }
 
 private:
-    void member(const Value* value, const Field& field, const PathStep& path, bool custom) {
-        if (!value || (value->is_null() && !field.is(Field::Nullable))) {
-            if (field.is(Field::Required) && (custom || counts_when_absent(field))) errors_.required(path.text());
+    void member(const Value* value, const Field& field, const PathStep& path) {
+        if (!value || value->is_null()) {
+            if (field.is(Field::Required) && counts_when_absent(field)) errors_.required(path.text());
             return;
         }
-        if (value->is_null()) return;
-        if (custom && !has_wanted_type(*value, field, path, false)) return;
-        if (!custom && field.is(Field::Required) && is_blank(*value) && !field.is(Field::MayBeEmpty)) return errors_.required(path.text());
+        if (field.is(Field::Required) && is_blank(*value) && !field.is(Field::MayBeEmpty)) return errors_.required(path.text());
         if (field.is_list() && value->is_array()) {
-            list(value->as_array(), field, path, custom);
+            list(value->as_array(), field, path);
         } else if (field.is_map() && value->is_object()) {
             count(value->as_object().size(), field, path);
-            for (const Member& entry : value->as_object()) element(entry.value, field, path.key(entry.key), custom);
+            for (const Member& entry : value->as_object()) element(entry.value, field, path.key(entry.key));
         } else if (field.is_single()) {
-            element(*value, field, path, custom);
+            element(*value, field, path);
         }
     }
 
@@ -107,20 +59,9 @@ private:
         return (value.is_string() && value.as_string().empty()) || (value.is_array() && value.as_array().empty());
     }
 
-    bool has_wanted_type(const Value& value, const Field& field, const PathStep& path, bool element) {
-        const bool any = field.form == Form::Json && (element || field.is_single());
-        const bool either = field.form == Form::IntOrString && (element || field.is_single());
-        if (any || (either && (value.is_int() || value.is_string()))) return true;
-        const std::string_view wanted = openapi_type(field, element);
-        if (has_type(value, wanted)) return true;
-        errors_.type_invalid(path.text(), Value(openapi_type_of(value)),
-                             fmt::format("{} in body must be of type {}: {}", path.text(), wanted, quote(openapi_type_of(value))));
-        return false;
-    }
-
-    void list(const Array& items, const Field& field, const PathStep& path, bool custom) {
+    void list(const Array& items, const Field& field, const PathStep& path) {
         count(items.size(), field, path);
-        for (std::size_t i = 0; i < items.size(); ++i) element(items[i], field, path.index(i), custom);
+        for (std::size_t i = 0; i < items.size(); ++i) element(items[i], field, path.index(i));
         if (field.list_type != ListType::Atomic) duplicates(items, field, path);
     }
 
@@ -150,9 +91,8 @@ private:
         if (size < limits->min_items) errors_.too_few(path.text(), size, limits->min_items);
     }
 
-    void element(const Value& value, const Field& field, const PathStep& path, bool custom) {
-        if (custom && !field.is_single() && !has_wanted_type(value, field, path, true)) return;
-        if (field.form == Form::Nested) return member(&value, *field.element, path, custom);
+    void element(const Value& value, const Field& field, const PathStep& path) {
+        if (field.form == Form::Nested) return member(&value, *field.element, path);
         if (field.form == Form::Struct) {
             if (value.is_object() && !field.type->is(Type::Alternatives)) object(value, *field.type, path, false);
             return;

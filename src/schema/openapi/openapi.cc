@@ -61,9 +61,9 @@ Value bearer_token() {
               {{"description", "Bearer Token authentication"}, {"type", "apiKey"}, {"name", "authorization"}, {"in", "header"}})}});
 }
 
-std::string build_v2_json(const Registry& registry, const std::string& version) {
+std::string build_v2_json(const Registry& registry, const RunTimeSchemas& run_time, const std::string& version) {
     std::string out;
-    SchemaObjects schemas(Dialect::V2, registry);
+    SchemaObjects schemas(Dialect::V2, registry, run_time);
     {
         MemberWriter document(out);
         document.add("swagger", "2.0");
@@ -87,9 +87,9 @@ std::string build_v2_json(const Registry& registry, const std::string& version) 
     return out;
 }
 
-std::string build_v2_protobuf(const Registry& registry, const std::string& version) {
+std::string build_v2_protobuf(const Registry& registry, const RunTimeSchemas& run_time, const std::string& version) {
     std::string paths, definitions, name;
-    SchemaObjects schemas(Dialect::V2, registry);
+    SchemaObjects schemas(Dialect::V2, registry, run_time);
     PathItems items(Dialect::V2, registry, schemas);
     for (const Kind* kind : served_kinds(registry)) {
         items.visit(*kind, [&](const std::string& path, const Value& item) { append_gnostic_path(path, item, paths); });
@@ -98,9 +98,10 @@ std::string build_v2_protobuf(const Registry& registry, const std::string& versi
     return gnostic_document(Title, version, paths, definitions);
 }
 
-std::string build_v3(const Registry& registry, const std::string& version, const std::vector<const Kind*>& kinds) {
+std::string build_v3(const Registry& registry, const RunTimeSchemas& run_time, const std::string& version,
+                     const std::vector<const Kind*>& kinds) {
     std::string out;
-    SchemaObjects schemas(Dialect::V3, registry);
+    SchemaObjects schemas(Dialect::V3, registry, run_time);
     {
         MemberWriter document(out);
         document.add("openapi", "3.0.0");
@@ -136,13 +137,22 @@ std::map<std::string, std::vector<const Kind*>> kinds_by_path(const Registry& re
 
 }  // namespace
 
+void OpenApi::forget(std::string_view group, std::string_view version) {
+    v2_json_.reset();
+    v2_protobuf_.reset();
+    v3_index_.reset();
+    const std::string path = (group.empty() ? "api/" : "apis/") + join_api_version(group, version);
+    v3_.erase(path);
+    v3_hashes_.erase(path);
+}
+
 const OpenApiDocument& OpenApi::v2_json() {
-    if (!v2_json_) v2_json_ = finished(build_v2_json(registry_, version_));
+    if (!v2_json_) v2_json_ = finished(build_v2_json(registry_, schemas_, version_));
     return *v2_json_;
 }
 
 const OpenApiDocument& OpenApi::v2_protobuf() {
-    if (!v2_protobuf_) v2_protobuf_ = finished(build_v2_protobuf(registry_, version_));
+    if (!v2_protobuf_) v2_protobuf_ = finished(build_v2_protobuf(registry_, schemas_, version_));
     return *v2_protobuf_;
 }
 
@@ -151,8 +161,8 @@ const OpenApiDocument& OpenApi::v3_index() {
     Value paths = Value::object();
     for (const auto& [path, kinds] : kinds_by_path(registry_)) {
         // Only the hash is needed here, and a client reads few of the documents: their bodies are not kept.
-        const auto known = v3_.find(path);
-        const std::string hash = known != v3_.end() ? known->second.hash : content_hash(build_v3(registry_, version_, kinds));
+        std::string& hash = v3_hashes_[path];
+        if (hash.empty()) hash = content_hash(build_v3(registry_, schemas_, version_, kinds));
         paths[path] = Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
     }
     v3_index_ = finished(to_json(Value::object({{"paths", std::move(paths)}})));
@@ -164,7 +174,7 @@ const OpenApiDocument* OpenApi::v3(std::string_view path) {
     const auto kinds = kinds_by_path(registry_);
     const auto found = kinds.find(std::string(path));
     if (found == kinds.end()) return nullptr;
-    return &v3_.emplace(found->first, finished(build_v3(registry_, version_, found->second))).first->second;
+    return &v3_.emplace(found->first, finished(build_v3(registry_, schemas_, version_, found->second))).first->second;
 }
 
 }  // namespace porthole::schema

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "schema/openapi/schema_objects.h"
 #include "schema/registry.h"
 
 namespace porthole::schema {
@@ -15,12 +16,16 @@ struct OpenApiDocument {
     std::string hash;  ///< for ETag and ?hash=
 };
 
-/// The OpenAPI documents of a registry, each built when first asked for and then kept. Make a new one when the registry changes.
-/// Not thread-safe; a document's body may outlive this.
+/// The OpenAPI documents of a registry, each built when first asked for and then kept until it is told that
+/// something of it has changed. Not thread-safe; a document's body may outlive this.
 class OpenApi {
 public:
     /// `registry` must outlive this. `version` is the server's, "v1.36.0".
-    OpenApi(const Registry& registry, std::string version) : registry_(registry), version_(std::move(version)) {}
+    OpenApi(const Registry& registry, std::string version, RunTimeSchemas schemas = {})
+        : registry_(registry), version_(std::move(version)), schemas_(std::move(schemas)) {}
+
+    /// The kinds of a group and version have changed, or there are none any more.
+    void forget(std::string_view group, std::string_view version);
 
     const OpenApiDocument& v2_json();
     /// The gnostic protobuf form, which kubectl before 1.27 must have.
@@ -33,8 +38,10 @@ public:
 private:
     const Registry& registry_;
     std::string version_;
+    RunTimeSchemas schemas_;
     std::optional<OpenApiDocument> v2_json_, v2_protobuf_, v3_index_;
     std::map<std::string, OpenApiDocument, std::less<>> v3_;
+    std::map<std::string, std::string, std::less<>> v3_hashes_;  ///< of all that the index names
 };
 
 }  // namespace porthole::schema

@@ -46,6 +46,24 @@ void add_list_facts(Value& schema, const Field& field) {
     if (merge || retain) schema["x-kubernetes-patch-strategy"] = merge && retain ? "merge,retainKeys" : merge ? "merge" : "retainKeys";
 }
 
+void add_type_members(Value& properties) {
+    properties["apiVersion"] = typed("string");
+    properties["kind"] = typed("string");
+    properties["apiVersion"]["description"] = "The version of the schema that this representation of an object follows.";
+    properties["kind"]["description"] = "The REST resource that this object represents, in CamelCase. It cannot be changed.";
+}
+
+/// A client that knows no null would miss a member that may be null.
+void drop_nullable_from_required(const Value& schema, Value& published) {
+    Value* required = published.find("required");
+    if (!required || !required->is_array()) return;
+    std::erase_if(required->as_array(), [&](const Value& name) {
+        const Value* property = schema.at_path({"properties", name.string_or("")});
+        return property && at(*property, "nullable").bool_or(false);
+    });
+    if (required->as_array().empty()) published.erase("required");
+}
+
 }  // namespace
 
 Value group_version_kind(std::string_view group, std::string_view version, std::string_view kind) {
@@ -64,7 +82,8 @@ std::string custom_definition_name(const Kind& kind) {
     return name.append(kind.version).append(".").append(kind.kind);
 }
 
-SchemaObjects::SchemaObjects(Dialect dialect, const Registry& registry) : dialect_(dialect), registry_(registry) {
+SchemaObjects::SchemaObjects(Dialect dialect, const Registry& registry, RunTimeSchemas run_time)
+    : dialect_(dialect), registry_(registry), run_time_(std::move(run_time)) {
     for (const Kind* kind : registry.kinds()) {
         if (kind->type) kinds_[kind->type].push_back(kind);
     }
@@ -111,17 +130,22 @@ Value SchemaObjects::named_scalar(const char* name, Value schema) { return refer
 
 Value SchemaObjects::struct_schema(const Type& type) {
     Value schema = Value::object();
+    const auto of_kinds = [&](const std::vector<const Kind*>& kinds) {
+        Array list;
+        for (const Kind* kind : kinds) list.push_back(group_version_kind(kind->group, kind->version, kind->kind));
+        schema["x-kubernetes-group-version-kind"] = std::move(list);
+    };
+    if (const auto given = run_time_ && is_run_time(type) ? run_time_(type) : std::nullopt) {
+        schema = published_schema(*given, true);
+        if (const auto kinds = kinds_.find(&type); kinds != kinds_.end()) of_kinds(kinds->second);
+        return schema;
+    }
     if (!type.description.empty()) schema["description"] = type.description;
     if (type.is(Type::Alternatives)) return schema;  // any value
     schema["type"] = "object";
     Value properties = Value::object();
     const auto kinds = kinds_.find(&type);
-    if (kinds != kinds_.end() || type.is(Type::EmbeddedResource)) {
-        properties["apiVersion"] = typed("string");
-        properties["kind"] = typed("string");
-        properties["apiVersion"]["description"] = "The version of the schema that this representation of an object follows.";
-        properties["kind"]["description"] = "The REST resource that this object represents, in CamelCase. It cannot be changed.";
-    }
+    if (kinds != kinds_.end() || type.is(Type::EmbeddedResource)) add_type_members(properties);
     Array required;
     for (const Field& field : type.fields) {
         properties[field.name] = member_schema(field, is_run_time(type));
@@ -132,12 +156,43 @@ Value SchemaObjects::struct_schema(const Type& type) {
     if (type.is(Type::Atomic)) schema["x-kubernetes-map-type"] = "atomic";
     if (type.is(Type::PreserveUnknown)) schema["x-kubernetes-preserve-unknown-fields"] = true;
     if (type.is(Type::EmbeddedResource)) schema["x-kubernetes-embedded-resource"] = true;
-    if (kinds != kinds_.end()) {
-        Array list;
-        for (const Kind* kind : kinds->second) list.push_back(group_version_kind(kind->group, kind->version, kind->kind));
-        schema["x-kubernetes-group-version-kind"] = std::move(list);
-    }
+    if (kinds != kinds_.end()) of_kinds(kinds->second);
     return schema;
+}
+
+/// A structural schema as clients may read it. Version 2 has no words for what is combined, nor for null, and kubectl refuses unknown
+/// members where it sees known ones: what could be wrong is left out.
+Value SchemaObjects::published_schema(const Value& schema, bool is_resource) {
+    Value published = Value::object();
+    const bool v2 = dialect_ == Dialect::V2;
+    const bool nullable = v2 && at(schema, "nullable").bool_or(false);
+    const bool opens = v2 && at(schema, "x-kubernetes-preserve-unknown-fields").bool_or(false);
+    const bool embedded = at(schema, "x-kubernetes-embedded-resource").bool_or(false);
+    for (const Member& member : schema.as_object()) {
+        const std::string& name = member.key;
+        const bool combines = name == "allOf" || name == "anyOf" || name == "oneOf" || name == "not";
+        if (v2 && (combines || name == "nullable")) continue;
+        if (nullable && (name == "type" || name == "properties" || name == "items" || name == "additionalProperties" || name == "required"))
+            continue;
+        if (opens && (name == "properties" || name == "items")) continue;
+        if ((name == "items" || name == "additionalProperties") && member.value.is_object()) {
+            published[name] = published_schema(member.value, false);
+        } else if (name == "properties" && member.value.is_object()) {
+            Value& properties = published[name] = Value::object();
+            for (const Member& property : member.value.as_object()) properties[property.key] = published_schema(property.value, false);
+        } else {
+            published[name] = member.value;
+        }
+    }
+    if (v2) drop_nullable_from_required(schema, published);
+    if (is_resource || embedded) {
+        Value& properties = published["properties"];
+        add_type_members(properties);
+        const Kind* config_map = registry_.find_kind("v1", "ConfigMap");
+        const Field* metadata = config_map && config_map->type ? config_map->type->find_field("metadata") : nullptr;
+        properties["metadata"] = metadata && metadata->type ? reference(*metadata->type) : typed("object");
+    }
+    return published;
 }
 
 Value SchemaObjects::list_schema(const Kind& kind) {

@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,11 +14,15 @@ namespace porthole::schema {
 /// The two versions of OpenAPI differ in where definitions are, and in what may be next to a reference.
 enum class Dialect { V2, V3 };
 
+/// The OpenAPI schema that a type made at run time comes from; nullopt for one that has none.
+using RunTimeSchemas = std::function<std::optional<Value>(const Type&)>;
+
 /// Makes schema objects of types, and remembers which definitions they refer to until all have been written. `registry` and its kinds
 /// must outlive it.
 class SchemaObjects {
 public:
-    SchemaObjects(Dialect dialect, const Registry& registry);
+    /// Types that `run_time` has a schema of are published as that says; it may be empty.
+    SchemaObjects(Dialect dialect, const Registry& registry, RunTimeSchemas run_time = {});
 
     /// A reference to the definition of a struct, or of a resource's own type.
     Value reference(const Type& type);
@@ -36,6 +42,7 @@ private:
     };
     Value reference_to(std::string name, Pending pending);
     Value struct_schema(const Type& type);
+    Value published_schema(const Value& schema, bool is_resource);
     Value list_schema(const Kind& kind);
     Value member_schema(const Field& field, bool run_time);
     Value value_schema(const Field& field, bool run_time);
@@ -46,6 +53,7 @@ private:
 
     Dialect dialect_;
     const Registry& registry_;
+    RunTimeSchemas run_time_;
     std::map<const Type*, std::vector<const Kind*>> kinds_;
     std::map<std::string, Pending> pending_;
     std::set<std::string> known_;

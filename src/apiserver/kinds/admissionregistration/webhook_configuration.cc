@@ -4,6 +4,7 @@
 #include "api/admissionregistration_v1.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/kinds/webhook_client.h"
 #include "apiserver/strategy/object_meta.h"
 #include "schema/convert.h"
 
@@ -93,46 +94,6 @@ void validate_rule(const RuleWithOperations& rule, const FieldPath& path, FieldE
     check_choice(rule.scope, {"*", "Cluster", "Namespaced"}, path / "scope", errors);
 }
 
-// --- Clients ---
-
-void validate_url(const std::string& url, const FieldPath& path, FieldErrors& errors) {
-    constexpr std::string_view Scheme = "https://";
-    if (!url.starts_with(Scheme))
-        return errors.invalid(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]");
-    const std::string_view rest = std::string_view(url).substr(Scheme.size());
-    const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
-    check(!host.empty() && host != "@", url, "host must be specified; desired format: https://host[/path]", path, errors);
-    check(!host.contains('@'), url, "user information is not permitted in the URL", path, errors);
-    check(!rest.contains('#'), url, "fragments are not permitted in the URL", path, errors);
-    check(!rest.contains('?'), url, "query parameters are not permitted in the URL", path, errors);
-}
-
-void validate_service_path(const std::string& text, const FieldPath& path, FieldErrors& errors) {
-    if (text.empty() || text == "/") return;
-    if (!text.starts_with('/')) return errors.invalid(path, text, "must start with a '/'");
-    std::string_view rest = std::string_view(text).substr(1);
-    if (rest.ends_with('/')) rest.remove_suffix(1);
-    for (std::size_t i = 0;; ++i) {
-        const std::string segment(rest.substr(0, rest.find('/')));
-        if (segment.empty()) return errors.invalid(path, text, "segment[" + std::to_string(i) + "] may not be empty");
-        for (const std::string& problem : names::check_dns1123_subdomain(segment))
-            errors.invalid(path, text, "segment[" + std::to_string(i) + "]: " + problem);
-        if (!rest.contains('/')) return;
-        rest.remove_prefix(segment.size() + 1);
-    }
-}
-
-void validate_client(const WebhookClientConfig& client, const FieldPath& path, FieldErrors& errors) {
-    if (client.url.has_value() == client.service.has_value()) return errors.required(path, "exactly one of url or service is required");
-    if (client.url) return validate_url(*client.url, path / "url", errors);
-    const FieldPath service = path / "service";
-    check_required(client.service->name, service / "name", errors);
-    check_required(client.service->namespace_, service / "namespace", errors);
-    if (client.service->path) validate_service_path(*client.service->path, service / "path", errors);
-    const std::int32_t port = client.service->port.value_or(443);
-    check(port >= 1 && port <= 65535, port, "port is not valid: must be between 1 and 65535, inclusive", service / "port", errors);
-}
-
 // --- Webhooks ---
 
 /// At least three segments: "a.example.com".
@@ -177,7 +138,7 @@ void validate_webhook(const Webhook& webhook, const FieldPath& path, FieldErrors
               "the timeout value must be between 1 and 30 seconds", path / "timeoutSeconds", errors);
     if (webhook.namespace_selector) validate_label_selector(*webhook.namespace_selector, path / "namespaceSelector", errors);
     if (webhook.object_selector) validate_label_selector(*webhook.object_selector, path / "objectSelector", errors);
-    validate_client(webhook.client_config, path / "clientConfig", errors);
+    validate_webhook_client(webhook.client_config, path / "clientConfig", errors);
     validate_review_versions(webhook.admission_review_versions, path / "admissionReviewVersions", errors);
     validate_conditions(webhook.match_conditions, path / "matchConditions", errors);
 }

@@ -1,0 +1,71 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/custom_resources/custom_kind.h"
+#include "apiserver/resources/resource_store.h"
+#include "base/log.h"
+#include "client/client.h"
+#include "runtime/scope.h"
+#include "schema/registry.h"
+
+namespace porthole::apiserver {
+
+/// Serves what CustomResourceDefinitions describe: their kinds are in the registry and the table of resources while they are established.
+/// Also settles the definitions' names and conditions, and removes the instances of those that are being deleted. Lives on the store's
+/// loop; what it is given outlives it.
+class CustomResources {
+public:
+    struct Seams {
+        EventLoop& loop;
+        schema::Registry& registry;
+        ResourceTable& resources;
+        ResourceStore& objects;
+        Logger log;
+        /// Called after what is served has changed: of a group and version.
+        std::function<void(std::string_view group, std::string_view version)> changed;
+    };
+    explicit CustomResources(Seams seams);
+    ~CustomResources();
+
+    /// Serves what is established, at once. Error: that of Store::range().
+    Result<void> load();
+    /// Follows the definitions until cancelled. `client` may write their status, and remove their finalizer.
+    Task<> follow(client::Client& client);
+    /// Ends the removals in progress.
+    Task<> close();
+
+    /// The OpenAPI schema of a type made here; nullopt for other types.
+    std::optional<schema::Value> schema_of(const schema::Type& type) const;
+
+private:
+    struct Entry;
+
+    void put(const store::Record& record);
+    void forget(const std::string& name);
+    /// Requires: `definition` has its schemas.
+    void serve(Entry& entry, const CustomResourceDefinition& definition);
+    /// As it is stored, with the status that the entry has.
+    void serve_present(Entry& entry);
+    void withdraw(Entry& entry);
+    TakenNames taken_names(const CustomResourceDefinition& definition) const;
+    bool is_built_in(const CustomResourceDefinition& definition) const;
+    Task<> take_changes(store::Watch& watch, client::Client& client);
+    /// Brings all definitions of a group one step further.
+    Task<> settle(std::string group, client::Client& client);
+    Task<> settle_one(Entry& entry, client::Client& client);
+    Task<> write_status(CustomResourceDefinition definition, client::Client& client);
+    Task<> remove_instances(std::string name, client::Client& client);
+    Task<bool> remove_all(const Resource& resource);
+    Task<> finish_removal(std::string name, client::Client& client);
+
+    Seams seams_;
+    Scope scope_;
+    std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;  // by the definition's name
+    std::uint64_t form_ = 0;
+    store::Revision revision_;
+};
+
+}  // namespace porthole::apiserver

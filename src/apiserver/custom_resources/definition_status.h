@@ -1,0 +1,40 @@
+#pragma once
+#include <set>
+#include <string>
+
+#include "api/apiextensions_v1.h"
+#include "base/time/time.h"
+
+namespace porthole::apiserver {
+
+using api::apiextensions::v1::CustomResourceDefinition;
+using api::apiextensions::v1::CustomResourceDefinitionCondition;
+using api::apiextensions::v1::CustomResourceDefinitionStatus;
+
+inline constexpr std::string_view CleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/// The names in a group that others have: plural, singular and short names, and kinds.
+struct TakenNames {
+    std::set<std::string, std::less<>> resources, kinds;
+
+    /// Those that the definition has been given already.
+    void add(const CustomResourceDefinition& definition);
+};
+
+bool is_established(const CustomResourceDefinition& definition);
+
+/// Whether one of its schemas has rules in CEL.
+bool has_rules(const CustomResourceDefinition& definition);
+
+/// The status that the definition is to have: the names it may use, given those of the others, and the conditions NamesAccepted,
+/// Established and KubernetesAPIApprovalPolicyConformant as upstream's controllers set them. A name that was accepted stays accepted, and
+/// what was established stays so. `ignores_rules`: it has rules, which mean nothing here; ValidationRulesIgnored, a condition that upstream
+/// does not have, says so. Schemas are not looked at.
+CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, bool ignores_rules,
+                                              Timestamp now);
+
+/// The condition Terminating.
+void set_terminating(CustomResourceDefinitionStatus& status, bool terminating, std::string_view reason, std::string_view message,
+                     Timestamp now);
+
+}  // namespace porthole::apiserver

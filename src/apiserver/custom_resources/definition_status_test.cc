@@ -1,0 +1,73 @@
+#include "apiserver/custom_resources/definition_status.h"
+
+#include <gtest/gtest.h>
+
+#include "objects/conditions.h"
+
+namespace porthole::apiserver {
+namespace {
+
+const Timestamp Now = Timestamp::from_seconds(1'700'000'000);
+
+CustomResourceDefinition widgets() {
+    CustomResourceDefinition definition;
+    definition.metadata.name = "widgets.example.com";
+    definition.spec.group = "example.com";
+    definition.spec.names = {.plural = "widgets", .singular = "widget", .short_names = {"wd"}, .kind = "Widget", .list_kind = "WidgetList"};
+    return definition;
+}
+
+std::string text_of(const CustomResourceDefinitionStatus& status, std::string_view type) {
+    const auto* condition = objects::find_condition(status.conditions, type);
+    return condition ? condition->status + " " + condition->reason + " " + condition->message : "";
+}
+
+TEST(DefinitionStatus, AcceptsNamesThatNobodyHas) {
+    const auto status = settled_status(widgets(), {}, false, Now);
+    EXPECT_EQ(text_of(status, "NamesAccepted"), "True NoConflicts no conflicts found");
+    EXPECT_EQ(text_of(status, "Established"), "True InitialNamesAccepted the initial names have been accepted");
+    EXPECT_EQ(status.accepted_names, widgets().spec.names);
+}
+
+TEST(DefinitionStatus, ReportsTheNameThatAnotherHas) {
+    struct {
+        const char* name;
+        TakenNames taken;
+        const char* condition;
+    } const rows[] = {
+        {"plural", {.resources = {"widgets"}}, R"(False PluralConflict "widgets" is already in use)"},
+        {"singular", {.resources = {"widget"}}, R"(False SingularConflict "widget" is already in use)"},
+        {"short name", {.resources = {"wd"}}, R"(False ShortNamesConflict "wd" is already in use)"},
+        {"kind", {.kinds = {"Widget"}}, R"(False KindConflict "Widget" is already in use)"},
+        {"list kind", {.kinds = {"WidgetList"}}, R"(False ListKindConflict "WidgetList" is already in use)"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto status = settled_status(widgets(), row.taken, false, Now);
+        EXPECT_EQ(text_of(status, "NamesAccepted"), row.condition);
+        EXPECT_EQ(text_of(status, "Established"), "False NotAccepted not all names are accepted");
+    }
+}
+
+TEST(DefinitionStatus, KeepsWhatItHasWhileAnotherNameIsRefused) {
+    CustomResourceDefinition definition = widgets();
+    definition.status = settled_status(definition, {}, false, Now);
+    definition.spec.names.short_names = {"gadget"};
+    const auto status = settled_status(definition, {.resources = {"gadget"}}, false, Now);
+    EXPECT_EQ(status.accepted_names.short_names, std::vector<std::string>{"wd"});
+    EXPECT_EQ(text_of(status, "NamesAccepted"), R"(False ShortNamesConflict "gadget" is already in use)");
+    EXPECT_EQ(text_of(status, "Established"), "True InitialNamesAccepted the initial names have been accepted");
+}
+
+TEST(DefinitionStatus, TellsOfApprovalInKubernetesOwnGroups) {
+    CustomResourceDefinition definition = widgets();
+    definition.spec.group = "gateway.networking.k8s.io";
+    constexpr const char* Type = "KubernetesAPIApprovalPolicyConformant";
+    definition.metadata.annotations["api-approved.kubernetes.io"] = "https://example.com/1";
+    EXPECT_EQ(text_of(settled_status(definition, {}, false, Now), Type), "True ApprovedAnnotation approved in https://example.com/1");
+    definition.metadata.annotations["api-approved.kubernetes.io"] = "unapproved, trial";
+    EXPECT_EQ(text_of(settled_status(definition, {}, false, Now), Type), R"(False UnapprovedAnnotation not approved: "unapproved, trial")");
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

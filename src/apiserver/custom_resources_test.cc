@@ -1,0 +1,372 @@
+#include <gtest/gtest.h>
+
+#include "apiserver/api_server_fixture.h"
+
+namespace porthole::apiserver {
+namespace {
+
+constexpr const char* Definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* Widgets = "/apis/example.com/v1/namespaces/default/widgets";
+
+class CustomResourcesTest : public ApiServerFixture {
+protected:
+    /// A definition of Widgets; `versions` in JSON.
+    static std::string definition(const std::string& versions, const std::string& more_names = "", const std::string& more_spec = "") {
+        return R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{)"
+               R"("group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget")" +
+               more_names + "}" + more_spec + R"(,"versions":[)" + versions + "]}}";
+    }
+    /// A version whose spec has `properties`.
+    static std::string version(const std::string& name, bool storage, const std::string& properties, const std::string& more = "") {
+        return R"({"name":")" + name + R"(","served":true,"storage":)" + (storage ? "true" : "false") +
+               R"(,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{)" + properties +
+               R"(}},"status":{"type":"object","properties":{"ready":{"type":"boolean"},"replicas":{"type":"integer"},"selector":{"type":"string"}}}}}})" +
+               more + "}";
+    }
+    static constexpr const char* Size = R"("size":{"type":"integer","minimum":1},"color":{"type":"string","default":"red"})";
+
+    void define(const std::string& body) {
+        const Answer made = post(Definitions, body);
+        ASSERT_EQ(made.code, 201) << made.text;
+        settle();
+    }
+    /// Lets background tasks do what they have to.
+    void settle() { EXPECT_TRUE(sim::run(loop, loop.sleep(std::chrono::milliseconds(10)))); }
+    static std::string widget(const std::string& name, const std::string& spec, const std::string& more = "") {
+        return R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" + name + R"("},"spec":)" + spec + more + "}";
+    }
+    std::string condition(const std::string& type) {
+        const Answer found = get(std::string(Definitions) + "/widgets.example.com");
+        const schema::Value* conditions = found.body.at_path({"status", "conditions"});
+        if (!conditions) return "";
+        for (const schema::Value& one : conditions->as_array())
+            if (one.string_at({"type"}) == type)
+                return std::string(one.string_at({"status"})) + " " + std::string(one.string_at({"reason"}));
+        return "";
+    }
+};
+
+TEST_F(CustomResourcesTest, AreServedOnceTheirDefinitionIsEstablished) {
+    EXPECT_EQ(get(Widgets).code, 404);
+    define(definition(version("v1", true, Size)));
+    EXPECT_EQ(condition("Established"), "True InitialNamesAccepted");
+    EXPECT_EQ(condition("NamesAccepted"), "True NoConflicts");
+
+    const Answer made = post(Widgets, widget("a", R"({"size":3})"));
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.at({"spec", "color"}), "red");
+    EXPECT_EQ(made.body.at_path({"metadata", "generation"})->as_int(), 1);
+    EXPECT_EQ(get(std::string(Widgets) + "/a").text, made.text);
+    const Answer list = get("/apis/example.com/v1/widgets");
+    EXPECT_EQ(list.at({"kind"}), "WidgetList");
+    EXPECT_EQ(list.body.find("items")->as_array().size(), 1u);
+    EXPECT_EQ(remove(std::string(Widgets) + "/a").code, 200);
+    EXPECT_EQ(get(std::string(Widgets) + "/a").code, 404);
+}
+
+TEST_F(CustomResourcesTest, AreInDiscoveryAndOpenApi) {
+    define(definition(version("v1beta1", false, Size) + "," + version("v1", true, Size), R"(,"shortNames":["wd"],"categories":["all"])"));
+    const Answer group = get("/apis/example.com");
+    EXPECT_EQ(group.at({"preferredVersion", "version"}), "v1");
+    const Answer resources = get("/apis/example.com/v1");
+    const schema::Value& widgets = resources.body.find("resources")->as_array().at(0);
+    EXPECT_EQ(widgets.string_at({"name"}), "widgets");
+    EXPECT_EQ(widgets.string_at({"singularName"}), "widget");
+    EXPECT_EQ(*widgets.find("shortNames"), schema::Value::array({"wd"}));
+    const Answer all = call("GET", "/apis", "", "", "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList");
+    EXPECT_TRUE(all.text.contains(R"("resource":"widgets")"));
+
+    const Answer v3 = get("/openapi/v3/apis/example.com/v1");
+    EXPECT_EQ(v3.code, 200);
+    EXPECT_TRUE(v3.text.contains(R"("com.example.v1.Widget":)"));
+    EXPECT_TRUE(v3.text.contains(R"("minimum":1)"));
+    EXPECT_TRUE(get("/openapi/v2").text.contains(R"("com.example.v1.Widget":)"));
+    EXPECT_TRUE(get("/openapi/v3").text.contains("apis/example.com/v1beta1"));
+
+    EXPECT_EQ(remove(std::string(Definitions) + "/widgets.example.com").code, 200);
+    settle();
+    EXPECT_EQ(get("/apis/example.com").code, 404);
+    EXPECT_FALSE(get("/openapi/v2").text.contains("com.example.v1.Widget"));
+}
+
+TEST_F(CustomResourcesTest, ArePrunedAndValidatedByTheirSchema) {
+    define(definition(version("v1", true, Size)));
+    const std::string unknown = widget("a", R"({"size":3,"other":1})");
+    const Answer strict = post(std::string(Widgets) + "?fieldValidation=Strict", unknown);
+    EXPECT_EQ(strict.code, 400);
+    EXPECT_EQ(strict.at({"message"}),
+              R"(Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.other")");
+    const Answer dropped = post(Widgets, unknown);
+    EXPECT_EQ(dropped.code, 201);
+    EXPECT_EQ(dropped.body.at_path({"spec", "other"}), nullptr);
+    const Answer wrong = post(Widgets, widget("b", R"({"size":0})"));
+    EXPECT_EQ(wrong.code, 422);
+    EXPECT_EQ(wrong.at({"message"}),
+              R"(Widget.example.com "b" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1)");
+    const Answer metadata = post(Widgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c","labels":{"x":1}}})");
+    EXPECT_EQ(metadata.code, 400);
+}
+
+TEST_F(CustomResourcesTest, KeepTheRevisionWhereNobodyCanPutAnother) {
+    define(definition(version("v1", true, R"("resourceVersion":{"type":"string"})")));
+    const Answer made =
+        post(Widgets, R"({"spec":{"resourceVersion":"9"},"metadata":{"name":"a"},"kind":"Widget","apiVersion":"example.com/v1"})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.at({"spec", "resourceVersion"}), "9");
+    EXPECT_NE(made.at({"metadata", "resourceVersion"}), "");
+}
+
+TEST_F(CustomResourcesTest, ArePatchedInEveryFormButTheStrategicOne) {
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
+    const std::string path = std::string(Widgets) + "/a";
+    EXPECT_EQ(merge(path, R"({"spec":{"size":4}})").body.at_path({"spec", "size"})->as_int(), 4);
+    const Answer json = call("PATCH", path, R"([{"op":"replace","path":"/spec/size","value":5}])", "application/json-patch+json");
+    EXPECT_EQ(json.body.at_path({"spec", "size"})->as_int(), 5);
+    EXPECT_EQ(json.body.at_path({"metadata", "generation"})->as_int(), 3);
+    EXPECT_EQ(call("PATCH", path, "{}", "application/strategic-merge-patch+json").code, 415);
+
+    const std::string applied = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {color: blue}";
+    const Answer conflicting =
+        call("PATCH", path + "?fieldManager=other", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {size: 6}",
+             "application/apply-patch+yaml");
+    EXPECT_EQ(conflicting.code, 409) << conflicting.text;
+    const Answer merged = call("PATCH", path + "?fieldManager=me&force=true", applied, "application/apply-patch+yaml");
+    EXPECT_EQ(merged.code, 200) << merged.text;
+    EXPECT_EQ(merged.at({"spec", "color"}), "blue");
+    EXPECT_TRUE(merged.text.contains(R"("f:spec":{"f:color":{}})"));
+    const Answer created = call("PATCH", std::string(Widgets) + "/new?fieldManager=me",
+                                "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: new}", "application/apply-patch+yaml");
+    EXPECT_EQ(created.code, 201) << created.text;
+}
+
+TEST_F(CustomResourcesTest, AreUpdatedOnlyFromAKnownVersion) {
+    define(definition(version("v1", true, Size)));
+    const Answer made = post(Widgets, widget("a", R"({"size":3})"));
+    const Answer blind = put(std::string(Widgets) + "/a", widget("a", R"({"size":4})"));
+    EXPECT_EQ(blind.code, 422);
+    EXPECT_TRUE(blind.at({"message"}).contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
+    schema::Value changed = made.body;
+    changed["spec"]["size"] = 7;
+    EXPECT_EQ(put(std::string(Widgets) + "/a", schema::to_json(changed)).code, 200);
+    EXPECT_EQ(put(std::string(Widgets) + "/a", schema::to_json(changed)).code, 409);
+    EXPECT_EQ(put(std::string(Widgets) + "/b", widget("b", R"({"size":4})")).code, 422);
+}
+
+TEST_F(CustomResourcesTest, KeepStatusApartWithTheSubresource) {
+    define(definition(version("v1", true, Size, R"(,"subresources":{"status":{}})")));
+    const Answer made = post(Widgets, widget("a", R"({"size":3})", R"(,"status":{"ready":true})"));
+    ASSERT_EQ(made.code, 201);
+    EXPECT_EQ(made.body.find("status"), nullptr);
+    const std::string path = std::string(Widgets) + "/a";
+    const Answer status = call("PATCH", path + "/status", R"({"metadata":{"labels":{"x":"y"}},"spec":{"size":9},"status":{"ready":true}})",
+                               "application/merge-patch+json");
+    ASSERT_EQ(status.code, 200) << status.text;
+    EXPECT_TRUE(status.body.at_path({"status", "ready"})->as_bool());
+    EXPECT_EQ(status.body.at_path({"spec", "size"})->as_int(), 3);
+    EXPECT_EQ(status.body.at_path({"metadata", "labels"}), nullptr);
+    EXPECT_EQ(status.body.at_path({"metadata", "generation"})->as_int(), 1);
+    const Answer main = merge(path, R"({"spec":{"size":4},"status":{"ready":false}})");
+    EXPECT_TRUE(main.body.at_path({"status", "ready"})->as_bool());
+    EXPECT_EQ(main.body.at_path({"metadata", "generation"})->as_int(), 2);
+    EXPECT_EQ(merge(path + "/status", R"({"status":{"ready":"yes"}})").code, 422);
+}
+
+TEST_F(CustomResourcesTest, AreScaledWhereTheDefinitionSays) {
+    define(definition(version(
+        "v1", true, R"("count":{"type":"integer"})",
+        R"(,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.count","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}})")));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"count":2})")).code, 201);
+    const std::string path = std::string(Widgets) + "/a";
+    ASSERT_EQ(merge(path + "/status", R"({"status":{"replicas":1,"selector":"app=x"}})").code, 200);
+    const Answer scale = get(path + "/scale");
+    EXPECT_EQ(scale.at({"kind"}), "Scale");
+    EXPECT_EQ(scale.body.at_path({"spec", "replicas"})->as_int(), 2);
+    EXPECT_EQ(scale.body.at_path({"status", "replicas"})->as_int(), 1);
+    EXPECT_EQ(scale.at({"status", "selector"}), "app=x");
+    EXPECT_EQ(merge(path + "/scale", R"({"spec":{"replicas":5}})").code, 200);
+    EXPECT_EQ(get(path).body.at_path({"spec", "count"})->as_int(), 5);
+}
+
+TEST_F(CustomResourcesTest, PrintTheColumnsOfTheirDefinition) {
+    define(definition(version("v1", true, Size,
+                              R"(,"additionalPrinterColumns":[{"name":"Size","type":"integer","jsonPath":".spec.size"},)"
+                              R"({"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp","priority":1}])")));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
+    const Answer table = call("GET", Widgets, "", "", "application/json;as=Table;v=v1;g=meta.k8s.io");
+    EXPECT_EQ(table.body.find("columnDefinitions")->as_array().size(), 3u);
+    const schema::Value& cells = *table.body.find("rows")->as_array().at(0).find("cells");
+    EXPECT_EQ(cells.as_array().at(0), schema::Value("a"));
+    EXPECT_EQ(cells.as_array().at(1), schema::Value(3));
+}
+
+TEST_F(CustomResourcesTest, AreSelectedByLabelsAndTheFieldsOfTheirDefinition) {
+    define(definition(version("v1", true, Size, R"(,"selectableFields":[{"jsonPath":".spec.color"}])")));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3,"color":"blue"})")).code, 201);
+    ASSERT_EQ(post(Widgets, widget("b", R"({"size":3})")).code, 201);
+    const Answer blue = get(std::string(Widgets) + "?fieldSelector=spec.color%3Dblue");
+    ASSERT_EQ(blue.body.find("items")->as_array().size(), 1u);
+    EXPECT_EQ(blue.body.find("items")->as_array()[0].string_at({"metadata", "name"}), "a");
+    EXPECT_EQ(get(std::string(Widgets) + "?fieldSelector=spec.size%3D3").code, 400);
+    EXPECT_EQ(merge(std::string(Widgets) + "/b", R"({"metadata":{"labels":{"x":"y"}}})").code, 200);
+    EXPECT_EQ(get(std::string(Widgets) + "?labelSelector=x%3Dy").body.find("items")->as_array().size(), 1u);
+}
+
+TEST_F(CustomResourcesTest, AreReadBySchemasThatHaveChanged) {
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
+    auto watching = watch(Widgets, "resourceVersion=0");
+    EXPECT_EQ(watching.next(), "ADDED a");
+    const Answer changed =
+        merge(std::string(Definitions) + "/widgets.example.com",
+              R"({"spec":{"versions":[)" + version("v1", true, R"("size":{"type":"integer"},"shape":{"type":"string","default":"round"})") +
+                  "]}}");
+    ASSERT_EQ(changed.code, 200) << changed.text;
+    settle();
+    const Answer read = get(std::string(Widgets) + "/a");
+    EXPECT_EQ(read.at({"spec", "shape"}), "round");
+    EXPECT_EQ(read.body.at_path({"spec", "color"}), nullptr);
+    const Answer list = get(Widgets);
+    EXPECT_EQ(list.body.find("items")->as_array().at(0), read.body);
+    ASSERT_EQ(post(Widgets, widget("b", R"({"size":3})")).code, 201);
+    EXPECT_EQ(watching.next(), "END");
+}
+
+TEST_F(CustomResourcesTest, AreServedInSeveralVersions) {
+    define(definition(version("v1beta1", true, Size, R"(,"deprecated":true)") + "," + version("v1", false, Size)));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
+    const std::string older = "/apis/example.com/v1beta1/namespaces/default/widgets";
+    EXPECT_EQ(get(older + "/a").at({"apiVersion"}), "example.com/v1beta1");
+    EXPECT_EQ(get(std::string(Widgets) + "/a").at({"apiVersion"}), "example.com/v1");
+    EXPECT_EQ(get(Widgets).body.find("items")->as_array().at(0).string_at({"apiVersion"}), "example.com/v1");
+    EXPECT_EQ(warnings_of("GET", older), "299 - \"example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget\"\n");
+
+    // Storage moves to v1: what was stored before is still readable, and a write without a change rewrites it.
+    const std::string path = std::string(Definitions) + "/widgets.example.com";
+    ASSERT_EQ(merge(path, R"({"spec":{"versions":[)" + version("v1beta1", false, Size) + "," + version("v1", true, Size) + "]}}").code,
+              200);
+    settle();
+    EXPECT_EQ(*get(path).body.at_path({"status", "storedVersions"}), schema::Value::array({"v1beta1", "v1"}));
+    const Answer before = get(std::string(Widgets) + "/a");
+    EXPECT_EQ(before.at({"apiVersion"}), "example.com/v1");
+    const Answer rewritten = put(std::string(Widgets) + "/a", before.text);
+    EXPECT_EQ(rewritten.code, 200);
+    EXPECT_NE(rewritten.at({"metadata", "resourceVersion"}), before.at({"metadata", "resourceVersion"}));
+    const Answer again = put(std::string(Widgets) + "/a", rewritten.text);
+    EXPECT_EQ(again.at({"metadata", "resourceVersion"}), rewritten.at({"metadata", "resourceVersion"}));
+
+    EXPECT_EQ(merge(path, R"({"spec":{"versions":[)" + version("v1", true, Size) + "]}}").code, 422);
+    EXPECT_EQ(call("PATCH", path + "/status", R"({"status":{"storedVersions":["v1"]}})", "application/merge-patch+json").code, 200);
+    EXPECT_EQ(merge(path, R"({"spec":{"versions":[)" + version("v1", true, Size) + "]}}").code, 200);
+}
+
+TEST_F(CustomResourcesTest, KeepNoProtobuf) {
+    define(definition(version("v1", true, Size)));
+    constexpr const char* Protobuf = "application/vnd.kubernetes.protobuf";
+    EXPECT_EQ(call("GET", Widgets, "", "", Protobuf).code, 406);
+    EXPECT_EQ(call("GET", Widgets, "", "", std::string(Protobuf) + ",application/json").code, 200);
+    EXPECT_EQ(call("POST", Widgets, "k8s", Protobuf).code, 415);
+}
+
+TEST_F(CustomResourcesTest, GoBeforeTheirDefinition) {
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(
+        post(Widgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"held","finalizers":["wait.example.com"]}})")
+            .code,
+        201);
+    ASSERT_EQ(post(Widgets, widget("free", R"({"size":1})")).code, 201);
+    const std::string path = std::string(Definitions) + "/widgets.example.com";
+    const Answer deleting = remove(path);
+    EXPECT_EQ(deleting.code, 200);
+    EXPECT_TRUE(deleting.text.contains("customresourcecleanup.apiextensions.k8s.io"));
+    settle();
+    EXPECT_EQ(get(std::string(Widgets) + "/free").code, 404);
+    EXPECT_EQ(get(std::string(Widgets) + "/held").code, 200);
+    EXPECT_EQ(condition("Terminating").substr(0, 4), "True");
+    const Answer refused = post(Widgets, widget("late", R"({"size":1})"));
+    EXPECT_EQ(refused.code, 403);
+    EXPECT_EQ(refused.at({"message"}),
+              R"(widgets.example.com "late" is forbidden: create not allowed while custom resource definition is terminating)");
+    EXPECT_EQ(merge(std::string(Widgets) + "/held", R"({"metadata":{"finalizers":null}})").code, 200);
+    EXPECT_TRUE(sim::run(loop, loop.sleep(std::chrono::seconds(3))));
+    EXPECT_EQ(get(path).code, 404);
+    EXPECT_EQ(get(Widgets).code, 404);
+}
+
+TEST_F(CustomResourcesTest, TakeNoNameThatAnotherHas) {
+    define(definition(version("v1", true, Size)));
+    const std::string other =
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{"group":"example.com",)"
+        R"("scope":"Namespaced","names":{"plural":"gadgets","kind":"Widget"},"versions":[)" +
+        version("v1", true, Size) + "]}}";
+    ASSERT_EQ(post(Definitions, other).code, 201);
+    settle();
+    const Answer found = get(std::string(Definitions) + "/gadgets.example.com");
+    EXPECT_TRUE(found.text.contains(R"("reason":"ListKindConflict")")) << found.text;
+    EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 404);
+    // The name is free once the first is gone.
+    EXPECT_EQ(remove(std::string(Definitions) + "/widgets.example.com").code, 200);
+    EXPECT_TRUE(sim::run(loop, loop.sleep(std::chrono::seconds(2))));
+    EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 200);
+}
+
+TEST_F(CustomResourcesTest, NeverTakeTheNameOfABuiltInResource) {
+    const std::string ingresses =
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ingresses.networking.k8s.io",)"
+        R"("annotations":{"api-approved.kubernetes.io":"unapproved"}},"spec":{"group":"networking.k8s.io","scope":"Namespaced",)"
+        R"("names":{"plural":"ingresses","kind":"Ingress"},"versions":[)" +
+        version("v9", true, Size) + "]}}";
+    ASSERT_EQ(post(Definitions, ingresses).code, 201);
+    settle();
+    EXPECT_EQ(get("/apis/networking.k8s.io/v9/namespaces/default/ingresses").code, 404);
+    EXPECT_EQ(get("/apis/networking.k8s.io/v1/namespaces/default/ingresses").code, 200);
+    EXPECT_EQ(remove(std::string(Definitions) + "/ingresses.networking.k8s.io").code, 200);
+    settle();
+    EXPECT_EQ(get(std::string(Definitions) + "/ingresses.networking.k8s.io").code, 404);
+}
+
+TEST_F(CustomResourcesTest, AreThereAgainAfterARestart) {
+    define(definition(version("v1", true, Size, R"(,"selectableFields":[{"jsonPath":".spec.color"}])")));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":3,"color":"blue"})")).code, 201);
+    TearDown();
+    SetUpAgain();
+    EXPECT_EQ(get(std::string(Widgets) + "/a").at({"spec", "color"}), "blue");
+    EXPECT_EQ(get(std::string(Widgets) + "?fieldSelector=spec.color%3Dblue").body.find("items")->as_array().size(), 1u);
+}
+
+TEST_F(CustomResourcesTest, SayThatRulesInCelAreNotEvaluated) {
+    const std::string ruled =
+        definition(version("v1", true, R"("size":{"type":"integer","x-kubernetes-validations":[{"rule":"self > 0"}]})"));
+    EXPECT_TRUE(warnings_of("POST", Definitions, ruled).contains("does not evaluate x-kubernetes-validations"));
+    settle();
+    EXPECT_EQ(condition("ValidationRulesIgnored"), "True NotImplemented");
+}
+
+TEST_F(CustomResourcesTest, DefinitionsMustBeStructural) {
+    struct {
+        const char* name;
+        std::string body;
+        const char* problem;
+    } const rows[] = {
+        {"name",
+         R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[)" +
+             version("v1", true, Size) + "]}}",
+         R"(metadata.name: Invalid value: "x.example.com": must be spec.names.plural+"."+spec.group)"},
+        {"type", definition(version("v1", true, R"("a":{})")),
+         "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].type: Required value: must not be empty for specified "
+         "object fields"},
+        {"storage", definition(version("v1", false, Size)),
+         R"(spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version)"},
+        {"schema", definition(R"({"name":"v1","served":true,"storage":true})"),
+         "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const Answer answer = post(Definitions, row.body);
+        EXPECT_EQ(answer.code, 422) << answer.text;
+        EXPECT_TRUE(answer.at({"message"}).contains(row.problem)) << answer.text;
+    }
+}
+
+}  // namespace
+}  // namespace porthole::apiserver

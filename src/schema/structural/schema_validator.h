@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+
+#include "base/result.h"
+#include "schema/fields/field_errors.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+struct SchemaNode;
+
+/// Checks objects against the `openAPIV3Schema` of a custom resource's version. Immutable once made; copies share what it was compiled to.
+///
+/// Errors have upstream's types, paths and texts: those of kube-openapi's validator, then those of lists that are sets or maps, then those
+/// of embedded resources. Of `metadata` at the top a schema may say no more than what its names look like. What one object may cost is
+/// bounded.
+class SchemaValidator {
+public:
+    /// Error: Invalid for a schema that is nested too deeply, or has a pattern that is not a regular expression.
+    static Result<SchemaValidator> compile(const Value& schema);
+
+    void validate(const Value& object, FieldErrors& errors) const;
+    /// The same for an update: what `old` has in the same place and in the same form is not reported, so that an object stays editable
+    /// whose schema has become narrower (upstream's ratcheting).
+    void validate_update(const Value& object, const Value& old, FieldErrors& errors) const;
+
+private:
+    explicit SchemaValidator(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
+    std::shared_ptr<const SchemaNode> root_;
+};
+
+}  // namespace porthole::schema

@@ -1,0 +1,14 @@
+#pragma once
+#include "schema/fields/field_errors.h"
+#include "schema/value.h"
+
+namespace porthole::schema {
+
+/// Whether `schema`, the openAPIV3Schema of a custom resource's version, is structural: it describes every field outside of what it
+/// combines, and uses nothing that upstream does not allow. Also its defaults must be valid by it. `path` leads to it.
+void validate_structural_schema(const Value& schema, const FieldPath& path, FieldErrors& errors);
+
+/// Whether rules in CEL are anywhere in it.
+bool has_validation_rules(const Value& schema);
+
+}  // namespace porthole::schema
