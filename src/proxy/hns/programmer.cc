@@ -83,8 +83,8 @@ void Programmer::start_over() {
 Task<> Programmer::sync() {
     std::optional<Error> first;
     if (host_.overlay && host_.source_vip) CO_TRY_VOID(co_await ensure_source_endpoint());
-    const std::set<FrontendKey> todo = dirty_;
-    for (const FrontendKey& frontend : todo) {
+    const std::set<FrontendKey> changed = dirty_;
+    for (const FrontendKey& frontend : changed) {
         const auto done = co_await program(frontend);
         if (done) {
             dirty_.erase(frontend);
