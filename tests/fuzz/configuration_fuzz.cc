@@ -26,7 +26,7 @@ void read_encryption(std::string_view text) {
     StorageEncryption encryption([](const EncryptionProvider&) {
         return std::shared_ptr<StorageCipher>(make_key_cipher(EncryptionProvider::Kind::AesGcm, {"kms", std::string(32, 'k')}));
     });
-    encryption.use(*configuration);
+    CHECK(encryption.use(*configuration).has_value());
     const std::string key = "/registry/core/secrets/ns/a";
     const auto held = encryption.hold();
     if (!encryption.covers(key)) return;
