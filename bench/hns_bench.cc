@@ -15,9 +15,9 @@
 #include "hns/client.h"
 #include "hns/emulator/data_plane/linux/linux_data_plane.h"
 #include "hns/emulator/emulator.h"
-#include "runtime/asio_loop.h"
 #include "runtime/files/file_system.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 #include "runtime/worker_pool.h"
 
 namespace porthole::hns {
@@ -62,14 +62,7 @@ public:
 private:
     template <class T>
     Result<T> wait(Task<T> task) {
-        TaskContext context(loop_);
-        std::optional<Result<T>> result;
-        start_task(std::move(task), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop_.stop();
-        });
-        while (!result) loop_.run();
-        return std::move(*result);
+        return run_task(loop_, std::move(task));
     }
 
     Result<void> measure(Client& client) {

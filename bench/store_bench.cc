@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 #include "store/embedded/embedded_engine.h"
 #include "store/store.h"
@@ -31,14 +31,7 @@ public:
         std::filesystem::remove_all(directory_);
     }
 
-    void run(Task<> task) {
-        TaskContext context(loop_);
-        start_task(std::move(task), context, [this](Result<void> result) {
-            CHECK(result.has_value());
-            loop_.post([this] { loop_.stop(); });
-        });
-        loop_.run();
-    }
+    void run(Task<> task) { CHECK(run_task(loop_, std::move(task)).has_value()); }
     Store& store() { return *store_; }
     AsioLoop& loop() { return loop_; }
 

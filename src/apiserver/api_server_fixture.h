@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/example_options.h"
+#include "net/http/kept_answer.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
 #include "store/memory/memory_engine.h"
@@ -106,24 +107,8 @@ protected:
         return R"({"metadata":{"name":")" + name + R"(","labels":{"app":")" + value + R"("}},"data":{"k":")" + value + R"("}})";
     }
 
-    /// Takes one answer and keeps its head, which the way inside the process drops.
-    struct HeaderKeeper final : net::HttpResponder {
-        Task<> respond(int code_, net::Headers headers_, std::vector<net::Bytes> pieces) override {
-            code = code_;
-            headers = std::move(headers_);
-            for (const net::Bytes& piece : pieces) body += *piece;
-            co_return {};
-        }
-        Task<> start(int code_, net::Headers headers_) override { return respond(code_, std::move(headers_), {}); }
-        Task<> write(net::Bytes) override { co_return {}; }
-        Task<> finish(net::Headers) override { co_return {}; }
-        Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
-        bool started() const override { return code != 0; }
-
-        int code = 0;
-        net::Headers headers;
-        std::string body;
-    };
+    /// Keeps an answer with its head, which the way inside the process drops.
+    using HeaderKeeper = net::KeptAnswer;
 
     /// A watch whose events are read one at a time.
     class WatchReader {

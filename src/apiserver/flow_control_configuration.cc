@@ -155,7 +155,8 @@ Task<> FlowControlConfiguration::write_conditions(client::Client& client) {
         FlowSchema wanted = *schema;
         const std::string& level = wanted.spec.priority_level_configuration.name;
         const bool dangling = !flow_control_->has_level(level);
-        if (set_dangling(wanted.status, level, dangling, Timestamp(loop_.wall_now()))) tasks.push_back(write_condition(client, std::move(wanted)));
+        if (set_dangling(wanted.status, level, dangling, Timestamp(loop_.wall_now())))
+            tasks.push_back(write_condition(client, std::move(wanted)));
     }
     CO_TRY(auto results, co_await when_all(std::move(tasks)));
     for (auto& result : results) CO_TRY_VOID(std::move(result));

@@ -147,9 +147,7 @@ Result<std::size_t*> Server::find_place(const RequestContext& context) {
     Places& places = node_of(context.user) ? nodes_ : others_;
     std::size_t& taken = mutating ? places.mutating : places.reading;
     if (taken < (mutating ? limits_.mutating : limits_.reading)) return &taken;
-    Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-    error.details->retry_after_seconds = 1;
-    return error;
+    return too_many_requests();
 }
 
 Task<> Server::authorize(RequestContext& context) {

@@ -8,8 +8,8 @@ namespace porthole::bundled_images {
 
 namespace cri = kubelet::cri;
 
-/// The images of a runtime, where a pull of one that the program carries imports it. Such an image needs no registry, takes no room on nodes
-/// that do not use it, and comes back after someone, or the image garbage collection, has removed it.
+/// The images of a runtime, where a pull of one that the program carries imports it. Such an image needs no registry, takes no room on
+/// nodes that do not use it, and comes back after someone, or the image garbage collection, has removed it.
 class BundledImageService final : public kubelet::ImageService {
 public:
     /// Brings the image into the runtime, under its name.
@@ -18,10 +18,16 @@ public:
     BundledImageService(kubelet::ImageService& images, Import import) : images_(images), import_(std::move(import)) {}
 
     Task<cri::ListImagesResponse> list_images(cri::ListImagesRequest request) override { return images_.list_images(std::move(request)); }
-    Task<cri::ImageStatusResponse> image_status(cri::ImageStatusRequest request) override { return images_.image_status(std::move(request)); }
+    Task<cri::ImageStatusResponse> image_status(cri::ImageStatusRequest request) override {
+        return images_.image_status(std::move(request));
+    }
     Task<cri::PullImageResponse> pull_image(cri::PullImageRequest request) override;
-    Task<cri::RemoveImageResponse> remove_image(cri::RemoveImageRequest request) override { return images_.remove_image(std::move(request)); }
-    Task<cri::ImageFsInfoResponse> image_fs_info(cri::ImageFsInfoRequest request) override { return images_.image_fs_info(std::move(request)); }
+    Task<cri::RemoveImageResponse> remove_image(cri::RemoveImageRequest request) override {
+        return images_.remove_image(std::move(request));
+    }
+    Task<cri::ImageFsInfoResponse> image_fs_info(cri::ImageFsInfoRequest request) override {
+        return images_.image_fs_info(std::move(request));
+    }
 
     /// Imports the image of this name unless the runtime has it. Error: NotFound where the program carries none of this name.
     Task<> ensure(std::string name);

@@ -84,7 +84,9 @@ TEST(ContainerdImport, GivesTheArchiveToCtrAndSaysWhatCtrSaid) {
     EXPECT_TRUE(sim::run(loop, import_into_containerd(ctr, "unix:///run/containerd/containerd.sock", image)));
     EXPECT_THAT(ctr.given.arguments, testing::Contains("/run/containerd/containerd.sock"));
     EXPECT_EQ(ctr.given.input, image.archive);
-    const auto said = [&](ProcessRunner& program) { return sim::run(loop, import_into_containerd(program, "/c.sock", image)).error().message; };
+    const auto said = [&](ProcessRunner& program) {
+        return sim::run(loop, import_into_containerd(program, "/c.sock", image)).error().message;
+    };
     EXPECT_THAT(said(full), HasSubstr("no room"));
     EXPECT_THAT(said(missing), HasSubstr("part of porthole"));
 }

@@ -320,7 +320,7 @@ int run_agent(std::vector<std::string> arguments) {
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (options.node_name.empty()) return fail("--node-name is missing");
 
-    const auto lock = AgentLock::take(options.data);
+    const auto lock = take_agent_lock(options.data);
     if (!lock) return fail(lock.error().message);
     RealWorld world;
     Agent agent(world, std::move(options), Logger(make_stderr_sink(LogLevel::Info), "agent"));

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 Task<> reset(RealWorld& world, Progress& progress, AgentOptions agent) {
     CO_TRY_VOID(co_await SystemUnit::agent({}).remove(*world.processes, true));
-    const auto lock = AgentLock::take(agent.data);
+    const auto lock = take_agent_lock(agent.data);
     if (!lock) co_return lock.error();
     progress.begin("removing pods");
     const auto removed = co_await with_timeout(teardown::remove_pods(world.loop, agent.runtime_endpoint), 1min, "removing pods");

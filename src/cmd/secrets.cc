@@ -1,7 +1,3 @@
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "api/core_v1.h"
@@ -11,6 +7,7 @@
 #include "cmd/program/runtime_setup.h"
 #include "local_cluster/admin_client.h"
 #include "local_cluster/data_dir.h"
+#include "runtime/files/file_lock.h"
 
 namespace porthole::cmd {
 
@@ -25,25 +22,11 @@ constexpr Duration TakeUpLimit = 30s;  ///< for the server to use a changed file
 constexpr int Rounds = 5;              ///< of writing what is stale; secrets that are made meanwhile need none
 
 /// Two rotations at a time could drop each other's key.
-class RotationLock {
-public:
-    static Result<RotationLock> acquire(const std::filesystem::path& file) {
-        const std::string path = file.string() + ".lock";
-        const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd < 0) return Error(Reason::Io, "cannot open " + path + ": " + std::strerror(errno));
-        RotationLock lock(fd);
-        if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return Error(Reason::Conflict, "the key is being rotated by another process");
-        return lock;
-    }
-    RotationLock(RotationLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    ~RotationLock() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-
-private:
-    explicit RotationLock(int fd) : fd_(fd) {}
-    int fd_;
-};
+Result<FileLock> lock_rotation(const std::filesystem::path& file) {
+    TRY(auto lock, FileLock::try_take(file.string() + ".lock"));
+    if (!lock) return Error(Reason::Conflict, "the key is being rotated by another process");
+    return *std::move(lock);
+}
 
 /// The text after `name` in the server's metrics, up to the end of the line; "" when there is none.
 Task<std::string> metric(AdminClient& admin, std::string name) {
@@ -125,7 +108,7 @@ int run_secrets(std::vector<std::string> arguments) {
     std::error_code error;
     if (!std::filesystem::exists(file.path(), error))
         return fail("there is no " + file.path().string() + "; name the cluster's data directory with --data");
-    const auto lock = RotationLock::acquire(file.path());
+    const auto lock = lock_rotation(file.path());
     if (!lock) return fail(lock.error().message);
     RealWorld world;
     const auto admin = connect_as_admin(world.loop, "", data);

@@ -5,7 +5,7 @@
 
 #include "net/datagram.h"
 #include "net/socket.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 
 namespace porthole::dns {
 namespace {
@@ -45,14 +45,7 @@ struct ServerWorld {
     }
     template <class T>
     Result<T> run(Task<T> task) {
-        std::optional<Result<T>> result;
-        TaskContext context(loop);
-        start_task(with_timeout(std::move(task), 10s, "test"), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop.stop();
-        });
-        loop.run();
-        return std::move(*result);
+        return run_task(loop, with_timeout(std::move(task), 10s, "test"));
     }
     static std::string query(const char* name) { return write_query(7, {.recursion_desired = true, .name = Name::parse(name).value()}); }
 };

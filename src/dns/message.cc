@@ -205,12 +205,6 @@ Name Name::operator+(const Name& suffix) const {
     return result;
 }
 
-std::size_t Name::wire_size() const {
-    std::size_t total = 1;
-    for (const std::string& label : labels_) total += label.size() + 1;
-    return total;
-}
-
 bool Name::operator==(const Name& other) const { return (*this <=> other) == 0; }
 
 std::strong_ordering Name::operator<=>(const Name& other) const {

@@ -28,8 +28,6 @@ public:
     /// Without the last `count` labels.
     Name without_last(std::size_t count) const;
     Name operator+(const Name& suffix) const;
-    /// Bytes on the wire without compression.
-    std::size_t wire_size() const;
 
     bool operator==(const Name& other) const;
     std::strong_ordering operator<=>(const Name& other) const;

@@ -183,11 +183,6 @@ Task<> Client::attach_container(std::string namespace_id, std::string container_
                               hcn::ModifyRequestType::Add, schema::Value::object({{"ContainerId", container_id}}));
 }
 
-Task<> Client::detach_container(std::string namespace_id, std::string container_id) {
-    co_return co_await modify(ObjectKind::Namespace, std::move(namespace_id), hcn::ModifyResourceType::Container,
-                              hcn::ModifyRequestType::Remove, schema::Value::object({{"ContainerId", container_id}}));
-}
-
 Task<Features> Client::features() {
     auto answer = co_await hns_.call_v1("GET", "/globals/version", "");
     if (!answer) {

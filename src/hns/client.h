@@ -51,7 +51,6 @@ public:
     Task<> attach_endpoint(std::string namespace_id, std::string endpoint_id);
     Task<> detach_endpoint(std::string namespace_id, std::string endpoint_id);
     Task<> attach_container(std::string namespace_id, std::string container_id);
-    Task<> detach_container(std::string namespace_id, std::string container_id);
 
     /// What the service is able to do. A service that does not answer has version 0.0 and no feature; only a
     /// disconnected one is an error.

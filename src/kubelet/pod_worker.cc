@@ -342,7 +342,6 @@ Task<> PodWorker::clean_up() {
     report();
     services_.statuses.mark_finished(uid);
     finished_ = true;
-    finished_event_.set();
     co_return {};
 }
 

@@ -85,7 +85,6 @@ public:
     bool is_terminating() const { return termination_.has_value(); }
     /// Nothing of it is running and its volumes are removed; containers and logs are still there to be read.
     bool is_finished() const { return finished_; }
-    Event& finished_event() { return finished_event_; }
 
     /// Until the pod is finished or the task is cancelled.
     Task<> run();
@@ -127,7 +126,7 @@ private:
     PodHostname hostname_;
 
     Interrupt interrupt_;
-    Event wake_, finished_event_;
+    Event wake_;
 };
 
 }  // namespace porthole::kubelet

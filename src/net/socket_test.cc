@@ -12,7 +12,7 @@
 #include "net/http/http_server.h"
 #include "net/socket.h"
 #include "net/tls/x509.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 
 using namespace std::chrono_literals;
@@ -94,13 +94,7 @@ struct Sockets : testing::Test {
 
     /// Runs `scenario` to its end and closes the server.
     void run(Task<> scenario) {
-        Result<void> result = Error(Reason::Unknown, "never ended");
-        TaskContext context(loop);
-        start_task(then_close(with_timeout(std::move(scenario), 20s, "scenario")), context, [&](Result<void> ended) {
-            result = std::move(ended);
-            loop.stop();
-        });
-        loop.run();
+        const auto result = run_task(loop, then_close(with_timeout(std::move(scenario), 20s, "scenario")));
         EXPECT_TRUE(result) << result.error().message;
     }
 

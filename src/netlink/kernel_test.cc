@@ -13,8 +13,8 @@
 #include "netlink/network_stack.h"
 #include "netlink/nft.h"
 #include "netlink/overlay.h"
-#include "runtime/asio_loop.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 #include "runtime/worker_pool.h"
 
@@ -35,14 +35,7 @@ protected:
         AsioLoop loop;
         const auto pool = make_thread_pool(2);  // its threads are made in this namespace
         const auto processes = make_process_runner(*pool);
-        std::optional<Result<T>> result;
-        TaskContext context(loop);
-        start_task(make(*processes, *pool), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop.stop();
-        });
-        loop.run();
-        return std::move(*result);
+        return run_task(loop, make(*processes, *pool));
     }
 };
 

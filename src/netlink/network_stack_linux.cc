@@ -19,7 +19,6 @@ namespace porthole::net {
 
 namespace {
 
-
 Error stack_error(const std::string& what) { return Error(Reason::Io, what + ": " + std::strerror(errno)); }
 
 IpAddress route_address(const NetlinkAttribute& attribute) { return IpAddress::v4(ntohl(attribute.number<std::uint32_t>())); }

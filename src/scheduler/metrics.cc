@@ -1,40 +1,28 @@
 #include "scheduler/metrics.h"
 
+#include "base/metrics_text.h"
 #include "scheduler/scheduler.h"
 
 namespace porthole::scheduler {
-namespace {
-
-void head(std::string& out, const char* name, const char* type, const char* help) {
-    out += std::string("# HELP ") + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n';
-}
-
-}  // namespace
 
 std::string metrics_text(const Scheduler& scheduler) {
     const SchedulerCounts& counts = scheduler.counts();
     const SchedulingQueue::Sizes sizes = scheduler.queue_sizes();
     std::string out;
-    head(out, "scheduler_schedule_attempts_total", "counter", "Attempts to place a pod, by result.");
-    const auto attempts = [&](const char* result, std::uint64_t count) {
-        out += std::string("scheduler_schedule_attempts_total{profile=\"") + scheduler.name() + "\",result=\"" + result + "\"} " +
-               std::to_string(count) + '\n';
-    };
-    attempts("scheduled", counts.scheduled);
-    attempts("unschedulable", counts.unschedulable);
-    attempts("error", counts.errors);
+    const MetricFamily attempts(out, "scheduler_schedule_attempts_total", "counter", "Attempts to place a pod, by result.");
+    const std::string profile = metric_label("profile", scheduler.name()) + ',';
+    attempts.add(profile + metric_label("result", "scheduled"), counts.scheduled);
+    attempts.add(profile + metric_label("result", "unschedulable"), counts.unschedulable);
+    attempts.add(profile + metric_label("result", "error"), counts.errors);
 
-    head(out, "scheduler_pending_pods", "gauge", "Pods without a node, by the queue they are in.");
-    const auto pending = [&](const char* queue, std::size_t count) {
-        out += std::string("scheduler_pending_pods{queue=\"") + queue + "\"} " + std::to_string(count) + '\n';
-    };
-    pending("active", sizes.active);
-    pending("backoff", sizes.backoff);
-    pending("unschedulable", sizes.unschedulable);
-    pending("gated", sizes.gated);
+    const MetricFamily pending(out, "scheduler_pending_pods", "gauge", "Pods without a node, by the queue they are in.");
+    pending.add(metric_label("queue", "active"), sizes.active);
+    pending.add(metric_label("queue", "backoff"), sizes.backoff);
+    pending.add(metric_label("queue", "unschedulable"), sizes.unschedulable);
+    pending.add(metric_label("queue", "gated"), sizes.gated);
 
-    head(out, "scheduler_preemption_attempts_total", "counter", "Attempts to preempt pods for a pod of higher priority.");
-    out += "scheduler_preemption_attempts_total " + std::to_string(counts.preemptions) + '\n';
+    MetricFamily(out, "scheduler_preemption_attempts_total", "counter", "Attempts to preempt pods for a pod of higher priority.")
+        .add("", counts.preemptions);
     return out;
 }
 

@@ -9,6 +9,13 @@
 namespace porthole::windows {
 namespace {
 
+/// A release of Windows whose build a node may have.
+struct Build {
+    std::uint32_t number;
+    const char* name;
+};
+
+/// Oldest first. Upstream's list (Server 2019, 2004, 20H2) and the Server releases since.
 constexpr Build Builds[] = {{17763, "Windows Server 2019"},
                             {19041, "Windows Server, version 2004"},
                             {19042, "Windows Server, version 20H2"},
@@ -25,8 +32,6 @@ std::optional<std::uint32_t> build_of(std::string_view version) {
 }
 
 }  // namespace
-
-std::span<const Build> known_builds() { return Builds; }
 
 std::string unknown_build(std::string_view version) {
     if (version.empty()) return "";

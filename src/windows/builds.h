@@ -1,19 +1,9 @@
 #pragma once
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace porthole::windows {
-
-/// A release of Windows whose build a node may have.
-struct Build {
-    std::uint32_t number;
-    const char* name;
-};
-
-/// Oldest first. Upstream's list (Server 2019, 2004, 20H2) and the Server releases since.
-std::span<const Build> known_builds();
 
 /// The first whose pods may have several containers in one network namespace, by the second version of the host network service.
 inline constexpr std::uint32_t OldestBuild = 17763;

@@ -2,6 +2,7 @@
 #include "api/registry.h"
 #include "apiserver/example_options.h"
 #include "fuzz_target.h"
+#include "net/http/kept_answer.h"
 #include "runtime/sim/sim_loop.h"
 #include "schema/json/json.h"
 #include "store/memory/memory_engine.h"
@@ -11,29 +12,6 @@ using namespace porthole::apiserver;
 using namespace porthole::fuzz;
 
 namespace {
-
-/// Takes one answer; no connection is ever taken over.
-struct Answer final : net::HttpResponder {
-    Task<> respond(int with, net::Headers, std::vector<net::Bytes> pieces) override {
-        code = with;
-        for (const net::Bytes& piece : pieces) body += *piece;
-        co_return {};
-    }
-    Task<> start(int with, net::Headers) override {
-        code = with;
-        co_return {};
-    }
-    Task<> write(net::Bytes piece) override {
-        body += *piece;
-        co_return {};
-    }
-    Task<> finish(net::Headers) override { co_return {}; }
-    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
-    bool started() const override { return code != 0; }
-
-    int code = 0;
-    std::string body;
-};
 
 struct Question {
     std::string method, path, query, body, content_type, accept;
@@ -60,8 +38,8 @@ public:
     }
     ~World() { expect(sim::run(loop_, api_->close()).has_value()); }
 
-    Answer ask(Question question) {
-        Answer answer;
+    net::KeptAnswer ask(Question question) {
+        net::KeptAnswer answer;
         net::HttpRequest request{.method = std::move(question.method),
                                  .path = std::move(question.path),
                                  .query = std::move(question.query),
@@ -83,7 +61,7 @@ private:
 };
 
 /// Asks; whatever the client has sent, it is not the server's fault, and what is answered to a request for an object is an object.
-Answer ask(Question question) {
+net::KeptAnswer ask(Question question) {
     static std::unique_ptr<World> world;
     if (!world || world->worn()) {
         world.reset();
@@ -94,7 +72,7 @@ Answer ask(Question question) {
     for (const char* subresource : {"/proxy", "/log", "/exec", "/attach", "/portforward"}) elsewhere |= question.path.contains(subresource);
     const bool json =
         question.accept.empty() && !question.query.contains("watch") && question.path.starts_with("/api/v1/namespaces/default/");
-    Answer answer = world->ask(std::move(question));
+    net::KeptAnswer answer = world->ask(std::move(question));
     expect(answer.code != 500 || elsewhere);
     if (json && !elsewhere && !answer.body.empty() && answer.code < 300) expect(schema::parse_json(answer.body).has_value());
     return answer;
@@ -250,9 +228,9 @@ FUZZ_TARGET(api_write_fuzz) {
     Choices choices(text);
     const std::string path = collection(choices);
     const std::string body = schema::to_json(object(choices, "fuzz"));
-    const Answer made = ask({.method = "POST", .path = path, .query = {}, .body = body, .content_type = {}, .accept = {}});
+    const net::KeptAnswer made = ask({.method = "POST", .path = path, .query = {}, .body = body, .content_type = {}, .accept = {}});
     if (made.code != 201) return;
-    const Answer read = ask({.method = "GET", .path = path + "/fuzz", .query = {}, .body = {}, .content_type = {}, .accept = {}});
+    const net::KeptAnswer read = ask({.method = "GET", .path = path + "/fuzz", .query = {}, .body = {}, .content_type = {}, .accept = {}});
     expect(read.code == 200 || read.code == 404 || read.code == 405);  // reviews are answered and not kept
     if (read.code != 200) return;
     const std::string other = schema::to_json(object(choices, "fuzz"));

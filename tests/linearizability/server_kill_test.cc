@@ -17,7 +17,7 @@
 
 #include "linearizability/workload.h"
 #include "local_cluster/admin_client.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 
 namespace porthole::linearizability {
 namespace {
@@ -69,14 +69,7 @@ protected:
 
     template <class T>
     Result<T> run(Task<T> task) {
-        TaskContext context(loop_);
-        std::optional<Result<T>> result;
-        start_task(std::move(task), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop_.stop();
-        });
-        while (!result) loop_.run();
-        return std::move(*result);
+        return run_task(loop_, std::move(task));
     }
     /// A client of the server, once that is ready for the first time.
     std::unique_ptr<local_cluster::AdminClient> connect() {

@@ -2,14 +2,9 @@
 
 #include <map>
 
+#include "base/metrics_text.h"
+
 namespace porthole::apiserver {
-namespace {
-
-void append_head(std::string& out, const std::string& name, const char* help) {
-    out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ").append(name).append(" counter\n");
-}
-
-}  // namespace
 
 AuditDecision Auditor::decide(const User* user, const RequestInfo& info, bool by_component) {
     const AuditDecision decision = policy_.decide(user, info, by_component);
@@ -23,24 +18,17 @@ void Auditor::record(const std::string& event) {
 }
 
 void Auditor::append_metrics(std::string& out) const {
-    append_head(out, "apiserver_audit_event_total", "Audit events that were handed to the back ends.");
-    out += "apiserver_audit_event_total " + std::to_string(events_) + '\n';
+    MetricFamily(out, "apiserver_audit_event_total", "counter", "Audit events that were handed to the back ends.").add("", events_);
     std::map<std::string_view, std::uint64_t> lost;
     for (const AuditBackend* backend : backends_)
         for (const AuditBackend::Lost& one : backend->lost()) lost[one.plugin] += one.events;
-    append_head(out, "apiserver_audit_error_total", "Audit events that were lost, by what lost them.");
-    for (const auto& [plugin, events] : lost)
-        out.append("apiserver_audit_error_total{plugin=\"").append(plugin).append("\"} ").append(std::to_string(events)).append("\n");
-    append_head(out, "apiserver_audit_level_total", "Requests by the level that the policy gives them.");
-    for (std::size_t i = 0; i < levels_.size(); ++i)
-        out.append("apiserver_audit_level_total{level=\"")
-            .append(to_string(AuditLevel(i)))
-            .append("\"} ")
-            .append(std::to_string(levels_[i]))
-            .append("\n");
+    const MetricFamily errors(out, "apiserver_audit_error_total", "counter", "Audit events that were lost, by what lost them.");
+    for (const auto& [plugin, events] : lost) errors.add(metric_label("plugin", plugin), events);
+    const MetricFamily levels(out, "apiserver_audit_level_total", "counter", "Requests by the level that the policy gives them.");
+    for (std::size_t i = 0; i < levels_.size(); ++i) levels.add(metric_label("level", to_string(AuditLevel(i))), levels_[i]);
     // Back ends lose events rather than refuse requests, so this never grows; alerts of clusters elsewhere ask for it.
-    append_head(out, "apiserver_audit_requests_rejected_total", "Requests refused because they could not be recorded.");
-    out += "apiserver_audit_requests_rejected_total 0\n";
+    MetricFamily(out, "apiserver_audit_requests_rejected_total", "counter", "Requests refused because they could not be recorded.")
+        .add("", 0);
 }
 
 }  // namespace porthole::apiserver

@@ -151,8 +151,9 @@ std::vector<FlowSchema> default_flow_schemas() {
         resource_schema("workload-leader-election", "leader-election", 200, with_accounts_of_kube_system({}, Everything),
                         {resources(LeaderElectionVerbs, "", {"endpoints", "configmaps"}),
                          resources(LeaderElectionVerbs, "coordination.k8s.io", {"leases"})}),
-        resource_schema("system-node-high", "node-high", 400, nodes,
-                        {resources(Everything, "", {"nodes", "nodes/status"}, true), resources(Everything, "coordination.k8s.io", {"leases"})}),
+        resource_schema(
+            "system-node-high", "node-high", 400, nodes,
+            {resources(Everything, "", {"nodes", "nodes/status"}, true), resources(Everything, "coordination.k8s.io", {"leases"})}),
         whole_schema("system-nodes", "system", 500, ByUser, nodes),
         whole_schema("kube-controller-manager", "workload-high", 800, ByNamespace, users({"system:kube-controller-manager"})),
         whole_schema("kube-scheduler", "workload-high", 800, ByNamespace, users({"system:kube-scheduler"})),

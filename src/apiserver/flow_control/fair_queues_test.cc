@@ -209,7 +209,8 @@ TEST(SeatLimits, FollowFromSharesAndPercentages) {
 }
 
 TEST(DivideSeats, KeepsToBoundsAndSharesTheRestByTarget) {
-    const SeatClaim claims[] = {{.target = 10, .lower = 10, .upper = 100}, {.target = 30, .lower = 0, .upper = 100}, {.target = 5, .lower = 5, .upper = 8}};
+    const SeatClaim claims[] = {
+        {.target = 10, .lower = 10, .upper = 100}, {.target = 30, .lower = 0, .upper = 100}, {.target = 5, .lower = 5, .upper = 8}};
     const std::vector<double> given = divide_seats(88, claims);
     EXPECT_NEAR(given[0], 20, 0.01);
     EXPECT_NEAR(given[1], 60, 0.01);

@@ -27,11 +27,11 @@ struct FlowIds {
 class FlowControl {
 public:
     struct Options {
-        std::uint32_t seats = 600;                           ///< of all levels together
-        Duration wait_limit = std::chrono::seconds(15);      ///< of a request in a queue; then it is refused
-        Duration turn = std::chrono::milliseconds(1);        ///< of the server's thread
-        Duration adjust_every = std::chrono::seconds(10);    ///< what levels lend to each other
-        std::uint64_t seed = 0;                              ///< of the hands that flows are dealt
+        std::uint32_t seats = 600;                         ///< of all levels together
+        Duration wait_limit = std::chrono::seconds(15);    ///< of a request in a queue; then it is refused
+        Duration turn = std::chrono::milliseconds(1);      ///< of the server's thread
+        Duration adjust_every = std::chrono::seconds(10);  ///< what levels lend to each other
+        std::uint64_t seed = 0;                            ///< of the hands that flows are dealt
         /// How many objects a list reads; empty: few.
         std::function<std::size_t(const RequestInfo&)> count_objects{};
     };
@@ -92,7 +92,7 @@ private:
     struct Links {
         Ticket *previous = nullptr, *next = nullptr;
     };
-    template <Links Ticket::*Member>
+    template <Links Ticket::* Member>
     class List;
     enum class Stage : std::uint8_t { New, Waiting, Served, Over };
 

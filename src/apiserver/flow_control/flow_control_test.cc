@@ -62,7 +62,8 @@ protected:
 
     void SetUp() override {
         // Five seats for each of two levels; the mandatory ones have the rest.
-        flow_control = std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 15, .count_objects = [this](auto&) { return objects; }});
+        flow_control = std::make_unique<FlowControl>(loop, work,
+                                                     FlowControl::Options{.seats = 15, .count_objects = [this](auto&) { return objects; }});
         configure();
     }
     void TearDown() override {
@@ -161,7 +162,10 @@ TEST_F(FlowControlTest, ALevelWithoutQueuesRefusesAtOnce) {
     for (int i = 0; i < 7; ++i) begin("stranger", "none");  // catch-all
     loop.run_ready();
     EXPECT_EQ(states(), "served served served served served 1 s 1 s");
-    EXPECT_EQ(metric(R"(apiserver_flowcontrol_rejected_requests_total{priority_level="catch-all",flow_schema="catch-all",reason="concurrency-limit"})"), "2");
+    EXPECT_EQ(
+        metric(
+            R"(apiserver_flowcontrol_rejected_requests_total{priority_level="catch-all",flow_schema="catch-all",reason="concurrency-limit"})"),
+        "2");
 }
 
 TEST_F(FlowControlTest, RequestsThatHaveWaitedTooLongAreRefused) {
@@ -181,7 +185,9 @@ TEST_F(FlowControlTest, RequestsThatHaveWaitedTooLongAreRefused) {
 TEST_F(FlowControlTest, ACancelledRequestLeavesItsQueue) {
     for (int i = 0; i < 5; ++i) begin("a", "lows");
     loop.run_ready();
-    auto waiting = sim::run(loop, with_timeout(serve(requests.emplace_back(User{.name = "a", .groups = {"lows"}}, parse_request_info("GET", "/x", ""))), 1s, "x"));
+    auto waiting = sim::run(
+        loop,
+        with_timeout(serve(requests.emplace_back(User{.name = "a", .groups = {"lows"}}, parse_request_info("GET", "/x", ""))), 1s, "x"));
     EXPECT_EQ(requests.back().state, "cancelled");
     EXPECT_EQ(metric(R"(apiserver_flowcontrol_current_inqueue_requests{priority_level="low",flow_schema="lows"})"), "0");
     EXPECT_EQ(metric(R"(apiserver_flowcontrol_rejected_requests_total{priority_level="low",flow_schema="lows",reason="cancelled"})"), "1");
@@ -238,7 +244,8 @@ TEST_F(FlowControlTest, LevelsShareTheThreadByTheirSeats) {
 
 TEST_F(FlowControlTest, ListsTakeSeatsByWhatTheyRead) {
     levels = {level("low", 50), level("high", 5)};
-    flow_control = std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
+    flow_control =
+        std::make_unique<FlowControl>(loop, work, FlowControl::Options{.seats = 600, .count_objects = [this](auto&) { return objects; }});
     configure();
     const auto seats = [&] { return metric(R"(apiserver_flowcontrol_current_executing_seats{priority_level="low",flow_schema="lows"})"); };
     objects = 250;
@@ -326,8 +333,9 @@ TEST_F(FlowControlTest, ShowsWhatWaitsAndWhatIsServed) {
     for (int i = 0; i < 6; ++i) begin("ann", "lows");
     loop.run_ready();
     const std::string all = flow_control->dump_priority_levels();
-    EXPECT_TRUE(all.starts_with("PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, DispatchedRequests, "
-                                "RejectedRequests, TimedoutRequests, CancelledRequests\n"))
+    EXPECT_TRUE(
+        all.starts_with("PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, ExecutingRequests, DispatchedRequests, "
+                        "RejectedRequests, TimedoutRequests, CancelledRequests\n"))
         << all;
     EXPECT_TRUE(all.contains("\nlow,               1,            false,  false,       1,               5,                 5,")) << all;
     const std::string listed = flow_control->dump_requests(true);

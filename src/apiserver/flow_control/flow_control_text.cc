@@ -5,16 +5,11 @@
 
 #include "apiserver/flow_control/flow_control.h"
 #include "apiserver/flow_control/flow_state.h"
+#include "base/metrics_text.h"
 #include "base/time/time.h"
 
 namespace porthole::apiserver {
 namespace {
-
-std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
-}
 
 std::string seat_seconds(double value) {
     char text[32];
@@ -22,36 +17,17 @@ std::string seat_seconds(double value) {
     return text;
 }
 
-/// One family of Prometheus' text form. Names of objects are DNS names, so that label values need no escaping.
-class Family {
-public:
-    Family(std::string& out, std::string_view name, std::string_view type, std::string_view help)
-        : out_(out), name_("apiserver_flowcontrol_" + std::string(name)) {
-        out_.append("# HELP ").append(name_).append(" ").append(help);
-        out_.append("\n# TYPE ").append(name_).append(" ").append(type).append("\n");
+template <std::size_t N>
+void add_histogram(const MetricFamily& family, const std::string& labels, const BucketCounts<N>& buckets,
+                   const std::array<double, N>& bounds) {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i <= N; ++i) {
+        count += buckets.counts[i];
+        family.add_part("_bucket", labels + ',' + metric_label("le", i < N ? metric_number(bounds[i]) : "+Inf"), std::to_string(count));
     }
-    void add(std::string_view suffix, const std::string& labels, const std::string& value) {
-        out_.append(name_).append(suffix).append("{").append(labels).append("} ").append(value).append("\n");
-    }
-    void add(const std::string& labels, double value) { add("", labels, number(value)); }
-
-    template <std::size_t N>
-    void add(const std::string& labels, const BucketCounts<N>& buckets, const std::array<double, N>& bounds) {
-        std::uint64_t count = 0;
-        for (std::size_t i = 0; i <= N; ++i) {
-            count += buckets.counts[i];
-            add("_bucket", labels + ",le=\"" + (i < N ? number(bounds[i]) : "+Inf") + '"', std::to_string(count));
-        }
-        add("_sum", labels, number(buckets.sum));
-        add("_count", labels, std::to_string(count));
-    }
-
-private:
-    std::string& out_;
-    std::string name_;
-};
-
-std::string label(std::string_view name, std::string_view value) { return std::string(name) + "=\"" + std::string(value) + '"'; }
+    family.add_part("_sum", labels, metric_number(buckets.sum));
+    family.add_part("_count", labels, std::to_string(count));
+}
 
 /// Rows of cells in columns, each but the last followed by a comma.
 class Columns {
@@ -88,19 +64,21 @@ const char* text_of(bool value) { return value ? "true" : "false"; }
 
 void FlowControl::append_metrics(std::string& out) const {
     const auto of_levels = [&](std::string_view name, std::string_view help, auto value) {
-        Family family(out, name, "gauge", help);
-        for (const auto& [level_name, level] : state_->levels) family.add(label("priority_level", level_name), value(*level));
+        const MetricFamily family(out, "apiserver_flowcontrol_" + std::string(name), "gauge", help);
+        for (const auto& [level_name, level] : state_->levels)
+            family.add(metric_label("priority_level", level_name), static_cast<double>(value(*level)));
     };
     const auto of_flows = [&](std::string_view name, std::string_view type, std::string_view help, auto add) {
-        Family family(out, name, type, help);
+        const MetricFamily family(out, "apiserver_flowcontrol_" + std::string(name), type, help);
         for (const auto& [level_name, level] : state_->levels) {
             for (const auto& [schema, flows] : level->flows)
-                add(family, label("priority_level", level_name) + ',' + label("flow_schema", schema), *flows);
+                add(family, metric_label("priority_level", level_name) + ',' + metric_label("flow_schema", schema), *flows);
         }
     };
     of_levels("nominal_limit_seats", "Seats that a level is configured to have.", [](const Level& level) { return level.limits.nominal; });
     of_levels("lower_limit_seats", "Seats that a level does not lend.", [](const Level& level) { return level.limits.lower; });
-    of_levels("upper_limit_seats", "Seats that a level may have with what it borrows.", [](const Level& level) { return level.limits.upper; });
+    of_levels("upper_limit_seats", "Seats that a level may have with what it borrows.",
+              [](const Level& level) { return level.limits.upper; });
     of_levels("current_limit_seats", "Seats that a level has now.", [](const Level& level) { return level.limits.current; });
     of_levels("demand_seats_high_watermark", "The most seats that a level could use in the last period of adjustment.",
               [](const Level& level) { return level.demand.highest(); });
@@ -108,31 +86,32 @@ void FlowControl::append_metrics(std::string& out) const {
               [](const Level& level) { return level.demand.smoothed(); });
 
     of_flows("dispatched_requests_total", "counter", "Requests that were served.",
-             [](Family& family, const std::string& labels, const Flows& flows) { family.add("", labels, std::to_string(flows.dispatched)); });
-    of_flows("rejected_requests_total", "counter", "Requests that were refused.", [](Family& family, const std::string& labels, const Flows& flows) {
-        for (std::size_t i = 0; i < RefusalNames.size(); ++i) {
-            if (flows.refused[i] > 0) family.add("", labels + ',' + label("reason", RefusalNames[i]), std::to_string(flows.refused[i]));
-        }
-    });
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.dispatched); });
+    of_flows("rejected_requests_total", "counter", "Requests that were refused.",
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) {
+                 for (std::size_t i = 0; i < RefusalNames.size(); ++i) {
+                     if (flows.refused[i] > 0) family.add(labels + ',' + metric_label("reason", RefusalNames[i]), flows.refused[i]);
+                 }
+             });
     of_flows("current_inqueue_requests", "gauge", "Requests that wait.",
-             [](Family& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.waiting); });
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.waiting); });
     of_flows("current_executing_requests", "gauge", "Requests that are being served; watches until they have begun.",
-             [](Family& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.executing); });
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.executing); });
     of_flows("current_executing_seats", "gauge", "Seats of the requests that are being served.",
-             [](Family& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.seats); });
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) { family.add(labels, flows.seats); });
     of_flows("request_wait_duration_seconds", "histogram", "Time that requests waited.",
-             [](Family& family, const std::string& labels, const Flows& flows) {
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) {
                  if (flows.level.exempt) return;
-                 family.add(labels + R"(,execute="false")", flows.wait_of_refused, WaitBounds);
-                 family.add(labels + R"(,execute="true")", flows.wait_of_served, WaitBounds);
+                 add_histogram(family, labels + R"(,execute="false")", flows.wait_of_refused, WaitBounds);
+                 add_histogram(family, labels + R"(,execute="true")", flows.wait_of_served, WaitBounds);
              });
     of_flows("request_queue_length_after_enqueue", "histogram", "Length of the queue that a request has joined.",
-             [](Family& family, const std::string& labels, const Flows& flows) {
-                 if (!flows.level.exempt) family.add(labels, flows.queue_lengths, QueueLengthBounds);
+             [](const MetricFamily& family, const std::string& labels, const Flows& flows) {
+                 if (!flows.level.exempt) add_histogram(family, labels, flows.queue_lengths, QueueLengthBounds);
              });
-    out += "# HELP apiserver_current_inqueue_requests Requests that wait to be served.\n# TYPE apiserver_current_inqueue_requests gauge\n";
-    out += "apiserver_current_inqueue_requests{request_kind=\"mutating\"} " + std::to_string(state_->waiting_by_kind[0]) + '\n';
-    out += "apiserver_current_inqueue_requests{request_kind=\"readOnly\"} " + std::to_string(state_->waiting_by_kind[1]) + '\n';
+    const MetricFamily waiting(out, "apiserver_current_inqueue_requests", "gauge", "Requests that wait to be served.");
+    waiting.add(metric_label("request_kind", "mutating"), state_->waiting_by_kind[0]);
+    waiting.add(metric_label("request_kind", "readOnly"), state_->waiting_by_kind[1]);
 }
 
 std::string FlowControl::dump_priority_levels() const {
@@ -169,8 +148,8 @@ std::string FlowControl::dump_queues() const {
 }
 
 std::string FlowControl::dump_requests(bool details) const {
-    std::vector<std::string> heads{"PriorityLevelName", "FlowSchemaName", "QueueIndex",   "RequestIndexInQueue", "FlowDistingsher",
-                                   "ArriveTime",        "InitialSeats",   "FinalSeats",   "AdditionalLatency",   "StartTime"};
+    std::vector<std::string> heads{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher",
+                                   "ArriveTime",        "InitialSeats",   "FinalSeats", "AdditionalLatency",   "StartTime"};
     const std::vector<std::string> more{"UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource"};
     if (details) heads.insert(heads.end(), more.begin(), more.end());
     Columns columns(std::move(heads));
@@ -189,8 +168,15 @@ std::string FlowControl::dump_requests(bool details) const {
                 index = std::to_string(place.second++);
             }
             const RequestInfo& info = ticket->info_;
-            std::vector<std::string> row{name, ticket->flows_->schema, queue, index, std::string(state_->distinguisher_of(*ticket)),
-                                         time(ticket->arrived), std::to_string(ticket->work.seats), "0", "0s",
+            std::vector<std::string> row{name,
+                                         ticket->flows_->schema,
+                                         queue,
+                                         index,
+                                         std::string(state_->distinguisher_of(*ticket)),
+                                         time(ticket->arrived),
+                                         std::to_string(ticket->work.seats),
+                                         "0",
+                                         "0s",
                                          waits ? "" : time(ticket->started)};
             if (details) {
                 const std::string version = info.group.empty() ? info.version : info.group + '/' + info.version;

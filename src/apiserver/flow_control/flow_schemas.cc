@@ -44,7 +44,8 @@ bool contains_resource(const std::vector<std::string>& list, const RequestInfo& 
 }
 
 bool matches(const ResourcePolicyRule& rule, const RequestInfo& info) {
-    if (!contains(rule.verbs, info.verb) || !contains_resource(rule.resources, info) || !contains(rule.api_groups, info.group)) return false;
+    if (!contains(rule.verbs, info.verb) || !contains_resource(rule.resources, info) || !contains(rule.api_groups, info.group))
+        return false;
     return info.namespace_.empty() ? rule.cluster_scope : contains(rule.namespaces, info.namespace_);
 }
 

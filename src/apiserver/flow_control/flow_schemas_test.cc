@@ -9,9 +9,7 @@ namespace {
 
 using namespace api::flowcontrol::v1;
 
-User node(const std::string& name) {
-    return {.name = "system:node:" + name, .groups = {"system:nodes", std::string(GroupAuthenticated)}};
-}
+User node(const std::string& name) { return {.name = "system:node:" + name, .groups = {"system:nodes", std::string(GroupAuthenticated)}}; }
 User person() { return {.name = "jane", .groups = {std::string(GroupAuthenticated)}}; }
 
 TEST(FlowSchemasTest, TheDefaultsPutEveryoneWhereKubernetesDoes) {
@@ -27,8 +25,10 @@ TEST(FlowSchemasTest, TheDefaultsPutEveryoneWhereKubernetesDoes) {
         {"POST", "/livez", "", person(), "global-default"},
         {"GET", "/livezz", "", person(), "global-default"},
         {"GET", "/api/v1/pods", "", person(), "global-default"},
-        {"PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a", "", component_user("kube-scheduler"), "system-leader-election"},
-        {"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/a", "", service_account_user("kube-system", "b"), "system-leader-election"},
+        {"PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a", "", component_user("kube-scheduler"),
+         "system-leader-election"},
+        {"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/a", "", service_account_user("kube-system", "b"),
+         "system-leader-election"},
         {"PUT", "/apis/coordination.k8s.io/v1/namespaces/x/leases/a", "", service_account_user("kube-systemx", "b"), "service-accounts"},
         {"PUT", "/api/v1/namespaces/x/endpoints/a", "", service_account_user("kube-system", "endpoint-controller"), "endpoint-controller"},
         {"PUT", "/api/v1/namespaces/x/endpoints/a", "", service_account_user("kube-system", "other"), "workload-leader-election"},

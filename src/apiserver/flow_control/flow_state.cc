@@ -5,6 +5,7 @@
 
 #include "apiserver/flow_control/default_configuration.h"
 #include "apiserver/flow_control/shuffle_sharding.h"
+#include "apiserver/request/status.h"
 #include "base/hash.h"
 
 namespace porthole::apiserver {
@@ -324,9 +325,7 @@ void FlowControl::State::withdraw(Ticket& ticket, Refusal why) {
 
 Error FlowControl::State::refuse(Flows& of, Refusal why) {
     ++of.refused[static_cast<std::size_t>(why)];
-    Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-    error.details->retry_after_seconds = 1;
-    return error;
+    return too_many_requests();
 }
 
 // --- Turns of the thread ---
@@ -399,9 +398,7 @@ void FlowControl::State::refuse_those_that_waited_too_long() {
     const MonotonicTime arrived_before = loop.now() - options.wait_limit;
     for (Ticket* first = waiting.first(); first && first->arrived <= arrived_before; first = waiting.first()) {
         withdraw(*first, Refusal::TimeOut);
-        Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
-        error.details->retry_after_seconds = 1;
-        first->complete(std::move(error));
+        first->complete(too_many_requests());
     }
 }
 

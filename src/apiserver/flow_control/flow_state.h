@@ -47,7 +47,7 @@ struct FlowControl::Flows {
 };
 
 /// Tickets in order of being added; borrows them, and a ticket is removed before it goes.
-template <FlowControl::Ticket::Links FlowControl::Ticket::*Member>
+template <FlowControl::Ticket::Links FlowControl::Ticket::* Member>
 class FlowControl::Ticket::List {
 public:
     Ticket* first() const { return first_; }

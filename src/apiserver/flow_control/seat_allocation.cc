@@ -65,8 +65,7 @@ std::vector<double> divide_seats(double sum, std::span<const SeatClaim> claims) 
         (sum_at(middle, claims) < sum ? low : high) = middle;
     }
     std::vector<double> given;
-    for (const SeatClaim& claim : claims)
-        given.push_back(std::clamp(high * std::max(claim.target, LeastTarget), claim.lower, claim.upper));
+    for (const SeatClaim& claim : claims) given.push_back(std::clamp(high * std::max(claim.target, LeastTarget), claim.lower, claim.upper));
     return given;
 }
 

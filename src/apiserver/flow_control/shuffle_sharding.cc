@@ -22,7 +22,8 @@ void deal(std::uint64_t hash, std::uint32_t queues, std::span<std::uint32_t> han
             ++card;
             ++place;
         }
-        std::copy_backward(dealt.begin() + static_cast<std::ptrdiff_t>(place), dealt.end(), hand.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        std::copy_backward(dealt.begin() + static_cast<std::ptrdiff_t>(place), dealt.end(),
+                           hand.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         hand[place] = card;
     }
 }

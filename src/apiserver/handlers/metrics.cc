@@ -1,10 +1,10 @@
 #include "apiserver/handlers/metrics.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 #include <vector>
 
+#include "base/metrics_text.h"
 #include "base/strings.h"
 
 namespace porthole::apiserver {
@@ -32,12 +32,6 @@ const char* scope(const RequestInfo& info) {
     if (!info.is_resource) return "";
     if (!info.name.empty()) return "resource";
     return info.namespace_.empty() ? "cluster" : "namespace";
-}
-
-std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
 }
 
 }  // namespace
@@ -88,33 +82,27 @@ void RequestMetrics::append(std::string& out) const {
     std::vector<const decltype(series_)::value_type*> ordered;
     for (const auto& entry : series_) ordered.push_back(&entry);
     std::ranges::sort(ordered, {}, [](const auto* entry) -> const std::string& { return entry->first; });
-    out += "# HELP apiserver_request_total Requests by verb, resource and HTTP code.\n# TYPE apiserver_request_total counter\n";
+    const MetricFamily requests(out, "apiserver_request_total", "counter", "Requests by verb, resource and HTTP code.");
     for (const auto* entry : ordered) {
-        for (const auto& [key, count] : entry->second.requests) {
-            out += "apiserver_request_total{" + entry->first + ",dry_run=\"" + (key.first ? "All" : "") + "\",code=\"" +
-                   std::to_string(key.second) + "\"} " + std::to_string(count) + '\n';
-        }
+        for (const auto& [key, count] : entry->second.requests)
+            requests.add(entry->first + ",dry_run=\"" + (key.first ? "All" : "") + "\",code=\"" + std::to_string(key.second) + '"', count);
     }
-    out +=
-        "# HELP apiserver_request_duration_seconds Time to answer, without watches and streams.\n"
-        "# TYPE apiserver_request_duration_seconds histogram\n";
+    const MetricFamily durations(out, "apiserver_request_duration_seconds", "histogram", "Time to answer, without watches and streams.");
     for (const auto* entry : ordered) {
         const auto& [labels, histogram] = std::tie(entry->first, entry->second.durations);
         if (histogram.count == 0) continue;
-        for (std::size_t i = 0; i < Buckets.size(); ++i) {
-            out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"" + number(Buckets[i]) + "\"} " +
-                   std::to_string(histogram.counts[i]) + '\n';
-        }
-        out += "apiserver_request_duration_seconds_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(histogram.count) + '\n';
-        out += "apiserver_request_duration_seconds_sum{" + labels + "} " + number(histogram.sum) + '\n';
-        out += "apiserver_request_duration_seconds_count{" + labels + "} " + std::to_string(histogram.count) + '\n';
+        for (std::size_t i = 0; i < Buckets.size(); ++i)
+            durations.add_part("_bucket", labels + ',' + metric_label("le", metric_number(Buckets[i])),
+                               std::to_string(histogram.counts[i]));
+        durations.add_part("_bucket", labels + ",le=\"+Inf\"", std::to_string(histogram.count));
+        durations.add_part("_sum", labels, metric_number(histogram.sum));
+        durations.add_part("_count", labels, std::to_string(histogram.count));
     }
-    out += "# HELP apiserver_current_inflight_requests Requests in progress.\n# TYPE apiserver_current_inflight_requests gauge\n";
-    out += "apiserver_current_inflight_requests{request_kind=\"mutating\"} " + std::to_string(in_flight_[0]) + '\n';
-    out += "apiserver_current_inflight_requests{request_kind=\"readOnly\"} " + std::to_string(in_flight_[1]) + '\n';
-    out += "# HELP apiserver_longrunning_requests Watches and streams in progress.\n# TYPE apiserver_longrunning_requests gauge\n";
-    for (const auto& [labels, count] : long_running_)
-        out += "apiserver_longrunning_requests{" + labels + "} " + std::to_string(count) + '\n';
+    const MetricFamily in_flight(out, "apiserver_current_inflight_requests", "gauge", "Requests in progress.");
+    in_flight.add(metric_label("request_kind", "mutating"), in_flight_[0]);
+    in_flight.add(metric_label("request_kind", "readOnly"), in_flight_[1]);
+    const MetricFamily long_running(out, "apiserver_longrunning_requests", "gauge", "Watches and streams in progress.");
+    for (const auto& [labels, count] : long_running_) long_running.add(labels, count);
 }
 
 }  // namespace porthole::apiserver

@@ -99,6 +99,10 @@ Error forbidden_object(const schema::Kind& kind, std::string_view name, const st
     return about(kind, name, Reason::Forbidden, qualified_resource(kind) + " " + quote(name) + " is forbidden: " + why);
 }
 
-Error too_old(const std::string& message) { return Error(Reason::Expired, message); }
+Error too_many_requests() {
+    Error error(Reason::TooManyRequests, "Too many requests, please try again later.");
+    error.details->retry_after_seconds = 1;
+    return error;
+}
 
 }  // namespace porthole::apiserver

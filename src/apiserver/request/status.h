@@ -32,6 +32,7 @@ Error method_not_allowed();
 Error verb_not_supported(const schema::Kind& kind, std::string_view verb);
 /// Forbidden: "object is being deleted: ..." and other refusals that come from the object's present state.
 Error forbidden_object(const schema::Kind& kind, std::string_view name, const std::string& why);
-Error too_old(const std::string& message);
+/// 429 with Retry-After: 1.
+Error too_many_requests();
 
 }  // namespace porthole::apiserver

@@ -6,7 +6,7 @@
 
 #include "net/http/http_server.h"
 #include "net/tls/x509.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 
 using namespace std::chrono_literals;
 
@@ -104,12 +104,8 @@ struct KubeletWorld {
         co_return piece.value_or("");
     }
     void run(Task<> (*test)(KubeletWorld&)) {
-        TaskContext context(loop);
-        start_task(test(*this), context, [this](Result<void> done) {
-            EXPECT_TRUE(done) << done.error().message;
-            loop.stop();
-        });
-        loop.run();
+        const auto done = run_task(loop, test(*this));
+        EXPECT_TRUE(done) << done.error().message;
     }
 
     AsioLoop loop;

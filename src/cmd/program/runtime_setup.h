@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
-#include "runtime/asio_loop.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 #include "runtime/worker_pool.h"
 
@@ -17,14 +17,7 @@ struct RealWorld {
     /// Runs `task` to its end on the calling thread.
     template <class T>
     Result<T> run(Task<T> task) {
-        TaskContext context(loop);
-        std::optional<Result<T>> result;
-        start_task(std::move(task), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop.stop();
-        });
-        while (!result) loop.run();
-        return std::move(*result);
+        return run_task(loop, std::move(task));
     }
 };
 

@@ -28,7 +28,8 @@ std::string why_left_out(const std::vector<core::Node>& nodes, const std::map<st
     if (!windows) return "no Linux node is Ready; `kubectl get nodes` and `porthole status` say more";
     const auto runs_windows = [&](const core::Node& node) { return objects::is_ready(node) && has_labels(node, {*system}); };
     if (std::ranges::any_of(nodes, runs_windows))
-        return "real Windows hosts need an image with Microsoft's base layers, which cannot be part of porthole; docs/guide/windows_hosts.md "
+        return "real Windows hosts need an image with Microsoft's base layers, which cannot be part of porthole; "
+               "docs/guide/windows_hosts.md "
                "says how to make one";
     return "no Windows node is Ready; `porthole up --nodes linux=1,windows=1` starts a cluster with an emulated one";
 }
@@ -127,8 +128,8 @@ Task<> Sample::wait_until_ready(Duration patience) {
             if (seen && found.status.updated_replicas > 0 && found.status.available_replicas >= found.spec.replicas.value_or(1)) break;
             if (loop_.now() > end) {
                 CO_TRY(const std::string why, co_await trouble_of(name));
-                co_return Error(Reason::Timeout, name + " is not ready yet" + (why.empty() ? "" : " (" + why + ")") +
-                                                     "; see  kubectl -n " + namespace_ + " describe pods -l app=sample-web");
+                co_return Error(Reason::Timeout, name + " is not ready yet" + (why.empty() ? "" : " (" + why + ")") + "; see  kubectl -n " +
+                                                     namespace_ + " describe pods -l app=sample-web");
             }
             CO_TRY_VOID(co_await loop_.sleep(200ms));
         }

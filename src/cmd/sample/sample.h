@@ -22,10 +22,11 @@ class Sample {
 public:
     using Told = std::function<void(const std::string& line)>;
     /// `loop` and `client` outlive this. Error: BadRequest for a manifest with anything but services and deployments.
-    static Result<Sample> read(EventLoop& loop, client::Client& client, std::string_view manifest, const std::string& namespace_, Told told);
+    static Result<Sample> read(EventLoop& loop, client::Client& client, std::string_view manifest, const std::string& namespace_,
+                               Told told);
 
-    /// Tells a line for each object: a deployment is made where a Ready node has the labels that it selects, and brought to what the manifest
-    /// says where it is there. Error: NotFound where no node can run any.
+    /// Tells a line for each object: a deployment is made where a Ready node has the labels that it selects, and brought to what the
+    /// manifest says where it is there. Error: NotFound where no node can run any.
     Task<> apply();
     /// Tells a line for each deployment that apply() has made, once its pods are ready. Error: Timeout, with what a pod waits for.
     Task<> wait_until_ready(Duration patience);

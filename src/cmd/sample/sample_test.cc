@@ -56,7 +56,8 @@ TEST_F(SampleTest, MakesAServerForEachSystemAndAServiceInFrontOfBoth) {
     add_emulated();
     Sample web = sample();
     ASSERT_TRUE(sim::run(loop, web.apply()));
-    EXPECT_THAT(told, ElementsAre("service/sample-web created", "deployment.apps/sample-web-linux created", "deployment.apps/sample-web-windows created"));
+    EXPECT_THAT(told, ElementsAre("service/sample-web created", "deployment.apps/sample-web-linux created",
+                                  "deployment.apps/sample-web-windows created"));
     make_available("sample-web-linux");
     make_available("sample-web-windows");
     EXPECT_TRUE(sim::run(loop, web.wait_until_ready(1s)));

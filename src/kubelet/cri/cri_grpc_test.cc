@@ -5,7 +5,7 @@
 
 #include "net/grpc/grpc.h"
 #include "net/http/http_server.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 #include "schema/protobuf/protobuf.h"
 
 namespace porthole::kubelet {
@@ -53,14 +53,7 @@ private:
     }
     template <class T>
     Result<T> run(Task<T> task) {
-        TaskContext context(loop);
-        std::optional<Result<T>> ended;
-        start_task(std::move(task), context, [&](Result<T> result) {
-            ended.emplace(std::move(result));
-            loop.stop();
-        });
-        while (!ended) loop.run();
-        return *std::move(ended);
+        return run_task(loop, std::move(task));
     }
 
     AsioLoop loop;

@@ -239,12 +239,4 @@ bool has_started(const core::Container& container, const cri::ContainerStatus& s
     return !container.startup_probe || probes.startup(status.id) == ProbeVerdict::Success;
 }
 
-bool is_initialized(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes) {
-    return std::all_of(pod.spec.init_containers.begin(), pod.spec.init_containers.end(), [&](const core::Container& container) {
-        const cri::ContainerStatus* status = state.find_newest(container.name);
-        if (!status) return false;
-        return is_sidecar(container) ? has_started(container, *status, probes) : is_exited(*status) && status->exit_code == 0;
-    });
-}
-
 }  // namespace porthole::kubelet

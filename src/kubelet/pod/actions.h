@@ -50,8 +50,6 @@ struct SandboxNeed {
     std::string old_id;
 };
 SandboxNeed sandbox_need(const core::Pod& pod, const PodRuntimeState& state);
-/// All init containers have done their part: regular ones exited with 0, sidecars have started.
-bool is_initialized(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes);
 /// A container counts as started when its startup probe has passed, or at once without one.
 bool has_started(const core::Container& container, const cri::ContainerStatus& status, const ProbeVerdicts& probes);
 /// The restart policy in force for a container: its own, else (an init container is not restarted by Always) the pod's.

@@ -6,6 +6,7 @@
 #include "client/fake/fake_api.h"
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/sim/fake_runtime.h"
+#include "net/http/kept_answer.h"
 #include "objects/pods.h"
 #include "runtime/asio_loop.h"
 #include "runtime/sim/memory_file_system.h"
@@ -19,34 +20,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Answer final : net::HttpResponder {
-    int code = 0;
-    std::string body;
-    bool ended = false;
-    std::size_t longest_piece = 0;
-
-    Task<> respond(int with, net::Headers, std::vector<net::Bytes> parts) override {
-        code = with;
-        for (const net::Bytes& part : parts) body += *part;
-        ended = true;
-        co_return {};
-    }
-    Task<> start(int with, net::Headers) override {
-        code = with;
-        co_return {};
-    }
-    Task<> write(net::Bytes chunk) override {
-        body += *chunk;
-        longest_piece = std::max(longest_piece, chunk->size());
-        co_return {};
-    }
-    Task<> finish(net::Headers) override {
-        ended = true;
-        co_return {};
-    }
-    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrades here"); }
-    bool started() const override { return code != 0; }
-};
+using Answer = net::KeptAnswer;
 
 struct KubeletServerTest : testing::Test {
     KubeletServerTest() {
@@ -225,8 +199,8 @@ TEST_F(KubeletServerTest, ALargeNodeLogIsSentInPieces) {
     EXPECT_EQ(answer.code, 200);
     EXPECT_TRUE(answer.body == text + "end");
     EXPECT_TRUE(answer.ended);
-    EXPECT_GT(answer.longest_piece, 0u);
-    EXPECT_LE(answer.longest_piece, 256u << 10);
+    EXPECT_GT(answer.longest_chunk, 0u);
+    EXPECT_LE(answer.longest_chunk, 256u << 10);
 }
 
 TEST_F(KubeletServerTest, NodeLogsShowNothingBesideTheirDirectory) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/metrics_text.h"
 #include "base/time/time.h"
 
 namespace porthole::kubelet {
@@ -83,23 +84,16 @@ cri::LinuxPodSandboxStats in_common_fields(const cri::WindowsPodSandboxStats& fr
     return stats;
 }
 
-/// One metric family in the text format of Prometheus.
+/// A metric family whose samples may have the time at which they were taken.
 class Family {
 public:
-    Family(std::string& out, const char* name, const char* type, const char* help) : out_(out), name_(name) {
-        out_ += fmt::format("# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
-    }
+    Family(std::string& out, const char* name, const char* type, const char* help) : family_(out, name, type, help) {}
     void add(const std::string& labels, double value, std::int64_t nanoseconds = 0) {
-        out_ += name_;
-        if (!labels.empty()) out_ += "{" + labels + "}";
-        out_ += fmt::format(" {}", value);
-        if (nanoseconds) out_ += fmt::format(" {}", nanoseconds / 1'000'000);
-        out_ += '\n';
+        family_.add(labels, nanoseconds ? fmt::format("{} {}", value, nanoseconds / 1'000'000) : fmt::format("{}", value));
     }
 
 private:
-    std::string& out_;
-    const char* name_;
+    MetricFamily family_;
 };
 
 double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }

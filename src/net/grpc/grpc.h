@@ -64,7 +64,6 @@ public:
     Task<std::string> call(std::string method, std::string request, Duration deadline = std::chrono::minutes(2));
     /// One message there, any number back; without a deadline.
     Task<std::unique_ptr<GrpcStream>> open(std::string method, std::string request);
-    Task<std::unique_ptr<GrpcStream>> open_bidirectional(std::string method);
     /// As HttpClient::close().
     Task<> close();
 

@@ -132,11 +132,6 @@ Task<std::unique_ptr<GrpcStream>> send_and_end(Task<std::unique_ptr<Http2GrpcStr
     co_return std::move(stream);
 }
 
-Task<std::unique_ptr<GrpcStream>> widen(Task<std::unique_ptr<Http2GrpcStream>> opening) {
-    CO_TRY(auto stream, co_await std::move(opening));
-    co_return std::move(stream);
-}
-
 }  // namespace
 
 GrpcChannel::GrpcChannel(AsioLoop& loop, Endpoint endpoint, std::shared_ptr<const TlsClientContext> tls)
@@ -154,10 +149,6 @@ Task<std::string> GrpcChannel::call(std::string method, std::string request, Dur
 
 Task<std::unique_ptr<GrpcStream>> GrpcChannel::open(std::string method, std::string request) {
     return holding(impl_, send_and_end(impl_->open(std::move(method), std::nullopt), std::move(request)));
-}
-
-Task<std::unique_ptr<GrpcStream>> GrpcChannel::open_bidirectional(std::string method) {
-    return holding(impl_, widen(impl_->open(std::move(method), std::nullopt)));
 }
 
 Task<> GrpcChannel::close() {

@@ -217,13 +217,6 @@ Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, Htt
     co_return std::move(command);
 }
 
-Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client, std::string target,
-                                                                         RemoteCommandOptions options) {
-    CO_TRY(auto connected, co_await connect_websocket(loop, client, request_for("GET", target), {protocol_name(5)}));
-    if (!connected.socket) co_return refused_upgrade(connected.response);
-    co_return std::make_unique<WebSocketRemoteCommand>(loop, std::move(connected.socket), WebSocket::Role::Client, options);
-}
-
 namespace {
 
 /// Copies until `from` ends in any way: container runtimes reset a stream as often as they end it.

@@ -47,9 +47,6 @@ Task<> finish_remote_command(RemoteCommand& command, Result<int> exit_code);
 /// `highest_version` (at most 4) down. Error: what the server answered instead of 101, as its reason and text.
 Task<std::unique_ptr<RemoteCommand>> connect_remote_command(EventLoop& loop, HttpClient& client, std::string target,
                                                             RemoteCommandOptions options, int highest_version = 4);
-/// Client over WebSocket with v5.
-Task<std::unique_ptr<RemoteCommand>> connect_remote_command_by_websocket(EventLoop& loop, HttpClient& client, std::string target,
-                                                                         RemoteCommandOptions options);
 
 /// Carries one connection on to another (a node's, between its API and the container runtime) until the command has
 /// ended or either side leaves; then closes both. Both must outlive the task.

@@ -29,7 +29,7 @@ constexpr std::size_t FrameHeadSize = 8;
 constexpr std::uint16_t Version = 3;
 constexpr std::size_t LargestControlFrame = 64 << 10;
 constexpr std::size_t LargestDataFrame = 16 << 10;    ///< of ours
-constexpr std::size_t LargestSpdyInbox = 1 << 20;         ///< bytes of all streams before reading stops
+constexpr std::size_t LargestSpdyInbox = 1 << 20;     ///< bytes of all streams before reading stops
 constexpr std::size_t LargestReplyBacklog = 1 << 20;  ///< bytes of answers to a peer that does not read
 constexpr std::size_t MostStreams = 1000;
 

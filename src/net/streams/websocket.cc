@@ -253,26 +253,6 @@ Task<std::unique_ptr<WebSocket>> accept_websocket(EventLoop& loop, const HttpReq
     co_return WebSocket::over(loop, std::move(stream), WebSocket::Role::Server, std::move(protocol));
 }
 
-Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request, std::vector<std::string> protocols) {
-    const std::string key = encode_base64(SystemRandom().bytes(16));
-    request.method = "GET";
-    request.headers.add("connection", "Upgrade");
-    request.headers.add("upgrade", "websocket");
-    request.headers.add("sec-websocket-version", "13");
-    request.headers.add("sec-websocket-key", key);
-    if (!protocols.empty()) request.headers.add("sec-websocket-protocol", join(protocols, ", "));
-    CO_TRY(auto upgraded, co_await client.upgrade(std::move(request)));
-    WebSocketConnected connected{std::move(upgraded.response), nullptr};
-    if (!upgraded.stream) co_return connected;
-    std::string protocol(connected.response.headers.get("sec-websocket-protocol"));
-    const bool agreed = protocols.empty() || std::ranges::find(protocols, protocol) != protocols.end();
-    if (connected.response.headers.get("sec-websocket-accept") != accept_token(key) || !agreed) {
-        co_return Error(Reason::Unavailable, "the server's WebSocket handshake is wrong");
-    }
-    connected.socket = WebSocket::over(loop, std::move(upgraded.stream), WebSocket::Role::Client, std::move(protocol));
-    co_return connected;
-}
-
 std::unique_ptr<ByteStream> tunnel_stream(std::unique_ptr<WebSocket> socket) { return std::make_unique<TunnelStream>(std::move(socket)); }
 
 }  // namespace porthole::net

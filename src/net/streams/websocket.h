@@ -39,14 +39,6 @@ bool is_websocket_request(const HttpRequest& request);
 Task<std::unique_ptr<WebSocket>> accept_websocket(EventLoop& loop, const HttpRequest& request, HttpResponder& responder,
                                                   std::vector<std::string> protocols);
 
-/// What the server answered; `socket` is set if it agreed to one of the protocols.
-struct WebSocketConnected {
-    HttpResponse response;
-    std::unique_ptr<WebSocket> socket;
-};
-/// Error: Unavailable when the server cannot be reached or its handshake is wrong; another answer than 101 is not an error.
-Task<WebSocketConnected> connect_websocket(EventLoop& loop, HttpClient& client, HttpRequest request, std::vector<std::string> protocols);
-
 /// The bytes of a WebSocket's binary messages as one stream: a protocol tunnelled in it.
 std::unique_ptr<ByteStream> tunnel_stream(std::unique_ptr<WebSocket> socket);
 

@@ -6,7 +6,6 @@
 #include <openssl/err.h>
 #include <openssl/hmac.h>
 #include <openssl/kdf.h>
-#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
@@ -21,8 +20,6 @@ namespace {
 using CipherContextPointer = OpensslPointer<EVP_CIPHER_CTX, EVP_CIPHER_CTX_free>;
 using NumberPointer = OpensslPointer<BIGNUM, BN_free>;
 using EcSignaturePointer = OpensslPointer<ECDSA_SIG, ECDSA_SIG_free>;
-using BuilderPointer = OpensslPointer<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
-using ParametersPointer = OpensslPointer<OSSL_PARAM, OSSL_PARAM_free>;
 
 constexpr std::size_t NonceSize = 12, TagSize = 16, BlockSize = 16;
 constexpr std::size_t CoordinateSize = 32;  ///< bytes of a number of P-256
@@ -61,18 +58,6 @@ Result<std::shared_ptr<void>> checked(EVP_PKEY* key) {
     auto owner = own(key);
     if (!is_supported(key)) return Error(Reason::BadRequest, "only keys of EC P-256 or RSA of 2048 bits and more are supported");
     return owner;
-}
-
-Result<std::shared_ptr<void>> build_public(const char* type, OSSL_PARAM_BLD* builder) {
-    const ParametersPointer parameters(OSSL_PARAM_BLD_to_param(builder));
-    const KeyContextPointer context(EVP_PKEY_CTX_new_from_name(nullptr, type, nullptr));
-    EVP_PKEY* key = nullptr;
-    EVP_PKEY_fromdata_init(context.get());
-    if (EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, parameters.get()) != 1) {
-        ERR_clear_error();
-        return Error(Reason::BadRequest, "invalid key parameters");
-    }
-    return checked(key);
 }
 
 /// JWS wants the two numbers side by side where OpenSSL has a DER sequence.
@@ -214,26 +199,6 @@ Result<JwsKey> JwsKey::from_public_pem(const std::string& pem) {
     return JwsKey(std::move(key), false);
 }
 
-Result<JwsKey> JwsKey::from_ec_point(std::string_view x, std::string_view y) {
-    if (x.size() != CoordinateSize || y.size() != CoordinateSize) return Error(Reason::BadRequest, "not a point of P-256");
-    const std::string point = std::string("\x04").append(x).append(y);  // uncompressed
-    const BuilderPointer builder(OSSL_PARAM_BLD_new());
-    OSSL_PARAM_BLD_push_utf8_string(builder.get(), OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0);
-    OSSL_PARAM_BLD_push_octet_string(builder.get(), OSSL_PKEY_PARAM_PUB_KEY, point.data(), point.size());
-    TRY(auto key, build_public("EC", builder.get()));
-    return JwsKey(std::move(key), false);
-}
-
-Result<JwsKey> JwsKey::from_rsa_numbers(std::string_view n, std::string_view e) {
-    const NumberPointer modulus(BN_bin2bn(octets(n), static_cast<int>(n.size()), nullptr));
-    const NumberPointer exponent(BN_bin2bn(octets(e), static_cast<int>(e.size()), nullptr));
-    const BuilderPointer builder(OSSL_PARAM_BLD_new());
-    OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, modulus.get());
-    OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, exponent.get());
-    TRY(auto key, build_public("RSA", builder.get()));
-    return JwsKey(std::move(key), false);
-}
-
 JwsKey::Kind JwsKey::kind() const { return EVP_PKEY_get_base_id(native(key_)) == EVP_PKEY_RSA ? Kind::Rsa : Kind::EcP256; }
 
 std::string JwsKey::private_pem() const {
@@ -320,11 +285,7 @@ std::string Sha256::finish_hex() {
     unsigned size = 0;
     CHECK(EVP_DigestFinal_ex(context_->digest.get(), digest, &size) == 1);
     context_->start();
-    std::string hex;
-    for (unsigned i = 0; i < size; ++i) {
-        for (const unsigned digit : {digest[i] >> 4U & 15U, digest[i] & 15U}) hex += "0123456789abcdef"[digit];
-    }
-    return hex;
+    return to_hex({reinterpret_cast<const char*>(digest), size});
 }
 
 std::string sha256_hex(std::string_view bytes) {

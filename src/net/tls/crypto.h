@@ -32,8 +32,8 @@ std::string hkdf_sha256_expand(std::string_view key, std::string_view info, std:
 /// Random bytes, fit for keys.
 std::string random_bytes(std::size_t size);
 
-/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify,
-/// as tokens of other issuers need.
+/// A key of JSON Web Signatures, EC P-256 (ES256) or RSA (RS256): a private one, or a public one that can only verify.
+/// Keys of other issuers are JwsVerifiers.
 class JwsKey {
 public:
     enum class Kind { EcP256, Rsa };
@@ -43,9 +43,6 @@ public:
     static Result<JwsKey> from_private_pem(const std::string& pem);
     /// A public key or a certificate.
     static Result<JwsKey> from_public_pem(const std::string& pem);
-    /// From the members of a JSON Web Key, base64url-decoded.
-    static Result<JwsKey> from_ec_point(std::string_view x, std::string_view y);
-    static Result<JwsKey> from_rsa_numbers(std::string_view n, std::string_view e);
 
     Kind kind() const;
     bool is_private() const { return is_private_; }

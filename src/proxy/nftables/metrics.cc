@@ -3,17 +3,14 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/metrics_text.h"
 #include "proxy/nftables/nftables_proxy.h"
 
 namespace porthole::proxy::nftables {
 namespace {
 
-void append(std::string& out, const char* name, const char* type, const char* help, const std::string& value) {
-    out += std::string("# HELP ") + name + ' ' + help + "\n# TYPE " + name + ' ' + type + '\n' + name + ' ' + value + '\n';
-}
-
 void append_count(std::string& out, const char* name, const char* help, std::uint64_t count) {
-    append(out, name, "counter", help, std::to_string(count));
+    MetricFamily(out, name, "counter", help).add("", count);
 }
 
 std::string seconds(Duration since_epoch) {
@@ -34,8 +31,8 @@ std::string MetricsHandler::metrics() const {
     const SyncCounts& counts = proxy_.counts();
     const SystemTime synced = clock_.wall_now() - (clock_.now() - proxy_.last_synced());
     std::string out;
-    append(out, "kubeproxy_sync_proxy_rules_last_timestamp_seconds", "gauge", "When the rules were last in step with the API.",
-           seconds(synced.time_since_epoch()));
+    MetricFamily(out, "kubeproxy_sync_proxy_rules_last_timestamp_seconds", "gauge", "When the rules were last in step with the API.")
+        .add("", seconds(synced.time_since_epoch()));
     append_count(out, "kubeproxy_sync_proxy_rules_nftables_sync_failures_total", "Transactions that the kernel refused.", counts.failures);
     append_count(out, "porthole_proxy_full_syncs_total", "Times that the whole table was written.", counts.full_syncs);
     append_count(out, "porthole_proxy_partial_syncs_total", "Times that only differences were written.", counts.partial_syncs);

@@ -18,8 +18,8 @@
 
 #include "netlink/nft.h"
 #include "proxy/nftables/rules.h"
-#include "runtime/asio_loop.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 #include "runtime/worker_pool.h"
 
@@ -190,21 +190,11 @@ protected:
 
     void apply(const std::string& text) {
         AsioLoop loop;
-        std::string error = "not run";
-        {
-            const auto pool = make_thread_pool(2);
-            const auto processes = make_process_runner(*pool);
-            const auto nft = net::make_nft_executor(*processes, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
-            Scope scope(loop);
-            scope.spawn([](net::NftExecutor& nft, std::string text, std::string& error, AsioLoop& loop) -> Task<> {
-                const auto result = co_await nft.run(std::move(text));
-                error = result ? "" : result.error().message;
-                loop.stop();
-                co_return {};
-            }(*nft, text, error, loop));
-            loop.run();
-        }
-        ASSERT_EQ(error, "") << text;
+        const auto pool = make_thread_pool(2);
+        const auto processes = make_process_runner(*pool);
+        const auto nft = net::make_nft_executor(*processes, "/proc/" + std::to_string(node_.tid()) + "/ns/net");
+        const auto result = run_task(loop, nft->run(text));
+        ASSERT_TRUE(result) << result.error().message << "\n" << text;
     }
     void sync() {
         const auto changed = table_.update();

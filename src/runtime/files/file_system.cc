@@ -18,7 +18,26 @@ std::string_view trimmed(std::string_view path) {
     return path;
 }
 
+Result<void> remove_tree(FileSystem& files, const std::string& path, const FileStatus& found, std::uint64_t device) {
+    if (found.is_directory()) {
+        if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
+        TRY(const auto names, files.list(path));
+        for (const std::string& name : names) {
+            const std::string below = join_path(path, name);
+            TRY(const FileStatus status, files.link_status(below));
+            TRY_VOID(remove_tree(files, below, status, device));
+        }
+    }
+    return files.remove(path);
+}
+
 }  // namespace
+
+Result<void> FileSystem::remove_all(const std::string& path) {
+    const Result<FileStatus> root = link_status(path);
+    if (!root) return ignore_not_found(std::move(root));
+    return remove_tree(*this, path, *root, root->device);
+}
 
 bool is_absolute_path(std::string_view path) {
     return (!path.empty() && is_separator(path[0])) || (path.size() > 2 && is_drive(path.substr(0, 2)) && is_separator(path[2]));

@@ -57,7 +57,7 @@ public:
     /// A file, a link or an empty directory.
     virtual Result<void> remove(const std::string& path) = 0;
     /// With everything below; succeeds if it is not there. Never follows links and never enters another device (Io).
-    virtual Result<void> remove_all(const std::string& path) = 0;
+    virtual Result<void> remove_all(const std::string& path);
     /// Replaces `to`, atomically.
     virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
     virtual Result<void> create_symlink(const std::string& target, const std::string& path) = 0;

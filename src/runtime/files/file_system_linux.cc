@@ -137,12 +137,6 @@ public:
         return {};
     }
 
-    Result<void> remove_all(const std::string& path) override {
-        const Result<FileStatus> root = link_status(path);
-        if (!root) return ignore_not_found(std::move(root));
-        return remove_tree(path, *root, root->device);
-    }
-
     Result<void> rename(const std::string& from, const std::string& to) override {
         if (::rename(from.c_str(), to.c_str()) != 0) return file_error("rename", from);
         return {};
@@ -211,20 +205,6 @@ public:
                                .available = from.f_bavail * from.f_frsize,
                                .inodes = from.f_files,
                                .inodes_free = from.f_ffree};
-    }
-
-private:
-    Result<void> remove_tree(const std::string& path, const FileStatus& found, std::uint64_t device) {
-        if (found.is_directory()) {
-            if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
-            TRY(const auto names, list(path));
-            for (const std::string& name : names) {
-                const std::string below = path + "/" + name;
-                TRY(const FileStatus status, link_status(below));
-                TRY_VOID(remove_tree(below, status, device));
-            }
-        }
-        return remove(path);
     }
 };
 

@@ -199,12 +199,6 @@ public:
         return {};
     }
 
-    Result<void> remove_all(const std::string& path) override {
-        const Result<FileStatus> root = link_status(path);
-        if (!root) return ignore_not_found(std::move(root));
-        return remove_tree(path, *root, root->device);
-    }
-
     Result<void> rename(const std::string& from, const std::string& to) override {
         const std::wstring native_from = native_path(from), native_to = native_path(to);
         constexpr DWORD Flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
@@ -302,20 +296,6 @@ public:
         ULARGE_INTEGER available, capacity, free;
         if (!GetDiskFreeSpaceExW(native_path(path).c_str(), &available, &capacity, &free)) return file_error("space of", path);
         return FileSystemUsage{.capacity = capacity.QuadPart, .available = available.QuadPart};
-    }
-
-private:
-    Result<void> remove_tree(const std::string& path, const FileStatus& found, std::uint64_t device) {
-        if (found.is_directory()) {
-            if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
-            TRY(const auto names, list(path));
-            for (const std::string& name : names) {
-                const std::string below = join_path(path, name);
-                TRY(const FileStatus status, link_status(below));
-                TRY_VOID(remove_tree(below, status, device));
-            }
-        }
-        return remove(path);
     }
 };
 

@@ -39,11 +39,13 @@ TEST(Mounts, LinesThatAreTooShortAreNone) { EXPECT_THAT(parse_mount_points("22 1
 
 /// Runs `body` on a thread that has a mount namespace of its own. False where this user may not make one.
 bool in_own_mount_namespace(const std::function<void()>& body) {
-    return std::async(std::launch::async, [&] {
-        if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
-        body();
-        return true;
-    }).get();
+    return std::async(std::launch::async,
+                      [&] {
+                          if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+                          body();
+                          return true;
+                      })
+        .get();
 }
 
 TEST(Mounts, InAFolderWithABlankInItsNameAreUnmounted) {

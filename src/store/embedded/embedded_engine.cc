@@ -47,7 +47,7 @@ Result<void> ensure_private_file(const std::string& path) {
 
 class EmbeddedEngine final : public Engine {
 public:
-    EmbeddedEngine(DataLock lock, Database writer, Database checkpointer, EmbeddedOptions options)
+    EmbeddedEngine(FileLock lock, Database writer, Database checkpointer, EmbeddedOptions options)
         : options_(options), lock_(std::move(lock)), writer_(std::move(writer)), checkpointer_(std::move(checkpointer)) {
         writer_->track_log_pages(log_pages_);
     }
@@ -77,7 +77,7 @@ private:
     Result<void> insert(const Row& row);
 
     const EmbeddedOptions options_;
-    DataLock lock_;
+    FileLock lock_;
     std::optional<Database> writer_, checkpointer_;
     Statement insert_, remove_, set_compacted_;
     std::int64_t log_page_ = 0;  ///< bytes that a page takes up in the log
@@ -168,7 +168,7 @@ void EmbeddedEngine::close() {
     writer_.reset();  // the last connection checkpoints and removes the log
 }
 
-Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& path, EmbeddedOptions options) {
+Result<std::unique_ptr<Engine>> open_database(FileLock lock, const std::string& path, EmbeddedOptions options) {
     TRY_VOID(ensure_private_file(path));
     TRY(Database writer, Database::open(path));
     TRY(const std::int64_t version, read_number(writer, "PRAGMA user_version"));
@@ -187,7 +187,7 @@ Result<std::unique_ptr<Engine>> open_database(DataLock lock, const std::string& 
 }  // namespace
 
 Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options) {
-    TRY(DataLock lock, DataLock::acquire(directory));
+    TRY(FileLock lock, lock_data_directory(directory));
     const std::string path = directory + "/store.db";
     Result<std::unique_ptr<Engine>> engine = open_database(std::move(lock), path, options);
     if (!engine) return std::move(engine).error().with_context("opening " + path);

@@ -8,7 +8,7 @@
 #include "hns/client.h"
 #include "hns/dll/load_hns.h"
 #include "hns/hresult.h"
-#include "runtime/asio_loop.h"
+#include "runtime/run_task.h"
 #include "runtime/scope.h"
 
 namespace porthole::hns {
@@ -39,16 +39,7 @@ protected:
 
     template <class T>
     Result<T> run(Task<T> task) {
-        std::optional<Result<T>> result;
-        TaskContext context(loop);
-        loop.post([&] {
-            start_task(std::move(task), context, [&](Result<T> value) {
-                result.emplace(std::move(value));
-                loop.stop();
-            });
-        });
-        loop.run();
-        return std::move(*result);
+        return run_task(loop, std::move(task));
     }
     template <class T>
     T get(Task<T> task) {

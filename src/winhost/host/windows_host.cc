@@ -1,8 +1,7 @@
 #include "winhost/host/windows_host.h"
+#include "runtime/files/file_lock.h"
 #include "runtime/files/mounts.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -33,24 +32,11 @@ constexpr Duration ShutdownGrace = 25s;
 constexpr const char* AllHosts = "/porthole-winhost";  ///< the cgroup above those of all hosts of this machine
 
 /// One host a folder, until its process ends, however that is.
-class FolderLock {
-public:
-    FolderLock() = default;
-    FolderLock(const FolderLock&) = delete;
-    ~FolderLock() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    /// Error: Conflict.
-    Result<void> take(const std::string& folder) {
-        fd_ = ::open(join_path(folder, "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd_ < 0) return Error(Reason::Io, "cannot write in " + folder);
-        if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) return Error(Reason::Conflict, "another emulated host runs in " + folder);
-        return {};
-    }
-
-private:
-    int fd_ = -1;
-};
+Result<FileLock> lock_folder(const std::string& folder) {
+    TRY(auto lock, FileLock::try_take(join_path(folder, "lock")));
+    if (!lock) return Error(Reason::Conflict, "another emulated host runs in " + folder);
+    return *std::move(lock);
+}
 
 /// Cgroups are one tree for the whole machine; hosts of several clusters may have one name.
 std::string unique_name(const std::string& name, const std::string& data) {
@@ -98,7 +84,7 @@ struct WindowsHost::Impl {
 
     WindowsHostContext context;
     WindowsHostOptions options;
-    FolderLock lock;
+    std::optional<FileLock> lock;
     WineTemplate wine;
     std::string token, address;
     std::unique_ptr<hns::emulator::DataPlane> data_plane;
@@ -174,7 +160,8 @@ Task<> WindowsHost::Impl::start_runtime() {
     image_service = make_image_service(context.loop, *images, runtime_folder(options.data));
     bundled = std::make_unique<bundled_images::BundledImageService>(
         *image_service, [this](const bundled_images::BundledImage& image) { return import_bundled(image); });
-    // Also where it is there: the host may play another build than at its last start. A sandbox image of others is pulled with the first pod.
+    // Also where it is there: the host may play another build than at its last start. A sandbox image of others is pulled with the first
+    // pod.
     if (const auto* pause = bundled_images::find_bundled_image(options.pause_image)) {
         CO_TRY_VOID(co_await import_bundled(*pause));
     }
@@ -267,7 +254,7 @@ Result<void> WindowsHost::Impl::listen() {
 
 Task<> WindowsHost::Impl::start() {
     CO_TRY_VOID(context.files.create_directories(options.data, 0700));
-    CO_TRY_VOID(lock.take(options.data));
+    CO_TRY(lock, lock_folder(options.data));
     TemplateContext building{context.loop, context.processes, context.files, context.pool,
                              [log = context.log](const std::string& step) { log.info("building the Wine template", {{"step", step}}); }};
     CO_TRY(wine, co_await ensure_wine_template(std::move(building), options.cache));
@@ -342,8 +329,7 @@ Result<void> remove_namespaces(FileSystem& files, const std::string& folder) {
 
 Task<> clean_up_host(WindowsHostContext context, std::string name, std::string data) {
     if (!context.files.exists(data)) co_return {};
-    FolderLock lock;
-    CO_TRY_VOID(lock.take(data));
+    CO_TRY(const FileLock lock, lock_folder(data));
     CO_TRY_VOID(co_await end_containers(context, host_folder(data)));
     CO_TRY_VOID(co_await end_containers(context, runtime_folder(data)));
     Cgroups cgroups(context.files);

@@ -1,12 +1,12 @@
 #include "winhost/images/image_store.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
+#include "runtime/files/file_lock.h"
 #include "winhost/images/archive_source.h"
 #include "winhost/images/content/byte_source.h"
 #include "winhost/images/content/files.h"
@@ -44,10 +44,8 @@ public:
 
     Result<void> open() {
         TRY_VOID(make_folders(options_.root));
-        const std::string lock = options_.root + "/lock";
-        lock_ = FileDescriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-        if (!lock_) return io_error("opening", lock);
-        if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return Error(Reason::Conflict, options_.root + " is in use by another store");
+        TRY(lock_, FileLock::try_take(options_.root + "/lock"));
+        if (!lock_) return Error(Reason::Conflict, options_.root + " is in use by another store");
         for (const std::string& name : options_.pinned) {
             TRY(const Reference reference, Reference::parse(name));
             pinned_.push_back(reference.tag_text());
@@ -241,7 +239,7 @@ private:
     RegistryClient& registries_;
     Logger log_;
     HostPlatform host_;
-    FileDescriptor lock_;
+    std::optional<FileLock> lock_;
     LayerStore layers_;
     std::vector<std::string> pinned_;
     ImageRecords records_;

@@ -1,9 +1,8 @@
 #include "winhost/template/wine_template.h"
 #include "base/result.h"
+#include "runtime/files/file_lock.h"
 #include "runtime/files/mounts.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,24 +18,6 @@ namespace porthole::winhost {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Held while one program looks whether the template is there, and builds it if not.
-class Lock {
-public:
-    explicit Lock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {}
-    Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    ~Lock() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Result<void> wait() {
-        while (::flock(fd_, LOCK_EX) != 0)
-            if (errno != EINTR) return Error(Reason::Io, std::string("locking the template's folder: ") + std::strerror(errno));
-        return {};
-    }
-
-private:
-    int fd_;
-};
 
 std::map<std::string, std::string> first_environment() {
     return {{"WINEPREFIX", "/wine"},
@@ -134,8 +115,9 @@ Task<WineTemplate> ensure_wine_template(TemplateContext context, std::string cac
     const std::string id = wine.fingerprint().substr(0, 12);
     const WineTemplate result{join_path(cache, "wine-" + id), id};
     CO_TRY_VOID(context.files.create_directories(cache, 0700));
-    Lock lock(join_path(cache, "wine-lock"));
-    CO_TRY_VOID(co_await run_blocking<void>(context.pool, [&] { return lock.wait(); }));
+    // Held while it is looked whether the template is there, and it is built if not.
+    CO_TRY(const FileLock lock,
+           co_await run_blocking<FileLock>(context.pool, [&] { return FileLock::take(join_path(cache, "wine-lock")); }));
     if (!context.files.exists(result.folder)) CO_TRY_VOID(co_await build_in_place(context, wine, cache, result.folder));
     CO_TRY_VOID(mark_used(context.files, result.folder));
     CO_TRY_VOID(co_await drop_unused(context, cache));

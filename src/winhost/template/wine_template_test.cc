@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
-#include "runtime/asio_loop.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 
 namespace porthole::winhost {
 namespace {
@@ -19,20 +19,13 @@ TEST(WineTemplate, HasWhatAContainerNeedsAndNoWayToADesktop) {
     const auto processes = make_process_runner(*pool);
     const auto files = make_file_system();
     const auto progress = [](const std::string& step) { std::printf("  %s\n", step.c_str()); };
-    TaskContext context(loop);
-    std::optional<Result<WineTemplate>> made;
-    start_task(ensure_wine_template({loop, *processes, *files, *pool, progress}, default_cache_folder()), context,
-               [&](Result<WineTemplate> result) {
-                   made.emplace(std::move(result));
-                   loop.stop();
-               });
-    while (!made) loop.run();
-    ASSERT_TRUE(*made) << made->error().message;
-    const std::string root = join_path((*made)->folder, "root");
+    const auto made = run_task(loop, ensure_wine_template({loop, *processes, *files, *pool, progress}, default_cache_folder()));
+    ASSERT_TRUE(made) << made.error().message;
+    const std::string root = join_path(made->folder, "root");
     const std::string drive = join_path(root, "wine/drive_c");
     EXPECT_TRUE(files->exists(join_path(drive, "windows/system32/kernel32.dll")));
-    EXPECT_TRUE(files->exists(join_path((*made)->folder, "profile-2025/wine/system.reg")));
-    EXPECT_TRUE(files->exists(join_path((*made)->contained_user(), "wine/drive_c/users/ContainerUser")));
+    EXPECT_TRUE(files->exists(join_path(made->folder, "profile-2025/wine/system.reg")));
+    EXPECT_TRUE(files->exists(join_path(made->contained_user(), "wine/drive_c/users/ContainerUser")));
     EXPECT_FALSE(files->exists(join_path(root, "wine/dosdevices/z:"))) << "a program would see all of Linux";
     EXPECT_FALSE(files->exists(join_path(drive, "windows/system32/explorer.exe")));
     EXPECT_FALSE(files->exists(join_path(root, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/explorer.exe")));

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <set>
 
-#include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/batch/job.h"
+#include "apiserver/kinds/checks.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {

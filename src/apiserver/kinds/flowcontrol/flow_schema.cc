@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <set>
 
 #include "api/flowcontrol_v1.h"
 #include "apiserver/flow_control/default_configuration.h"
 #include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/flowcontrol/conditions.h"
 #include "apiserver/kinds/kinds.h"
 #include "schema/convert.h"
 
@@ -124,16 +124,6 @@ void validate_rules(const flow::PolicyRulesWithSubjects& rules, const FieldPath&
 
 // --- The object ---
 
-void validate_status(const flow::FlowSchema& object, FieldErrors& errors) {
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < object.status.conditions.size(); ++i) {
-        const FieldPath path = FieldPath("status.conditions").index(i) / "type";
-        const std::string& type = object.status.conditions[i].type;
-        if (!seen.insert(type).second) errors.duplicate(path, type);
-        if (type.empty()) errors.required(path, "must not be empty");
-    }
-}
-
 void validate_spec(const flow::FlowSchema& object, const FieldPath& path, FieldErrors& errors) {
     const flow::FlowSchemaSpec& spec = object.spec;
     const FieldPath precedence = path / "matchingPrecedence";
@@ -159,7 +149,7 @@ void validate(const flow::FlowSchema& object, FieldErrors& errors) {
         if (!is_mandatory_name(fixed.metadata.name) || fixed.metadata.name != object.metadata.name || fixed.spec == object.spec) continue;
         errors.invalid(path, schema::to_value(object.spec), "spec of '" + object.metadata.name + "' must equal the fixed value");
     }
-    validate_status(object, errors);
+    check_condition_types(object.status.conditions, errors);
 }
 
 void prepare_for_status_update(flow::FlowSchema& object, const flow::FlowSchema& old, const WriteContext&) {
@@ -168,14 +158,15 @@ void prepare_for_status_update(flow::FlowSchema& object, const flow::FlowSchema&
     object.metadata.managed_fields = std::move(fields);
 }
 
-void validate_status_update(const flow::FlowSchema& object, const flow::FlowSchema&, FieldErrors& errors) { validate_status(object, errors); }
+void validate_status_update(const flow::FlowSchema& object, const flow::FlowSchema&, FieldErrors& errors) {
+    check_condition_types(object.status.conditions, errors);
+}
 
 }  // namespace
 
 Strategy flow_schema_strategy() {
-    Strategy strategy = strategy_for<flow::FlowSchema>({.prepare_for_status_update = prepare_for_status_update,
-                                                  .validate = validate,
-                                                  .validate_status_update = validate_status_update});
+    Strategy strategy = strategy_for<flow::FlowSchema>(
+        {.prepare_for_status_update = prepare_for_status_update, .validate = validate, .validate_status_update = validate_status_update});
     strategy.generation = Generation::OnSpecChange;
     return strategy;
 }

@@ -1,9 +1,8 @@
-#include <set>
-
 #include "api/flowcontrol_v1.h"
 #include "apiserver/flow_control/default_configuration.h"
 #include "apiserver/flow_control/shuffle_sharding.h"
 #include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/flowcontrol/conditions.h"
 #include "apiserver/kinds/kinds.h"
 #include "schema/convert.h"
 
@@ -14,7 +13,9 @@ namespace flow = api::flowcontrol::v1;
 
 constexpr std::int32_t MostQueues = 10'000'000;
 
-void check_positive(std::int32_t value, const FieldPath& path, FieldErrors& errors) { check(value > 0, value, "must be positive", path, errors); }
+void check_positive(std::int32_t value, const FieldPath& path, FieldErrors& errors) {
+    check(value > 0, value, "must be positive", path, errors);
+}
 
 void check_shares(std::int32_t value, const FieldPath& path, FieldErrors& errors) {
     check(value >= 0, value, "must be a non-negative integer", path, errors);
@@ -28,7 +29,8 @@ void validate_hand(const flow::QueuingConfiguration& queuing, const FieldPath& p
     if (queuing.hand_size <= 0) return check_positive(queuing.hand_size, path, errors);
     if (queuing.hand_size > queuing.queues)
         return errors.invalid(path, queuing.hand_size, "should not be greater than queues (" + std::to_string(queuing.queues) + ")");
-    if (required_entropy_bits(static_cast<std::uint32_t>(queuing.queues), static_cast<std::uint32_t>(queuing.hand_size)) <= MaxHashBits) return;
+    if (required_entropy_bits(static_cast<std::uint32_t>(queuing.queues), static_cast<std::uint32_t>(queuing.hand_size)) <= MaxHashBits)
+        return;
     errors.invalid(path, queuing.hand_size,
                    "required entropy bits of deckSize " + std::to_string(queuing.queues) + " and handSize " +
                        std::to_string(queuing.hand_size) + " should not be greater than " + std::to_string(MaxHashBits));
@@ -91,18 +93,9 @@ void check_fixed(const flow::PriorityLevelConfiguration& object, const FieldPath
         flow::PriorityLevelConfigurationSpec wanted = fixed.spec;
         if (is_exempt) wanted.exempt = object.spec.exempt;
         if (wanted == object.spec) continue;
-        errors.invalid(path, schema::to_value(object.spec),
-                       "spec of '" + object.metadata.name + (is_exempt ? "' except the 'spec.exempt' field" : "'") + " must equal the fixed value");
-    }
-}
-
-void validate_status(const flow::PriorityLevelConfiguration& object, FieldErrors& errors) {
-    std::set<std::string> seen;
-    for (std::size_t i = 0; i < object.status.conditions.size(); ++i) {
-        const FieldPath path = FieldPath("status.conditions").index(i) / "type";
-        const std::string& type = object.status.conditions[i].type;
-        if (!seen.insert(type).second) errors.duplicate(path, type);
-        if (type.empty()) errors.required(path, "must not be empty");
+        errors.invalid(
+            path, schema::to_value(object.spec),
+            "spec of '" + object.metadata.name + (is_exempt ? "' except the 'spec.exempt' field" : "'") + " must equal the fixed value");
     }
 }
 
@@ -110,17 +103,18 @@ void validate(const flow::PriorityLevelConfiguration& object, FieldErrors& error
     const FieldPath path = "spec";
     validate_spec(object, path, errors);
     check_fixed(object, path, errors);
-    validate_status(object, errors);
+    check_condition_types(object.status.conditions, errors);
 }
 
 void validate_status_update(const flow::PriorityLevelConfiguration& object, const flow::PriorityLevelConfiguration&, FieldErrors& errors) {
-    validate_status(object, errors);
+    check_condition_types(object.status.conditions, errors);
 }
 
 }  // namespace
 
 Strategy priority_level_configuration_strategy() {
-    Strategy strategy = strategy_for<flow::PriorityLevelConfiguration>({.validate = validate, .validate_status_update = validate_status_update});
+    Strategy strategy =
+        strategy_for<flow::PriorityLevelConfiguration>({.validate = validate, .validate_status_update = validate_status_update});
     strategy.generation = Generation::OnSpecChange;
     return strategy;
 }

@@ -28,7 +28,6 @@ public:
     bool rules_lost() const { return rules_lost_; }
 
     void fail_next_apply(Hresult code) { failure_ = code; }
-    void set_adapters(std::vector<Adapter> adapters) { adapters_ = std::move(adapters); }
     void set_counters(const std::string& endpoint_id, Counters counters) { counters_[endpoint_id] = counters; }
 
 private:

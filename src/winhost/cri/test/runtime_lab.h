@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kubelet/cri/cri_grpc.h"
-#include "runtime/asio_loop.h"
 #include "runtime/processes/process.h"
+#include "runtime/run_task.h"
 #include "runtime/worker_pool.h"
 #include "winhost/cri/cri_server.h"
 #include "winhost/cri/image_service.h"
@@ -49,14 +49,7 @@ public:
 
     template <class T>
     Result<T> run(Task<T> task) {
-        TaskContext context(loop);
-        std::optional<Result<T>> result;
-        start_task(std::move(task), context, [&](Result<T> value) {
-            result.emplace(std::move(value));
-            loop.stop();
-        });
-        while (!result) loop.run();
-        return std::move(*result);
+        return run_task(loop, std::move(task));
     }
 
     void start();

@@ -13,7 +13,7 @@
 
 #include "hns/emulator/data_plane/linux/network_namespace.h"
 #include "runtime/processes/process.h"
-#include "runtime/scope.h"
+#include "runtime/run_task.h"
 
 namespace porthole::hns::emulator {
 
@@ -161,15 +161,7 @@ void LabHost::start_anew() {
 
 template <class T>
 Result<T> LabHost::finish(std::function<Task<T>()> work) {
-    Result<T> result = Error(Reason::Unknown, "not run");
-    Scope scope(loop_);
-    scope.spawn([](std::function<Task<T>()> work, Result<T>& result, AsioLoop& loop) -> Task<> {
-        result = co_await work();
-        loop.stop();
-        co_return {};
-    }(std::move(work), result, loop_));
-    loop_.run();
-    return result;
+    return run_task(loop_, work());
 }
 
 void LabHost::put(hcn::HostComputeNetwork document, const std::string& adapter) {
