@@ -291,6 +291,7 @@ void ApiServer::Impl::add_routes() {
     server.add_path("/flagz", [this](RequestContext& context) { return serve_flagz(context, flags); });
     server.add_path("/metrics", [this](RequestContext& context) { return serve_metrics(context); });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
+    server.set_user_headers(options.authentication.request_header);
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
     add_review_routes(server, registry,
