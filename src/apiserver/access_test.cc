@@ -513,6 +513,34 @@ TEST_F(AccessFlows, AWatchHoldsItsSeatOnlyWhileItBegins) {
     EXPECT_EQ(other.code, 200);
 }
 
+/// Does not take the head of an answer.
+struct SlowPeer final : net::HttpResponder {
+    Task<> respond(int, net::Headers, std::vector<net::Bytes>) override { co_return {}; }
+    Task<> start(int, net::Headers) override {
+        begun = true;
+        co_return co_await taken.wait();
+    }
+    Task<> write(net::Bytes) override { co_return {}; }
+    Task<> finish(net::Headers) override { co_return {}; }
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
+    bool started() const override { return begun; }
+
+    bool begun = false;
+    Event taken;
+};
+
+TEST_F(AccessFlows, AWatchWhosePeerDoesNotTakeTheHeadHoldsNoSeat) {
+    SlowPeer slow;
+    net::HttpRequest request{.method = "GET", .path = "/api/v1/pods", .query = "watch=true&resourceVersion=1"};
+    flood.spawn(api->server().handle_as(jane(), std::move(request), slow));
+    loop.run_ready();
+    ASSERT_TRUE(slow.begun);
+    HeaderKeeper& other = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(other.code, 200);
+    EXPECT_TRUE(sim::run(loop, flood.close()));
+}
+
 TEST_F(AccessFlows, AnswersTellHowTheyWereClassified) {
     const auto uid = [&](const std::string& path) { return std::string(get("/apis/flowcontrol.apiserver.k8s.io/v1/" + path).at({"metadata", "uid"})); };
     HeaderKeeper& one = begin(jane(), "/version", "");
