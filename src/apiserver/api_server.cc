@@ -419,10 +419,28 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<
         new ApiServer(std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), std::move(keys))));
 }
 
+namespace {
+
+/// The store's quota is not looked at while it lives.
+class QuotaLifted {
+public:
+    explicit QuotaLifted(store::Store& store) : store_(store) { store_.enforce_quota(false); }
+    ~QuotaLifted() { store_.enforce_quota(true); }
+    QuotaLifted(const QuotaLifted&) = delete;
+    QuotaLifted& operator=(const QuotaLifted&) = delete;
+
+private:
+    store::Store& store_;
+};
+
+}  // namespace
+
 Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->open_access());
     CO_TRY_VOID(impl_->load_roles());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
+    // A full store is one that has to be started for something to be deleted.
+    const QuotaLifted lifted(*impl_->store);
     CO_TRY_VOID(co_await impl_->repair_allocations());
     const auto own = transport(loopback_user(), "porthole-bootstrap");
     client::Client client(*own);
@@ -450,25 +468,6 @@ Task<> ApiServer::close() {
     co_return co_await impl_->store->close();
 }
 
-Task<> ApiServer::use_authorities(std::string ca_pem) {
-    BootstrapOptions told = impl_->options.bootstrap;
-    told.ca_pem = ca_pem;
-    told.client_ca_pem = std::move(ca_pem);
-    const auto own = transport(loopback_user(), "porthole-bootstrap");
-    client::Client client(*own);
-    auto published = co_await publish_authorities(client, std::move(told));
-    CO_TRY_VOID(co_await own->close());
-    co_return published;
-}
-
-Result<void> ApiServer::use_service_account_keys(const std::string& pem, const std::string& previous_pem) {
-    TRY(auto keys, token_keys(pem, previous_pem));
-    impl_->tokens.use_keys(std::move(keys));
-    return {};
-}
-
-ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }
-Server& ApiServer::server() { return impl_->server; }
 Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> opened) {
     std::size_t count = 0;
     for (const StorageEncryption::Opened& one : opened) {
@@ -489,6 +488,25 @@ Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> open
     co_return count;
 }
 
+Task<> ApiServer::use_authorities(std::string ca_pem) {
+    BootstrapOptions told = impl_->options.bootstrap;
+    told.ca_pem = ca_pem;
+    told.client_ca_pem = std::move(ca_pem);
+    const auto own = transport(loopback_user(), "porthole-bootstrap");
+    client::Client client(*own);
+    auto published = co_await publish_authorities(client, std::move(told));
+    CO_TRY_VOID(co_await own->close());
+    co_return published;
+}
+
+Result<void> ApiServer::use_service_account_keys(const std::string& pem, const std::string& previous_pem) {
+    TRY(auto keys, token_keys(pem, previous_pem));
+    impl_->tokens.use_keys(std::move(keys));
+    return {};
+}
+
+ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }
+Server& ApiServer::server() { return impl_->server; }
 store::Store& ApiServer::store() { return *impl_->store; }
 const schema::Registry& ApiServer::registry() const { return impl_->registry; }
 
