@@ -52,6 +52,7 @@ Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attribu
     std::string reasons;
     for (const auto& authorizer : authorizers_) {
         auto decided = co_await authorizer->authorize(attributes);
+        if (!decided && decided.error().reason == Reason::TooManyRequests) co_return std::move(decided).error();
         if (is_cancelled(decided)) co_return std::move(decided).error();
         Decision decision = decided ? std::move(*decided) : Decision::no_opinion(decided.error().message);
         if (decision.kind != Decision::Kind::NoOpinion) co_return decision;
