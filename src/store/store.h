@@ -48,7 +48,7 @@ public:
     Revision compacted() const;
 
     Usage usage() const;
-    /// Whether writes beyond the quota are refused, as they are unless somebody has said otherwise.
+    /// Whether writes beyond the quota are refused, which is so at first.
     void enforce_quota(bool enforced);
 
     /// The key's current record, or null.

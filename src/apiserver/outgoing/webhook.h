@@ -26,7 +26,7 @@ public:
         : client_(std::move(client)), loop_(loop), random_(random), settings_(settings) {}
 
     /// What the server made of `review`: an object of the same apiVersion and kind. `user` is who causes the call; "" is not known, and
-    /// shares with nobody. Errors: those of OutgoingClient::send; InternalError for a code that is not 2xx and for an answer that is
+    /// has no share of its own. Errors: those of OutgoingClient::send; InternalError for a code that is not 2xx and for an answer that is
     /// something else; TooManyRequests when no turn came, which says nothing about the server and must not count as its failure.
     Task<schema::Value> review(schema::Value review, std::string user = "");
 
