@@ -121,6 +121,7 @@ TEST(Doctor, TellsEachSettingThatIsNotAsItShouldBe) {
          "warn 1.2.3 DenyServiceExternalIPs"},
         {"everyone may", "authorization-mode", "Node,RBAC,AlwaysAllow", "fail 1.2.6"},
         {"no node authorizer", "authorization-mode", "RBAC", "fail 1.2.7"},
+        {"kubelets without a certificate", "kubelets-unverified-until", "2126-01-01T00:00:00Z", "warn 1.2.5"},
         {"profiles", "profiling", "true", "fail 1.2.15"},
         {"no audit log", "audit-log-path", "", "fail 1.2.16"},
         {"short audit log", "audit-log-maxage", "7", "fail 1.2.17"},
