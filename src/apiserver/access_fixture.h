@@ -27,8 +27,9 @@ protected:
         bool started() const override { return code != 0; }
         Task<std::string> read_body() override {
             ++bodies_read;
-            co_return R"({"metadata":{"name":"c"}})";
+            co_return request_body;
         }
+        std::string request_body = R"({"metadata":{"name":"c"}})";
         int code = 0, bodies_read = 0;
         std::string body;
     };

@@ -363,6 +363,78 @@ TEST_F(AccessLimits, ARequestThatTakesTooLongIsAnswered) {
     EXPECT_EQ(get("/api/v1/pods").code, 200);
 }
 
+/// A user with a token, who may create ConfigMaps, and little memory for bodies.
+class AccessBodies : public Access {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions chosen = example_options();
+        chosen.limits.held_bodies = 4000;
+        return chosen;
+    }
+    int create(std::size_t size) {
+        StreamKeeper keeper;
+        keeper.request_body = config_map("c" + std::to_string(++made), std::string(size, 'x'));
+        net::HttpRequest request{.method = "POST", .path = "/api/v1/namespaces/default/configmaps"};
+        request.headers.add("authorization", "Bearer " + token);
+        EXPECT_TRUE(sim::run(loop, api->server().handle(std::move(request), keeper)));
+        return keeper.code;
+    }
+    std::string token;
+    int made = 0;
+};
+
+TEST_F(AccessBodies, AreRefusedWhereTheyAreTooManyBytes) {
+    token = post("/api/v1/namespaces/default/serviceaccounts/default/token", "{}").body.string_at({"status", "token"});
+    grant(R"({"apiGroups":[""],"resources":["configmaps"],"verbs":["create"]})");
+    ASSERT_EQ(merge("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/granted",
+                    R"({"subjects":[{"kind":"ServiceAccount","name":"default","namespace":"default"}]})")
+                  .code,
+              200);
+    loop.run_ready();
+    EXPECT_EQ(create(60), 201);
+    EXPECT_EQ(create(1000), 429) << "a quarter of all is one user's";
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(create(60), 201) << "what has been answered is not counted any more";
+}
+
+TEST(HeldBodies, OneUserDoesNotTakeAll) {
+    HeldBodies bodies(1000);
+    std::vector<std::unique_ptr<HeldBodies::Share>> held;
+    const auto hold = [&](const std::string& user, std::size_t bytes) {
+        auto share = bodies.hold(user, bytes);
+        if (!share) return share.error().reason == Reason::TooManyRequests ? 429 : 0;
+        held.push_back(std::move(*share));
+        return 200;
+    };
+    EXPECT_EQ(hold("a", 200), 200);
+    EXPECT_EQ(hold("a", 51), 429);
+    EXPECT_EQ(hold("a", 0), 200);
+    EXPECT_EQ(hold("b", 250), 200);
+    EXPECT_EQ(hold("c", 250), 200);
+    EXPECT_EQ(hold("d", 250), 200);
+    EXPECT_EQ(hold("e", 51), 429) << "all together";
+    EXPECT_EQ(hold("e", 50), 200);
+    held.clear();
+    EXPECT_EQ(hold("a", 250), 200);
+}
+
+TEST_F(Access, TheSupervisorsFormerNameLosesItsRights) {
+    const std::string bindings[] = {"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/porthole:supervisor",
+                                    "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/porthole:supervisor"};
+    const auto subjects = [&](const std::string& path) { return schema::to_json(*get(path).body.find("subjects")); };
+    const auto name = [](const std::string& user) {
+        return R"({"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":")" + user + R"("})";
+    };
+    EXPECT_TRUE(subjects(bindings[0]).contains(R"("system:porthole-supervisor")")) << subjects(bindings[0]);
+    for (const std::string& path : bindings)
+        ASSERT_EQ(merge(path, R"({"subjects":[)" + name("porthole-supervisor") + "," + name("ann") + "]}").code, 200);
+    restart();
+    for (const std::string& path : bindings) {
+        EXPECT_FALSE(subjects(path).contains(R"("porthole-supervisor")")) << "an issuer of tokens can give it";
+        EXPECT_TRUE(subjects(path).contains(R"("system:porthole-supervisor")"));
+        EXPECT_TRUE(subjects(path).contains(R"("ann")")) << "what the administrator has added stays";
+    }
+}
+
 /// Priority and fairness with few seats: global-default has one.
 class AccessFlows : public Access {
 protected:
@@ -439,6 +511,34 @@ TEST_F(AccessFlows, AWatchHoldsItsSeatOnlyWhileItBegins) {
     HeaderKeeper& other = begin(jane(), "/version", "");
     loop.run_ready();
     EXPECT_EQ(other.code, 200);
+}
+
+/// Does not take the head of an answer.
+struct SlowPeer final : net::HttpResponder {
+    Task<> respond(int, net::Headers, std::vector<net::Bytes>) override { co_return {}; }
+    Task<> start(int, net::Headers) override {
+        begun = true;
+        co_return co_await taken.wait();
+    }
+    Task<> write(net::Bytes) override { co_return {}; }
+    Task<> finish(net::Headers) override { co_return {}; }
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers) override { co_return Error(Reason::BadRequest, "no upgrade"); }
+    bool started() const override { return begun; }
+
+    bool begun = false;
+    Event taken;
+};
+
+TEST_F(AccessFlows, AWatchWhosePeerDoesNotTakeTheHeadHoldsNoSeat) {
+    SlowPeer slow;
+    net::HttpRequest request{.method = "GET", .path = "/api/v1/pods", .query = "watch=true&resourceVersion=1"};
+    flood.spawn(api->server().handle_as(jane(), std::move(request), slow));
+    loop.run_ready();
+    ASSERT_TRUE(slow.begun);
+    HeaderKeeper& other = begin(jane(), "/version", "");
+    loop.run_ready();
+    EXPECT_EQ(other.code, 200);
+    EXPECT_TRUE(sim::run(loop, flood.close()));
 }
 
 TEST_F(AccessFlows, AnswersTellHowTheyWereClassified) {

@@ -316,6 +316,7 @@ void ApiServer::Impl::add_routes() {
     server.add_path("/flagz", [this](RequestContext& context) { return serve_flagz(context, flags); });
     server.add_path("/metrics", [this](RequestContext& context) { return serve_metrics(context); });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
+    server.set_user_headers(options.authentication.request_header);
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
     add_review_routes(server, registry,
@@ -445,11 +446,29 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<
         new ApiServer(std::make_unique<Impl>(seams, std::move(options), std::move(tables), std::move(store), std::move(keys))));
 }
 
+namespace {
+
+/// The store's quota is not looked at while it lives.
+class QuotaLifted {
+public:
+    explicit QuotaLifted(store::Store& store) : store_(store) { store_.enforce_quota(false); }
+    ~QuotaLifted() { store_.enforce_quota(true); }
+    QuotaLifted(const QuotaLifted&) = delete;
+    QuotaLifted& operator=(const QuotaLifted&) = delete;
+
+private:
+    store::Store& store_;
+};
+
+}  // namespace
+
 Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->open_access());
     CO_TRY_VOID(impl_->load_roles());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
     CO_TRY_VOID(impl_->custom_resources.load());
+    // A full store is one that has to be started for something to be deleted.
+    const QuotaLifted lifted(*impl_->store);
     CO_TRY_VOID(co_await impl_->repair_allocations());
     const auto own = transport(loopback_user(), "porthole-bootstrap");
     client::Client client(*own);

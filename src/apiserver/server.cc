@@ -6,6 +6,7 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "base/result.h"
+#include "base/strings.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -54,7 +55,17 @@ private:
 
 }  // namespace
 
-Server::Server(Seams seams, Limits limits) : seams_(std::move(seams)), limits_(limits) {}
+Server::Server(Seams seams, Limits limits)
+    : seams_(std::move(seams)), limits_(limits), bodies_of_nodes_(limits.held_bodies), bodies_of_others_(limits.held_bodies) {}
+
+void Server::set_user_headers(RequestHeaderOptions headers) {
+    user_headers_.clear();
+    for (const auto* names : {&headers.username_headers, &headers.uid_headers, &headers.group_headers})
+        for (const std::string& name : *names) user_headers_.push_back(to_lower(name));
+    user_header_prefixes_.clear();
+    for (const std::string& prefix : headers.extra_prefixes)
+        if (!prefix.empty()) user_header_prefixes_.push_back(to_lower(prefix));
+}
 
 void Server::add_resource(std::string_view group, std::string_view resource, Handler handler) {
     by_resource_[resource_key(group, resource)] = std::move(handler);
@@ -105,6 +116,7 @@ Task<> Server::serve(net::HttpRequest& request, net::HttpResponder& responder, s
 Task<> Server::authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit) {
     if (!known) {
         CO_TRY(context.user, co_await seams_.authenticators.authenticate(context.request));
+        forget_credentials(context.request);
     }
     if (audit) audit->authenticated(context);
     if (impersonation_ && names_another_user(context.request)) {
@@ -119,10 +131,37 @@ Task<> Server::authenticate_and_answer(RequestContext& context, bool known, Requ
     co_return std::move(answered);
 }
 
+void Server::forget_credentials(net::HttpRequest& request) const {
+    const auto names_user = [this](const std::string& name) {
+        return std::ranges::find(user_headers_, name) != user_headers_.end() ||
+               std::ranges::any_of(user_header_prefixes_, [&](const std::string& prefix) { return name.starts_with(prefix); });
+    };
+    if (std::ranges::none_of(request.headers.fields(), [&](const auto& field) { return names_user(field.first); })) return;
+    net::Headers kept;
+    for (const auto& [name, value] : request.headers.fields())
+        if (!names_user(name)) kept.add(name, value);
+    request.headers = std::move(kept);
+}
+
+Result<std::unique_ptr<HeldBodies::Share>> Server::hold_body(const RequestContext& context) {
+    if (context.user.in_group(GroupMasters)) return std::unique_ptr<HeldBodies::Share>();
+    return (node_of(context.user) ? bodies_of_nodes_ : bodies_of_others_).hold(context.user.name, context.request.body.size());
+}
+
+Task<> Server::dispatch_and_report(RequestContext& context) {
+    auto answered = co_await dispatch(context);
+    // Nothing was said to the peer, so it is something else that cannot be reached.
+    if (!answered && answered.error().reason == Reason::Unavailable && !context.responder.started())
+        co_return Error(Reason::ServiceUnavailable, std::move(answered).error().message);
+    co_return std::move(answered);
+}
+
 Task<> Server::answer(RequestContext& context, bool known) {
     auto allowed = co_await authorize(context);
+    std::unique_ptr<HeldBodies::Share> body;
     if (allowed && !known) {
         CO_TRY(context.request.body, co_await context.responder.read_body());
+        CO_TRY(body, hold_body(context));
     }
     // Not before the body has come: a slow sender holds no place. A stream's work is done elsewhere.
     if (seams_.flow_control && (context.info.verb == "watch" || !context.info.long_running())) {
@@ -133,12 +172,12 @@ Task<> Server::answer(RequestContext& context, bool known) {
         if (!served) co_return served.error();
         if (!*served) CO_TRY_VOID(co_await *context.ticket);
         if (!allowed) co_return std::move(allowed);
-        co_return co_await dispatch(context);
+        co_return co_await dispatch_and_report(context);
     }
     CO_TRY_VOID(std::move(allowed));
     CO_TRY(std::size_t* const taken, find_place(context));
     const Place place(taken);
-    co_return co_await dispatch(context);
+    co_return co_await dispatch_and_report(context);
 }
 
 Result<std::size_t*> Server::find_place(const RequestContext& context) {

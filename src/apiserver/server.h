@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "apiserver/authentication/authenticator.h"
+#include "apiserver/authentication/request_header.h"
 #include "apiserver/authorization/authorizer.h"
 #include "apiserver/flow_control/flow_control.h"
 #include "apiserver/handlers/metrics.h"
 #include "apiserver/handlers/request_context.h"
+#include "apiserver/held_bodies.h"
 #include "apiserver/request_audit.h"
 #include "base/log.h"
 #include "net/http/http.h"
@@ -44,6 +46,9 @@ public:
         /// expire.
         std::size_t mutating = 200, reading = 400;
         Duration request_time = std::chrono::seconds(60);  ///< for a request that is not long_running(); then it is answered 504
+        /// Bytes of the bodies of requests that wait or are handled, of nodes and as many of others; more are answered with 429.
+        /// system:masters are exempt.
+        std::size_t held_bodies = 256 << 20;
     };
     Server(Seams seams, Limits limits);
 
@@ -56,6 +61,8 @@ public:
     using IsServed = std::function<bool(const RequestInfo&)>;
     void set_served(IsServed served) { served_ = std::move(served); }
     void set_impersonation(Impersonation impersonation) { impersonation_ = std::move(impersonation); }
+    /// The headers in which proxies name users. No request is passed on with them.
+    void set_user_headers(RequestHeaderOptions headers);
     /// Records requests from now on. Both outlive the server.
     void set_audit(Auditor& auditor, const schema::Registry& registry) {
         auditor_ = &auditor;
@@ -75,6 +82,11 @@ private:
     Task<> serve(net::HttpRequest& request, net::HttpResponder& responder, std::optional<User> known, bool component = false);
     Task<> authenticate_and_answer(RequestContext& context, bool known, RequestAudit* audit);
     Task<> answer(RequestContext& context, bool known);
+    /// Takes the sender's credentials out of a request that may be passed on.
+    void forget_credentials(net::HttpRequest& request) const;
+    Result<std::unique_ptr<HeldBodies::Share>> hold_body(const RequestContext& context);
+    /// dispatch(), whose Unavailable becomes an answer where the peer is still there.
+    Task<> dispatch_and_report(RequestContext& context);
     Task<> authorize(RequestContext& context);
     /// Where the request is to be counted; null when it is exempt. Error: TooManyRequests.
     Result<std::size_t*> find_place(const RequestContext& context);
@@ -87,6 +99,8 @@ private:
         std::size_t mutating = 0, reading = 0;  // that are taken
     };
     Places nodes_, others_;
+    HeldBodies bodies_of_nodes_, bodies_of_others_;
+    std::vector<std::string> user_headers_, user_header_prefixes_;  ///< in lower case
     std::map<std::string, Handler, std::less<>> paths_;
     std::map<std::string, Handler, std::less<>> by_resource_;  // "group/pods/log"
     Handler resources_;

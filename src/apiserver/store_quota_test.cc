@@ -54,5 +54,24 @@ TEST_F(StoreQuota, RefusesAsKubernetesDoesAndDeletionsGoOn) {
     EXPECT_EQ(post(ConfigMaps, config_map("again")).code, 201);
 }
 
+TEST_F(StoreQuota, AFullStoreStarts) {
+    fill();
+    ASSERT_EQ(remove("/api/v1/namespaces/kube-public/configmaps/cluster-info").code, 200);
+    loop.run_ready();
+    ASSERT_TRUE(exceeded());
+    ASSERT_TRUE(sim::run(loop, transport->close()));
+    ASSERT_TRUE(sim::run(loop, api->close()));
+    transport.reset();
+    auto again = ApiServer::open({loop, pool, random, logger(), nullptr}, make_engine(), options());
+    ASSERT_TRUE(again);
+    api = std::move(*again);
+    const auto started = sim::run(loop, api->start());
+    ASSERT_TRUE(started) << started.error().message;
+    transport = api->transport(loopback_user(), "test");
+    EXPECT_TRUE(exceeded());
+    EXPECT_EQ(get("/api/v1/namespaces/kube-public/configmaps/cluster-info").code, 200) << "what every cluster has is made";
+    EXPECT_EQ(post(ConfigMaps, config_map("another")).code, 500) << "the quota holds again";
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

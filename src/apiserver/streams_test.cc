@@ -11,9 +11,12 @@ public:
     int code() const override { return code_; }
     const net::Headers& headers() const override { return headers_; }
     Task<std::optional<std::string>> next() override {
+        if (at_ == pieces_.size() && breaks_off) co_return Error(Reason::Unavailable, "connection closed by the peer");
         if (at_ == pieces_.size()) co_return std::optional<std::string>();
         co_return std::optional(pieces_[at_++]);
     }
+
+    bool breaks_off = false;
 
 private:
     int code_;
@@ -30,7 +33,9 @@ public:
         headers = request.headers;
         security = target.security;
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
-        co_return std::unique_ptr<net::HttpBody>(std::make_unique<FixedBody>(code, pieces));
+        auto body = std::make_unique<FixedBody>(code, pieces);
+        body->breaks_off = breaks_off;
+        co_return std::unique_ptr<net::HttpBody>(std::move(body));
     }
     Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest request) override {
         headers = request.headers;
@@ -42,7 +47,7 @@ public:
     }
     Task<> close() override { co_return {}; }
 
-    bool reachable = true;
+    bool reachable = true, breaks_off = false;
     int code = 200;
     std::vector<std::string> pieces{"one\n", "two\n"};
     std::string asked;
@@ -83,6 +88,16 @@ TEST_F(StreamsTest, KubeletRefusalsBecomeStatuses) {
     EXPECT_EQ(unreachable.at({"message"}), "error dialing backend: 10.0.0.5:10260: connection refused");
 }
 
+TEST_F(StreamsTest, AKubeletThatBreaksOffItsRefusalIsNamed) {
+    kubelet.code = 500;
+    kubelet.breaks_off = true;
+    HeaderKeeper keeper;
+    net::HttpRequest request{.method = "GET", .path = std::string(Pod) + "/log"};
+    EXPECT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper))) << "it is answered here";
+    EXPECT_EQ(keeper.code, 500);
+    EXPECT_TRUE(keeper.body.contains("error dialing backend: 10.0.0.5:10260: connection closed by the peer")) << keeper.body;
+}
+
 TEST_F(StreamsTest, ARefusedUpgradePassesAsTheKubeletWroteIt) {
     kubelet.code = 500;
     kubelet.pieces = {"container not found (\"c\")\n"};
@@ -112,6 +127,41 @@ TEST_F(StreamsTest, ProxiesKeepTheRestOfThePathButNotTheUser) {
     get("/api/v1/namespaces/proxy/pods/q:8080/proxy/proxy/x");
     EXPECT_EQ(kubelet.asked, "10.244.0.7:8080/proxy/x");
     EXPECT_FALSE(kubelet.headers.has("authorization"));
+}
+
+/// Behind a proxy that names users in headers of the administrator's choice.
+class StreamsBehindProxy : public StreamsTest {
+protected:
+    ApiServerOptions options() override {
+        ApiServerOptions chosen = StreamsTest::options();
+        chosen.authentication.request_header.username_headers = {"X-Sso-User"};
+        chosen.authentication.request_header.uid_headers = {"X-Sso-Uid"};
+        chosen.authentication.request_header.group_headers = {"X-Sso-Group"};
+        chosen.authentication.request_header.extra_prefixes = {"X-Sso-Extra-"};
+        return chosen;
+    }
+};
+
+TEST_F(StreamsBehindProxy, TheHeadersThatNameUsersGoNoFurther) {
+    post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+         R"({"metadata":{"name":"all"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},)"
+         R"("subjects":[{"kind":"ServiceAccount","name":"default","namespace":"default"}]})");
+    const std::string token(post("/api/v1/namespaces/default/serviceaccounts/default/token", "{}").at({"status", "token"}));
+    loop.run_ready();
+    net::HttpRequest request{.method = "GET", .path = "/api/v1/nodes/n1/proxy/stats"};
+    request.headers = {{"authorization", "Bearer " + token},
+                       {"x-sso-user", "root"},
+                       {"x-sso-uid", "0"},
+                       {"x-sso-group", "system:masters"},
+                       {"x-sso-extra-a", "b"},
+                       {"x-remote-user", "root"},
+                       {"x-other", "stays"}};
+    HeaderKeeper keeper;
+    ASSERT_TRUE(sim::run(loop, api->server().handle(std::move(request), keeper)));
+    EXPECT_EQ(keeper.code, 200) << keeper.body;
+    for (const auto& [name, value] : kubelet.headers.fields())
+        EXPECT_FALSE(name.starts_with("x-sso-") || name.starts_with("x-remote-")) << name;
+    EXPECT_EQ(kubelet.headers.get("x-other"), "stays");
 }
 
 TEST_F(StreamsTest, OnlyTheKubeletsOwnPortIsShownTheServersCertificate) {

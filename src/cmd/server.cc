@@ -7,6 +7,7 @@
 #include "apiserver/local_clients.h"
 #include "apiserver/subresources/connector.h"
 #include "base/result.h"
+#include "base/time/time.h"
 #include "base/version.h"
 #include "client/events.h"
 #include "client/informers/informer.h"
@@ -211,7 +212,8 @@ Result<apiserver::KubeletTls> kubelet_tls(const Pki& pki, const std::string& kub
     apiserver::KubeletTls tls;
     TRY(tls.verified, net::TlsClientContext::create(options));
     options.insecure_skip_verify = true;
-    if (now < pki.kubelets_unverified_until) {
+    // Whoever names an authority means it for every kubelet.
+    if (kubelet_ca_pem.empty() && now < pki.kubelets_unverified_until) {
         TRY(tls.unverified, net::TlsClientContext::create(options));
     }
     return tls;
@@ -234,8 +236,11 @@ Task<> ControlPlane::renew_certificates() {
         Result<void> taken = fresh ? Result<void>() : Result<void>(fresh.error());
         if (fresh && fresh->ca_pem != current.ca_pem) taken = co_await take_up_authorities(*fresh);
         if (is_cancelled(taken)) co_return taken;
+        // What follows (the administrator's kubeconfig, too) may fail again and again; the controllers are not restarted for it.
+        if (taken && fresh) current.ca_pem = fresh->ca_pem;
         if (taken) taken = take_up(*fresh, current);
-        if (taken) taken = record_sightings();
+        if (const auto recorded = record_sightings(); !recorded)
+            log_.warn("who came with which authority's certificate cannot be written down", {{"error", recorded.error().message}});
         if (taken) {
             current = std::move(*fresh);
         } else {
@@ -272,7 +277,6 @@ Task<> ControlPlane::take_up_authorities(const Pki& fresh) {
     CO_TRY_VOID(co_await api_->use_authorities(taken.ca_pem));
     CO_TRY_VOID(co_await controller_component_->run([this] { return close_and_reset(controllers_); }));
     CO_TRY_VOID(co_await controller_component_->run([this, settings = controller_settings(taken)] { return start_controllers(settings); }));
-    CO_TRY_VOID(write_admin_kubeconfig());
     log_.info("the cluster's authorities have changed");
     co_return {};
 }
@@ -309,6 +313,8 @@ Task<> ControlPlane::start() {
     engine = encryption_.wrap(std::move(engine));
     apiserver::ApiServerOptions chosen = options(pki, service_ip);
     chosen.more_metrics = [this] { return more_metrics(); };
+    if (flags_.kubelet_certificate_authority.empty() && pki.kubelets_unverified_until > SystemTime())
+        chosen.flags["kubelets-unverified-until"] = Timestamp(pki.kubelets_unverified_until).to_string();
     CO_TRY_VOID(audit_.open(flags_.audit));
     chosen.audit = audit_.auditor();
     chosen.flags["encryption-providers"] = encryption_.providers();

@@ -1,8 +1,6 @@
 #include "cmd/server_audit.h"
 
 #include "base/time/time.h"
-#include "base/version.h"
-#include "client/kubeconfig.h"
 #include "runtime/files/durable_file.h"
 
 namespace porthole::cmd {
@@ -88,29 +86,24 @@ Result<void> ServerAudit::open(const AuditFlags& flags) {
 }
 
 Result<void> ServerAudit::open_webhook(const AuditFlags& flags) {
-    const auto files = make_file_system();
-    TRY(const auto kubeconfig, client::read_kubeconfig(*files, flags.webhook_config_file));
-    TRY(const client::ClientConfig config, kubeconfig.resolve(*files));
-    TRY(transport_, client::make_http_transport(world_.loop, config, std::string("porthole/") + PortholeVersion));
-    // The path of the URL is the transport's; one without a path is asked for "/".
-    const std::string path = config.server.find('/', config.server.find("://") + 3) == std::string::npos ? "/" : "";
-    auto post = [this, path](std::string body) -> Task<int> { return post_events(path, std::move(body)); };
+    TRY(client_, apiserver::open_by_kubeconfig(*clients_, flags.webhook_config_file));
+    auto post = [this](std::string body) -> Task<int> { return post_events(std::move(body)); };
     webhook_ = std::make_unique<apiserver::AuditWebhook>(
         apiserver::AuditWebhook::Seams{.loop = world_.loop, .random = random_, .log = log_, .post = std::move(post)}, flags.webhook);
     return {};
 }
 
-Task<int> ServerAudit::post_events(std::string path, std::string body) {
-    CO_TRY(const client::ApiResponse response,
-           co_await transport_->call({.method = "POST", .path = std::move(path), .body = std::move(body)}));
+Task<int> ServerAudit::post_events(std::string body) {
+    net::HttpRequest request{.method = "POST", .body = std::move(body)};
+    request.headers.add("content-type", "application/json");
+    CO_TRY(const net::HttpResponse response, co_await client_->send(std::move(request), {}));
     co_return response.code;
 }
 
 Task<> ServerAudit::close() {
     if (file_) CO_TRY_VOID(co_await file_->close());
     if (webhook_) CO_TRY_VOID(co_await webhook_->close());
-    transport_.reset();
-    co_return {};
+    co_return co_await clients_->close();
 }
 
 }  // namespace porthole::cmd

@@ -4,7 +4,7 @@
 
 #include "apiserver/audit/audit_log.h"
 #include "apiserver/audit/audit_webhook.h"
-#include "client/http_transport.h"
+#include "apiserver/outgoing/outgoing_client.h"
 #include "cmd/program/flags.h"
 #include "cmd/program/runtime_setup.h"
 
@@ -33,13 +33,16 @@ public:
 
 private:
     Result<void> open_webhook(const AuditFlags& flags);
-    Task<int> post_events(std::string path, std::string body);
+    Task<int> post_events(std::string body);
 
     RealWorld& world_;
     Random& random_;
     Logger log_;
     std::unique_ptr<apiserver::AuditLog> file_;
-    std::unique_ptr<client::Transport> transport_;
+    std::unique_ptr<FileSystem> files_ = make_file_system();
+    /// Of its own, since the last events are sent when the API server's other connections have ended.
+    std::unique_ptr<apiserver::OutgoingClients> clients_ = apiserver::make_outgoing_clients(world_.loop, *files_);
+    std::unique_ptr<apiserver::OutgoingClient> client_;
     std::unique_ptr<apiserver::AuditWebhook> webhook_;
     std::unique_ptr<apiserver::Auditor> auditor_;
 };

@@ -78,7 +78,7 @@ Result<void> Supervisor::prepare() {
                             "kubernetes.default.svc." + cluster_.options.cluster_domain, "localhost"},
                            {cluster_.server_address(), "127.0.0.1", service}},
                           loop_.wall_now()));
-    TRY(identity_, pki_.issue_client("porthole-supervisor", {}, loop_.wall_now()));
+    TRY(identity_, pki_.issue_client("system:porthole-supervisor", {}, loop_.wall_now()));
     return cluster_.save(data_);
 }
 

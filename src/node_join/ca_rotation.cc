@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using net::CertificateAuthority;
 using schema::Value;
 
-// In the order of their lives. A rotation is in progress while Started is there; before that, files of Next mean nothing.
-constexpr const char *Next = "ca-next", *Cross = "ca-cross.crt", *Started = "ca-rotation-started", *Previous = "ca-previous.crt",
+// In the order of their lives. A rotation is in progress while Started is there; before that, those before it mean nothing.
+constexpr const char *Next = "ca-next", *Cross = "ca-cross.crt", *Previous = "ca-previous.crt", *Started = "ca-rotation-started",
                      *Sightings = "ca-clients.json", *Finishing = "ca-rotation-finishing";
 
 Result<void> drop(const fs::path& path) {
@@ -29,9 +29,10 @@ Result<void> drop(const fs::path& path) {
 /// From the moment that Started is written: both authorities are trusted, and the new one signs.
 Result<void> complete_start(const fs::path& folder) {
     TRY(const KeyPair next, read_pair(folder, Next));
-    if (!fs::exists(folder / Previous)) {
-        TRY(const std::string old, read_file(folder / "ca.crt"));
-        TRY_VOID(write_durably(folder / Previous, old, 0644));
+    TRY(const bool has_previous, has_file(folder / Previous));
+    if (!has_previous) {  // an earlier version began it
+        TRY(const std::string present, read_file(folder / "ca.crt"));
+        TRY_VOID(write_durably(folder / Previous, present, 0644));
     }
     TRY(const std::string old, read_file(folder / Previous));
     TRY_VOID(write_pair(folder, "ca", {next.certificate_pem + old, next.key_pem}));
@@ -65,18 +66,23 @@ std::vector<std::string> split_certificates(const std::string& pem) {
 }
 
 Result<void> resume_ca_rotation(const fs::path& folder) {
-    if (fs::exists(folder / Finishing)) return complete_finish(folder);
-    if (fs::exists(folder / Started) && fs::exists(folder / (std::string(Next) + ".key"))) {
-        auto completed = complete_start(folder);
-        // Another program may have completed it between two of our steps.
-        if (!completed && fs::exists(folder / (std::string(Next) + ".key"))) return completed;
-    }
-    return {};
+    TRY(const bool finishing, has_file(folder / Finishing));
+    if (finishing) return complete_finish(folder);
+    const fs::path next = folder / (std::string(Next) + ".key");
+    TRY(const bool started, has_file(folder / Started));
+    TRY(const bool starting, has_file(next));
+    if (!started || !starting) return {};
+    auto completed = complete_start(folder);
+    if (completed) return {};
+    // Another program may have completed it between two of our steps.
+    TRY(const bool left, has_file(next));
+    return left ? completed : Result<void>();
 }
 
 Result<std::optional<CaRotation>> ca_rotation(const fs::path& folder) {
     TRY_VOID(resume_ca_rotation(folder));
-    if (!fs::exists(folder / Started)) return std::optional<CaRotation>();
+    TRY(const bool in_progress, has_file(folder / Started));
+    if (!in_progress) return std::optional<CaRotation>();
     TRY(const std::string text, read_file(folder / Started));
     TRY(const Timestamp started, Timestamp::parse(trim(text)));
     TRY(const std::string pem, read_file(folder / "ca.crt"));
@@ -86,7 +92,8 @@ Result<std::optional<CaRotation>> ca_rotation(const fs::path& folder) {
 }
 
 Result<void> start_ca_rotation(const fs::path& folder, SystemTime now) {
-    if (!fs::exists(folder / "ca.crt")) return Error(Reason::NotFound, "no certificates found in " + folder.string());
+    TRY(const bool has_authority, has_file(folder / "ca.crt"));
+    if (!has_authority) return Error(Reason::NotFound, "no certificates found in " + folder.string());
     TRY(const auto running, ca_rotation(folder));
     if (running)
         return Error(Reason::AlreadyExists, "a rotation of the authority is in progress; `porthole certs rotate ca --status` shows it");
@@ -102,6 +109,8 @@ Result<void> start_ca_rotation(const fs::path& folder, SystemTime now) {
     TRY_VOID(write_pair(folder, Next, {next.certificate_pem(), next.key_pem()}));
     TRY_VOID(write_durably(folder / Cross, cross, 0644));
     TRY_VOID(drop(folder / Sightings));  // a server may have written it a moment after the end of the last rotation
+    // Before the start: afterwards two programs may complete it at a time, and one must not take the other's ca.crt for the old one.
+    TRY_VOID(write_durably(folder / Previous, old.certificate_pem, 0644));
     TRY_VOID(write_durably(folder / Started, Timestamp(now).to_string() + "\n"));
     return resume_ca_rotation(folder);
 }
@@ -115,7 +124,8 @@ Result<void> finish_ca_rotation(const fs::path& folder) {
 }
 
 Result<std::string> cross_certificate(const fs::path& folder) {
-    if (!fs::exists(folder / Started)) return std::string();
+    TRY(const bool in_progress, has_file(folder / Started));
+    if (!in_progress) return std::string();
     return read_file(folder / Cross);
 }
 
@@ -130,7 +140,8 @@ Result<std::vector<std::string>> authority_ids(const std::string& pem) {
 
 Result<ClientSightings> read_sightings(const fs::path& folder) {
     ClientSightings sightings;
-    if (!fs::exists(folder / Sightings)) return sightings;
+    TRY(const bool recorded, has_file(folder / Sightings));
+    if (!recorded) return sightings;
     TRY(const std::string text, read_file(folder / Sightings));
     TRY(const Value document, schema::parse_json(text));
     if (!document.is_object()) return Error(Reason::BadRequest, (folder / Sightings).string() + " is not an object");

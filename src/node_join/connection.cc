@@ -80,7 +80,7 @@ Task<> NodeConnection::take_authority(std::string ca_pem) {
     client::Client client(*way);
     CO_TRY_VOID(co_await published_authority(client));
     const auto file = own_folder_ ? *own_folder_ / "ca.crt" : std::filesystem::path();
-    if (!file.empty() && std::filesystem::exists(file)) CO_TRY_VOID(write_durably(file, ca_pem, 0644));
+    if (std::error_code unknown; !file.empty() && std::filesystem::exists(file, unknown)) CO_TRY_VOID(write_durably(file, ca_pem, 0644));
     adopt(std::move(next), std::move(way));
     seams_.log.info("the cluster's authorities have changed", {{"trusted", split_certificates(ca_pem).size()}});
     co_return {};

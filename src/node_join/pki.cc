@@ -23,7 +23,8 @@ constexpr const char* TransitionFile = "kubelets-unverified-until";
 /// An authority that signs itself, made where it is missing.
 Result<CertificateAuthority> ensure_authority(const fs::path& folder, const std::string& name, const std::string& common_name,
                                               SystemTime now) {
-    if (!fs::exists(folder / (name + ".crt"))) {
+    TRY(const bool exists, has_file(folder / (name + ".crt")));
+    if (!exists) {
         const auto made = CertificateAuthority::create(common_name, now - ClockSkew, now + AuthorityLife);
         TRY_VOID(write_pair(folder, name, {made.certificate_pem(), made.key_pem()}));
     }
@@ -54,7 +55,22 @@ Result<KeyPair> ensure_pair(const fs::path& folder, const std::string& name, con
     return pair;
 }
 
+/// For a cluster that has served before it had an authority for kubelets. Not for one whose first start was cut short: that has no nodes.
+Result<void> begin_transition(const fs::path& folder, SystemTime now) {
+    TRY(const bool has_served, has_file(folder / "apiserver.crt"));
+    TRY(const bool has_authority, has_file(folder / "kubelet-serving-ca.crt"));
+    if (!has_served || has_authority) return {};
+    return write_durably(folder / TransitionFile, Timestamp(now + Transition).to_string() + "\n");
+}
+
 }  // namespace
+
+Result<bool> has_file(const fs::path& path) {
+    std::error_code error;
+    const bool found = fs::exists(path, error);
+    if (error) return Error(Reason::Io, "cannot look at " + path.string() + ": " + error.message());
+    return found;
+}
 
 Result<void> write_pair(const fs::path& folder, const std::string& name, const KeyPair& pair) {
     TRY_VOID(write_durably(folder / (name + ".key"), pair.key_pem));
@@ -81,9 +97,9 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
     fs::create_directories(folder, error);
     if (error) return Error(Reason::Io, "cannot make " + folder.string() + ": " + error.message());
     fs::permissions(folder, fs::perms::owner_all, error);
-    if (fs::exists(folder / "ca.crt") && !fs::exists(folder / "kubelet-serving-ca.crt"))
-        TRY_VOID(write_durably(folder / TransitionFile, Timestamp(now + Transition).to_string() + "\n"));
-    if (!fs::exists(folder / "sa.key")) TRY_VOID(write_durably(folder / "sa.key", PrivateKey::generate().pem()));
+    TRY_VOID(begin_transition(folder, now));
+    TRY(const bool has_key, has_file(folder / "sa.key"));
+    if (!has_key) TRY_VOID(write_durably(folder / "sa.key", PrivateKey::generate().pem()));
 
     TRY_VOID(resume_ca_rotation(folder));
     TRY(const auto ca, ensure_authority(folder, "ca", "porthole-ca", now));
@@ -99,7 +115,8 @@ Result<Pki> Pki::ensure(const fs::path& folder, const Names& names, SystemTime n
 }
 
 Result<Pki> Pki::load(const fs::path& folder) {
-    if (!fs::exists(folder / "ca.crt")) return Error(Reason::NotFound, "no certificates found in " + folder.string());
+    TRY(const bool exists, has_file(folder / "ca.crt"));
+    if (!exists) return Error(Reason::NotFound, "no certificates found in " + folder.string());
     Pki pki;
     TRY(const KeyPair ca, read_pair(folder, "ca"));
     pki.ca_pem = ca.certificate_pem;
@@ -111,11 +128,14 @@ Result<Pki> Pki::load(const fs::path& folder) {
     // An earlier version's folder lacks what follows until its server has been started again.
     for (const auto& [name, pair] :
          {std::pair("kubelet-serving-ca", &pki.kubelet_serving_ca), std::pair("front-proxy-ca", &pki.front_proxy_ca),
-          std::pair("front-proxy-client", &pki.front_proxy_client)})
-        if (fs::exists(folder / (std::string(name) + ".crt"))) {
+          std::pair("front-proxy-client", &pki.front_proxy_client)}) {
+        TRY(const bool has_pair, has_file(folder / (std::string(name) + ".crt")));
+        if (has_pair) {
             TRY(*pair, read_pair(folder, name));
         }
-    if (fs::exists(folder / "sa-previous.key")) {
+    }
+    TRY(const bool has_previous, has_file(folder / "sa-previous.key"));
+    if (has_previous) {
         TRY(pki.previous_service_account_key_pem, read_file(folder / "sa-previous.key"));
     }
     if (const auto until = read_file(folder / TransitionFile)) {

@@ -40,11 +40,13 @@ Result<void> remove_file(const fs::path& path) {
 }  // namespace
 
 Result<std::vector<PkiEntry>> list_certificates(const fs::path& folder) {
-    if (!fs::exists(folder / "ca.crt")) return Error(Reason::NotFound, "no certificates found in " + folder.string());
+    TRY(const bool has_authority, has_file(folder / "ca.crt"));
+    if (!has_authority) return Error(Reason::NotFound, "no certificates found in " + folder.string());
     std::vector<PkiEntry> entries;
     for (const Known& known : Certificates) {
         const fs::path path = folder / (std::string(known.name) + ".crt");
-        if (!fs::exists(path)) continue;
+        TRY(const bool has_certificate, has_file(path));
+        if (!has_certificate) continue;
         TRY(const std::string pem, read_file(path));
         auto info = net::parse_certificate(pem);
         if (!info) return std::move(info).error().with_context(path.string());
@@ -71,7 +73,8 @@ Result<void> renew_certificate(const fs::path& folder, const std::string& name, 
 }
 
 Result<KeyRotation> service_account_key_rotation(const fs::path& folder) {
-    if (!fs::exists(folder / PreviousKey)) return KeyRotation();
+    TRY(const bool has_previous, has_file(folder / PreviousKey));
+    if (!has_previous) return KeyRotation();
     TRY(const std::string text, read_file(folder / RotationStarted));
     TRY(const Timestamp started, Timestamp::parse(trim(text)));
     return KeyRotation{true, started.to_system_time()};

@@ -169,8 +169,8 @@ TEST_F(PkiCareAuthority, AStartThatIsCutShortIsCompletedOrHasNotBegun) {
         {"ca-next.key", after.at("ca.key")},
         {"ca-next.crt", next},
         {"ca-cross.crt", after.at("ca-cross.crt")},
-        {"ca-rotation-started", after.at("ca-rotation-started")},
         {"ca-previous.crt", after.at("ca-previous.crt")},
+        {"ca-rotation-started", after.at("ca-rotation-started")},
         {"ca.key", after.at("ca.key")},
         {"ca.crt", after.at("ca.crt")},
     };
@@ -179,7 +179,7 @@ TEST_F(PkiCareAuthority, AStartThatIsCutShortIsCompletedOrHasNotBegun) {
         SCOPED_TRACE(done);
         if (done > 0) state[writes[done - 1].first] = writes[done - 1].second;
         set(state);
-        const bool begun = done >= 4;
+        const bool begun = done >= 5;
         const Pki pki = ensure();
         const auto ids = *authority_ids(pki.ca_pem);
         EXPECT_EQ(ids.back(), old_);
@@ -189,6 +189,35 @@ TEST_F(PkiCareAuthority, AStartThatIsCutShortIsCompletedOrHasNotBegun) {
         EXPECT_EQ(split_certificates(pki.server.certificate_pem).size(), begun ? 2u : 1u);
         if (!begun) EXPECT_TRUE(start_ca_rotation(folder_, now_));
     }
+}
+
+TEST_F(PkiCareAuthority, AProgramThatComesLateToAStartDoesNotTakeTheNewAuthorityForTheOldOne) {
+    const Files before = files();
+    ASSERT_TRUE(start_ca_rotation(folder_, now_));
+    // The other program had seen the start, and completes it again after this one.
+    Files state = files();
+    EXPECT_EQ(state.at("ca-previous.crt"), before.at("ca.crt"));
+    state["ca-next.key"] = state.at("ca.key");
+    state["ca-next.crt"] = split_certificates(state.at("ca.crt")).front();
+    set(state);
+    ASSERT_TRUE(resume_ca_rotation(folder_));
+    EXPECT_EQ(authority_ids(ensure().ca_pem)->size(), 2u);
+    EXPECT_EQ(files().at("ca-previous.crt"), before.at("ca.crt"));
+}
+
+TEST_F(PkiCareAuthority, WhatCannotBeLookedAtIsNotTakenForMissing) {
+    const fs::path loop = folder_ / "apiserver.crt";
+    fs::remove(loop);
+    fs::create_symlink("apiserver.crt", loop);
+    EXPECT_EQ(Pki::ensure(folder_, {{"kubernetes"}, {"127.0.0.1"}}, now_).error().reason, Reason::Io) << "and no exception";
+    const fs::path authority = folder_ / "ca.crt";
+    fs::remove(loop);
+    fs::remove(authority);
+    fs::create_symlink("ca.crt", authority);
+    for (const auto& error : {Pki::load(folder_).error(), list_certificates(folder_).error(), start_ca_rotation(folder_, now_).error(),
+                              Pki::ensure(folder_, {{"kubernetes"}, {"127.0.0.1"}}, now_).error()})
+        EXPECT_EQ(error.reason, Reason::Io) << error.message;
+    EXPECT_TRUE(fs::is_symlink(authority)) << "no other authority has been made";
 }
 
 TEST_F(PkiCareAuthority, AnEndThatIsCutShortIsCompleted) {

@@ -13,6 +13,8 @@ namespace porthole::node_join {
 inline constexpr auto AuthorityLife = std::chrono::hours(24 * 3650);
 inline constexpr auto ClockSkew = std::chrono::minutes(5);  ///< certificates begin a little earlier, for peers whose clock is behind
 
+/// Whether there is a file of that name. Error: Io where that cannot be found out: what is there must not be taken for missing.
+Result<bool> has_file(const std::filesystem::path& path);
 Result<void> write_pair(const std::filesystem::path& folder, const std::string& name, const KeyPair& pair);
 Result<KeyPair> read_pair(const std::filesystem::path& folder, const std::string& name);
 /// A certificate for a server or else for a client, of a new key.

@@ -45,6 +45,16 @@ TEST_F(PkiTest, AnOlderClusterHasTimeForItsKubeletsCertificates) {
     EXPECT_EQ(ensure().kubelets_unverified_until, pki.kubelets_unverified_until) << "a restart does not prolong it";
 }
 
+TEST_F(PkiTest, AFirstStartThatWasCutShortLeavesANewCluster) {
+    (void)ensure();
+    // Authorities come first, and the server's certificate after the one for kubelets.
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with("ca.") && name != "sa.key") fs::remove(entry.path());
+    }
+    EXPECT_EQ(ensure().kubelets_unverified_until, SystemTime());
+}
+
 TEST_F(PkiTest, APairOfTwoHalvesIsReplaced) {
     const Pki first = ensure();
     fs::copy_file(folder_ / "admin.key", folder_ / "apiserver.key", fs::copy_options::overwrite_existing);

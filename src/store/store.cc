@@ -93,7 +93,7 @@ struct Store::Impl {
     std::deque<PendingPtr> queue;
     porthole::Event work;
     Semaphore engine_turn{1};  // append and compact never overlap
-    bool write_failed = false, quota_exceeded = false;
+    bool write_failed = false, quota_exceeded = false, quota_enforced = true;
     bool checkpointing = false;
 
     std::deque<Row> superseded;                            // rows that the engine may forget, oldest first
@@ -265,7 +265,7 @@ Task<> Store::Impl::checkpoint() {
 Store::Usage Store::Impl::usage() const { return {history.live_bytes(), history.superseded_bytes(), options.quota_bytes, quota_exceeded}; }
 
 bool Store::Impl::within_quota(const Transaction& transaction) const {
-    if (!quota_exceeded || !writes(transaction)) return true;
+    if (!quota_exceeded || !quota_enforced || !writes(transaction)) return true;
     const std::size_t reserve = options.quota_bytes / 10;
     return transaction.frees && history.live_bytes() + history.superseded_bytes() <= options.quota_bytes + reserve;
 }
@@ -414,6 +414,7 @@ Task<LeaseId> Store::Impl::grant_shared(Duration ttl) {
 Revision Store::revision() const { return impl_->history.revision(); }
 Revision Store::compacted() const { return impl_->history.compacted(); }
 Store::Usage Store::usage() const { return impl_->usage(); }
+void Store::enforce_quota(bool enforced) { impl_->quota_enforced = enforced; }
 RecordPtr Store::get(std::string_view key) const { return impl_->history.get(key); }
 Result<RecordPtr> Store::get_at(std::string_view key, Revision revision) const { return impl_->history.get_at(key, revision); }
 Result<Range> Store::range(const RangeRequest& request) const { return impl_->history.range(request); }

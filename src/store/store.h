@@ -48,6 +48,8 @@ public:
     Revision compacted() const;
 
     Usage usage() const;
+    /// Whether writes beyond the quota are refused, which is so at first.
+    void enforce_quota(bool enforced);
 
     /// The key's current record, or null.
     RecordPtr get(std::string_view key) const;

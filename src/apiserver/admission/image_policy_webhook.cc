@@ -86,8 +86,10 @@ public:
         Answer* known = answers_.find(key);
         if (!known || clock_.now() >= known->until) {
             auto reviewed = co_await webhook_->review(
-                Value::object({{"kind", "ImageReview"}, {"apiVersion", "imagepolicy.k8s.io/v1alpha1"}, {"spec", spec}}));
-            if (is_cancelled(reviewed)) co_return std::move(reviewed).error();
+                Value::object({{"kind", "ImageReview"}, {"apiVersion", "imagepolicy.k8s.io/v1alpha1"}, {"spec", spec}}),
+                attributes.user.name);
+            const bool busy = !reviewed && reviewed.error().reason == Reason::TooManyRequests;
+            if (busy || is_cancelled(reviewed)) co_return std::move(reviewed).error();
             if (!reviewed) co_return failed(attributes, reviewed.error());
             Answer answer = to_answer(*reviewed);
             answer.until = clock_.now() + (answer.allowed ? settings_.allow_ttl : settings_.deny_ttl);

@@ -1,8 +1,10 @@
 #include "apiserver/audit/audit_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <fstream>
 #include <map>
 
@@ -77,6 +79,38 @@ TEST_F(AuditLogTest, ForgetsOldFiles) {
     std::string text;
     for (const auto& [name, lines] : files()) text += lines;
     EXPECT_EQ(text, "line 3\nline 4\nline 5\n") << "its age counts from when it was full";
+}
+
+/// While it lives, no file grows beyond `bytes`, as on a full disk: a write is cut short, and the next one fails.
+class FullDisk {
+public:
+    explicit FullDisk(rlim_t bytes) : before_(::signal(SIGXFSZ, SIG_IGN)) {
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &limits_), 0);
+        rlimit full = limits_;
+        full.rlim_cur = bytes;
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    }
+    ~FullDisk() {
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limits_), 0);
+        ::signal(SIGXFSZ, before_);
+    }
+
+private:
+    rlimit limits_{};
+    sighandler_t before_;
+};
+
+TEST_F(AuditLogTest, AFullDiskLeavesNoPartOfALine) {
+    RotatingFile file({.path = path});
+    const RotatingFile::Time now{};
+    ASSERT_TRUE(file.append("line 1\n", now));
+    {
+        const FullDisk full(17);
+        EXPECT_EQ(file.append("line 2\nline 3\n", now).error().reason, Reason::Io);
+        EXPECT_EQ(file.append("line 3\n", now).error().reason, Reason::Io);
+    }
+    ASSERT_TRUE(file.append("line 4\n", now));
+    EXPECT_EQ(*read_file(path), "line 1\nline 2\nline 4\n");
 }
 
 TEST_F(AuditLogTest, DropsWhatASlowDiskDoesNotTake) {

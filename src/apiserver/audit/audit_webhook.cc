@@ -46,17 +46,17 @@ Task<> AuditWebhook::wait_for_batch() {
     co_return {};
 }
 
-std::string AuditWebhook::next_batch(std::size_t& events, std::size_t& bytes) {
-    events = std::min(waiting_.size(), options_.batch_max_size);
-    bytes = 0;
-    std::string batch = R"({"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[)";
-    for (std::size_t i = 0; i < events; ++i) {
-        if (i > 0) batch += ',';
-        batch += waiting_.front();
-        bytes += waiting_.front().size();
+AuditWebhook::Batch AuditWebhook::next_batch() {
+    Batch batch{.text = R"({"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[)",
+                .events = std::min(waiting_.size(), options_.batch_max_size)};
+    for (std::size_t i = 0; i < batch.events; ++i) {
+        if (i > 0) batch.text += ',';
+        batch.text += waiting_.front();
+        batch.bytes += waiting_.front().size();
         waiting_.pop_front();
     }
-    return batch + "]}";
+    batch.text += "]}";
+    return batch;
 }
 
 Task<> AuditWebhook::deliver_once(std::string batch) {
@@ -79,25 +79,28 @@ Task<> AuditWebhook::deliver(const std::string& batch) {
 Task<> AuditWebhook::send_batches() {
     for (;;) {
         CO_TRY_VOID(co_await wait_for_batch());
-        std::size_t events = 0, bytes = 0;
-        const std::string batch = next_batch(events, bytes);
-        const auto sent = co_await deliver(batch);
-        bytes_ -= bytes;
+        Batch batch = next_batch();
+        const auto sent = co_await deliver(batch.text);
+        if (is_cancelled(sent)) {
+            interrupted_ = std::move(batch);
+            co_return sent.error();
+        }
+        bytes_ -= batch.bytes;
         if (sent) continue;
-        failed_ += events;
-        if (is_cancelled(sent)) co_return sent.error();
-        seams_.log.error("audit events are lost: the webhook does not take them", {{"events", events}, {"error", sent.error().message}});
+        failed_ += batch.events;
+        seams_.log.error("audit events are lost: the webhook does not take them",
+                         {{"events", batch.events}, {"error", sent.error().message}});
     }
 }
 
 Task<> AuditWebhook::flush() {
-    while (!waiting_.empty()) {
-        std::size_t events = 0, bytes = 0;
-        std::string batch = next_batch(events, bytes);
-        const auto sent = co_await deliver_once(std::move(batch));
-        bytes_ -= bytes;
+    while (interrupted_ || !waiting_.empty()) {
+        // It may have arrived: an event twice is better than none.
+        Batch batch = interrupted_ ? *std::exchange(interrupted_, std::nullopt) : next_batch();
+        const auto sent = co_await deliver_once(std::move(batch.text));
+        bytes_ -= batch.bytes;
         if (sent) continue;
-        failed_ += events;
+        failed_ += batch.events;
         co_return sent.error();
     }
     co_return {};

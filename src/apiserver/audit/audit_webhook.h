@@ -1,6 +1,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "apiserver/audit/auditor.h"
@@ -38,14 +39,18 @@ public:
 
     void add(const std::string& event) override;
     std::vector<Lost> lost() const override { return {{"buffered", dropped_}, {"webhook", failed_}}; }
-    /// Sends what waits, once and for at most `limit`; what is not taken is lost. Nothing is added afterwards.
+    /// Sends what waits and what is on its way, once and for at most `limit`; what is not taken is lost. Nothing is added afterwards.
     Task<> close(Duration limit = std::chrono::seconds(5));
 
 private:
     Task<> send_batches();
     Task<> wait_for_batch();
+    struct Batch {
+        std::string text;
+        std::size_t events = 0, bytes = 0;
+    };
     /// Takes the oldest events out of the buffer.
-    std::string next_batch(std::size_t& events, std::size_t& bytes);
+    Batch next_batch();
     Task<> deliver(const std::string& batch);
     Task<> deliver_once(std::string batch);
     Task<> flush();
@@ -53,6 +58,7 @@ private:
     Seams seams_;
     const Options options_;
     std::deque<std::string> waiting_;
+    std::optional<Batch> interrupted_;  ///< that was on its way when close() came
     std::size_t bytes_ = 0;  ///< waiting, and on their way
     std::uint64_t dropped_ = 0, failed_ = 0;
     bool losing_ = false;  ///< since the last event that was taken

@@ -99,5 +99,18 @@ TEST_F(AuditWebhookTest, SendsWhatWaitsWhenItIsClosed) {
     webhook.reset();
 }
 
+TEST_F(AuditWebhookTest, SendsWhatWasOnItsWayWhenItIsClosed) {
+    make({.batch_max_size = 4});
+    answer = 503;
+    add(6);
+    loop.advance(1s);
+    ASSERT_EQ(sizes, (std::vector<std::size_t>{4})) << "it will be tried again in ten seconds";
+    answer = 200;
+    EXPECT_TRUE(sim::run(loop, webhook->close()));
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2})) << "the older ones first";
+    EXPECT_EQ(lost("webhook"), 0u);
+    webhook.reset();
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

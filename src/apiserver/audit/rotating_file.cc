@@ -43,9 +43,10 @@ fs::path backup_path(const fs::path& path, Time time) {
 std::vector<std::string> backups_of(const fs::path& path) {
     const std::string prefix = backup_prefix(path), suffix = path.extension().string();
     std::vector<std::string> stamps;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", ignored)) {
-        const std::string name = entry.path().filename().string();
+    std::error_code error;  // what cannot be read now is removed at a later rotation
+    for (fs::directory_iterator entry(path.has_parent_path() ? path.parent_path() : ".", error), end; !error && entry != end;
+         entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
         if (name.size() == prefix.size() + StampSize + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix))
             stamps.push_back(name.substr(prefix.size(), StampSize));
     }
@@ -89,7 +90,8 @@ Result<void> RotatingFile::open() {
 Result<void> RotatingFile::rotate(Time now) {
     ::close(std::exchange(file_, -1));
     // Full twice within a millisecond: the later one takes the next name.
-    while (fs::exists(backup_path(options_.path, now))) now += std::chrono::milliseconds(1);
+    std::error_code unknown;  // then renaming fails, too
+    while (fs::exists(backup_path(options_.path, now), unknown)) now += std::chrono::milliseconds(1);
     if (::rename(options_.path.c_str(), backup_path(options_.path, now).c_str()) != 0)
         return file_error("cannot rename the audit log", options_.path);
     remove_old(now);
@@ -108,6 +110,25 @@ void RotatingFile::remove_old(Time now) const {
 }
 
 Result<void> RotatingFile::write(std::string_view text) {
+    if (torn_) {
+        TRY_VOID(write_all("\n"));
+        torn_ = false;
+    }
+    const std::uintmax_t before = size_;
+    auto written = write_all(text);
+    if (!written && size_ > before) cut_off_partial_line(text.substr(0, size_ - before));
+    return written;
+}
+
+/// The disk may be full: the lines that are whole stay, the one that is not goes.
+void RotatingFile::cut_off_partial_line(std::string_view written) {
+    const std::size_t partial = written.size() - (written.rfind('\n') + 1);
+    if (partial == 0) return;
+    torn_ = ::ftruncate(file_, static_cast<off_t>(size_ - partial)) != 0;
+    if (!torn_) size_ -= partial;
+}
+
+Result<void> RotatingFile::write_all(std::string_view text) {
     while (!text.empty()) {
         const ssize_t count = ::write(file_, text.data(), text.size());
         if (count < 0 && errno == EINTR) continue;

@@ -22,7 +22,8 @@ public:
     ~RotatingFile();
     RotatingFile(const RotatingFile&) = delete;
 
-    /// Blocks. Requires: `lines` ends with a line break. Error: Io; then some of the lines may have been written.
+    /// Blocks. Requires: `lines` ends with a line break. Error: Io; then some of the lines may have been
+    /// written, but none in part: what was begun is cut off, or ended by the next call where the file cannot be cut.
     Result<void> append(std::string_view lines, Time now);
 
 private:
@@ -30,10 +31,13 @@ private:
     Result<void> rotate(Time now);
     void remove_old(Time now) const;
     Result<void> write(std::string_view text);
+    Result<void> write_all(std::string_view text);
+    void cut_off_partial_line(std::string_view written);
 
     const Options options_;
     int file_ = -1;
     std::uintmax_t size_ = 0;
+    bool torn_ = false;  ///< the last line has no end
 };
 
 }  // namespace porthole::apiserver

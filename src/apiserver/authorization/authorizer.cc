@@ -53,6 +53,7 @@ Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attribu
     const auto authorizers = authorizers_;
     for (const auto& authorizer : *authorizers) {
         auto decided = co_await authorizer->authorize(attributes);
+        if (!decided && decided.error().reason == Reason::TooManyRequests) co_return std::move(decided).error();
         if (is_cancelled(decided)) co_return std::move(decided).error();
         Decision decision =
             decided ? std::move(*decided) : Decision::failed(Decision::Kind::NoOpinion, std::move(decided).error().message);

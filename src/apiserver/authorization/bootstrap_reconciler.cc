@@ -11,7 +11,7 @@ namespace {
 
 using namespace api::rbac::v1;
 
-/// Adds what `wanted` has beyond `stored`. True when something was added.
+/// Adds what `wanted` has beyond `stored`. True when something was changed.
 template <class Role>
 bool complete_role(Role& stored, const Role& wanted) {
     return add_missing_rules(stored.rules, wanted.rules);
@@ -22,15 +22,22 @@ bool complete(ClusterRole& stored, const ClusterRole& wanted) {
     return !wanted.aggregation_rule && complete_role(stored, wanted);
 }
 
+/// What versions before this one bound: a name that users of an issuer without a prefix can have.
+template <class Binding>
+bool remove_former_subjects(Binding& stored) {
+    const auto is_former = [](const Subject& subject) { return subject.kind == "User" && subject.name == "porthole-supervisor"; };
+    return stored.metadata.name == "porthole:supervisor" && std::erase_if(stored.subjects, is_former) > 0;
+}
+
 template <class Binding>
 bool complete_binding(Binding& stored, const Binding& wanted) {
-    bool added = false;
+    bool changed = remove_former_subjects(stored);
     for (const Subject& subject : wanted.subjects) {
         if (std::ranges::find(stored.subjects, subject) != stored.subjects.end()) continue;
         stored.subjects.push_back(subject);
-        added = true;
+        changed = true;
     }
-    return added;
+    return changed;
 }
 bool complete(RoleBinding& stored, const RoleBinding& wanted) { return complete_binding(stored, wanted); }
 bool complete(ClusterRoleBinding& stored, const ClusterRoleBinding& wanted) { return complete_binding(stored, wanted); }

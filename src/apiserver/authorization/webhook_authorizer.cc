@@ -115,7 +115,10 @@ Task<Decision> WebhookAuthorizer::authorize(const AuthorizationAttributes& attri
     const std::string key = schema::to_json(spec);
     if (const Answer* known = answers_.find(key); known && clock_.now() < known->until) co_return known->decision;
     auto answer = co_await webhook_->review(
-        Value::object({{"kind", "SubjectAccessReview"}, {"apiVersion", "authorization.k8s.io/" + options_.version}, {"spec", spec}}));
+        Value::object({{"kind", "SubjectAccessReview"}, {"apiVersion", "authorization.k8s.io/" + options_.version}, {"spec", spec}}),
+        attributes.user.name);
+    // That others have taken all calls is no answer, and no failure that the next authorizer may decide after.
+    if (!answer && answer.error().reason == Reason::TooManyRequests) co_return std::move(answer).error();
     if (is_cancelled(answer)) co_return std::move(answer).error();
     if (!answer)
         co_return Decision::failed(options_.deny_on_failure ? Decision::Kind::Deny : Decision::Kind::NoOpinion,

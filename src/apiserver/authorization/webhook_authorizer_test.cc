@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/outgoing/outgoing_fixture.h"
+#include "runtime/scope.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -130,6 +131,29 @@ TEST_F(WebhookAuthorizerTest, AServerThatFailsAllowsNothing) {
     const MonotonicTime begun = loop.now();
     EXPECT_TRUE(ask(slow).starts_with("deny!"));
     EXPECT_EQ(loop.now() - begun, 3s);
+}
+
+TEST_F(WebhookAuthorizerTest, AServerThatOthersKeepBusyIsNotPassedOver) {
+    answer(R"({"denied":true})");
+    server.takes = 1h;
+    auto webhook =
+        std::make_unique<WebhookAuthorizer>(std::make_unique<Webhook>(*servers.open({.server = "https://hook.test"}), loop, random,
+                                                                      Webhook::Settings{.limits = {.time = 3s}, .calls = 1}),
+                                            WebhookAuthorizerOptions{.version = "v1"}, loop);
+    AuthorizerChain chain;
+    chain.add(std::move(webhook));
+    chain.add(std::make_unique<FixedAuthorizer>(Decision::allow()));
+    Scope scope(loop);
+    const auto occupy = [](AuthorizerChain& asked, AuthorizationAttributes attributes) -> Task<> {
+        (void)co_await asked.authorize(attributes);
+        co_return {};
+    };
+    // Four wait for one; nobody waits longer than a call may take.
+    for (int i = 0; i < 5; ++i) scope.spawn(occupy(chain, question("x" + std::to_string(i))));
+    loop.run_ready();
+    const AuthorizationAttributes wanted = question("y");
+    EXPECT_EQ(sim::run(loop, chain.authorize(wanted)).error().reason, Reason::TooManyRequests);
+    EXPECT_TRUE(sim::run(loop, scope.close()));
 }
 
 }  // namespace

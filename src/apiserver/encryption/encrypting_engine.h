@@ -16,7 +16,7 @@ inline std::string_view why_unreadable(std::string_view value) { return value.su
 /// An engine whose disk holds encrypted values: encrypts what goes to `engine`, on the thread that writes, and decrypts what it loads.
 /// Everything above sees plain values.
 ///
-/// What cannot be decrypted is an unreadable value until it is written anew: see StorageEncryption::reopen().
+/// What cannot be decrypted is an unreadable value until it is written again: see StorageEncryption::reopen().
 /// Older versions that cannot be decrypted, since their key has been dropped, are hidden by counting their time as compacted.
 std::unique_ptr<store::Engine> make_encrypting_engine(std::unique_ptr<store::Engine> engine, std::shared_ptr<StorageEncryption> encryption);
 

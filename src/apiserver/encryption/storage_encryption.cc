@@ -148,7 +148,7 @@ std::vector<StorageEncryption::Opened> StorageEncryption::reopen() const {
     }
     std::vector<Opened> all;
     for (const auto& [key, value] : sealed) {
-        const auto held = hold();  // anew for each: who waits to change the configuration comes in between
+        const auto held = hold();  // again for each: who waits to change the configuration comes in between
         if (auto opened = open(key, value.bytes)) all.push_back({key, std::move(opened->bytes)});
     }
     return all;

@@ -95,7 +95,7 @@ public:
 private:
     AsioLoop& loop_;
     FileSystem& files_;
-    std::vector<std::weak_ptr<net::HttpClient>> opened_;  ///< those that somebody still has, to be closed
+    std::vector<std::weak_ptr<net::HttpClient>> opened_;  ///< those that are still in use, to be closed
     bool closed_ = false;
 };
 

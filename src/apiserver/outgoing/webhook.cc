@@ -1,5 +1,7 @@
 #include "apiserver/outgoing/webhook.h"
 
+#include <algorithm>
+
 #include "base/result.h"
 #include "schema/json/json.h"
 
@@ -11,13 +13,14 @@ using schema::Value;
 constexpr int Attempts = 5;
 constexpr double Growth = 1.5, Jitter = 0.2;
 constexpr std::size_t AnswerDepth = 64;
+constexpr std::size_t WaitingOfCalls = 4;  ///< how many times as many reviews may wait as may be in progress
 
 bool is_passing(const Result<net::HttpResponse>& answer) {
     if (!answer) return answer.error().reason == Reason::Unavailable || answer.error().reason == Reason::Io;
     return answer->code == 429 || answer->code == 500 || (answer->code >= 502 && answer->code <= 504);
 }
 
-/// Counts a call while it lives.
+/// Counts while it lives.
 class Counted {
 public:
     explicit Counted(std::size_t& count) : count_(count) { ++count_; }
@@ -42,9 +45,47 @@ Result<Value> parse_review_answer(std::string_view body, const Value& review) {
     return std::move(*answer);
 }
 
-Task<Value> Webhook::review(Value review) {
-    if (in_progress_ >= settings_.calls) co_return Error(Reason::TooManyRequests, "too many calls to the webhook are in progress");
-    const Counted counted(in_progress_);
+/// A call in progress; whoever waits looks again at its end.
+class Webhook::Call {
+public:
+    Call(Webhook& webhook, std::string user) : webhook_(webhook), user_(std::move(user)) {
+        ++webhook_.in_progress_;
+        ++webhook_.by_user_[user_];
+    }
+    ~Call() {
+        --webhook_.in_progress_;
+        if (--webhook_.by_user_[user_] == 0) webhook_.by_user_.erase(user_);
+        webhook_.turns_.wake_all({});
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+private:
+    Webhook& webhook_;
+    const std::string user_;
+};
+
+bool Webhook::has_room_for(const std::string& user) const {
+    if (in_progress_ >= settings_.calls) return false;
+    const auto own = by_user_.find(user);
+    return user.empty() || own == by_user_.end() || own->second < std::max<std::size_t>(settings_.calls / 4, 1);
+}
+
+Task<> Webhook::wait_for_turn(std::string user) {
+    while (!has_room_for(user)) CO_TRY_VOID(co_await turns_.wait());
+    co_return {};
+}
+
+Task<Value> Webhook::review(Value review, std::string user) {
+    if (!has_room_for(user)) {
+        const Error busy(Reason::TooManyRequests, "too many calls to the webhook are in progress");
+        if (waiting_ >= settings_.calls * WaitingOfCalls) co_return busy;
+        const Counted counted(waiting_);
+        const auto turn = co_await with_timeout(wait_for_turn(user), settings_.limits.time, "turn");
+        if (is_cancelled(turn)) co_return turn.error();
+        if (!turn) co_return busy;
+    }
+    const Call call(*this, std::move(user));
     co_return co_await with_timeout(attempts(std::make_shared<const Value>(std::move(review))), settings_.limits.time, "webhook");
 }
 

@@ -1,8 +1,10 @@
 #pragma once
+#include <map>
 #include <memory>
 
 #include "apiserver/outgoing/outgoing_client.h"
 #include "runtime/random.h"
+#include "runtime/sync.h"
 #include "schema/value.h"
 
 namespace porthole::apiserver {
@@ -10,8 +12,9 @@ namespace porthole::apiserver {
 /// A server that answers reviews: objects whose status it fills.
 ///
 /// A call that fails in passing (the server cannot be reached, or answers 429, 500, 502, 503 or 504) is made again, up to five times, with
-/// growing waits as upstream has them; all of it takes no longer than `limits.time`. No more than `calls` are in progress at a time: a
-/// server that hangs must not hold the memory of every request. Lives on `loop`; loop and random outlive it.
+/// growing waits as upstream has them; all of it takes no longer than `limits.time`. No more than `calls` are in progress at a time, and
+/// no more than a quarter of them for one user: a server that hangs must not hold the memory of every request. Others wait for their turn,
+/// for `limits.time` as well. Lives on `loop`; loop and random outlive it.
 class Webhook {
 public:
     struct Settings {
@@ -22,18 +25,24 @@ public:
     Webhook(std::unique_ptr<OutgoingClient> client, EventLoop& loop, Random& random, Settings settings)
         : client_(std::move(client)), loop_(loop), random_(random), settings_(settings) {}
 
-    /// What the server made of `review`: an object of the same apiVersion and kind. Errors: those of OutgoingClient::send;
-    /// TooManyRequests; InternalError for a code that is not 2xx and for an answer that is something else.
-    Task<schema::Value> review(schema::Value review);
+    /// What the server made of `review`: an object of the same apiVersion and kind. `user` is who causes the call; "" is not known, and
+    /// has no share of its own. Errors: those of OutgoingClient::send; InternalError for a code that is not 2xx and for an answer that is
+    /// something else; TooManyRequests when no turn came, which says nothing about the server and must not count as its failure.
+    Task<schema::Value> review(schema::Value review, std::string user = "");
 
 private:
+    class Call;
+    bool has_room_for(const std::string& user) const;
+    Task<> wait_for_turn(std::string user);
     Task<schema::Value> attempts(std::shared_ptr<const schema::Value> review);
 
     std::unique_ptr<OutgoingClient> client_;
     EventLoop& loop_;
     Random& random_;
     Settings settings_;
-    std::size_t in_progress_ = 0;
+    std::size_t in_progress_ = 0, waiting_ = 0;
+    std::map<std::string, std::size_t> by_user_;  ///< in progress
+    WaitList<void> turns_;
 };
 
 /// What an answer with this body says, if it answers `review`. Error: InternalError.

@@ -110,23 +110,52 @@ TEST_F(WebhookTest, TakesNoLongerThanItsLimitWithAllAttempts) {
     EXPECT_EQ(loop.now() - begun, 20s);
 }
 
-TEST_F(WebhookTest, HoldsNoMoreCallsThanAllowed) {
+/// What became of reviews that were begun side by side.
+struct Outcomes {
+    int answered = 0, busy = 0, failed = 0;
+    Task<> ask(Webhook& webhook, std::string user) {
+        auto answer = co_await webhook.review(WebhookTest::review(), std::move(user));
+        ++(answer ? answered : answer.error().reason == Reason::TooManyRequests ? busy : failed);
+        co_return {};
+    }
+};
+
+TEST_F(WebhookTest, HoldsNoMoreCallsThanAllowedAndOthersWaitForTheirTurn) {
     server.takes = 5s;
     server.answer = always(200, Allowed);
-    Webhook webhook = make({.calls = 2});
-    int answered = 0, refused = 0;
-    const auto ask = [](Webhook& asked, int& good, int& bad) -> Task<> {
-        auto answer = co_await asked.review(review());
-        ++(answer ? good : bad);
-        co_return {};
-    };
+    Webhook webhook = make({.limits = {.time = 12s}, .calls = 2});
+    Outcomes outcomes;
     Scope scope(loop);
-    for (int i = 0; i < 3; ++i) scope.spawn(ask(webhook, answered, refused));
+    for (int i = 0; i < 6; ++i) scope.spawn(outcomes.ask(webhook, ""));
     loop.advance(1s);
-    EXPECT_EQ(refused, 1);
-    loop.advance(5s);
-    EXPECT_EQ(answered, 2);
+    EXPECT_EQ(server.requests.size(), 2u);
+    loop.advance(15s);
+    EXPECT_EQ(outcomes.answered, 6);
+    for (int i = 0; i < 11; ++i) scope.spawn(outcomes.ask(webhook, ""));
+    loop.run_ready();
+    EXPECT_EQ(outcomes.busy, 1) << "eight wait for two";
+    loop.advance(13s);
+    EXPECT_EQ(outcomes.busy, 1 + 4) << "no turn came in time";
+    EXPECT_EQ(outcomes.failed, 0) << "none of it is the server's failure";
+    loop.advance(12s);
     EXPECT_EQ(error_of(webhook), "") << "there is room again";
+    ASSERT_TRUE(sim::run(loop, scope.close()));
+}
+
+TEST_F(WebhookTest, OneUserDoesNotTakeAllCalls) {
+    server.takes = 5s;
+    server.answer = always(200, Allowed);
+    Webhook webhook = make({.limits = {.time = 30s}, .calls = 8});
+    Outcomes greedy, other;
+    Scope scope(loop);
+    for (int i = 0; i < 8; ++i) scope.spawn(greedy.ask(webhook, "joe"));
+    scope.spawn(other.ask(webhook, "ann"));
+    loop.advance(1s);
+    EXPECT_EQ(server.requests.size(), 3u) << "two of joe's, and ann's";
+    loop.advance(5s);
+    EXPECT_EQ(other.answered, 1);
+    loop.advance(20s);
+    EXPECT_EQ(greedy.answered, 8);
     ASSERT_TRUE(sim::run(loop, scope.close()));
 }
 

@@ -44,7 +44,7 @@ public:
     static Result<ObjectFilter> create(const Resource& resource, std::string_view label_selector, std::string_view field_selector);
 
     bool empty() const { return labels_.empty() && fields_.empty(); }
-    /// An object that cannot be decrypted matches where its name and namespace do: nobody knows the rest.
+    /// An object that cannot be decrypted matches where its name and namespace do: the rest is not known.
     bool matches(const store::Record& record) const;
     /// What the object's name must be; "" when the selector leaves it open.
     std::string_view name() const { return equal_to("metadata.name"); }

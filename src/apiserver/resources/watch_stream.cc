@@ -37,6 +37,8 @@ public:
         CO_TRY(store::Revision after, co_await starting_point());
         const Clock& clock = objects_.clock();
         const MonotonicTime end = clock.now() + time_limit();
+        // Without initial events the work is over: the peer may take the head as slowly as it likes.
+        if (!wants_initial_events()) begun_();
         CO_TRY_VOID(co_await responder_.start(200, std::move(headers)));
         if (wants_initial_events()) {
             auto sent = co_await send_initial_events(after);

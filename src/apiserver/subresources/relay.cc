@@ -123,8 +123,9 @@ Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget ta
     auto body = co_await connector->open(target, std::move(request));
     if (!body) co_return unreachable(target, std::move(body).error());
     if (from_kubelet && (*body)->code() >= 400) {
-        CO_TRY(std::string text, co_await read_all(**body));
-        co_return kubelet_error((*body)->code(), std::move(text));
+        auto text = co_await read_all(**body);
+        if (!text) co_return unreachable(target, std::move(text).error());
+        co_return kubelet_error((*body)->code(), *std::move(text));
     }
     co_return co_await stream_body(context, **body);
 }

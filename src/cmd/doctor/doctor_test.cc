@@ -124,6 +124,7 @@ TEST(Doctor, TellsEachSettingThatIsNotAsItShouldBe) {
          "NamespaceLifecycle,ServiceAccount,NodeRestriction,PodSecurity,AlwaysPullImages,EventRateLimit,DenyServiceExternalIPs",
          "warn 5.5.1"},
         {"no node authorizer", "authorization-mode", "RBAC", "fail 1.2.7"},
+        {"kubelets without a certificate", "kubelets-unverified-until", "2126-01-01T00:00:00Z", "warn 1.2.5"},
         {"profiles", "profiling", "true", "fail 1.2.15"},
         {"no audit log", "audit-log-path", "", "fail 1.2.16"},
         {"short audit log", "audit-log-maxage", "7", "fail 1.2.17"},

@@ -26,6 +26,17 @@ void judge_anonymous(const Evidence& evidence, Findings& findings) {
                   "porthole server --anonymous-auth=false, where all nodes have joined and probes have credentials", health);
 }
 
+/// A cluster that is older than its authority for kubelets asks, for some time, kubelets that show no certificate of it.
+void judge_kubelet_certificates(const Evidence& evidence, Findings& findings) {
+    constexpr Item Kubelets{"1.2.5", "kubelets' certificates are verified"};
+    const auto until = Timestamp::parse(evidence.flag("kubelets-unverified-until").value_or(""));
+    if (until && evidence.now < until->to_system_time())
+        return findings.warn(
+            Kubelets, "until " + until->to_string() + " a kubelet is asked, too, that has not shown one yet",
+            "porthole server --kubelet-certificate-authority DATA/pki/kubelet-serving-ca.crt, once every node runs this version");
+    require_flag(evidence, findings, Kubelets, "kubelet-certificate-authority", is_set, "set --kubelet-certificate-authority");
+}
+
 }  // namespace
 
 void check_api_server_access(const Evidence& evidence, Findings& findings) {
@@ -38,12 +49,12 @@ void check_api_server_access(const Evidence& evidence, Findings& findings) {
         "remove --token-auth-file; service accounts, certificates and OIDC give users credentials that end");
     for (const auto& [number, title, flag] :
          {std::tuple("1.2.4", "the server shows kubelets a certificate", "kubelet-client-certificate"),
-          std::tuple("1.2.5", "kubelets' certificates are verified", "kubelet-certificate-authority"),
           std::tuple("1.2.22", "tokens of service accounts are verified by a key of their own", "service-account-key-file"),
           std::tuple("1.2.24", "the server has a certificate", "tls-cert-file"),
           std::tuple("1.2.25", "clients' certificates are verified", "client-ca-file")})
         require({number, title}, flag, is_set,
                 std::string_view(flag) == "kubelet-certificate-authority" ? std::string("set --") + flag : remedy_elsewhere(flag));
+    judge_kubelet_certificates(evidence, findings);
     require(
         {"1.2.6", "requests are authorized"}, "authorization-mode",
         [](const std::string& modes) { return !modes.empty() && !has_word(modes, "AlwaysAllow"); }, "--authorization-mode=Node,RBAC");
