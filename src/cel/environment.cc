@@ -16,6 +16,7 @@ struct Environment::State {
     Declarations declarations;
     CompileLimits limits;
     bool validates_literals = true;
+    bool mixed_literals = false;
 };
 
 namespace {
@@ -74,7 +75,7 @@ Environment Environment::with_limits(CompileLimits limits) const {
 }
 Environment Environment::with_mixed_literals() const {
     auto state = std::make_shared<State>(*state_);
-    state->declarations.mixed_literals = true;
+    state->mixed_literals = true;
     return Environment(std::move(state));
 }
 
@@ -87,6 +88,7 @@ CompileResult<Program> Environment::compile(std::string_view expression) const {
     if (!plan->expression) return std::unexpected(std::move(issues));
     check(*plan->expression, state_->declarations, issues);
     if (issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues);
+    if (issues.empty() && !state_->mixed_literals) validate_homogeneous(*plan->expression, issues);
     if (!issues.empty()) return std::unexpected(std::move(issues));
     plan->type = plan->expression->type;
     plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);

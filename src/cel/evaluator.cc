@@ -133,12 +133,16 @@ private:
             Value key = qualifier.key;
             if (qualifier.index) {
                 key = index_value(*qualifier.index);
-                if (key.is_error()) return key;
+                if (key.is_error()) {
+                    if (!is_optional) charge(costs::Select);
+                    return key;
+                }
             }
             std::optional<Value> found;
-            if (std::optional<Value> mistake = find(value, key, is_optional || qualifier.is_test, found)) return *std::move(mistake);
-            const bool is_free = qualifier.index && qualifier.index->kind == StepKind::Attribute && qualifier.index->root == Root::Conditional;
-            if ((found || qualifier.is_test) && !is_free) charge(costs::Select);
+            std::optional<Value> mistake = find(value, key, is_optional || qualifier.is_test, found);
+            // What is absent and may be costs nothing.
+            if (found || qualifier.is_test || !is_optional) charge(costs::Select);
+            if (mistake) return *std::move(mistake);
             if (qualifier.is_test) return Value::boolean(found.has_value());
             if (!found) return step.is_test ? Value::boolean(false) : Value::none();
             value = *std::move(found);
@@ -230,7 +234,11 @@ private:
             if (!arguments[i].is_error()) continue;
             if (step.function == operators::NotStrictlyFalse) continue;
             if (!mistake) mistake = &arguments[i];
-            if (count > 2) return *mistake;
+            if (step.prepared && i == 0) return *mistake;  // upstream's call with a prepared pattern stops at once, and is not counted
+            if (count <= 2) continue;
+            // Upstream counts the call where every argument has been evaluated.
+            if (i + 1 == count) charge(call_cost(step.cost, {arguments.data(), count}, *mistake));
+            return *mistake;
         }
         const std::span<const Value> given(arguments.data(), count);
         Value result = mistake ? *mistake : dispatch(step, given);
@@ -267,7 +275,10 @@ private:
         for (std::size_t i = 1; i < count; ++i) {
             arguments[i] = evaluate(*step.children[i]);
             if (cancelled_) return cancellation();
-            if (arguments[i].is_error() && count > 2) return arguments[i];
+            if (arguments[i].is_error() && count > 2) {
+                if (i + 1 == count) charge(1);
+                return arguments[i];
+            }
         }
         charge(1);
         if (failed) return locals_[place].value;

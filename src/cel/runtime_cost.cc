@@ -134,7 +134,7 @@ std::uint64_t list_cost(double factor, std::uint64_t size) {
 }
 
 std::uint64_t self_comparison(const Value& list) {
-    const std::uint64_t size = size_of(list);
+    const std::uint64_t size = list.is(Kind::List) ? list.count() : 0;
     if (size == 0) return list_cost(2, 0);
     const Value first = list.item(0);
     const bool is_text = first.is(Kind::String) || first.is(Kind::Bytes);

@@ -224,12 +224,10 @@ private:
         }
     }
 
-    TypeRef join(const Expression& node, const TypeRef& previous, const TypeRef& current) {
+    TypeRef join(const TypeRef& previous, const TypeRef& current) {
         if (!previous) return current;
         if (unification_.is_assignable(previous, current)) return Unification::most_general(previous, current);
-        if (declarations_.mixed_literals) return types::dyn();
-        mismatch(node.location, previous, current);
-        return types::error();
+        return types::dyn();
     }
 
     /// The type of an entry that is given as an optional.
@@ -245,7 +243,7 @@ private:
         for (std::size_t i = 0; i < node.arguments.size(); ++i) {
             Expression& item = *node.arguments[i];
             visit(item);
-            element = join(item, element, unwrapped(item, node.is_optional(i)));
+            element = join(element, unwrapped(item, node.is_optional(i)));
         }
         node.type = types::list(element ? element : unification_.fresh());
     }
@@ -254,9 +252,9 @@ private:
         TypeRef key, value;
         for (std::size_t i = 0; i < node.arguments.size(); ++i) {
             visit(*node.keys[i]);
-            key = join(*node.keys[i], key, node.keys[i]->type);
+            key = join(key, node.keys[i]->type);
             visit(*node.arguments[i]);
-            value = join(*node.arguments[i], value, unwrapped(*node.arguments[i], node.is_optional(i)));
+            value = join(value, unwrapped(*node.arguments[i], node.is_optional(i)));
         }
         if (!key) {
             key = unification_.fresh();

@@ -106,6 +106,7 @@ private:
                 type = field->type.get();
             }
         }
+        if (type->max_size == Type::Unbounded) return {};
         return SizeRange{0, type->max_size};
     }
 

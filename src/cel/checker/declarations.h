@@ -54,7 +54,6 @@ struct Declarations {
     std::map<std::string, TypeRef, std::less<>> type_names;  ///< "int", "net.IP": the type that the name stands for
     std::shared_ptr<const ObjectTypes> objects;
     std::string container;
-    bool mixed_literals = false;
 
     const ObjectType* find_object(std::string_view name) const { return objects ? objects->find(name) : nullptr; }
     /// The names that `name` may stand for within the container, first the innermost.

@@ -142,10 +142,10 @@ constexpr NamedFormat Formats[] = {
     {"dns1035LabelPrefix", "DNS1035LabelPrefix", prefix<check_dns1035>, 30},
     {"labelValue", "LabelValue", check_label_value, 40},
     {"uri", "URI", check_uri, 1103},
-    {"uuid", "uuid", check_uuid, 74},
+    {"uuid", "uuid", check_uuid, 70},
     {"byte", "byte", check_byte, 84},
-    {"date", "date", check_date, 78},
-    {"datetime", "datetime", check_datetime, 78},
+    {"date", "date", check_date, 71},
+    {"datetime", "datetime", check_datetime, 71},
 };
 
 class FormatValue : public Opaque {

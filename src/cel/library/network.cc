@@ -51,6 +51,37 @@ bool is_mapped(const IpAddress& address) {
     return bytes[10] == 0xFF && bytes[11] == 0xFF;
 }
 
+/// Why Go's netip does not read the text as an address.
+std::string address_mistake(std::string_view text) {
+    const std::string prefix = "ParseAddr(" + quote(text) + "): ";
+    const std::size_t sign = text.find_first_of(".:%");
+    if (sign == std::string_view::npos) return prefix + "unable to parse IP";
+    if (text[sign] == '%') return prefix + "missing IPv6 address";
+    if (text[sign] == ':') return prefix + "unexpected character";
+    const std::vector<std::string_view> fields = split_views(text, '.');
+    for (const std::string_view field : fields) {
+        if (field.find_first_not_of("0123456789") != std::string_view::npos) {
+            const std::size_t at = static_cast<std::size_t>(field.data() - text.data()) + field.find_first_not_of("0123456789");
+            return prefix + "unexpected character (at " + quote(text.substr(at)) + ")";
+        }
+        if (field.empty()) return prefix + "IPv4 field must have at least one digit (at " + quote(text.substr(static_cast<std::size_t>(field.data() - text.data()))) + ")";
+        if (field.size() > 1 && field[0] == '0') return prefix + "IPv4 field has octet with leading zero";
+        if (field.size() > 3 || std::stoi(std::string(field)) > 255) return prefix + "IPv4 field has value >255";
+    }
+    return prefix + (fields.size() < 4 ? "IPv4 address too short" : "IPv4 address too long");
+}
+
+/// Why Go's netip does not read the text as a range.
+std::string prefix_mistake(std::string_view text) {
+    const std::string prefix = "netip.ParsePrefix(" + quote(text) + "): ";
+    const std::size_t slash = text.rfind('/');
+    if (slash == std::string_view::npos) return prefix + "no '/'";
+    if (!IpAddress::parse(text.substr(0, slash))) return prefix + address_mistake(text.substr(0, slash));
+    const std::string_view bits = text.substr(slash + 1);
+    const bool is_number = !bits.empty() && bits.find_first_not_of("0123456789") == std::string_view::npos && (bits.size() == 1 || bits[0] != '0');
+    return prefix + (is_number ? "prefix length out of range" : "bad bits after slash: " + quote(bits));
+}
+
 Result<IpAddress> parse_ip(std::string_view text) {
     const std::size_t zone = text.find('%');
     if (zone != std::string_view::npos && zone + 1 < text.size()) {
@@ -58,7 +89,7 @@ Result<IpAddress> parse_ip(std::string_view text) {
         if (address && address->is_v6()) return Error(Reason::BadRequest, "IP address " + quote(text) + " with zone value is not allowed");
     }
     auto address = IpAddress::parse(text);
-    if (!address) return Error(Reason::BadRequest, "IP Address " + quote(text) + " parse error during conversion from string: " + address.error().message);
+    if (!address) return Error(Reason::BadRequest, "IP Address " + quote(text) + " parse error during conversion from string: " + address_mistake(text));
     if (is_mapped(*address)) return Error(Reason::BadRequest, "IPv4-mapped IPv6 address " + quote(text) + " is not allowed");
     return address;
 }
@@ -67,9 +98,9 @@ Result<Value> parse_cidr(std::string_view text) {
     const std::size_t slash = text.rfind('/');
     constexpr const char* Prefix = "network address parse error during conversion from string: ";
     const auto prefix = IpPrefix::parse(text);
-    if (!prefix) return Error(Reason::BadRequest, Prefix + prefix.error().message);
+    if (!prefix) return Error(Reason::BadRequest, Prefix + prefix_mistake(text));
     const auto address = IpAddress::parse(text.substr(0, slash));
-    if (!address) return Error(Reason::BadRequest, Prefix + address.error().message);
+    if (!address) return Error(Reason::BadRequest, Prefix + prefix_mistake(text));
     if (is_mapped(*address)) return Error(Reason::BadRequest, "IPv4-mapped IPv6 address " + quote(text) + " is not allowed");
     return Value::opaque(new Cidr(*address, prefix->length()));
 }

@@ -112,7 +112,7 @@ std::string double_text(double number) {
     const std::string_view scientific(buffer, static_cast<std::size_t>(end - buffer));
     int exponent = 0;
     std::from_chars(scientific.data() + scientific.find('e') + (scientific[scientific.find('e') + 1] == '+' ? 2 : 1), end, exponent);
-    if (exponent < -4 || exponent >= 21) return std::string(scientific);
+    if (exponent < -4 || exponent >= 6) return std::string(scientific);
     const auto fixed = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
     return {buffer, fixed};
 }

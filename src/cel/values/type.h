@@ -45,7 +45,8 @@ struct Type {
     std::vector<TypeRef> parameters;
     const ObjectType* object = nullptr;
 
-    /// The most elements, members, characters or bytes that the schema allows; for cost estimation.
+    /// The most elements, members, characters or bytes that the schema allows, for cost estimation; Unbounded where it does not say.
+    /// Upstream gives numbers and booleans of a custom resource's schema 0.
     std::uint64_t max_size = Unbounded;
     ListSemantics list = ListSemantics::Atomic;
     std::vector<std::string> list_keys;  ///< of ListSemantics::Map: JSON names

@@ -9,7 +9,7 @@ import (
 
 func main() {
 	if len(os.Args) < 4 {
-		fmt.Println("usage: compare CEL_TOOL conformance FOLDER | compare CEL_TOOL generated COUNT [SEED] | compare CEL_TOOL texts FILE")
+		fmt.Println("usage: compare CEL_TOOL conformance FOLDER | compare CEL_TOOL generated COUNT [SEED] | compare CEL_TOOL texts FILE | compare CEL_TOOL record COUNT")
 		os.Exit(2)
 	}
 	t := start(os.Args[1])
@@ -25,6 +25,9 @@ func main() {
 			seed, _ = strconv.ParseInt(os.Args[4], 10, 64)
 		}
 		ok = generated(t, count, seed)
+	case "record":
+		count, _ := strconv.Atoi(os.Args[3])
+		ok = record(t, count)
 	case "texts":
 		ok = texts(t, os.Args[3])
 	}
