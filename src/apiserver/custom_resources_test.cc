@@ -310,6 +310,23 @@ TEST_F(CustomResourcesTest, TakeNoNameThatAnotherHas) {
     EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 200);
 }
 
+TEST_F(CustomResourcesTest, WithNamesFromAForgedStatusAreNotServed) {
+    define(definition(version("v1", true, Size)));
+    const std::string other =
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{"group":"example.com",)"
+        R"("scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[)" +
+        version("v1", true, Size) + "]}}";
+    ASSERT_EQ(post(Definitions, other).code, 201);
+    settle();
+    const Answer forged =
+        merge(std::string(Definitions) + "/gadgets.example.com/status",
+              R"({"status":{"acceptedNames":{"plural":"widgets","kind":"Widget"},"conditions":[{"type":"Established","status":"True"}]}})");
+    EXPECT_EQ(forged.code, 200) << forged.text;
+    settle();
+    EXPECT_EQ(get(Widgets).code, 200);
+    EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 200);  // the status has been put right
+}
+
 TEST_F(CustomResourcesTest, NeverTakeTheNameOfABuiltInResource) {
     const std::string ingresses =
         R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ingresses.networking.k8s.io",)"
@@ -336,10 +353,10 @@ TEST_F(CustomResourcesTest, AreThereAgainAfterARestart) {
 
 TEST_F(CustomResourcesTest, AreCountedByQuotas) {
     define(definition(version("v1", true, Size)));
-    ASSERT_EQ(post("/api/v1/namespaces/default/resourcequotas",
-                   R"({"metadata":{"name":"q"},"spec":{"hard":{"count/widgets.example.com":"1"}}})")
-                  .code,
-              201);
+    ASSERT_EQ(
+        post("/api/v1/namespaces/default/resourcequotas", R"({"metadata":{"name":"q"},"spec":{"hard":{"count/widgets.example.com":"1"}}})")
+            .code,
+        201);
     EXPECT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
     const Answer refused = post(Widgets, widget("b", R"({"size":3})"));
     EXPECT_EQ(refused.code, 403);
@@ -347,11 +364,11 @@ TEST_F(CustomResourcesTest, AreCountedByQuotas) {
 }
 
 TEST_F(CustomResourcesTest, KeepWhatTheirSchemaLeavesOpen) {
-    define(definition(version(
-        "v1", true,
-        R"("open":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"port":{"x-kubernetes-int-or-string":true},)"
-        R"("template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},)"
-        R"("note":{"type":"string","nullable":true})")));
+    define(definition(
+        version("v1", true,
+                R"("open":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"port":{"x-kubernetes-int-or-string":true},)"
+                R"("template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},)"
+                R"("note":{"type":"string","nullable":true})")));
     const std::string spec =
         R"({"open":{"a":{"b":[1,{"c":null}]}},"port":"http","template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"x":1}},"note":null})";
     const Answer made = post(std::string(Widgets) + "?fieldValidation=Strict", widget("a", spec));
@@ -378,7 +395,8 @@ TEST_F(CustomResourcesTest, MayBelongToNoNamespace) {
 TEST_F(CustomResourcesTest, StayEditableWhenTheirSchemaBecomesNarrower) {
     define(definition(version("v1", true, R"("size":{"type":"integer"},"color":{"type":"string"})")));
     ASSERT_EQ(post(Widgets, widget("a", R"({"size":0})")).code, 201);
-    ASSERT_EQ(merge(std::string(Definitions) + "/widgets.example.com", R"({"spec":{"versions":[)" + version("v1", true, Size) + "]}}").code, 200);
+    ASSERT_EQ(merge(std::string(Definitions) + "/widgets.example.com", R"({"spec":{"versions":[)" + version("v1", true, Size) + "]}}").code,
+              200);
     settle();
     EXPECT_EQ(merge(std::string(Widgets) + "/a", R"({"spec":{"color":"blue"}})").code, 200);
     EXPECT_EQ(merge(std::string(Widgets) + "/a", R"({"spec":{"size":-1}})").code, 422);
