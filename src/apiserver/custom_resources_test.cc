@@ -150,7 +150,7 @@ TEST_F(CustomResourcesTest, AreUpdatedOnlyFromAKnownVersion) {
     changed["spec"]["size"] = 7;
     EXPECT_EQ(put(std::string(Widgets) + "/a", schema::to_json(changed)).code, 200);
     EXPECT_EQ(put(std::string(Widgets) + "/a", schema::to_json(changed)).code, 409);
-    EXPECT_EQ(put(std::string(Widgets) + "/b", widget("b", R"({"size":4})")).code, 422);
+    EXPECT_EQ(put(std::string(Widgets) + "/b", widget("b", R"({"size":4})")).code, 404);
 }
 
 TEST_F(CustomResourcesTest, KeepStatusApartWithTheSubresource) {
@@ -310,6 +310,23 @@ TEST_F(CustomResourcesTest, TakeNoNameThatAnotherHas) {
     EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 200);
 }
 
+TEST_F(CustomResourcesTest, WithNamesFromAForgedStatusAreNotServed) {
+    define(definition(version("v1", true, Size)));
+    const std::string other =
+        R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com"},"spec":{"group":"example.com",)"
+        R"("scope":"Namespaced","names":{"plural":"gadgets","kind":"Gadget"},"versions":[)" +
+        version("v1", true, Size) + "]}}";
+    ASSERT_EQ(post(Definitions, other).code, 201);
+    settle();
+    const Answer forged =
+        merge(std::string(Definitions) + "/gadgets.example.com/status",
+              R"({"status":{"acceptedNames":{"plural":"widgets","kind":"Widget"},"conditions":[{"type":"Established","status":"True"}]}})");
+    EXPECT_EQ(forged.code, 200) << forged.text;
+    settle();
+    EXPECT_EQ(get(Widgets).code, 200);
+    EXPECT_EQ(get("/apis/example.com/v1/namespaces/default/gadgets").code, 200);  // the status has been put right
+}
+
 TEST_F(CustomResourcesTest, NeverTakeTheNameOfABuiltInResource) {
     const std::string ingresses =
         R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"ingresses.networking.k8s.io",)"
@@ -332,6 +349,58 @@ TEST_F(CustomResourcesTest, AreThereAgainAfterARestart) {
     SetUpAgain();
     EXPECT_EQ(get(std::string(Widgets) + "/a").at({"spec", "color"}), "blue");
     EXPECT_EQ(get(std::string(Widgets) + "?fieldSelector=spec.color%3Dblue").body.find("items")->as_array().size(), 1u);
+}
+
+TEST_F(CustomResourcesTest, AreCountedByQuotas) {
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(
+        post("/api/v1/namespaces/default/resourcequotas", R"({"metadata":{"name":"q"},"spec":{"hard":{"count/widgets.example.com":"1"}}})")
+            .code,
+        201);
+    EXPECT_EQ(post(Widgets, widget("a", R"({"size":3})")).code, 201);
+    const Answer refused = post(Widgets, widget("b", R"({"size":3})"));
+    EXPECT_EQ(refused.code, 403);
+    EXPECT_TRUE(refused.at({"message"}).contains("exceeded quota: q, requested: count/widgets.example.com=1")) << refused.text;
+}
+
+TEST_F(CustomResourcesTest, KeepWhatTheirSchemaLeavesOpen) {
+    define(definition(
+        version("v1", true,
+                R"("open":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"port":{"x-kubernetes-int-or-string":true},)"
+                R"("template":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},)"
+                R"("note":{"type":"string","nullable":true})")));
+    const std::string spec =
+        R"({"open":{"a":{"b":[1,{"c":null}]}},"port":"http","template":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"x":1}},"note":null})";
+    const Answer made = post(std::string(Widgets) + "?fieldValidation=Strict", widget("a", spec));
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_EQ(made.body.at_path({"spec", "open", "a", "b"})->as_array().size(), 2u);
+    EXPECT_EQ(made.body.at_path({"spec", "template", "spec", "x"})->as_int(), 1);
+    EXPECT_TRUE(made.body.at_path({"spec", "note"})->is_null());
+    const std::string applied = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {open: {a: {d: 1}}, port: 80}";
+    const Answer merged = call("PATCH", std::string(Widgets) + "/a?fieldManager=me&force=true", applied, "application/apply-patch+yaml");
+    ASSERT_EQ(merged.code, 200) << merged.text;
+    EXPECT_EQ(merged.body.at_path({"spec", "open", "a"})->as_object().size(), 2u);
+    EXPECT_EQ(merged.body.at_path({"spec", "port"})->as_int(), 80);
+}
+
+TEST_F(CustomResourcesTest, MayBelongToNoNamespace) {
+    std::string body = definition(version("v1", true, Size));
+    body.replace(body.find("Namespaced"), std::string("Namespaced").size(), "Cluster");
+    define(body);
+    ASSERT_EQ(post("/apis/example.com/v1/widgets", widget("a", R"({"size":3})")).code, 201);
+    EXPECT_EQ(get("/apis/example.com/v1/widgets/a").code, 200);
+    EXPECT_EQ(get(std::string(Widgets) + "/a").code, 404);
+}
+
+TEST_F(CustomResourcesTest, StayEditableWhenTheirSchemaBecomesNarrower) {
+    define(definition(version("v1", true, R"("size":{"type":"integer"},"color":{"type":"string"})")));
+    ASSERT_EQ(post(Widgets, widget("a", R"({"size":0})")).code, 201);
+    ASSERT_EQ(merge(std::string(Definitions) + "/widgets.example.com", R"({"spec":{"versions":[)" + version("v1", true, Size) + "]}}").code,
+              200);
+    settle();
+    EXPECT_EQ(merge(std::string(Widgets) + "/a", R"({"spec":{"color":"blue"}})").code, 200);
+    EXPECT_EQ(merge(std::string(Widgets) + "/a", R"({"spec":{"size":-1}})").code, 422);
+    EXPECT_EQ(merge(std::string(Widgets) + "/a", R"({"spec":{"size":1}})").code, 200);
 }
 
 TEST_F(CustomResourcesTest, SayThatRulesInCelAreNotEvaluated) {

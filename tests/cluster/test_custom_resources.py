@@ -79,6 +79,15 @@ class CustomResources:
         error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(self.gadget("bad", size=1, shape="round")))
         self.assertRegex(error, "(?i)unknown field")
 
+    def test_objects_go_with_their_namespace(self):
+        other = self.namespace + "-x"
+        self.kubectl("create", "namespace", other, namespaced=False)
+        gadget = self.gadget("inside", size=1)
+        gadget["metadata"]["namespace"] = other
+        self.kubectl("create", "-f", "-", namespaced=False, stdin=json.dumps(gadget))
+        self.kubectl("delete", "namespace", other, "--timeout=60s", namespaced=False)
+        self.assertEqual(self.kubectl("get", f"gadgets.{self.group}", "-A", "-o", "name", namespaced=False), "")
+
     def test_objects_go_with_their_owner_and_with_their_definition(self):
         owner = json.loads(self.kubectl("create", "configmap", "owner", "-o", "json"))
         owned = self.gadget("owned", size=1)

@@ -44,7 +44,8 @@ Value schema_tree(const CustomResourceDefinitionVersion& version) {
 
 std::shared_ptr<const SelectableFields> selectable_fields(const CustomResourceDefinitionVersion& version) {
     auto texts = std::make_shared<std::vector<std::string>>();
-    for (const auto& field : version.selectable_fields) texts->push_back(field.json_path.substr(1));
+    for (const auto& field : version.selectable_fields)
+        if (field.json_path.starts_with('.')) texts->push_back(field.json_path.substr(1));
     auto selectable = std::make_shared<SelectableFields>();
     for (const std::string& text : *texts) selectable->fields.push_back({.name = text});
     selectable->owner = std::move(texts);
@@ -122,7 +123,9 @@ void CustomKind::Version::add_subresources(const CustomResourceDefinitionVersion
     std::vector<schema::Subresource> subresources;
     if (version.subresources && version.subresources->status)
         subresources.push_back({"status", kind->group, kind->version, kind->kind, SubresourceVerbs});
-    if (version.subresources && version.subresources->scale) {
+    // Definitions may have been stored before they were validated.
+    const auto is_path = [](const std::string& path) { return path.size() > 1 && path[0] == '.'; };
+    if (version.subresources && version.subresources->scale && is_path(version.subresources->scale->spec_replicas_path)) {
         const CustomResourceSubresourceScale& given = *version.subresources->scale;
         subresources.push_back({"scale", "autoscaling", "v1", "Scale", SubresourceVerbs});
         resource.scale = {given.spec_replicas_path, given.status_replicas_path, given.label_selector_path.value_or("")};

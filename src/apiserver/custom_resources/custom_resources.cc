@@ -107,10 +107,12 @@ void CustomResources::serve(Entry& entry, const CustomResourceDefinition& defini
         return seams_.log.warn("a definition cannot be served", {{"name", definition.metadata.name}, {"error", made.error().message}});
     }
     withdraw(entry);
+    const std::vector<ResourcePtr> resources = (*made)->resources();
+    // Not with names that were accepted here: whoever may write statuses can give any.
+    if (!seams_.resources.add(resources))
+        return seams_.log.warn("a definition names what is served already", {{"name", definition.metadata.name}});
     entry.kind = std::move(*made);
     entry.served_as.emplace(definition);
-    const std::vector<ResourcePtr> resources = entry.kind->resources();
-    seams_.resources.add(resources);
     for (const ResourcePtr& resource : resources) {
         if (!resource->kind->is(schema::Kind::Resource)) continue;
         seams_.registry.add(*resource->kind);

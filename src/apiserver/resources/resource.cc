@@ -62,14 +62,17 @@ ResourcePtr ResourceTable::find(std::string_view group, std::string_view version
     return found == by_path_.end() ? nullptr : found->second;
 }
 
-void ResourceTable::add(const std::vector<ResourcePtr>& versions) {
+bool ResourceTable::add(const std::vector<ResourcePtr>& versions) {
+    std::map<std::string, ResourcePtr, std::less<>> added;
     for (const ResourcePtr& one : versions) {
         if (!one->kind->is(schema::Kind::Resource)) continue;
-        const bool added = by_path_.emplace(path_of(one->kind->group, one->kind->version, one->kind->plural), one).second;
-        CHECK(added);
+        const std::string path = path_of(one->kind->group, one->kind->version, one->kind->plural);
+        if (by_path_.contains(path) || !added.emplace(path, one).second) return false;
     }
-    CHECK(by_prefix_.emplace(versions.front()->prefix, versions.front().get()).second);
+    if (!by_prefix_.emplace(versions.front()->prefix, versions.front().get()).second) return false;
+    by_path_.merge(added);
     stored_.push_back(versions.front().get());
+    return true;
 }
 
 void ResourceTable::remove(const std::vector<ResourcePtr>& versions) {

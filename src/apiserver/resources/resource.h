@@ -73,9 +73,9 @@ public:
     /// Those in their stored version, in the order of the registry.
     const std::vector<const Resource*>& all_stored() const { return stored_; }
 
-    /// The served versions of a custom resource and, as the first, the one that is stored, be it served or not. Requires: nothing is
-    /// served there yet.
-    void add(const std::vector<ResourcePtr>& versions);
+    /// The served versions of a custom resource and, as the first, the one that is stored, be it served or not. False, and nothing is
+    /// added, where something is served already under one of the paths.
+    [[nodiscard]] bool add(const std::vector<ResourcePtr>& versions);
     void remove(const std::vector<ResourcePtr>& versions);
 
 private:

@@ -107,14 +107,14 @@ void ResourceStore::validate_update(const WriteRequest& request, const ApiObject
 Task<Written> ResourceStore::replace(WriteRequest request, ApiObject object, std::function<Task<>()> may_create) {
     const Resource& resource = request.resource;
     const std::string wanted_version = object.metadata().resource_version;
-    if (!seams_.store.get(resource.key(request.namespace_, request.name)) && resource.strategy->create_on_update &&
-        request.subresource.empty()) {
+    const bool exists = seams_.store.get(resource.key(request.namespace_, request.name)) != nullptr;
+    if (!exists && resource.strategy->create_on_update && request.subresource.empty()) {
         CO_TRY_VOID(co_await may_create());
         if (!wanted_version.empty() && wanted_version != "0") co_return modified_meanwhile(*resource.kind, request.name);
         object.edit_metadata([](ObjectMeta& metadata) { metadata.resource_version.clear(); });
         co_return co_await create(std::move(request), std::move(object));
     }
-    if (wanted_version.empty() && !resource.strategy->unconditional_update) {
+    if (exists && wanted_version.empty() && !resource.strategy->unconditional_update) {
         FieldErrors errors;
         errors.invalid("metadata.resourceVersion", schema::Value(0), "must be specified for an update");
         co_return invalid(*resource.stored, request.name, errors);
