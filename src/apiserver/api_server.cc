@@ -539,6 +539,7 @@ Result<void> ApiServer::use_authorizers(const std::vector<AuthorizerOptions>& au
 
 ClientCertificates& ApiServer::client_certificates() { return impl_->client_certificates; }
 Server& ApiServer::server() { return impl_->server; }
+
 Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> opened) {
     std::size_t count = 0;
     for (const StorageEncryption::Opened& one : opened) {

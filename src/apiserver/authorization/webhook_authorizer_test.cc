@@ -141,8 +141,7 @@ TEST_F(WebhookAuthorizerTest, AServerThatOthersKeepBusyIsNotPassedOver) {
                                                                       Webhook::Settings{.limits = {.time = 3s}, .calls = 1}),
                                             WebhookAuthorizerOptions{.version = "v1"}, loop);
     AuthorizerChain chain;
-    chain.add(std::move(webhook));
-    chain.add(std::make_unique<FixedAuthorizer>(Decision::allow()));
+    chain.use({std::move(webhook), std::make_shared<FixedAuthorizer>(Decision::allow())});
     Scope scope(loop);
     const auto occupy = [](AuthorizerChain& asked, AuthorizationAttributes attributes) -> Task<> {
         (void)co_await asked.authorize(attributes);
