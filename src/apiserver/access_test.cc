@@ -491,8 +491,10 @@ TEST_F(AccessFlows, AFloodIsRefusedAndNobodyElseIs) {
     HeaderKeeper& quiet = begin({.name = "joe", .groups = {std::string(GroupAuthenticated)}}, "/version", "");
     loop.advance(std::chrono::seconds(4));
     EXPECT_EQ(quiet.code, 200) << "before the 300 that wait";
-    EXPECT_TRUE(page("dump_priority_levels").contains("\nglobal-default,    6,            false,  false,       29")) << page("dump_priority_levels");
-    EXPECT_TRUE(page("dump_requests?includeRequestDetails=1").contains("jane,             list,   /api/v1/pods,")) << page("dump_requests?includeRequestDetails=1").substr(0, 2000);
+    EXPECT_TRUE(page("dump_priority_levels").contains("\nglobal-default,    6,            false,  false,       29"))
+        << page("dump_priority_levels");
+    EXPECT_TRUE(page("dump_requests?includeRequestDetails=1").contains("jane,             list,   /api/v1/pods,"))
+        << page("dump_requests?includeRequestDetails=1").substr(0, 2000);
 }
 
 TEST_F(AccessFlows, ThoseWhoMayNotWaitTooAndAreTold) {

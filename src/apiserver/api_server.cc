@@ -548,7 +548,7 @@ Task<std::size_t> ApiServer::restore(std::vector<StorageEncryption::Opened> open
         const Resource* resource = impl_->tables->resources.find_by_key(one.key);
         auto tree = schema::parse_json(one.value, {.depth = 2 * schema::MaxTreeDepth});
         store::Put put{.key = one.key, .value = one.value};
-        if (resource && tree) put = put_of(*resource, one.key, ApiObject(*resource->stored, std::move(*tree)));
+        if (resource && tree && tree->is_object()) put = put_of(*resource, one.key, ApiObject(*resource->stored, std::move(*tree)));
         put.lease = current->lease;
         store::Transaction transaction{.frees = true};
         transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));

@@ -81,7 +81,8 @@ TEST_F(PkiCare, AStartThatWasCutShortBeforeTheNewKeyIsNotEndedButStartedAgain) {
     ASSERT_TRUE(start_service_account_key_rotation(folder_, now_ + 1h));
     EXPECT_NE(load().service_account_key_pem, before_.service_account_key_pem);
     EXPECT_EQ(load().previous_service_account_key_pem, before_.service_account_key_pem);
-    EXPECT_LE(std::chrono::abs(service_account_key_rotation(folder_)->started - (now_ + 1h)), 1s) << "tokens of the old key were issued until now";
+    EXPECT_LE(std::chrono::abs(service_account_key_rotation(folder_)->started - (now_ + 1h)), 1s)
+        << "tokens of the old key were issued until now";
     ASSERT_TRUE(finish_service_account_key_rotation(folder_, now_ + 27h, false));
 }
 

@@ -89,6 +89,7 @@ Result<void> RotatingFile::open() {
 
 Result<void> RotatingFile::rotate(Time now) {
     ::close(std::exchange(file_, -1));
+    torn_ = false;  // where a file ends, so does its last line
     // Full twice within a millisecond: the later one takes the next name.
     std::error_code unknown;  // then renaming fails, too
     while (fs::exists(backup_path(options_.path, now), unknown)) now += std::chrono::milliseconds(1);

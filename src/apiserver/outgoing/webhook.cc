@@ -71,21 +71,25 @@ bool Webhook::has_room_for(const std::string& user) const {
     return user.empty() || own == by_user_.end() || own->second < std::max<std::size_t>(settings_.calls / 4, 1);
 }
 
-Task<> Webhook::wait_for_turn(std::string user) {
+/// The call counts at once, so that those who are woken with this one do not take the same place.
+Task<std::unique_ptr<Webhook::Call>> Webhook::wait_for_turn(std::string user) {
     while (!has_room_for(user)) CO_TRY_VOID(co_await turns_.wait());
-    co_return {};
+    co_return std::make_unique<Call>(*this, std::move(user));
 }
 
 Task<Value> Webhook::review(Value review, std::string user) {
-    if (!has_room_for(user)) {
+    std::unique_ptr<Call> call;
+    if (has_room_for(user)) {
+        call = std::make_unique<Call>(*this, std::move(user));
+    } else {
         const Error busy(Reason::TooManyRequests, "too many calls to the webhook are in progress");
         if (waiting_ >= settings_.calls * WaitingOfCalls) co_return busy;
         const Counted counted(waiting_);
-        const auto turn = co_await with_timeout(wait_for_turn(user), settings_.limits.time, "turn");
-        if (is_cancelled(turn)) co_return turn.error();
+        auto turn = co_await with_timeout(wait_for_turn(std::move(user)), settings_.limits.time, "turn");
+        if (is_cancelled(turn)) co_return std::move(turn).error();
         if (!turn) co_return busy;
+        call = *std::move(turn);
     }
-    const Call call(*this, std::move(user));
     co_return co_await with_timeout(attempts(std::make_shared<const Value>(std::move(review))), settings_.limits.time, "webhook");
 }
 

@@ -33,7 +33,7 @@ public:
 private:
     class Call;
     bool has_room_for(const std::string& user) const;
-    Task<> wait_for_turn(std::string user);
+    Task<std::unique_ptr<Call>> wait_for_turn(std::string user);
     Task<schema::Value> attempts(std::shared_ptr<const schema::Value> review);
 
     std::unique_ptr<OutgoingClient> client_;
