@@ -66,6 +66,20 @@ TEST(Regex, RefusesWhatIsNone) {
     EXPECT_EQ(Regex::compile("a(b").error().message, "error parsing regexp: missing closing ): `a(b`");
 }
 
+TEST(Regex, FindsTheFirstMatchAndAllOfThem) {
+    const auto parts_of = [](const char* pattern, std::string_view text, std::size_t most = 100) {
+        std::vector<std::string> parts;
+        Regex::compile(pattern)->find_all(text, [&](std::string_view part) { return parts.emplace_back(part), --most > 0; });
+        return parts;
+    };
+    EXPECT_EQ(Regex::compile("[0-9]+")->find("a12b3"), "12");
+    EXPECT_EQ(Regex::compile("x")->find("abc"), std::nullopt);
+    EXPECT_EQ(parts_of("[0-9]+", "a12b3"), (std::vector<std::string>{"12", "3"}));
+    EXPECT_EQ(parts_of("[0-9]", "1234", 2), (std::vector<std::string>{"1", "2"}));
+    EXPECT_EQ(parts_of("x*", "axb"), (std::vector<std::string>{"", "x", ""}));  // as Go: none directly behind another
+    EXPECT_EQ(parts_of("", "é"), (std::vector<std::string>{"", ""}));           // between code points only
+}
+
 TEST(Regex, TakesTimeLinearInTheText) {
     const auto regex = Regex::compile("^(a+)+$");
     ASSERT_TRUE(regex);

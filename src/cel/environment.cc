@@ -23,9 +23,18 @@ namespace {
 
 /// The names of types, as values: `type(x) == int`.
 void add_type_names(Declarations& declarations) {
-    const TypeRef named[] = {types::boolean(), types::integer(),   types::unsigned_integer(), types::real(),
-                             types::string(),  types::bytes(),     types::timestamp(),        types::duration(),
-                             types::null(),    types::list(types::dyn()), types::map(types::dyn(), types::dyn()), types::type_of()};
+    const TypeRef named[] = {types::boolean(),
+                             types::integer(),
+                             types::unsigned_integer(),
+                             types::real(),
+                             types::string(),
+                             types::bytes(),
+                             types::timestamp(),
+                             types::duration(),
+                             types::null(),
+                             types::list(types::dyn()),
+                             types::map(types::dyn(), types::dyn()),
+                             types::type_of()};
     for (const TypeRef& type : named) declarations.type_names.emplace(type->name, type);
     declarations.type_names.emplace("optional_type", types::optional(types::dyn()));
     for (const char* name : {"net.IP", "net.CIDR"}) declarations.type_names.emplace(name, types::opaque(name));

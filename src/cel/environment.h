@@ -22,8 +22,8 @@ struct Compatibility {
 /// What an expression may cost its compiler, with upstream's numbers.
 struct CompileLimits {
     std::size_t code_points = 100'000;
-    std::size_t depth = 250;          ///< of nested expressions
-    std::size_t nodes = 200'000;      ///< of the tree, macros expanded
+    std::size_t depth = 250;      ///< of nested expressions
+    std::size_t nodes = 200'000;  ///< of the tree, macros expanded
 };
 
 /// Declared variables, types and libraries: what expressions are checked against.

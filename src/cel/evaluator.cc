@@ -152,9 +152,7 @@ private:
     }
 
     /// An index that is an attribute is read as part of the one that it qualifies.
-    Value index_value(const Step& index) {
-        return index.kind == StepKind::Attribute && !index.is_test ? resolve(index) : evaluate(index);
-    }
+    Value index_value(const Step& index) { return index.kind == StepKind::Attribute && !index.is_test ? resolve(index) : evaluate(index); }
 
     static std::string key_text(const Value& key) { return key.to_string(); }
 
@@ -257,7 +255,8 @@ private:
 
     static Value no_overload(const Step& step, std::span<const Value> arguments) {
         // Operators say less than functions do.
-        if (step.function.find('_') == 0 || step.function == operators::Not || step.function == operators::Negate || step.function == operators::In)
+        if (step.function.find('_') == 0 || step.function == operators::Not || step.function == operators::Negate ||
+            step.function == operators::In)
             return Value::no_such_overload();
         std::string text = "no such overload: " + step.function + "(";
         for (const Value& argument : arguments) text += (&argument == arguments.data() ? "" : ", ") + argument.type()->name;
@@ -305,7 +304,8 @@ private:
             if (item.is_error()) return failed_constructor(costs::List, std::move(item));
             if (i < step.optional.size() && step.optional[i]) {
                 if (!item.is(Kind::Optional))
-                    return failed_constructor(costs::List, Value::error("cannot initialize optional list element from non-optional value " + item.to_string()));
+                    return failed_constructor(
+                        costs::List, Value::error("cannot initialize optional list element from non-optional value " + item.to_string()));
                 if (!item.has_value()) continue;
                 item = Value(item.content());
             }

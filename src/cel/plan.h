@@ -14,15 +14,30 @@ namespace porthole::cel {
 struct Step;
 using StepPtr = std::unique_ptr<const Step>;
 
-enum class StepKind : std::uint8_t { Constant, Attribute, And, Or, Equal, NotEqual, Call, InSet, List, Map, Object, Loop, OptionalOr, OptionalOrValue };
+enum class StepKind : std::uint8_t {
+    Constant,
+    Attribute,
+    And,
+    Or,
+    Equal,
+    NotEqual,
+    Call,
+    InSet,
+    List,
+    Map,
+    Object,
+    Loop,
+    OptionalOr,
+    OptionalOrValue
+};
 
 /// Where an attribute begins.
 enum class Root : std::uint8_t { Global, Local, Operand, Conditional };
 
 /// A selection or index behind an attribute's root.
 struct Qualifier {
-    Value key;           ///< where it is known
-    StepPtr index;       ///< where it is not
+    Value key;      ///< where it is known
+    StepPtr index;  ///< where it is not
     bool is_optional = false;
     bool is_test = false;  ///< only asks whether it is there
 };

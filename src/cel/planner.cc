@@ -9,7 +9,8 @@ namespace porthole::cel {
 namespace {
 
 /// Conversions of a constant are made when a program is, as upstream does: they cost nothing when it runs.
-constexpr std::array<std::string_view, 10> Conversions = {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"};
+constexpr std::array<std::string_view, 10> Conversions = {"bool", "bytes",  "double",    "dyn",  "duration",
+                                                          "int",  "string", "timestamp", "type", "uint"};
 
 class Planner {
 public:
@@ -165,7 +166,8 @@ private:
         if (overload == "in_list" && is_constant(made->children[1])) {
             if (auto set = membership(*made)) return set;
         }
-        if (made->children.size() == 1 && is_constant(made->children[0]) && std::ranges::find(Conversions, made->function) != Conversions.end())
+        if (made->children.size() == 1 && is_constant(made->children[0]) &&
+            std::ranges::find(Conversions, made->function) != Conversions.end())
             return converted(node, std::move(made));
         const bool takes_pattern = made->function == "matches" || made->function == "find" || made->function == "findAll";
         if (takes_pattern && made->children.size() >= 2 && is_constant(made->children[1]) && made->children[1]->constant.is(Kind::String)) {
@@ -233,7 +235,8 @@ private:
         if (std::ranges::find(node.optional, true) != node.optional.end()) made->optional = node.optional;
         if (!std::ranges::all_of(made->children, is_constant) || !made->optional.empty()) return made;
         std::vector<Value::Entry> entries;
-        for (std::size_t i = 0; i < made->children.size(); i += 2) entries.emplace_back(made->children[i]->constant, made->children[i + 1]->constant);
+        for (std::size_t i = 0; i < made->children.size(); i += 2)
+            entries.emplace_back(made->children[i]->constant, made->children[i + 1]->constant);
         return constant(Value::map(std::move(entries)));
     }
 

@@ -32,6 +32,7 @@ private:
     std::vector<Variable> variables_;
 };
 
+/// Bounds of one evaluation. The limit is in the units of checker/cost.h.
 struct EvaluateOptions {
     std::uint64_t cost_limit = UINT64_MAX;
 };

@@ -100,7 +100,9 @@ std::uint64_t size_of(const Value& value) {
     return value.size().value_or(1);
 }
 
-std::uint64_t scaled(std::uint64_t size, double factor) { return static_cast<std::uint64_t>(std::ceil(static_cast<double>(size) * factor)); }
+std::uint64_t scaled(std::uint64_t size, double factor) {
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(size) * factor));
+}
 
 std::uint64_t traversal(const Value& value) {
     switch (value.kind()) {
@@ -201,7 +203,9 @@ std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const V
         case CostRule::ListOfResult:
             return list_cost(1, size_of(result));
         case CostRule::ListFlatten:
-            return list_cost(arguments.size() == 2 && arguments[1].is(Kind::Int) && arguments[1].as_int() >= 0 ? static_cast<double>(arguments[1].as_int()) : 1.0,
+            return list_cost(arguments.size() == 2 && arguments[1].is(Kind::Int) && arguments[1].as_int() >= 0
+                                 ? static_cast<double>(arguments[1].as_int())
+                                 : 1.0,
                              size(0));
         case CostRule::ListCompareFirst:
             return self_comparison(arguments[0]);

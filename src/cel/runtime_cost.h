@@ -10,9 +10,11 @@
 
 namespace porthole::cel {
 
+/// Hashes a value so that 1, 1u and 1.0 are one key.
 struct ValueHash {
     std::size_t operator()(const Value& value) const { return value.hash(); }
 };
+/// Equality of the language.
 struct ValueEqual {
     bool operator()(const Value& a, const Value& b) const { return a.equals(b); }
 };
@@ -27,24 +29,24 @@ enum class CostRule : std::uint8_t {
     One,
     AuthorizationCheck,
     Selector,
-    TraverseTarget,       ///< every item of the first argument
-    ReadFirst,            ///< the first argument's text once
+    TraverseTarget,  ///< every item of the first argument
+    ReadFirst,       ///< the first argument's text once
     ReadFirstTwice,
     ReadResultTwice,
     ReadSecond,
-    Pattern,              ///< the second argument as a pattern on the first
+    Pattern,  ///< the second argument as a pattern on the first
     ContainsIp,
     ContainsIpText,
     ContainsCidr,
     ContainsCidrText,
     Validate,
-    SearchList,           ///< `in` with a list
-    ReadShorter,          ///< the shorter of two
+    SearchList,   ///< `in` with a list
+    ReadShorter,  ///< the shorter of two
     ReadBoth,
     Substring,
-    ListOfResult,         ///< makes a list of the result's size
+    ListOfResult,  ///< makes a list of the result's size
     ListFlatten,
-    ListCompareFirst,     ///< every item of the first argument with every other
+    ListCompareFirst,  ///< every item of the first argument with every other
     ListCompareSecond,
     Sets,
     SetsTwice,

@@ -109,7 +109,8 @@ Tree answer(const Tree& request) {
     const auto program = request.find("unchecked") ? environment.compile_unchecked(expression) : environment.compile(expression);
     if (!program) return Tree::object({{"issues", program.error().to_string()}});
     const cel::Evaluation done = program->evaluate(activation);
-    Tree result = Tree::object({{"value", write_value(done.value)}, {"cost", std::to_string(done.cost)}, {"type", program->type()->to_string()}});
+    Tree result =
+        Tree::object({{"value", write_value(done.value)}, {"cost", std::to_string(done.cost)}, {"type", program->type()->to_string()}});
     if (!request.find("unchecked")) {
         const cel::CostRange estimate = program->estimate_cost();
         result["least"] = std::to_string(estimate.min);

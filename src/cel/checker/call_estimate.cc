@@ -19,15 +19,48 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, Count>&
 constexpr std::array<std::string_view, 10> Traversals = {"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"};
 constexpr std::array<std::string_view, 9> ReadFirst = {"cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"};
 constexpr std::array<std::string_view, 4> ReadText = {"lowerAscii", "upperAscii", "substring", "trim"};
-constexpr std::array<std::string_view, 14> ReadShorter = {"less_string",          "greater_string", "less_equals_string", "greater_equals_string",
-                                                          "less_bytes",           "greater_bytes",  "less_equals_bytes",  "greater_equals_bytes",
-                                                          "equals",               "not_equals"};
+constexpr std::array<std::string_view, 14> ReadShorter = {"less_string", "greater_string", "less_equals_string", "greater_equals_string",
+                                                          "less_bytes",  "greater_bytes",  "less_equals_bytes",  "greater_equals_bytes",
+                                                          "equals",      "not_equals"};
 /// Accessors.
-constexpr std::array<std::string_view, 48> Constant = {
-    "serviceAccount", "path", "group", "resource", "subresource", "namespace", "name", "allowed", "reason", "error", "errored",
-    "masked", "prefixLength", "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast",
-    "format.named", "sign", "asInteger", "isInteger", "asApproximateFloat", "isGreaterThan", "isLessThan", "compareTo", "add", "sub",
-    "major", "minor", "patch", "getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery"};
+constexpr std::array<std::string_view, 48> Constant = {"serviceAccount",
+                                                       "path",
+                                                       "group",
+                                                       "resource",
+                                                       "subresource",
+                                                       "namespace",
+                                                       "name",
+                                                       "allowed",
+                                                       "reason",
+                                                       "error",
+                                                       "errored",
+                                                       "masked",
+                                                       "prefixLength",
+                                                       "family",
+                                                       "isUnspecified",
+                                                       "isLoopback",
+                                                       "isLinkLocalMulticast",
+                                                       "isLinkLocalUnicast",
+                                                       "isGlobalUnicast",
+                                                       "format.named",
+                                                       "sign",
+                                                       "asInteger",
+                                                       "isInteger",
+                                                       "asApproximateFloat",
+                                                       "isGreaterThan",
+                                                       "isLessThan",
+                                                       "compareTo",
+                                                       "add",
+                                                       "sub",
+                                                       "major",
+                                                       "minor",
+                                                       "patch",
+                                                       "getScheme",
+                                                       "getHostname",
+                                                       "getHost",
+                                                       "getPort",
+                                                       "getEscapedPath",
+                                                       "getQuery"};
 
 CostRange read(const SizeRange& size, double times = 1) { return size.scaled(times * costs::Traversal); }
 
@@ -104,7 +137,8 @@ std::optional<CallEstimate> extension_lists(std::string_view overload, Arguments
     const double factor = is_text ? 2 + costs::Traversal : 2;
     if (overload.ends_with("_sort")) return list_call(factor, a[0].size * a[0].size);
     if (overload.ends_with("_sortByAssociatedKeys")) return list_call(factor, a[1].size * a[1].size);
-    if (overload == "list_sets_contains_list" || overload == "list_sets_intersects_list") return CallEstimate{a[0].size * a[1].size + One, {}};
+    if (overload == "list_sets_contains_list" || overload == "list_sets_intersects_list")
+        return CallEstimate{a[0].size * a[1].size + One, {}};
     if (overload == "list_sets_equivalent_list") return CallEstimate{(a[0].size * a[1].size).scaled(2) + One, {}};
     return {};
 }
@@ -124,9 +158,11 @@ std::optional<CallEstimate> kubernetes(std::string_view function, std::string_vi
     if (is_member && is_one_of(function, ReadText)) return CallEstimate{read(a[0].size), a[0].size};
     if (is_member && function == "replace" && a.size() >= 3) return replace(a);
     if (is_member && function == "split")
-        return CallEstimate{read(a[0].size, 2), SizeRange{0, a.size() > 2 && a[2].constant ? static_cast<std::uint64_t>(*a[2].constant) : a[0].size.max}};
+        return CallEstimate{read(a[0].size, 2),
+                            SizeRange{0, a.size() > 2 && a[2].constant ? static_cast<std::uint64_t>(*a[2].constant) : a[0].size.max}};
     if (is_member && function == "join") return join(a);
-    if (is_member && (function == "find" || function == "findAll")) return CallEstimate{pattern(a[0].size, a[1].size), SizeRange{0, a[0].size.max}};
+    if (is_member && (function == "find" || function == "findAll"))
+        return CallEstimate{pattern(a[0].size, a[1].size), SizeRange{0, a[0].size.max}};
     if (!is_member && (function == "ip" || is_one_of(function, ReadFirst))) return CallEstimate{read(a[0].size), {}};
     if (function == "ip.isCanonical") return CallEstimate{read(a[0].size, 2), {}};
     if (function == "containsIP") return contained(overload, a, false);
@@ -142,7 +178,8 @@ std::optional<CallEstimate> kubernetes(std::string_view function, std::string_vi
 std::optional<CallEstimate> opaque_equality(std::string_view function, Arguments a) {
     if (function != "_==_" || !a[0].type->is(TypeKind::Opaque) || a[0].type->is_optional() || !(*a[0].type == *a[1].type)) return {};
     if (a[0].type->name == "kubernetes.NamedFormat") return CallEstimate{CostRange{1, 64}.scaled(costs::Traversal), {}};
-    if (a[0].type->name == "kubernetes.URL") return CallEstimate{CostRange{1, std::max(a[1].size.max, std::uint64_t{1})}.scaled(costs::Traversal), {}};
+    if (a[0].type->name == "kubernetes.URL")
+        return CallEstimate{CostRange{1, std::max(a[1].size.max, std::uint64_t{1})}.scaled(costs::Traversal), {}};
     return CallEstimate{One, {}};
 }
 

@@ -24,6 +24,7 @@ struct CallEstimate {
 };
 
 /// Upstream's estimates of overloads. Of a member function the target is the first argument.
-CallEstimate estimate_call(std::string_view function, std::string_view overload, bool is_member, std::span<const EstimatedArgument> arguments);
+CallEstimate estimate_call(std::string_view function, std::string_view overload, bool is_member,
+                           std::span<const EstimatedArgument> arguments);
 
 }  // namespace porthole::cel

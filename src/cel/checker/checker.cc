@@ -82,10 +82,12 @@ private:
 
     std::optional<Resolved> find_global(std::string_view name) const {
         for (const std::string& candidate : declarations_.candidates(name)) {
-            if (const auto variable = declarations_.variables.find(candidate); variable != declarations_.variables.end()) return Resolved{candidate, variable->second};
+            if (const auto variable = declarations_.variables.find(candidate); variable != declarations_.variables.end())
+                return Resolved{candidate, variable->second};
             if (const auto type = declarations_.type_names.find(candidate); type != declarations_.type_names.end())
                 return Resolved{candidate, types::type_of(type->second)};
-            if (const ObjectType* object = declarations_.find_object(candidate)) return Resolved{candidate, types::type_of(types::object(*object))};
+            if (const ObjectType* object = declarations_.find_object(candidate))
+                return Resolved{candidate, types::type_of(types::object(*object))};
         }
         return {};
     }
@@ -210,7 +212,8 @@ private:
             return;
         }
         for (TypeRef& type : arguments) type = unification_.substitute(type, true);
-        fail(node, "found no matching overload for '" + node.name + "' applied to '" + signature_text(arguments, node.target != nullptr) + "'");
+        fail(node,
+             "found no matching overload for '" + node.name + "' applied to '" + signature_text(arguments, node.target != nullptr) + "'");
         node.type = types::error();
     }
 
@@ -293,8 +296,8 @@ private:
         if (!field) {
             issues_.add(location, "undefined field '" + node.fields[index] + "'");
         } else if (!unification_.is_assignable(field->type, given)) {
-            issues_.add(location, "expected type of field '" + field->name + "' is '" + field->type->to_string() + "' but provided type is '" +
-                                      given->to_string() + "'");
+            issues_.add(location, "expected type of field '" + field->name + "' is '" + field->type->to_string() +
+                                      "' but provided type is '" + given->to_string() + "'");
         }
     }
 
@@ -326,7 +329,8 @@ private:
                 first = second = types::dyn();
                 break;
             default:
-                fail(*loop.range, "expression of type '" + range->to_string() + "' cannot be range of a comprehension (must be list, map, or dynamic)");
+                fail(*loop.range,
+                     "expression of type '" + range->to_string() + "' cannot be range of a comprehension (must be list, map, or dynamic)");
         }
         const std::size_t outside = locals_.size();
         locals_.push_back({loop.accumulator, accumulator});
@@ -349,7 +353,9 @@ private:
         for (const ExpressionPtr& argument : node.arguments) finish(*argument);
         for (const ExpressionPtr& key : node.keys) finish(*key);
         if (!node.loop) return;
-        for (const ExpressionPtr* part : {&node.loop->range, &node.loop->initial, &node.loop->condition, &node.loop->step, &node.loop->result}) finish(**part);
+        for (const ExpressionPtr* part :
+             {&node.loop->range, &node.loop->initial, &node.loop->condition, &node.loop->step, &node.loop->result})
+            finish(**part);
     }
 
     const Declarations& declarations_;

@@ -206,7 +206,8 @@ private:
         return declared.value_or(SizeRange::unknown());
     }
 
-    CallEstimate overload_cost(const Expression& node, const Overload& overload, const std::vector<CostRange>& each, const CostRange& arguments) {
+    CallEstimate overload_cost(const Expression& node, const Overload& overload, const std::vector<CostRange>& each,
+                               const CostRange& arguments) {
         if (node.name == operators::And || node.name == operators::Or) return {{each[0].min, (each[0] + each[1]).max}, {}};
         if (node.name == operators::Conditional) {
             set_entries(node, united(entries_of(*node.arguments[1]), entries_of(*node.arguments[2])));

@@ -74,7 +74,8 @@ private:
     }
     static bool is_type(std::string_view text) {
         constexpr std::string_view Names[] = {"string", "bytes", "timestamp", "duration", "dyn", "int", "uint", "double"};
-        return text.ends_with(')') || std::ranges::find(Names, text) != std::end(Names) || text.starts_with("kubernetes.") || text.starts_with("net.");
+        return text.ends_with(')') || std::ranges::find(Names, text) != std::end(Names) || text.starts_with("kubernetes.") ||
+               text.starts_with("net.");
     }
 
     void add_parameter(const std::string& name) {
@@ -110,9 +111,9 @@ private:
         if (name == "optional") return types::optional(parameters[0]);
         if (name == "type") return types::type_of(parameters.empty() ? nullptr : parameters[0]);
         const std::pair<const char*, TypeRef (*)()> plain[] = {
-            {"bool", types::boolean},     {"int", types::integer},    {"uint", types::unsigned_integer}, {"double", types::real},
-            {"string", types::string},    {"bytes", types::bytes},    {"timestamp", types::timestamp},   {"duration", types::duration},
-            {"null_type", types::null},   {"dyn", types::dyn},
+            {"bool", types::boolean},   {"int", types::integer}, {"uint", types::unsigned_integer}, {"double", types::real},
+            {"string", types::string},  {"bytes", types::bytes}, {"timestamp", types::timestamp},   {"duration", types::duration},
+            {"null_type", types::null}, {"dyn", types::dyn},
         };
         for (const auto& [word, make] : plain) {
             if (name == word) return make();
@@ -149,7 +150,8 @@ bool fits(const Value& value, const Type& type) {
             return value.is(Kind::Duration);
         case TypeKind::List:
             // As upstream, by the first item; a list of lists may hold others too (flatten).
-            return value.is(Kind::List) && (value.count() == 0 || type.parameters[0]->is(TypeKind::List) || fits(value.item(0), *type.parameters[0]));
+            return value.is(Kind::List) &&
+                   (value.count() == 0 || type.parameters[0]->is(TypeKind::List) || fits(value.item(0), *type.parameters[0]));
         case TypeKind::Map:
             return value.is(Kind::Map);
         case TypeKind::Object:

@@ -139,6 +139,8 @@ TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string
     return with_parameters(type, std::move(parameters));
 }
 
-const TypeRef& Unification::most_general(const TypeRef& left, const TypeRef& right) { return is_less_specific(*left, *right) ? left : right; }
+const TypeRef& Unification::most_general(const TypeRef& left, const TypeRef& right) {
+    return is_less_specific(*left, *right) ? left : right;
+}
 
 }  // namespace porthole::cel

@@ -15,7 +15,8 @@ class Asking : public Opaque {
 public:
     enum class Step { Authorizer, Path, Group, Resource };
 
-    Asking(const AuthorizationSource& source, AuthorizationQuestion question, Step step) : source(source), question(std::move(question)), step(step) {}
+    Asking(const AuthorizationSource& source, AuthorizationQuestion question, Step step)
+        : source(source), question(std::move(question)), step(step) {}
     TypeRef type() const override {
         static const TypeRef types[] = {
             types::opaque("kubernetes.authorization.Authorizer"),
@@ -60,7 +61,8 @@ bool is_dns_name(std::string_view text, std::size_t most, bool dots) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-') continue;
-        if (c != '.' || !dots || i == 0 || i + 1 == text.size() || text[i - 1] == '.' || text[i - 1] == '-' || text[i + 1] == '-') return false;
+        if (c != '.' || !dots || i == 0 || i + 1 == text.size() || text[i - 1] == '.' || text[i - 1] == '-' || text[i + 1] == '-')
+            return false;
     }
     return true;
 }
@@ -84,7 +86,7 @@ Value resource(Arguments a) {
     if (trim(a[1].as_text()).empty()) return Value::error("resource must not be empty");
     return next(a[0], Asking::Step::Resource, [&](auto& question) { question.resource = a[1].as_text(); });
 }
-template <std::string AuthorizationQuestion::*Part>
+template <std::string AuthorizationQuestion::* Part>
 Value with(Arguments a) {
     return next(a[0], Asking::Step::Resource, [&](auto& question) { question.*Part = a[1].as_text(); });
 }
@@ -101,7 +103,9 @@ Value errored(Arguments a) { return Value::boolean(!answer(a[0]).error.empty());
 constexpr LibraryFunction Table[] = {
     {"authorizer_path = kubernetes.authorization.Authorizer.path(string) -> kubernetes.authorization.PathCheck", path},
     {"authorizer_group = kubernetes.authorization.Authorizer.group(string) -> kubernetes.authorization.GroupCheck", group},
-    {"authorizer_serviceaccount = kubernetes.authorization.Authorizer.serviceAccount(string, string) -> kubernetes.authorization.Authorizer", service_account},
+    {"authorizer_serviceaccount = kubernetes.authorization.Authorizer.serviceAccount(string, string) -> "
+     "kubernetes.authorization.Authorizer",
+     service_account},
     {"groupcheck_resource = kubernetes.authorization.GroupCheck.resource(string) -> kubernetes.authorization.ResourceCheck", resource},
     {"resourcecheck_subresource = kubernetes.authorization.ResourceCheck.subresource(string) -> kubernetes.authorization.ResourceCheck",
      with<&AuthorizationQuestion::subresource>},

@@ -17,6 +17,7 @@ struct AuthorizationQuestion {
     std::string service_account_namespace, service_account_name;
 };
 
+/// What the authorizer says of a question.
 struct AuthorizationAnswer {
     bool allowed = false;
     std::string reason;

@@ -18,7 +18,9 @@ using Arguments = std::span<const Value>;
 constexpr double TwoTo63 = 9223372036854775808.0, TwoTo64 = 18446744073709551616.0;
 
 Value same(Arguments a) { return a[0]; }
-Value failed(std::string_view from, std::string_view to) { return Value::error(fmt::format("type conversion error from '{}' to '{}'", from, to)); }
+Value failed(std::string_view from, std::string_view to) {
+    return Value::error(fmt::format("type conversion error from '{}' to '{}'", from, to));
+}
 Value failed_text(const char* to) { return failed("string", to); }
 
 template <class Number>
@@ -99,7 +101,8 @@ Value double_to_uint(Arguments a) {
     return Value::unsigned_integer(static_cast<std::uint64_t>(number));
 }
 Value int_to_uint(Arguments a) {
-    return a[0].as_int() < 0 ? Value::error("unsigned integer overflow") : Value::unsigned_integer(static_cast<std::uint64_t>(a[0].as_int()));
+    return a[0].as_int() < 0 ? Value::error("unsigned integer overflow")
+                             : Value::unsigned_integer(static_cast<std::uint64_t>(a[0].as_int()));
 }
 Value string_to_uint(Arguments a) {
     std::uint64_t number = 0;

@@ -63,7 +63,9 @@ Problems check_label(std::string_view text) {
 }
 Problems check_subdomain(std::string_view text) { return limited(text, 253, is_subdomain(text), SubdomainWords); }
 Problems check_dns1035(std::string_view text) { return limited(text, 63, is_label(text) && is_lower(text.front()), Dns1035Words); }
-Problems check_label_value(std::string_view text) { return limited(text, 63, text.empty() || is_name_part(text), LabelValueWords, "bytes"); }
+Problems check_label_value(std::string_view text) {
+    return limited(text, 63, text.empty() || is_name_part(text), LabelValueWords, "bytes");
+}
 /// A generateName: characters will follow.
 template <Problems (*Check)(std::string_view)>
 Problems prefix(std::string_view text) {
@@ -78,7 +80,8 @@ Problems check_qualified_name(std::string_view text) {
     if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
         name = text.substr(slash + 1);
         if (name.contains('/'))
-            return {"a qualified name " + std::string(QualifiedWords) + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
+            return {"a qualified name " + std::string(QualifiedWords) +
+                    " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
         if (slash == 0) problems.emplace_back("prefix part must be non-empty");
         if (slash > 0) {
             for (const std::string& problem : check_subdomain(text.substr(0, slash))) problems.push_back("prefix part " + problem);
@@ -90,9 +93,7 @@ Problems check_qualified_name(std::string_view text) {
     return problems;
 }
 
-bool is_hex(std::string_view text) {
-    return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
-}
+bool is_hex(std::string_view text) { return text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos; }
 Problems check_uuid(std::string_view text) {
     std::string digits;
     constexpr std::size_t Groups[] = {8, 4, 4, 4, 12};
@@ -173,7 +174,8 @@ Value named(Arguments a) {
 }
 Value validate(Arguments a) {
     std::vector<Value> items;
-    for (std::string& problem : static_cast<const FormatValue&>(a[0].as_opaque()).format.check(a[1].as_text())) items.push_back(Value::string(std::move(problem)));
+    for (std::string& problem : static_cast<const FormatValue&>(a[0].as_opaque()).format.check(a[1].as_text()))
+        items.push_back(Value::string(std::move(problem)));
     return items.empty() ? Value::none() : Value::some(Value::list(std::move(items)));
 }
 

@@ -132,7 +132,9 @@ Value distinct(Arguments a) {
 
 Value sorted_by(const Value& list, const Value& keys) {
     if (list.count() != keys.count())
-        return Value::error(fmt::format("@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {} and {} elements respectively", list.count(), keys.count()));
+        return Value::error(fmt::format(
+            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {} and {} elements respectively",
+            list.count(), keys.count()));
     const std::vector<Value> items = items_of(list), by = items_of(keys);
     for (const Value& key : by) {
         if (key.kind() != by[0].kind()) return Value::error("list elements must have the same type");
@@ -177,15 +179,15 @@ Value insert(Arguments a) {
 }
 
 // One line for each type whose values have an order.
-#define PORTHOLE_CEL_EXTREME(name, run)                                                              \
-    {"list_int_" name "_int = list(int)." name "() -> int", run},                                    \
-        {"list_uint_" name "_uint = list(uint)." name "() -> uint", run},                            \
-        {"list_double_" name "_double = list(double)." name "() -> double", run},                    \
-        {"list_bool_" name "_bool = list(bool)." name "() -> bool", run},                            \
-        {"list_duration_" name "_duration = list(duration)." name "() -> duration", run},            \
-        {"list_timestamp_" name "_timestamp = list(timestamp)." name "() -> timestamp", run},        \
-        {"list_string_" name "_string = list(string)." name "() -> string", run},                    \
-        {"list_bytes_" name "_bytes = list(bytes)." name "() -> bytes", run}
+#define PORTHOLE_CEL_EXTREME(name, run)                                                                                             \
+    {"list_int_" name "_int = list(int)." name "() -> int", run}, {"list_uint_" name "_uint = list(uint)." name "() -> uint", run}, \
+        {"list_double_" name "_double = list(double)." name "() -> double", run},                                                   \
+        {"list_bool_" name "_bool = list(bool)." name "() -> bool", run},                                                           \
+        {"list_duration_" name "_duration = list(duration)." name "() -> duration", run},                                           \
+        {"list_timestamp_" name "_timestamp = list(timestamp)." name "() -> timestamp", run},                                       \
+        {"list_string_" name "_string = list(string)." name "() -> string", run}, {                                                 \
+        "list_bytes_" name "_bytes = list(bytes)." name "() -> bytes", run                                                          \
+    }
 
 constexpr LibraryFunction Table[] = {
     {"list_int_is_sorted_bool = list(int).isSorted() -> bool", is_sorted},

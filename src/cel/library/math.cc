@@ -96,22 +96,22 @@ Value escape_key(Arguments a) {
     return Value::string(std::move(key));
 }
 
-#define PORTHOLE_CEL_EXTREME(name, run)                                              \
-    {"math_@" name "_double = math.@" name "(double) -> double", run},               \
-        {"math_@" name "_int = math.@" name "(int) -> int", run},                    \
-        {"math_@" name "_uint = math.@" name "(uint) -> uint", run},                 \
-        {"math_@" name "_double_double = math.@" name "(double, double) -> double", run}, \
-        {"math_@" name "_int_int = math.@" name "(int, int) -> int", run},           \
-        {"math_@" name "_uint_uint = math.@" name "(uint, uint) -> uint", run},      \
-        {"math_@" name "_int_uint = math.@" name "(int, uint) -> dyn", run},         \
-        {"math_@" name "_int_double = math.@" name "(int, double) -> dyn", run},     \
-        {"math_@" name "_double_int = math.@" name "(double, int) -> dyn", run},     \
-        {"math_@" name "_double_uint = math.@" name "(double, uint) -> dyn", run},   \
-        {"math_@" name "_uint_int = math.@" name "(uint, int) -> dyn", run},         \
-        {"math_@" name "_uint_double = math.@" name "(uint, double) -> dyn", run},   \
-        {"math_@" name "_list_double = math.@" name "(list(double)) -> double", run}, \
-        {"math_@" name "_list_int = math.@" name "(list(int)) -> int", run},         \
-        {"math_@" name "_list_uint = math.@" name "(list(uint)) -> uint", run}
+#define PORTHOLE_CEL_EXTREME(name, run)                                                                                          \
+    {"math_@" name "_double = math.@" name "(double) -> double", run}, {"math_@" name "_int = math.@" name "(int) -> int", run}, \
+        {"math_@" name "_uint = math.@" name "(uint) -> uint", run},                                                             \
+        {"math_@" name "_double_double = math.@" name "(double, double) -> double", run},                                        \
+        {"math_@" name "_int_int = math.@" name "(int, int) -> int", run},                                                       \
+        {"math_@" name "_uint_uint = math.@" name "(uint, uint) -> uint", run},                                                  \
+        {"math_@" name "_int_uint = math.@" name "(int, uint) -> dyn", run},                                                     \
+        {"math_@" name "_int_double = math.@" name "(int, double) -> dyn", run},                                                 \
+        {"math_@" name "_double_int = math.@" name "(double, int) -> dyn", run},                                                 \
+        {"math_@" name "_double_uint = math.@" name "(double, uint) -> dyn", run},                                               \
+        {"math_@" name "_uint_int = math.@" name "(uint, int) -> dyn", run},                                                     \
+        {"math_@" name "_uint_double = math.@" name "(uint, double) -> dyn", run},                                               \
+        {"math_@" name "_list_double = math.@" name "(list(double)) -> double", run},                                            \
+        {"math_@" name "_list_int = math.@" name "(list(int)) -> int", run}, {                                                   \
+        "math_@" name "_list_uint = math.@" name "(list(uint)) -> uint", run                                                     \
+    }
 
 constexpr LibraryFunction Table[] = {
     PORTHOLE_CEL_EXTREME("max", extreme<1>),

@@ -64,7 +64,9 @@ std::string address_mistake(std::string_view text) {
             const std::size_t at = static_cast<std::size_t>(field.data() - text.data()) + field.find_first_not_of("0123456789");
             return prefix + "unexpected character (at " + quote(text.substr(at)) + ")";
         }
-        if (field.empty()) return prefix + "IPv4 field must have at least one digit (at " + quote(text.substr(static_cast<std::size_t>(field.data() - text.data()))) + ")";
+        if (field.empty())
+            return prefix + "IPv4 field must have at least one digit (at " +
+                   quote(text.substr(static_cast<std::size_t>(field.data() - text.data()))) + ")";
         if (field.size() > 1 && field[0] == '0') return prefix + "IPv4 field has octet with leading zero";
         if (field.size() > 3 || std::stoi(std::string(field)) > 255) return prefix + "IPv4 field has value >255";
     }
@@ -78,7 +80,8 @@ std::string prefix_mistake(std::string_view text) {
     if (slash == std::string_view::npos) return prefix + "no '/'";
     if (!IpAddress::parse(text.substr(0, slash))) return prefix + address_mistake(text.substr(0, slash));
     const std::string_view bits = text.substr(slash + 1);
-    const bool is_number = !bits.empty() && bits.find_first_not_of("0123456789") == std::string_view::npos && (bits.size() == 1 || bits[0] != '0');
+    const bool is_number =
+        !bits.empty() && bits.find_first_not_of("0123456789") == std::string_view::npos && (bits.size() == 1 || bits[0] != '0');
     return prefix + (is_number ? "prefix length out of range" : "bad bits after slash: " + quote(bits));
 }
 
@@ -89,7 +92,9 @@ Result<IpAddress> parse_ip(std::string_view text) {
         if (address && address->is_v6()) return Error(Reason::BadRequest, "IP address " + quote(text) + " with zone value is not allowed");
     }
     auto address = IpAddress::parse(text);
-    if (!address) return Error(Reason::BadRequest, "IP Address " + quote(text) + " parse error during conversion from string: " + address_mistake(text));
+    if (!address)
+        return Error(Reason::BadRequest,
+                     "IP Address " + quote(text) + " parse error during conversion from string: " + address_mistake(text));
     if (is_mapped(*address)) return Error(Reason::BadRequest, "IPv4-mapped IPv6 address " + quote(text) + " is not allowed");
     return address;
 }
@@ -144,7 +149,8 @@ bool is_loopback(const IpAddress& address) { return address.is_loopback(); }
 
 Value cidr(Arguments a) {
     auto parsed = parse_cidr(a[0].as_text());
-    return parsed ? *std::move(parsed) : Value::error("network address parse error during conversion from string: " + parsed.error().message);
+    return parsed ? *std::move(parsed)
+                  : Value::error("network address parse error during conversion from string: " + parsed.error().message);
 }
 Value is_cidr(Arguments a) { return Value::boolean(parse_cidr(a[0].as_text()).has_value()); }
 Value cidr_ip(Arguments a) { return made_ip(cidr_of(a[0]).address); }

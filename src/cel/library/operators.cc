@@ -44,8 +44,12 @@ Value mod_int(Arguments a) {
     if (a[0].as_int() == INT64_MIN && a[1].as_int() == -1) return int_overflow();
     return Value::integer(a[0].as_int() % a[1].as_int());
 }
-Value div_uint(Arguments a) { return a[1].as_uint() ? Value::unsigned_integer(a[0].as_uint() / a[1].as_uint()) : Value::error("division by zero"); }
-Value mod_uint(Arguments a) { return a[1].as_uint() ? Value::unsigned_integer(a[0].as_uint() % a[1].as_uint()) : Value::error("modulus by zero"); }
+Value div_uint(Arguments a) {
+    return a[1].as_uint() ? Value::unsigned_integer(a[0].as_uint() / a[1].as_uint()) : Value::error("division by zero");
+}
+Value mod_uint(Arguments a) {
+    return a[1].as_uint() ? Value::unsigned_integer(a[0].as_uint() % a[1].as_uint()) : Value::error("modulus by zero");
+}
 
 Value neg_int(Arguments a) { return a[0].as_int() == INT64_MIN ? int_overflow() : Value::integer(-a[0].as_int()); }
 Value neg_double(Arguments a) { return Value::real(-a[0].as_double()); }
@@ -110,14 +114,16 @@ Value greater_equals(Arguments a) {
 Value in(Arguments a) { return Value::boolean(a[1].contains(a[0])); }
 
 // The overloads of a relation.
-#define PORTHOLE_CEL_RELATION(id, sign, run)                                                                                              \
-    {id "_bool = _" sign "_(bool, bool) -> bool", run}, {id "_int64 = _" sign "_(int, int) -> bool", run},                                \
-        {id "_int64_double = _" sign "_(int, double) -> bool", run}, {id "_int64_uint64 = _" sign "_(int, uint) -> bool", run},           \
-        {id "_uint64 = _" sign "_(uint, uint) -> bool", run}, {id "_uint64_double = _" sign "_(uint, double) -> bool", run},              \
-        {id "_uint64_int64 = _" sign "_(uint, int) -> bool", run}, {id "_double = _" sign "_(double, double) -> bool", run},              \
-        {id "_double_int64 = _" sign "_(double, int) -> bool", run}, {id "_double_uint64 = _" sign "_(double, uint) -> bool", run},       \
-        {id "_string = _" sign "_(string, string) -> bool", run}, {id "_bytes = _" sign "_(bytes, bytes) -> bool", run},                  \
-        {id "_timestamp = _" sign "_(timestamp, timestamp) -> bool", run}, {id "_duration = _" sign "_(duration, duration) -> bool", run}
+#define PORTHOLE_CEL_RELATION(id, sign, run)                                                                                        \
+    {id "_bool = _" sign "_(bool, bool) -> bool", run}, {id "_int64 = _" sign "_(int, int) -> bool", run},                          \
+        {id "_int64_double = _" sign "_(int, double) -> bool", run}, {id "_int64_uint64 = _" sign "_(int, uint) -> bool", run},     \
+        {id "_uint64 = _" sign "_(uint, uint) -> bool", run}, {id "_uint64_double = _" sign "_(uint, double) -> bool", run},        \
+        {id "_uint64_int64 = _" sign "_(uint, int) -> bool", run}, {id "_double = _" sign "_(double, double) -> bool", run},        \
+        {id "_double_int64 = _" sign "_(double, int) -> bool", run}, {id "_double_uint64 = _" sign "_(double, uint) -> bool", run}, \
+        {id "_string = _" sign "_(string, string) -> bool", run}, {id "_bytes = _" sign "_(bytes, bytes) -> bool", run},            \
+        {id "_timestamp = _" sign "_(timestamp, timestamp) -> bool", run}, {                                                        \
+        id "_duration = _" sign "_(duration, duration) -> bool", run                                                                \
+    }
 
 constexpr LibraryFunction Table[] = {
     {"conditional = _?_:_(bool, A, A) -> A", nullptr},

@@ -77,11 +77,10 @@ private:
     std::string text_;
 };
 
-bool is_number(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool is_number(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
 bool is_alphanumeric(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") == std::string_view::npos;
+    return !text.empty() &&
+           text.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") == std::string_view::npos;
 }
 bool read_number(std::string_view text, std::uint64_t& number) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -99,7 +98,8 @@ std::string parse_version(std::string_view text, Version& version) {
         if (i < 2 && end == std::string_view::npos) return "No Major.Minor.Patch elements found";
         const std::string_view number = rest.substr(0, end);
         if (!is_number(number)) return std::string("Invalid character(s) found in ") + Names[i] + " number " + quote(number);
-        if (number.size() > 1 && number[0] == '0') return std::string(1, to_upper(Names[i][0])) + (Names[i] + 1) + " number must not contain leading zeroes " + quote(number);
+        if (number.size() > 1 && number[0] == '0')
+            return std::string(1, to_upper(Names[i][0])) + (Names[i] + 1) + " number must not contain leading zeroes " + quote(number);
         if (!read_number(number, version.numbers[i])) return "strconv.ParseUint: parsing " + quote(number) + ": value out of range";
         rest.remove_prefix(std::min(end, rest.size()));
         if (i < 2) rest.remove_prefix(1);
@@ -116,7 +116,8 @@ std::string parse_version(std::string_view text, Version& version) {
     if (rest.starts_with('-')) {
         for (const std::string& part : split(rest.substr(1), '.')) {
             if (part.empty()) return "Prerelease is empty";
-            if (is_number(part) && part.size() > 1 && part[0] == '0') return "Numeric PreRelease version must not contain leading zeroes " + quote(part);
+            if (is_number(part) && part.size() > 1 && part[0] == '0')
+                return "Numeric PreRelease version must not contain leading zeroes " + quote(part);
             if (!is_alphanumeric(part)) return "Invalid character(s) found in prerelease " + quote(part);
             version.prerelease.push_back(part);
         }
@@ -151,19 +152,20 @@ int compare_versions(const Version& left, const Version& right) {
     for (int i = 0; i < 3; ++i) {
         if (left.numbers[i] != right.numbers[i]) return left.numbers[i] < right.numbers[i] ? -1 : 1;
     }
-    if (left.prerelease.empty() || right.prerelease.empty()) return static_cast<int>(left.prerelease.empty()) - static_cast<int>(right.prerelease.empty());
+    if (left.prerelease.empty() || right.prerelease.empty())
+        return static_cast<int>(left.prerelease.empty()) - static_cast<int>(right.prerelease.empty());
     for (std::size_t i = 0; i < left.prerelease.size() && i < right.prerelease.size(); ++i) {
         if (const int order = compare_parts(left.prerelease[i], right.prerelease[i])) return order;
     }
     return left.prerelease.size() < right.prerelease.size() ? -1 : left.prerelease.size() > right.prerelease.size();
 }
 
-bool SemverValue::equals(const Opaque& other) const { return compare_versions(version, static_cast<const SemverValue&>(other).version) == 0; }
+bool SemverValue::equals(const Opaque& other) const {
+    return compare_versions(version, static_cast<const SemverValue&>(other).version) == 0;
+}
 
 const Version& version_of(const Value& value) { return static_cast<const SemverValue&>(value.as_opaque()).version; }
-std::string version_text(Arguments a) {
-    return a.size() > 1 && a[1].as_bool() ? normalized(a[0].as_text()) : std::string(a[0].as_text());
-}
+std::string version_text(Arguments a) { return a.size() > 1 && a[1].as_bool() ? normalized(a[0].as_text()) : std::string(a[0].as_text()); }
 Value semver(Arguments a) {
     Version version;
     std::string text = version_text(a);

@@ -99,7 +99,8 @@ Text as_text(const Value& value, Style style) {
         default:
             if (style.nested) return fail("no formatting function for " + type_name(value));
             return fail(
-                "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, "
+                "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
+                "durations, "
                 "and timestamps, was given " +
                 type_name(value));
     }
@@ -220,9 +221,11 @@ Value format_string(std::string_view pattern, const Value& arguments, bool plain
             const auto read = std::from_chars(pattern.data() + i + 1, pattern.data() + pattern.size(), digits);
             i = static_cast<std::size_t>(read.ptr - pattern.data());
             if (i == pattern.size())
-                return Value::error("could not parse formatting clause: error while parsing precision: could not find end of precision specifier");
+                return Value::error(
+                    "could not parse formatting clause: error while parsing precision: could not find end of precision specifier");
             if (read.ec != std::errc() || digits < 0 || digits > MostPrecision)
-                return Value::error("could not parse formatting clause: error while parsing precision: error while converting precision to integer");
+                return Value::error(
+                    "could not parse formatting clause: error while parsing precision: error while converting precision to integer");
             precision = digits;
         }
         Text one = clause(pattern[i], arguments.item(next++), precision, plain);

@@ -137,7 +137,8 @@ Value substring(Arguments a) {
 
 bool is_space(std::uint32_t point) {
     return (point >= 9 && point <= 13) || point == 0x20 || point == 0x85 || point == 0xA0 || point == 0x1680 ||
-           (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 || point == 0x202F || point == 0x205F || point == 0x3000;
+           (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 || point == 0x202F || point == 0x205F ||
+           point == 0x3000;
 }
 
 Value trim_space(Arguments a) {

@@ -70,7 +70,8 @@ std::string check_host(std::string_view host) {
     if (!port.empty() && (port[0] != ':' || !std::ranges::all_of(port.substr(1), is_digit)))
         return "invalid port " + quote(port) + " after host";
     for (const char c : host) {
-        const bool is_plain = is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80 || std::string_view("-._~!$&'()*+,;=:[]<>\"%").contains(c);
+        const bool is_plain =
+            is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80 || std::string_view("-._~!$&'()*+,;=:[]<>\"%").contains(c);
         if (!is_plain) return "invalid character " + quote(std::string(1, c)) + " in host name";
     }
     return bad_escape(host);
@@ -84,7 +85,8 @@ std::string parse_url(std::string_view text, Parts& parts) {
         return failed("net/url: invalid control character in URL");
     if (text.empty()) return failed("empty url");
     std::size_t i = 0;
-    while (i < text.size() && (is_letter(text[i]) || (i > 0 && (is_digit(text[i]) || text[i] == '+' || text[i] == '-' || text[i] == '.')))) ++i;
+    while (i < text.size() && (is_letter(text[i]) || (i > 0 && (is_digit(text[i]) || text[i] == '+' || text[i] == '-' || text[i] == '.'))))
+        ++i;
     if (i < text.size() && text[i] == ':') {
         if (i == 0) return failed("missing protocol scheme");
         parts.scheme = to_lower(text.substr(0, i));

@@ -11,7 +11,11 @@ constexpr std::uint32_t Replacement = 0xFFFD;
 std::uint32_t take(std::string_view& text, bool& valid) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
     const std::uint32_t lead = byte(0);
-    const std::size_t size = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+    const std::size_t size = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
     std::uint32_t point = size == 1 ? lead : size ? lead & (0x7Fu >> size) : Replacement;
     bool good = size > 0 && size <= text.size();
     for (std::size_t i = 1; good && i < size; ++i) {

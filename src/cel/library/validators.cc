@@ -28,7 +28,8 @@ void for_each_child(const Expression& node, Visit visit) {
     for (const ExpressionPtr& argument : node.arguments) visit(*argument);
     for (const ExpressionPtr& key : node.keys) visit(*key);
     if (!node.loop) return;
-    for (const ExpressionPtr* part : {&node.loop->range, &node.loop->initial, &node.loop->condition, &node.loop->step, &node.loop->result}) visit(**part);
+    for (const ExpressionPtr* part : {&node.loop->range, &node.loop->initial, &node.loop->condition, &node.loop->step, &node.loop->result})
+        visit(**part);
 }
 
 /// Compares the type with the first entry's, which it sets where it is not yet.

@@ -54,10 +54,11 @@ inline constexpr std::string_view Accumulator = "@result";
 
 /// Names of functions behind operators.
 namespace operators {
-inline constexpr const char *And = "_&&_", *Or = "_||_", *Not = "!_", *Conditional = "_?_:_", *Equals = "_==_", *NotEquals = "_!=_", *Less = "_<_",
-                            *LessEquals = "_<=_", *Greater = "_>_", *GreaterEquals = "_>=_", *In = "@in", *Add = "_+_", *Subtract = "_-_",
-                            *Multiply = "_*_", *Divide = "_/_", *Modulo = "_%_", *Negate = "-_", *Index = "_[_]", *OptionalIndex = "_[?_]",
-                            *OptionalSelect = "_?._", *NotStrictlyFalse = "@not_strictly_false", *MapInsert = "cel.@mapInsert";
+inline constexpr const char *And = "_&&_", *Or = "_||_", *Not = "!_", *Conditional = "_?_:_", *Equals = "_==_", *NotEquals = "_!=_",
+                            *Less = "_<_", *LessEquals = "_<=_", *Greater = "_>_", *GreaterEquals = "_>=_", *In = "@in", *Add = "_+_",
+                            *Subtract = "_-_", *Multiply = "_*_", *Divide = "_/_", *Modulo = "_%_", *Negate = "-_", *Index = "_[_]",
+                            *OptionalIndex = "_[?_]", *OptionalSelect = "_?._", *NotStrictlyFalse = "@not_strictly_false",
+                            *MapInsert = "cel.@mapInsert";
 }  // namespace operators
 
 }  // namespace porthole::cel

@@ -61,7 +61,9 @@ private:
         }
     }
 
-    void mistake(const Token& token) { issues_.add(token.location, "Syntax error: token recognition error at: '" + std::string(token.text) + "'"); }
+    void mistake(const Token& token) {
+        issues_.add(token.location, "Syntax error: token recognition error at: '" + std::string(token.text) + "'");
+    }
 
     Token make(TokenKind kind, std::size_t size) {
         const Location location = location_;
@@ -202,9 +204,7 @@ private:
     bool is_bytes_ = false;
 };
 
-std::uint32_t hex_value(char c) {
-    return static_cast<std::uint32_t>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-}
+std::uint32_t hex_value(char c) { return static_cast<std::uint32_t>(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10); }
 
 bool is_code_point(std::uint32_t point) { return point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF); }
 

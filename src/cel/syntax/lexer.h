@@ -7,7 +7,21 @@
 
 namespace porthole::cel {
 
-enum class TokenKind : std::uint8_t { End, Identifier, EscapedIdentifier, Int, Uint, Double, String, Bytes, Operator, True, False, Null, In };
+enum class TokenKind : std::uint8_t {
+    End,
+    Identifier,
+    EscapedIdentifier,
+    Int,
+    Uint,
+    Double,
+    String,
+    Bytes,
+    Operator,
+    True,
+    False,
+    Null,
+    In
+};
 
 /// A word of the source. `text` points into it.
 struct Token {

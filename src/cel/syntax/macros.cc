@@ -31,7 +31,8 @@ struct Loop {
     std::string first, second;
     ExpressionPtr range;
 
-    ExpressionPtr over(NodeMaker& make, ExpressionPtr initial, ExpressionPtr condition, ExpressionPtr step, ExpressionPtr result = nullptr) {
+    ExpressionPtr over(NodeMaker& make, ExpressionPtr initial, ExpressionPtr condition, ExpressionPtr step,
+                       ExpressionPtr result = nullptr) {
         if (!result) result = make.accumulator();
         return make.loop({std::move(first), std::move(second), std::string(Accumulator), std::move(range), std::move(initial),
                           std::move(condition), std::move(step), std::move(result)});
@@ -93,17 +94,20 @@ ExpressionPtr filter(NodeMaker& make, ExpressionPtr target, Arguments arguments)
 /// A loop that never turns: it only gives `value` a name.
 ExpressionPtr bound(NodeMaker& make, std::string name, ExpressionPtr value, ExpressionPtr result) {
     ExpressionPtr step = make.identifier(name);
-    return make.loop({Unused, "", std::move(name), make.list(), std::move(value), boolean(make, false), std::move(step), std::move(result)});
+    return make.loop(
+        {Unused, "", std::move(name), make.list(), std::move(value), boolean(make, false), std::move(step), std::move(result)});
 }
 
 ExpressionPtr optional_map(NodeMaker& make, ExpressionPtr target, Arguments arguments, bool flat) {
     if (!arguments[0]->is(ExpressionKind::Identifier)) {
-        return make.fail(arguments[0]->location, std::string(flat ? "optFlatMap" : "optMap") + "() variable name must be a simple identifier");
+        return make.fail(arguments[0]->location,
+                         std::string(flat ? "optFlatMap" : "optMap") + "() variable name must be a simple identifier");
     }
     ExpressionPtr value = make.member_call("value", make.copy(*target));
     ExpressionPtr result = bound(make, arguments[0]->name, std::move(value), std::move(arguments[1]));
     if (!flat) result = make.call("optional.of", std::move(result));
-    return make.call(operators::Conditional, make.member_call("hasValue", std::move(target)), std::move(result), make.call("optional.none"));
+    return make.call(operators::Conditional, make.member_call("hasValue", std::move(target)), std::move(result),
+                     make.call("optional.none"));
 }
 ExpressionPtr opt_map(NodeMaker& make, ExpressionPtr target, Arguments arguments) {
     return optional_map(make, std::move(target), std::move(arguments), false);
@@ -189,7 +193,8 @@ bool is_never_number(const Expression& argument) {
 }
 
 ExpressionPtr extreme(NodeMaker& make, ExpressionPtr target, Arguments arguments, const char* name, const char* function) {
-    if (!target->is(ExpressionKind::Identifier) || target->name != "math") return plain_call(make, std::move(target), name, std::move(arguments));
+    if (!target->is(ExpressionKind::Identifier) || target->name != "math")
+        return plain_call(make, std::move(target), name, std::move(arguments));
     const std::string prefix = std::string("math.") + name + "() ";
     if (arguments.empty()) return make.fail(target->location, prefix + "requires at least one argument");
     if (arguments.size() == 1) {
@@ -218,8 +223,10 @@ ExpressionPtr greatest(NodeMaker& make, ExpressionPtr target, Arguments argument
 }
 
 ExpressionPtr cel_bind(NodeMaker& make, ExpressionPtr target, Arguments arguments) {
-    if (!target->is(ExpressionKind::Identifier) || target->name != "cel") return plain_call(make, std::move(target), "bind", std::move(arguments));
-    if (!arguments[0]->is(ExpressionKind::Identifier)) return make.fail(arguments[0]->location, "cel.bind() variable names must be simple identifiers");
+    if (!target->is(ExpressionKind::Identifier) || target->name != "cel")
+        return plain_call(make, std::move(target), "bind", std::move(arguments));
+    if (!arguments[0]->is(ExpressionKind::Identifier))
+        return make.fail(arguments[0]->location, "cel.bind() variable names must be simple identifiers");
     return bound(make, arguments[0]->name, std::move(arguments[1]), std::move(arguments[2]));
 }
 

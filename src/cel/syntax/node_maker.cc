@@ -78,7 +78,8 @@ ExpressionPtr NodeMaker::copy(const Expression& expression) {
     if (expression.loop) {
         const Comprehension& loop = *expression.loop;
         made->loop = std::make_unique<Comprehension>(Comprehension{loop.variable, loop.second_variable, loop.accumulator, copy(*loop.range),
-                                                                   copy(*loop.initial), copy(*loop.condition), copy(*loop.step), copy(*loop.result)});
+                                                                   copy(*loop.initial), copy(*loop.condition), copy(*loop.step),
+                                                                   copy(*loop.result)});
     }
     return made;
 }

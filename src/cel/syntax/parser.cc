@@ -11,18 +11,20 @@
 namespace porthole::cel {
 namespace {
 
-constexpr std::array<std::string_view, 17> Reserved = {"as",  "break",  "const", "continue",  "else",   "for", "function", "if",   "import",
-                                                       "let", "loop", "package", "namespace", "return", "var", "void",     "while"};
+constexpr std::array<std::string_view, 17> Reserved = {"as",        "break",  "const",  "continue", "else", "for",
+                                                       "function",  "if",     "import", "let",      "loop", "package",
+                                                       "namespace", "return", "var",    "void",     "while"};
 constexpr const char* ExpectedOperand =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-constexpr const char* ExpectedOperator = "{<EOF>, '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', '.', '-', '?', '+', '*', '/', '%'}";
+constexpr const char* ExpectedOperator =
+    "{<EOF>, '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', '.', '-', '?', '+', '*', '/', '%'}";
 
 struct Binary {
     std::string_view sign;
     const char* function;
 };
-constexpr Binary Relations[] = {{"<", operators::Less},     {"<=", operators::LessEquals}, {">=", operators::GreaterEquals},
-                                {">", operators::Greater},  {"==", operators::Equals},     {"!=", operators::NotEquals},
+constexpr Binary Relations[] = {{"<", operators::Less},    {"<=", operators::LessEquals}, {">=", operators::GreaterEquals},
+                                {">", operators::Greater}, {"==", operators::Equals},     {"!=", operators::NotEquals},
                                 {"in", operators::In}};
 constexpr Binary Sums[] = {{"+", operators::Add}, {"-", operators::Subtract}};
 constexpr Binary Products[] = {{"*", operators::Multiply}, {"/", operators::Divide}, {"%", operators::Modulo}};
@@ -133,9 +135,7 @@ private:
     ExpressionPtr parse_sum() { return parse_binary(Sums, &Parser::parse_product); }
     ExpressionPtr parse_product() { return parse_binary(Products, &Parser::parse_unary); }
 
-    bool starts_number(std::size_t ahead) const {
-        return peek(ahead).is(TokenKind::Int) || peek(ahead).is(TokenKind::Double);
-    }
+    bool starts_number(std::size_t ahead) const { return peek(ahead).is(TokenKind::Int) || peek(ahead).is(TokenKind::Double); }
 
     ExpressionPtr parse_unary() {
         if (failed_) return std::make_unique<Expression>();
@@ -162,7 +162,8 @@ private:
                 const bool optional = accept("?");
                 ExpressionPtr index = parse_expression();
                 expect("]");
-                expression = limited(maker(location).call(optional ? operators::OptionalIndex : operators::Index, std::move(expression), std::move(index)));
+                expression = limited(
+                    maker(location).call(optional ? operators::OptionalIndex : operators::Index, std::move(expression), std::move(index)));
             } else {
                 break;
             }
@@ -373,7 +374,8 @@ private:
 ExpressionPtr parse(std::string_view source, const std::vector<Macro>& macros, const ParseLimits& limits, Issues& issues) {
     const std::uint64_t size = code_points(source);
     if (size > limits.code_points) {
-        issues.add({}, "expression code point size exceeds limit: size: " + std::to_string(size) + ", limit " + std::to_string(limits.code_points));
+        issues.add({}, "expression code point size exceeds limit: size: " + std::to_string(size) + ", limit " +
+                           std::to_string(limits.code_points));
         return nullptr;
     }
     return Parser(source, macros, limits, issues).run();

@@ -24,6 +24,7 @@ struct Macro {
     MacroExpander expand;
 };
 
+/// What an expression may be at most: code points of text, nesting, and nodes after macros.
 struct ParseLimits {
     std::size_t code_points, depth, nodes;
 };

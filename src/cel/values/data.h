@@ -14,6 +14,7 @@ struct TextData : Shared {
     std::string text;
 };
 
+/// The items of a list that an expression made.
 struct ListData : Shared {
     std::vector<Value> items;
 };
@@ -38,16 +39,19 @@ private:
     std::unordered_map<Value, std::size_t, Hash, Equal> index_;
 };
 
+/// The fields of an object that an expression made, in their order.
 struct ObjectData : Shared {
     TypeRef type;
     std::vector<std::pair<std::string, Value>> fields;
 };
 
+/// A type as a value.
 struct TypeData : Shared {
     explicit TypeData(TypeRef content) : type(std::move(content)) {}
     TypeRef type;
 };
 
+/// The content of an optional that has one.
 struct OptionalData : Shared {
     explicit OptionalData(Value value) : content(std::move(value)) {}
     Value content;

@@ -55,7 +55,8 @@ std::string fraction_text(std::int64_t nanos) {
 
 std::string seconds_text(std::int64_t nanos) {
     const std::uint64_t size = nanos < 0 ? 0 - static_cast<std::uint64_t>(nanos) : static_cast<std::uint64_t>(nanos);
-    return fmt::format("{}{}{}s", nanos < 0 ? "-" : "", size / 1'000'000'000, fraction_text(static_cast<std::int64_t>(size % 1'000'000'000)));
+    return fmt::format("{}{}{}s", nanos < 0 ? "-" : "", size / 1'000'000'000,
+                       fraction_text(static_cast<std::int64_t>(size % 1'000'000'000)));
 }
 
 }  // namespace
@@ -99,7 +100,8 @@ std::optional<Moment> Moment::parse(std::string_view text) {
     const std::chrono::year_month_day date(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                            std::chrono::day(static_cast<unsigned>(day)));
     if (!offset || !date.ok()) return {};
-    moment.seconds = std::chrono::sys_days(date).time_since_epoch().count() * std::int64_t{86400} + hour * 3600 + minute * 60 + second - *offset;
+    moment.seconds =
+        std::chrono::sys_days(date).time_since_epoch().count() * std::int64_t{86400} + hour * 3600 + minute * 60 + second - *offset;
     return moment.in_range() ? std::optional(moment) : std::nullopt;
 }
 

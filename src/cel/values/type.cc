@@ -24,7 +24,9 @@ TypeRef compound(TypeKind kind, std::string name, std::vector<TypeRef> parameter
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Words of the language that upstream escapes as names of properties.
-constexpr std::array<std::string_view, 21> Reserved = {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"};
+constexpr std::array<std::string_view, 21> Reserved = {"true",     "false",   "null",      "in",       "as",  "break",  "const",
+                                                       "continue", "else",    "for",       "function", "if",  "import", "let",
+                                                       "loop",     "package", "namespace", "return",   "var", "void",   "while"};
 
 }  // namespace
 
@@ -87,10 +89,10 @@ const ObjectType* ObjectTypes::find(std::string_view name) const {
 
 namespace types {
 
-#define PORTHOLE_CEL_SIMPLE(function, kind, name)                            \
-    TypeRef function() {                                                     \
-        static const TypeRef type = simple(TypeKind::kind, name);            \
-        return type;                                                         \
+#define PORTHOLE_CEL_SIMPLE(function, kind, name)                 \
+    TypeRef function() {                                          \
+        static const TypeRef type = simple(TypeKind::kind, name); \
+        return type;                                              \
     }
 PORTHOLE_CEL_SIMPLE(error, Error, "!error!")
 PORTHOLE_CEL_SIMPLE(dyn, Dyn, "dyn")

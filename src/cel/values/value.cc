@@ -414,7 +414,8 @@ bool equal_unordered(const Value& left, const Value& right, const Type& type) {
         const std::vector<Value> keys = keys_of(item, type);
         for (std::size_t i = 0; i < list.count(); ++i) {
             const Value other = list.item(i);
-            if (type.list == ListSemantics::Map ? same_keys(keys, keys_of(other, type)) && item.equals(other) : item.equals(other)) return true;
+            if (type.list == ListSemantics::Map ? same_keys(keys, keys_of(other, type)) && item.equals(other) : item.equals(other))
+                return true;
         }
         return false;
     };

@@ -149,14 +149,14 @@ public:
     const T* as_opaque_of() const {
         return kind_ == Kind::Opaque ? dynamic_cast<const T*>(owner_.get()) : nullptr;
     }
-    bool has_value() const;       ///< of an optional
+    bool has_value() const;        ///< of an optional
     const Value& content() const;  ///< of an optional that has a value
 
     /// Items of a list, entries of a map, fields of an object.
     std::size_t count() const;
-    Value item(std::size_t index) const;           ///< of a list; index < count()
-    Entry entry(std::size_t index) const;          ///< of a map or object
-    std::optional<Value> find(const Value& key) const;  ///< in a map: 1, 1u and 1.0 are one key
+    Value item(std::size_t index) const;                    ///< of a list; index < count()
+    Entry entry(std::size_t index) const;                   ///< of a map or object
+    std::optional<Value> find(const Value& key) const;      ///< in a map: 1, 1u and 1.0 are one key
     std::optional<Value> find(std::string_view key) const;  ///< in a map or object
     bool contains(const Value& key) const;
 

@@ -1,0 +1,214 @@
+#include <gtest/gtest.h>
+
+#include "cel/environment.h"
+#include "cel/library/authorizer.h"
+#include "schema/json/json.h"
+
+namespace porthole::cel {
+namespace {
+
+using Tree = schema::Value;
+
+/// A declared object, as rules of custom resources see it.
+struct Rules {
+    ObjectTypes types;
+    Tree object = *schema::parse_json(
+        R"({"spec": {"replicas": 3, "ratio": 2, "since": "2024-05-01T10:00:00Z", "wait": "1h30m", "x-y": "dash", "namespace": "n", "port": "http",
+                     "tags": ["b", "a"], "labels": {"a.b": "c"}, "gone": null}})");
+    TypeRef self;
+    Environment environment = declare();
+
+    Environment declare() {
+        ObjectType& spec = types.declare("Object.spec");
+        spec.add("replicas", types::bounded(types::integer(), 0));
+        spec.add("ratio", types::real());
+        spec.add("since", types::timestamp());
+        spec.add("wait", types::duration());
+        spec.add("x-y", types::bounded(types::string(), 20));
+        spec.add("namespace", types::string());
+        spec.add("port", types::dyn());
+        spec.add("tags", types::list_of(types::bounded(types::string(), 10), ListSemantics::Set, {}, 5));
+        spec.add("labels", types::map(types::string(), types::string()));
+        spec.add("gone", types::string());
+        types.declare("Object").add("spec", types::object(spec), true);
+        self = types::object(types.declare("Object"));
+        return Environment::kubernetes().with_variable("self", self).with_variable("unset", types::integer());
+    }
+    Evaluation evaluate(std::string_view expression, EvaluateOptions options = {}) const {
+        const auto program = environment.compile(expression);
+        if (!program) return {Value::error(program.error().to_string()), 0, false};
+        return program->evaluate(Activation().set("self", Value::of(object, self.get())), options);
+    }
+    std::string text(std::string_view expression) const { return evaluate(expression).value.to_string(); }
+};
+
+TEST(Cel, ReadsAnObjectAsItsTypesSay) {
+    const Rules rules;
+    struct {
+        const char *name, *expression, *value;
+    } const rows[] = {
+        {"number", "self.spec.replicas + 1", "4"},
+        {"whole number of a field of type number", "self.spec.ratio / 4.0", "0.5"},
+        {"date-time", "self.spec.since.getFullYear()", "2024"},
+        {"duration", "self.spec.wait > duration('1h')", "true"},
+        {"name with a dash", "self.spec.x__dash__y", "dash"},
+        {"reserved word", "self.spec.__namespace__", "n"},
+        {"int or string", "type(self.spec.port) == string", "true"},
+        {"a null counts as absent", "has(self.spec.gone)", "false"},
+        {"reading what is absent", "self.spec.gone", "no such key: gone"},
+        {"key of a map", "self.spec.labels['a.b']", "c"},
+        {"a set has no order", "self.spec.tags == ['a', 'b']", "true"},
+        {"sets unite", "(self.spec.tags + ['a', 'z']).size()", "3"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_EQ(rules.text(row.expression), row.value);
+    }
+}
+
+TEST(Cel, ReportsIssuesInUpstreamsForm) {
+    const Rules rules;
+    struct {
+        const char *expression, *issues;
+    } const rows[] = {
+        {"1 + x", "ERROR: <input>:1:5: undeclared reference to 'x' (in container '')\n | 1 + x\n | ....^"},
+        {"self.spec.nope", "ERROR: <input>:1:10: undefined field 'nope'\n | self.spec.nope\n | .........^"},
+        {"1 + 'a'", "ERROR: <input>:1:3: found no matching overload for '_+_' applied to '(int, string)'\n | 1 + 'a'\n | ..^"},
+        {"'é' + 1", "ERROR: <input>:1:5: found no matching overload for '_+_' applied to '(string, int)'\n | 'é' + 1\n | .．..^"},
+        {"1 +",
+         "ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', "
+         "NUM_FLOAT, "
+         "NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | 1 +\n | ...^"},
+        {"[1, 'a']", "ERROR: <input>:1:5: expected type 'int' but found 'string'\n | [1, 'a']\n | ....^"},
+        {"duration('x')", "ERROR: <input>:1:10: invalid duration argument\n | duration('x')\n | .........^"},
+        {"has(self)", "ERROR: <input>:1:5: invalid argument to has() macro\n | has(self)\n | ....^"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.expression);
+        const auto program = rules.environment.compile(row.expression);
+        ASSERT_FALSE(program);
+        EXPECT_EQ(program.error().to_string(), row.issues);
+    }
+}
+
+TEST(Cel, LogicHidesErrorsThatDoNotDecide) {
+    const Rules rules;
+    EXPECT_EQ(rules.text("1 / 0 > 1 || true"), "true");
+    EXPECT_EQ(rules.text("false && 1 / 0 > 1"), "false");
+    EXPECT_EQ(rules.text("1 / 0 > 1 && true"), "division by zero");
+    EXPECT_EQ(rules.text("[1, 0, 2].exists(i, 2 / i == 1)"), "true");
+    EXPECT_EQ(rules.text("unset == 1"), "no such attribute(s): unset");
+}
+
+TEST(Cel, EndsAtTheCostLimit) {
+    const Rules rules;
+    const Evaluation whole = rules.evaluate("[1, 2, 3].all(i, i > 0)");
+    EXPECT_EQ(whole.cost, 16u);
+    EXPECT_FALSE(whole.is_cancelled);
+    EXPECT_FALSE(rules.evaluate("[1, 2, 3].all(i, i > 0)", {.cost_limit = 16}).is_cancelled);
+    const Evaluation cut = rules.evaluate("[1, 2, 3].all(i, i > 0) || true", {.cost_limit = 15});
+    EXPECT_TRUE(cut.is_cancelled);
+    EXPECT_EQ(cut.value.to_string(), "operation cancelled: actual cost limit exceeded");
+}
+
+TEST(Cel, EstimatesCostByDeclaredSizes) {
+    const Rules rules;
+    const auto program = rules.environment.compile("self.spec.tags.all(t, t.startsWith(self.spec.x__dash__y))");
+    ASSERT_TRUE(program) << program.error().to_string();
+    // A read of the list (3), and for at most 5 tags: the condition (2), the tag (1), the prefix (3) and its 20 characters (2), the result
+    // (1).
+    EXPECT_EQ(program->estimate_cost(), (CostRange{4, 3 + 5 * (2 + 1 + 3 + 2 + 1) + 1}));
+}
+
+TEST(Cel, BoundsWhatIsCompiled) {
+    const Environment environment = Environment::kubernetes().with_limits({.code_points = 100'000, .depth = 250, .nodes = 1000});
+    struct {
+        const char* name;
+        std::string expression;
+    } const rows[] = {
+        {"size", std::string(100'001, ' ')},
+        {"parentheses", std::string(300, '(') + "1" + std::string(300, ')')},
+        {"lists", std::string(300, '[') + std::string(300, ']')},
+        {"operators",
+         [] {
+             std::string sum = "1";
+             for (int i = 0; i < 300; ++i) sum += "+1";
+             return sum;
+         }()},
+        {"macros that copy",
+         [] {
+             std::string chain = "optional.of(1)";
+             for (int i = 0; i < 30; ++i) chain += ".optMap(x, x)";
+             return chain;
+         }()},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_FALSE(environment.compile(row.expression));
+    }
+}
+
+TEST(Cel, AddsLibrariesByVersion) {
+    EXPECT_FALSE(Environment::kubernetes({.minor = 29}).compile("ip('10.0.0.1').family()"));
+    EXPECT_TRUE(Environment::kubernetes({.minor = 30}).compile("ip('10.0.0.1').family()"));
+    EXPECT_FALSE(Environment::kubernetes().compile("math.abs(-1)"));
+    EXPECT_TRUE(Environment::extended().compile("math.abs(-1)"));
+}
+
+TEST(Cel, MakesObjects) {
+    auto types = std::make_shared<ObjectTypes>();
+    ObjectType& patch = types->declare("JSONPatch");
+    patch.add("op", types::string());
+    patch.add("path", types::string());
+    patch.add("value", types::dyn());
+    const Environment environment = Environment::kubernetes().with_types(types);
+    const auto program = environment.compile("[JSONPatch{op: 'add', path: '/a/' + jsonpatch.escapeKey('x/y~z'), value: {'n': 1}}]");
+    ASSERT_TRUE(program) << program.error().to_string();
+    EXPECT_EQ(schema::to_json(*program->evaluate({}).value.to_tree()), R"([{"op":"add","path":"/a/x~1y~0z","value":{"n":1}}])");
+    EXPECT_FALSE(environment.compile("JSONPatch{op: 1}"));
+}
+
+TEST(Cel, AsksTheAuthorizer) {
+    struct : AuthorizationSource {
+        AuthorizationAnswer authorize(const AuthorizationQuestion& question) const override {
+            return {question.verb == "get" && question.group == "apps" && question.resource == "deployments" &&
+                        question.namespace_name == "ns" && question.service_account_name == "robot",
+                    "because", ""};
+        }
+    } const source;
+    const Environment environment = Environment::kubernetes().with_variable("authorizer", authorizer_type());
+    const auto program = environment.compile(
+        "authorizer.serviceAccount('ns', 'robot').group('apps').resource('deployments').namespace('ns').check('get').allowed()");
+    ASSERT_TRUE(program) << program.error().to_string();
+    const Evaluation done = program->evaluate(Activation().set("authorizer", make_authorizer(source)));
+    EXPECT_EQ(done.value.to_string(), "true");
+    EXPECT_EQ(done.cost, 350'006u);
+}
+
+TEST(Cel, EvaluatesALazyVariableOnceAndOnlyWhenRead) {
+    int made = 0;
+    const Environment environment = Environment::kubernetes().with_variable("x", types::integer());
+    Activation activation;
+    activation.set_lazy("x", [&] { return ++made, Value::integer(5); });
+    EXPECT_EQ(environment.compile("1 == 1")->evaluate(activation).value.to_string(), "true");
+    EXPECT_EQ(made, 0);
+    EXPECT_EQ(environment.compile("x + x")->evaluate(activation).value.to_string(), "10");
+    EXPECT_EQ(made, 1);
+}
+
+TEST(Cel, AppendsToAnAccumulatorInPlace) {
+    // Quadratic copying would take minutes.
+    const auto program = Environment::kubernetes().compile("lists.range(100000).map(i, i + 1).filter(i, i % 2 == 0).size()");
+    ASSERT_TRUE(program);
+    EXPECT_EQ(program->evaluate({}).value.to_string(), "50000");
+}
+
+TEST(EscapeProperty, FollowsKubernetes) {
+    EXPECT_EQ(escape_property("a.b/c-d__e"), "a__dot__b__slash__c__dash__d__underscores__e");
+    EXPECT_EQ(escape_property("namespace"), "__namespace__");
+    EXPECT_EQ(escape_property("1a"), "");
+    EXPECT_EQ(escape_property("a b"), "");
+}
+
+}  // namespace
+}  // namespace porthole::cel
