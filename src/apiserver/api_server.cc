@@ -23,10 +23,11 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/resources/served_versions.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
-#include "base/strings.h"
 #include "base/hash.h"
+#include "base/strings.h"
 #include "runtime/scope.h"
 
 namespace porthole::apiserver {
@@ -34,6 +35,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace api::rbac::v1;
+using api::admissionregistration::v1::MutatingWebhookConfiguration;
+using api::admissionregistration::v1::ValidatingWebhookConfiguration;
 
 Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& options) {
     ServiceAllocator::Settings settings{.first_node_port = options.first_node_port, .last_node_port = options.last_node_port};
@@ -139,6 +142,10 @@ struct ApiServer::Impl {
     Mirror<RoleBinding> role_bindings{*store, seams.log};
     Mirror<ClusterRole> cluster_roles{*store, seams.log};
     Mirror<ClusterRoleBinding> cluster_role_bindings{*store, seams.log};
+    Mirror<MutatingWebhookConfiguration> mutating_webhooks{*store, seams.log};
+    Mirror<ValidatingWebhookConfiguration> validating_webhooks{*store, seams.log};
+    const ServedVersions versions{tables->resources};
+    AdmissionWebhookMetrics webhook_metrics;
     NodeGraph node_graph;
     RbacAuthorizer rbac{{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}};
     AuthorizerChain authorizer;
@@ -192,8 +199,8 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       tables(std::move(made)),
       store(std::move(opened)),
       tokens(std::move(keys),
-             {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader, seams.loop,
-             seams.random),
+             {.issuer = options.issuer, .api_audiences = {options.issuer}, .extend = options.extend_service_account_tokens}, reader,
+             seams.loop, seams.random),
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
       streams(handler, admission, seams.loop, seams.connector),
@@ -225,7 +232,11 @@ Result<void> ApiServer::Impl::open_access() {
                                          .random = seams.random,
                                          .loop = seams.loop,
                                          .systems = NodeSystems(*store, seams.loop),
-                                         .outgoing = seams.outgoing},
+                                         .outgoing = seams.outgoing,
+                                         .webhooks = {.mutating = &mutating_webhooks.objects(),
+                                                      .validating = &validating_webhooks.objects(),
+                                                      .versions = &versions,
+                                                      .metrics = &webhook_metrics}},
                                         options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
     TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
@@ -303,12 +314,12 @@ void ApiServer::Impl::add_routes() {
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
-    add_review_routes(server, registry,
-                      reviews({.authorizer = authorizer,
-                               .rbac = rbac,
-                               .authenticators = authenticators,
-                               .tokens = tokens,
-                               .has_webhook_authorizer = [this] { return has_webhook_authorizer; }}));
+    add_review_routes(
+        server, registry,
+        reviews(
+            {.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators, .tokens = tokens, .has_webhook_authorizer = [this] {
+                 return has_webhook_authorizer;
+             }}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
@@ -358,6 +369,7 @@ Task<> ApiServer::Impl::serve_metrics(RequestContext& context) {
     server.metrics().append(text);
     if (flow_control) flow_control->append_metrics(text);
     append_store_metrics(text);
+    webhook_metrics.append(text);
     if (options.audit) options.audit->append_metrics(text);
     if (options.more_metrics) {
         CO_TRY(const std::string more, co_await options.more_metrics());
@@ -431,6 +443,8 @@ Result<std::unique_ptr<ApiServer>> ApiServer::open(Seams seams, std::unique_ptr<
 Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->open_access());
     CO_TRY_VOID(impl_->load_roles());
+    CO_TRY_VOID(impl_->mutating_webhooks.load());
+    CO_TRY_VOID(impl_->validating_webhooks.load());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
     CO_TRY_VOID(co_await impl_->repair_allocations());
     const auto own = transport(loopback_user(), "porthole-bootstrap");
@@ -445,6 +459,8 @@ Task<> ApiServer::start() {
     scope.spawn(impl_->role_bindings.follow());
     scope.spawn(impl_->cluster_roles.follow());
     scope.spawn(impl_->cluster_role_bindings.follow());
+    scope.spawn(impl_->mutating_webhooks.follow());
+    scope.spawn(impl_->validating_webhooks.follow());
     scope.spawn(impl_->node_graph.follow(*impl_->store));
     if (made) made = co_await impl_->start_flow_control();
     impl_->bootstrapped = made.has_value();
