@@ -25,6 +25,7 @@
 #include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/resources/object_codec.h"
+#include "apiserver/resources/served_versions.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
 #include "apiserver/subresources/scale.h"
@@ -38,6 +39,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace api::rbac::v1;
+using api::admissionregistration::v1::MutatingWebhookConfiguration;
+using api::admissionregistration::v1::ValidatingWebhookConfiguration;
 
 Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& options) {
     ServiceAllocator::Settings settings{.first_node_port = options.first_node_port, .last_node_port = options.last_node_port};
@@ -143,6 +146,10 @@ struct ApiServer::Impl {
     Mirror<RoleBinding> role_bindings{*store, seams.log};
     Mirror<ClusterRole> cluster_roles{*store, seams.log};
     Mirror<ClusterRoleBinding> cluster_role_bindings{*store, seams.log};
+    Mirror<MutatingWebhookConfiguration> mutating_webhooks{*store, seams.log};
+    Mirror<ValidatingWebhookConfiguration> validating_webhooks{*store, seams.log};
+    const ServedVersions versions{tables->resources};
+    AdmissionWebhookMetrics webhook_metrics;
     NodeGraph node_graph;
     RbacAuthorizer rbac{{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}};
     AuthorizerChain authorizer;
@@ -240,7 +247,11 @@ Result<void> ApiServer::Impl::open_access() {
                                          .random = seams.random,
                                          .loop = seams.loop,
                                          .systems = NodeSystems(*store, seams.loop),
-                                         .outgoing = seams.outgoing},
+                                         .outgoing = seams.outgoing,
+                                         .webhooks = {.mutating = &mutating_webhooks.objects(),
+                                                      .validating = &validating_webhooks.objects(),
+                                                      .versions = &versions,
+                                                      .metrics = &webhook_metrics}},
                                         options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
     TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
@@ -319,12 +330,12 @@ void ApiServer::Impl::add_routes() {
     server.set_user_headers(options.authentication.request_header);
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
-    add_review_routes(server, registry,
-                      reviews({.authorizer = authorizer,
-                               .rbac = rbac,
-                               .authenticators = authenticators,
-                               .tokens = tokens,
-                               .has_webhook_authorizer = [this] { return has_webhook_authorizer; }}));
+    add_review_routes(
+        server, registry,
+        reviews(
+            {.authorizer = authorizer, .rbac = rbac, .authenticators = authenticators, .tokens = tokens, .has_webhook_authorizer = [this] {
+                 return has_webhook_authorizer;
+             }}));
     add_subresource_routes(server, handler, streams);
     add_token_routes(server, registry, tokens, admission);
     server.set_resources([this](RequestContext& context) { return serve_resource(context); });
@@ -374,6 +385,7 @@ Task<> ApiServer::Impl::serve_metrics(RequestContext& context) {
     server.metrics().append(text);
     if (flow_control) flow_control->append_metrics(text);
     append_store_metrics(text);
+    webhook_metrics.append(text);
     if (options.audit) options.audit->append_metrics(text);
     if (options.more_metrics) {
         CO_TRY(const std::string more, co_await options.more_metrics());
@@ -465,6 +477,8 @@ private:
 Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->open_access());
     CO_TRY_VOID(impl_->load_roles());
+    CO_TRY_VOID(impl_->mutating_webhooks.load());
+    CO_TRY_VOID(impl_->validating_webhooks.load());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
     CO_TRY_VOID(impl_->custom_resources.load());
     // A full store is one that has to be started for something to be deleted.
@@ -482,6 +496,8 @@ Task<> ApiServer::start() {
     scope.spawn(impl_->role_bindings.follow());
     scope.spawn(impl_->cluster_roles.follow());
     scope.spawn(impl_->cluster_role_bindings.follow());
+    scope.spawn(impl_->mutating_webhooks.follow());
+    scope.spawn(impl_->validating_webhooks.follow());
     scope.spawn(impl_->node_graph.follow(*impl_->store));
     impl_->definition_writer = transport(loopback_user(), "porthole-custom-resources");
     impl_->definitions.emplace(*impl_->definition_writer);

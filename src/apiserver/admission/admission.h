@@ -1,6 +1,8 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,15 @@
 namespace porthole::apiserver {
 
 enum class AdmissionOperation { Create, Update, Delete, Connect };
+
+/// What the mutating webhooks of one request have done, by which the chain knows whether it has to be passed a second time.
+struct Reinvocation {
+    bool running = false;           ///< this is the second time
+    bool changed = false;           ///< a webhook has changed the object
+    std::set<std::string> invoked;  ///< webhooks that were called and want to see later changes
+    std::set<std::string> again;    ///< those of them after which the object was changed
+    schema::Value left;             ///< the object after the last webhook; null while none of `invoked`
+};
 
 /// A write that is about to happen. References outlive the admission of one request.
 struct AdmissionAttributes {
@@ -24,6 +35,10 @@ struct AdmissionAttributes {
     const ApiObject* old_object = nullptr;  ///< what is stored; null for Create and Connect, and for a deletecollection
     std::vector<std::string>& warnings;     ///< sent to the client as Warning headers
     std::map<std::string, std::string>& audit_annotations;
+    const schema::Kind* request_kind = nullptr;  ///< of the resource in the version that the request addresses; null: `kind`
+    schema::Value options = {};                  ///< the request's CreateOptions and so on; null where it has none
+    schema::Value connect_options = {};          ///< of a Connect, what the client asks for, as PodExecOptions
+    Reinvocation reinvocation = {};
 
     bool is(std::string_view group, std::string_view resource) const { return kind.group == group && kind.plural == resource; }
 };
@@ -38,15 +53,15 @@ public:
     virtual ~AdmissionPlugin() = default;
     /// Upstream's name of the plugin, unique in the chain.
     virtual std::string_view name() const = 0;
-    /// May change *attributes.object, unless it is null. May be called again for one request whose commit lost a race. Error: ends
-    /// the request; use admission_forbidden() for a rejection.
+    /// May change *attributes.object, unless it is null. May be called again for one request: after a webhook has changed the object, and
+    /// when the commit lost a race. Error: ends the request; use admission_forbidden() for a rejection.
     virtual Task<> admit(AdmissionAttributes& attributes);
     /// Sees the object as all plugins left it. Errors as admit().
     virtual Task<> validate(const AdmissionAttributes& attributes);
 };
 
-/// Owns all plugins, in the order of the list plugins.def: first every admit, then (with the final object) every validate. The first
-/// error ends the request. Must outlive the requests.
+/// Owns all plugins, in the order of the list plugins.def: first every admit, again if a webhook has changed the object, then (with the
+/// final object) every validate. The first error ends the request. Must outlive the requests.
 class AdmissionChain {
 public:
     /// Requires: a name that no plugin of the chain has.

@@ -25,7 +25,7 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 19> Missing = {
+constexpr std::array<std::string_view, 17> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
     "ClusterTrustBundleAttest",
@@ -33,7 +33,6 @@ constexpr std::array<std::string_view, 19> Missing = {
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",
     "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
@@ -44,7 +43,6 @@ constexpr std::array<std::string_view, 19> Missing = {
     "PodResizeValidator",
     "PodTopologyLabels",
     "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook",
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

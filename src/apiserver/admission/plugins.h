@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "api/admissionregistration_v1.h"
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/kind_versions.h"
+#include "apiserver/admission/webhook_metrics.h"
 #include "apiserver/authorization/rbac.h"
 #include "apiserver/outgoing/outgoing_client.h"
+#include "apiserver/storage/mirror.h"
 #include "apiserver/storage/object_reader.h"
 #include "runtime/event_loop.h"
 #include "runtime/random.h"
@@ -22,6 +26,14 @@ using SystemsOfNodes = std::function<windows::Systems()>;
 /// The configurations of plugins by their names, as --admission-control-config-file has them.
 using AdmissionConfigurations = std::map<std::string, schema::Value>;
 
+/// What the plugins that call webhooks use. All outlive them; null where a server has no webhooks.
+struct AdmissionWebhooks {
+    const ObjectMap<api::admissionregistration::v1::MutatingWebhookConfiguration>* mutating = nullptr;
+    const ObjectMap<api::admissionregistration::v1::ValidatingWebhookConfiguration>* validating = nullptr;
+    const KindVersions* versions = nullptr;
+    AdmissionWebhookMetrics* metrics = nullptr;
+};
+
 /// What plugins are made with. The references outlive them.
 struct AdmissionDependencies {
     const ObjectReader& reader;
@@ -32,6 +44,7 @@ struct AdmissionDependencies {
     SystemsOfNodes systems;
     OutgoingClients* outgoing = nullptr;  ///< the way to webhooks; null where there is none
     const AdmissionConfigurations* configurations = nullptr;
+    AdmissionWebhooks webhooks = {};
 
     /// The configuration of a plugin; null when it has none.
     const schema::Value* configuration_of(const std::string& plugin) const {

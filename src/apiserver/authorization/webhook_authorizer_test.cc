@@ -141,7 +141,10 @@ TEST_F(WebhookAuthorizerTest, AServerThatOthersKeepBusyIsNotPassedOver) {
                                                                       Webhook::Settings{.limits = {.time = 3s}, .calls = 1}),
                                             WebhookAuthorizerOptions{.version = "v1"}, loop);
     AuthorizerChain chain;
-    chain.use({std::move(webhook), std::make_shared<FixedAuthorizer>(Decision::allow())});
+    AuthorizerChain::Authorizers authorizers;
+    authorizers.push_back(std::move(webhook));
+    authorizers.push_back(std::make_unique<FixedAuthorizer>(Decision::allow()));
+    chain.use(std::move(authorizers));
     Scope scope(loop);
     const auto occupy = [](AuthorizerChain& asked, AuthorizationAttributes attributes) -> Task<> {
         (void)co_await asked.authorize(attributes);

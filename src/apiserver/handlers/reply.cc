@@ -1,5 +1,6 @@
 #include "apiserver/handlers/reply.h"
 
+#include <algorithm>
 #include <set>
 
 #include "apiserver/request/status.h"
@@ -18,6 +19,42 @@ std::string warning_header(const std::string& text) {
     return header + '"';
 }
 
+std::size_t count_characters(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string first_characters(std::string_view text, std::size_t most) {
+    std::size_t end = 0;
+    for (std::size_t seen = 0; end < text.size(); ++end)
+        if ((text[end] & 0xC0) != 0x80 && seen++ == most) break;
+    return std::string(text.substr(0, end));
+}
+
+/// Each once. As upstream, those that are long together are cut, and then only as many are sent as fit.
+std::vector<std::string> sent_warnings(const std::vector<std::string>& warnings) {
+    constexpr std::size_t MostTogether = 4096, MostWhenCut = 256;
+    std::set<std::string_view> known;
+    std::vector<std::string> sent;
+    std::size_t length = 0;
+    for (const std::string& warning : warnings) {
+        if (!known.insert(warning).second) continue;
+        sent.push_back(warning);
+        length += count_characters(warning);
+    }
+    if (length <= MostTogether) return sent;
+    length = 0;
+    std::vector<std::string> cut;
+    for (const std::string& warning : sent) {
+        cut.push_back(first_characters(warning, MostWhenCut));
+        length += count_characters(cut.back());
+        if (length > MostTogether) {
+            cut.pop_back();
+            break;
+        }
+    }
+    return cut;
+}
+
 }  // namespace
 
 net::Headers common_headers(const RequestContext& context) {
@@ -26,9 +63,7 @@ net::Headers common_headers(const RequestContext& context) {
         headers.add("x-kubernetes-pf-flowschema-uid", context.flow_ids->flow_schema_uid);
         headers.add("x-kubernetes-pf-prioritylevel-uid", context.flow_ids->priority_level_uid);
     }
-    std::set<std::string> sent;
-    for (const std::string& warning : context.warnings)
-        if (sent.insert(warning).second) headers.add("warning", warning_header(warning));
+    for (const std::string& warning : sent_warnings(context.warnings)) headers.add("warning", warning_header(warning));
     return headers;
 }
 

@@ -35,7 +35,7 @@ public:
     Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) override {
         request.path = url_.prefix + request.path;
         if (request.path.empty()) request.path = "/";
-        request.headers.add("host", url_.authority());
+        if (!request.headers.has("host")) request.headers.add("host", url_.authority());
         request.headers.add("user-agent", "kube-apiserver");
         CO_TRY(const std::string token, bearer_token());
         if (!token.empty()) request.headers.add("authorization", "Bearer " + token);

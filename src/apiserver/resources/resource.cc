@@ -91,6 +91,13 @@ const Resource& ResourceTable::stored(std::string_view group, std::string_view p
     return **found;
 }
 
+std::vector<const schema::Kind*> ResourceTable::served_as(const schema::Kind& stored) const {
+    std::vector<const schema::Kind*> kinds;
+    for (const auto& [path, resource] : by_path_)
+        if (resource->stored == &stored) kinds.push_back(resource->kind);
+    return kinds;
+}
+
 const Resource* ResourceTable::find_by_key(std::string_view key) const {
     constexpr std::string_view Root = "/registry/";
     if (!key.starts_with(Root)) return nullptr;

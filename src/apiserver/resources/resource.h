@@ -70,6 +70,8 @@ public:
     }
     /// The stored resource under whose prefix `key` is; nullptr for other keys.
     const Resource* find_by_key(std::string_view key) const;
+    /// The served kinds whose objects are stored as `stored`, by group and version.
+    std::vector<const schema::Kind*> served_as(const schema::Kind& stored) const;
     /// Those in their stored version, in the order of the registry.
     const std::vector<const Resource*>& all_stored() const { return stored_; }
 

@@ -21,6 +21,22 @@ Error missing_namespace(const std::string& namespace_) {
     return error;
 }
 
+/// The options of a write as webhooks are told of them. Those of a patch are those of what it does, as upstream.
+schema::Value options_of(const WriteRequest& request, AdmissionOperation operation) {
+    if (operation == AdmissionOperation::Delete) return delete_options_of(DeleteOptions{.dry_run = request.dry_run});
+    schema::Value options = schema::Value::object(
+        {{"kind", operation == AdmissionOperation::Create ? "CreateOptions" : "UpdateOptions"}, {"apiVersion", "meta.k8s.io/v1"}});
+    if (request.dry_run) options["dryRun"] = schema::Value::array({"All"});
+    if (request.manager) options["fieldManager"] = request.manager->name;
+    return options;
+}
+
+/// A webhook may change the name of what is created, but not put it where the request has no rights.
+Result<void> check_namespace(const WriteRequest& request, const ApiObject& object) {
+    if (object.namespace_() == request.namespace_) return {};
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request");
+}
+
 }  // namespace
 
 void ResourceStore::set_defaults(const Resource& resource, ApiObject& object) {
@@ -42,7 +58,9 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
             .user = request.user,
             .dry_run = request.dry_run,
             .warnings = request.warnings,
-            .audit_annotations = request.audit_annotations};
+            .audit_annotations = request.audit_annotations,
+            .request_kind = request.resource.kind,
+            .options = options_of(request, operation)};
 }
 
 Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
@@ -75,6 +93,10 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Create);
     attributes.object = &object;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
+    if (attributes.reinvocation.changed) {
+        CO_TRY_VOID(check_namespace(request, object));
+        request.name = attributes.name = object.name();
+    }
     prepare_create(request, object);
     set_defaults(resource, object);
 

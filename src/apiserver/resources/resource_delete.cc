@@ -84,6 +84,18 @@ Error readable_after_all(const Resource& resource, const std::string& name) {
 
 }  // namespace
 
+schema::Value delete_options_of(const DeleteOptions& options) {
+    using schema::Value;
+    Value value = Value::object({{"kind", "DeleteOptions"}, {"apiVersion", "meta.k8s.io/v1"}});
+    if (options.grace_period_seconds) value["gracePeriodSeconds"] = *options.grace_period_seconds;
+    if (options.uid) value["preconditions"]["uid"] = *options.uid;
+    if (options.resource_version) value["preconditions"]["resourceVersion"] = *options.resource_version;
+    if (options.orphan_dependents) value["orphanDependents"] = *options.orphan_dependents;
+    if (!options.propagation_policy.empty()) value["propagationPolicy"] = options.propagation_policy;
+    if (options.dry_run) value["dryRun"] = Value::array({"All"});
+    return value;
+}
+
 Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options) {
     const std::string key = request.resource.key(request.namespace_, request.name);
     for (int attempt = 1;; ++attempt) {
@@ -106,6 +118,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     CO_TRY_VOID(check_preconditions(resource, request.name, object.metadata(), options));
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     attributes.old_object = &object;
+    attributes.options = delete_options_of(options);
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
 

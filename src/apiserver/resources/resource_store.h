@@ -49,6 +49,9 @@ struct Page {
 /// Makes the new object from the stored one. May be called again when another write came between.
 using Mutation = std::function<Result<ApiObject>(const ApiObject& current)>;
 
+/// The options as an object of the API.
+schema::Value delete_options_of(const DeleteOptions& options);
+
 /// Every kind's objects: the life cycle of a write from a decoded body to the store, and reads.
 ///
 /// Works in the stored version throughout; the handlers convert. Lives on the store's loop.

@@ -164,6 +164,8 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     attributes.old_object = &old;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     set_defaults(resource, object);
+    // A webhook may have changed what the request itself could not: status, or what the subresource leaves alone.
+    if (attributes.reinvocation.changed) prepare_update(request, object, old);
 
     FieldErrors errors;
     validate_update(request, object, old, errors);

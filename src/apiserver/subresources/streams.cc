@@ -4,19 +4,17 @@
 #include <charconv>
 
 #include "api/core_v1.h"
-#include "api/discovery_v1.h"
+#include "apiserver/outgoing/service_endpoint.h"
 #include "apiserver/request/status.h"
 #include "apiserver/subresources/relay.h"
 #include "apiserver/validation/field_errors.h"
 #include "base/strings.h"
-#include "base/values/ip.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using namespace api::core::v1;
-using api::discovery::v1::EndpointSlice;
 
 constexpr std::uint16_t KubeletPort = 10250;
 
@@ -123,13 +121,6 @@ Result<ProxyName> split_proxy_name(std::string_view what, std::string_view text)
     return name;
 }
 
-/// Where a proxy may go: a user may not be sent to what only this machine (or its link, cloud metadata among it) can reach.
-Result<void> check_proxyable(const std::string& host) {
-    const auto address = IpAddress::parse(host);
-    if (!address || !address->is_global_unicast()) return bad_request("address not allowed");
-    return {};
-}
-
 std::uint16_t parse_port(std::string_view text) {
     std::uint16_t port = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -147,6 +138,29 @@ std::string rest_of_path(const RequestContext& context) {
         --segments;
     }
     return position < path.size() ? path.substr(position) : "/";
+}
+
+/// What the client asks for, as the options of the subresource's kind ("PodExecOptions"): webhooks see it as the object of a CONNECT.
+schema::Value connect_options(const RequestContext& context, const schema::Kind& kind) {
+    const std::string& subresource = context.info.subresource;
+    const bool forwards = subresource == "portforward";
+    std::string word = forwards ? "PortForward" : subresource;
+    word[0] = to_upper(word[0]);
+    schema::Value options = schema::Value::object({{"kind", std::string(kind.kind) + word + "Options"}, {"apiVersion", "v1"}});
+    if (subresource == "proxy") {
+        options["path"] = rest_of_path(context);
+        return options;
+    }
+    for (const auto& [key, value] : context.info.query) {
+        const bool is_list = key == "command" || key == "ports";
+        if (is_list && options.find(key) == nullptr) options[key] = schema::Value::array();
+        if (key == "command") options[key].as_array().emplace_back(value);
+        if (key == "ports")
+            for (const std::string& port : split_list(value)) options[key].as_array().emplace_back(parse_port(port));
+        if (key == "container") options[key] = value;
+        if (key == "stdin" || key == "stdout" || key == "stderr" || key == "tty") options[key] = context.info.flag(key);
+    }
+    return options;
 }
 
 }  // namespace
@@ -176,7 +190,8 @@ Task<> Streams::admit(RequestContext& context, const schema::Kind& kind) {
                                    .name = context.info.name,
                                    .user = context.user,
                                    .warnings = context.warnings,
-                                   .audit_annotations = context.audit_annotations};
+                                   .audit_annotations = context.audit_annotations,
+                                   .connect_options = connect_options(context, kind)};
     CO_TRY_VOID(co_await admission_.admit(attributes));
     co_return co_await admission_.validate(attributes);
 }
@@ -217,7 +232,7 @@ Task<> Streams::proxy_node(RequestContext& context) {
     if (port == 0) co_return bad_request("invalid node request \"" + context.info.name + '"');
     if (port != target.port) {
         // Whatever else listens on the node, perhaps an API server, must not see this server's certificate.
-        CO_TRY_VOID(check_proxyable(target.host));
+        CO_TRY_VOID(check_reachable_by_all(target.host));
         target.port = port;
         target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
     }
@@ -228,7 +243,7 @@ Task<> Streams::proxy_pod(RequestContext& context) {
     CO_TRY_VOID(co_await admit(context, Pod::kind()));
     CO_TRY(const ProxyName name, split_proxy_name("pod", context.info.name));
     CO_TRY(const Pod pod, find_object<Pod>(handler_, context.info.namespace_, name.name));
-    CO_TRY_VOID(check_proxyable(pod.status.pod_ip));
+    CO_TRY_VOID(check_reachable_by_all(pod.status.pod_ip));
     ConnectTarget target{.host = pod.status.pod_ip, .port = parse_port(name.port)};
     target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
     for (const Container& container : pod.spec.containers) {
@@ -250,25 +265,14 @@ Task<> Streams::proxy_service(RequestContext& context) {
         return name.port.empty() ? ports.size() == 1 : port.name == name.port || std::to_string(port.port) == name.port;
     });
     if (wanted == ports.end()) co_return bad_request("no service port \"" + name.port + "\" found for service \"" + name.name + "\"");
-    const Resource& slices = handler_.resources().of<EndpointSlice>();
-    CO_TRY(const store::Range range, handler_.objects().store().range({.prefix = slices.prefix_of(context.info.namespace_)}));
-    for (const store::RecordPtr& record : range.records) {
-        CO_TRY(const EndpointSlice slice, schema::decode_json<EndpointSlice>(*record->value));
-        const auto owner = slice.metadata.labels.find("kubernetes.io/service-name");
-        if (owner == slice.metadata.labels.end() || owner->second != name.name) continue;
-        const auto port =
-            std::ranges::find_if(slice.ports, [&](const auto& one) { return one.name.value_or("") == wanted->name && one.port; });
-        if (port == slice.ports.end()) continue;
-        for (const auto& endpoint : slice.endpoints) {
-            if (!endpoint.conditions.ready.value_or(true) || endpoint.addresses.empty()) continue;
-            ConnectTarget target{.host = endpoint.addresses.front(), .port = static_cast<std::uint16_t>(*port->port)};
-            CO_TRY_VOID(check_proxyable(target.host));
-            target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
-            co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
-        }
-    }
-    Error error(Reason::ServiceUnavailable, "no endpoints available for service \"" + context.info.name + "\"");
-    co_return error;
+    const ObjectReader reader(handler_.objects().store());
+    auto endpoint = find_service_endpoint(reader, context.info.namespace_, name.name, *wanted);
+    if (!endpoint && endpoint.error().reason == Reason::ServiceUnavailable)
+        endpoint.error().message = "no endpoints available for service \"" + context.info.name + "\"";
+    if (!endpoint) co_return std::move(endpoint).error();
+    ConnectTarget target{.host = endpoint->host, .port = endpoint->port};
+    target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
+    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
 }
 
 }  // namespace porthole::apiserver

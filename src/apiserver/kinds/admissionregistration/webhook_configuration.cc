@@ -155,9 +155,21 @@ void validate(const Configuration& object, FieldErrors& errors) {
     }
 }
 
+/// Without an evaluator of CEL the webhook is called for more than its conditions select: never for less, as it may be there to refuse.
+template <class Configuration>
+void warn(const Configuration& object, const Configuration*, std::vector<std::string>& warnings) {
+    for (std::size_t i = 0; i < object.webhooks.size(); ++i) {
+        if (object.webhooks[i].match_conditions.empty()) continue;
+        warnings.push_back("webhooks[" + std::to_string(i) +
+                           "].matchConditions: not evaluated by this server; the webhook is called for all requests that its rules and "
+                           "selectors match");
+    }
+}
+
 template <class Configuration>
 Strategy strategy_of(void (*set_defaults)(Configuration&)) {
-    Strategy strategy = strategy_for<Configuration>({.set_defaults = set_defaults, .validate = validate<Configuration>});
+    Strategy strategy =
+        strategy_for<Configuration>({.set_defaults = set_defaults, .validate = validate<Configuration>, .warn = warn<Configuration>});
     strategy.generation = Generation::OnChangeOutsideMetadata;
     strategy.unconditional_update = false;
     return strategy;

@@ -1,0 +1,20 @@
+#pragma once
+#include <vector>
+
+#include "apiserver/validation/api_object.h"
+
+namespace porthole::apiserver {
+
+/// The versions in which a resource is served, for plugins that see objects as clients do. Used on the store's loop.
+class KindVersions {
+public:
+    virtual ~KindVersions() = default;
+    /// Every served kind whose objects are stored as `stored`, itself included, in a fixed order.
+    virtual std::vector<const schema::Kind*> served(const schema::Kind& stored) const = 0;
+    /// Between versions of one resource. Requires: both come from served() of one kind.
+    virtual ApiObject convert(ApiObject object, const schema::Kind& to) const = 0;
+    /// Fills what is not set, as before a write. Does nothing for kinds that are not stored.
+    virtual void set_defaults(ApiObject& object) const = 0;
+};
+
+}  // namespace porthole::apiserver

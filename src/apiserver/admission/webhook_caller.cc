@@ -1,0 +1,110 @@
+#include "apiserver/admission/webhook_caller.h"
+
+#include <algorithm>
+
+#include "api/core_v1.h"
+#include "apiserver/admission/admission_review.h"
+#include "apiserver/outgoing/service_endpoint.h"
+#include "base/result.h"
+#include "base/strings.h"
+
+namespace porthole::apiserver {
+namespace {
+
+using api::admissionregistration::v1::ServiceReference;
+using api::core::v1::Service;
+using api::core::v1::ServicePort;
+
+constexpr std::size_t LongestQuotedBody = 1024;
+
+std::string name_of(const ServiceReference& service) { return service.name + "." + service.namespace_ + ".svc"; }
+
+std::string path_of(const ServiceReference& service) {
+    const std::string path = service.path.value_or("");
+    return path.empty() || path.starts_with('/') ? path : "/" + path;
+}
+
+std::string url_of(const std::string& host, std::int32_t port, const std::string& path) {
+    const std::string bracketed = host.contains(':') ? "[" + host + "]" : host;
+    return "https://" + bracketed + ":" + std::to_string(port) + path;
+}
+
+/// What upstream's client makes of a code that is not 2xx.
+std::string refusal(const net::HttpResponse& answer) {
+    std::string body(trim(std::string_view(answer.body).substr(0, LongestQuotedBody)));
+    if (answer.code == 404) return "the server could not find the requested resource";
+    if (answer.code == 403) return "forbidden: " + (body.empty() ? std::string("unknown") : body);
+    if (answer.code == 401) return "the server has asked for the client to provide credentials";
+    if (answer.code == 413) return "Request entity too large";
+    if (answer.code >= 500)
+        return "an error on the server (" + quote(body.empty() ? "unknown" : body) + ") has prevented the request from succeeding";
+    return "the server responded with the status code " + std::to_string(answer.code) + " but did not return more information";
+}
+
+}  // namespace
+
+std::string webhook_url(const WebhookCaller::ClientConfig& config, std::chrono::seconds time) {
+    const std::string query = "?timeout=" + std::to_string(time.count()) + "s";
+    if (config.url) return *config.url + query;
+    return url_of(name_of(*config.service), config.service->port.value_or(443), path_of(*config.service)) + query;
+}
+
+Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& config) const {
+    Target target;
+    target.config.ca_pem = config.ca_bundle;
+    if (config.url) {
+        target.config.server = *config.url;
+        return target;
+    }
+    const ServiceReference& reference = *config.service;
+    const std::int32_t wanted = reference.port.value_or(443);
+    target.config.server_name = name_of(reference);
+    target.host = target.config.server_name + ":" + std::to_string(wanted);
+    TRY(const auto service, reader_.find<Service>(reference.namespace_, reference.name));
+    if (!service) return Error(Reason::NotFound, "service " + quote(reference.name) + " not found");
+    if (service->spec.type == "ExternalName") {
+        target.config.server = url_of(service->spec.external_name, wanted, path_of(reference));
+        return target;
+    }
+    const auto port = std::ranges::find(service->spec.ports, wanted, &ServicePort::port);
+    if (port == service->spec.ports.end())
+        return Error(Reason::ServiceUnavailable,
+                     "no service port " + std::to_string(wanted) + " found for service " + quote(reference.name));
+    TRY(const ServiceEndpoint endpoint, find_service_endpoint(reader_, reference.namespace_, reference.name, *port));
+    target.config.server = url_of(endpoint.host, endpoint.port, path_of(reference));
+    return target;
+}
+
+Result<std::shared_ptr<OutgoingClient>> WebhookCaller::client_of(const client::ClientConfig& config) {
+    if (!clients_) return Error(Reason::Unavailable, "this server has no way to webhooks");
+    const std::string key = config.server + '\n' + config.server_name + '\n' + config.ca_pem;
+    if (const auto* known = opened_.find(key)) return *known;
+    TRY(auto opened, clients_->open(config));
+    return opened_.put(key, std::move(opened));
+}
+
+Task<WebhookCaller::Answer> WebhookCaller::post(ClientConfig config, std::string body, std::chrono::seconds time) {
+    const auto failed = [&](Error error, int code = 0) {
+        if (is_cancelled(error)) return Answer{.outcome = std::move(error)};
+        std::string why = error.reason == Reason::Timeout ? "context deadline exceeded" : error.message;
+        return Answer{.code = code,
+                      .outcome = Error(Reason::InternalError,
+                                       "failed to call webhook: Post " + quote(webhook_url(config, time)) + ": " + std::move(why))};
+    };
+    auto target = target_of(config);
+    if (!target) co_return failed(std::move(target).error());
+    auto client = client_of(target->config);
+    if (!client) co_return failed(std::move(client).error());
+    net::HttpRequest request{.method = "POST", .query = "timeout=" + std::to_string(time.count()) + "s", .body = std::move(body)};
+    if (!target->host.empty()) request.headers.add("host", target->host);
+    request.headers.add("content-type", "application/json");
+    request.headers.add("accept", "application/json, */*");
+    const auto opened = *client;  // kept while it is asked, whatever else is called meanwhile
+    auto answer = co_await opened->send(std::move(request), {.time = time, .answer_bytes = MostReviewAnswerBytes});
+    if (!answer) co_return failed(std::move(answer).error());
+    if (answer->code < 200 || answer->code >= 300)
+        co_return Answer{.code = answer->code, .outcome = Error(Reason::InternalError, "failed to call webhook: " + refusal(*answer))};
+    co_return Answer{.code = answer->code, .outcome = std::move(answer->body)};
+}
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,25 @@
+#include "apiserver/resources/served_versions.h"
+
+#include "apiserver/resources/object_codec.h"
+#include "schema/fields/fields.h"
+
+namespace porthole::apiserver {
+
+std::vector<const schema::Kind*> ServedVersions::served(const schema::Kind& stored) const { return resources_.served_as(stored); }
+
+ApiObject ServedVersions::convert(ApiObject object, const schema::Kind& to) const {
+    if (&object.kind() == &to) return object;
+    const auto from = resources_.find(object.kind().group, object.kind().version, object.kind().plural);
+    const auto target = resources_.find(to.group, to.version, to.plural);
+    if (from) object = to_stored(*from, std::move(object));
+    return target ? to_served(*target, std::move(object)) : std::move(object);
+}
+
+void ServedVersions::set_defaults(ApiObject& object) const {
+    const auto resource = resources_.find(object.kind().group, object.kind().version, object.kind().plural);
+    if (!resource || resource->stored != &object.kind()) return;
+    schema::apply_table_defaults(object.edit_tree(), *resource->stored->type);
+    if (resource->strategy->set_defaults) resource->strategy->set_defaults(object);
+}
+
+}  // namespace porthole::apiserver
