@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass
 
 # Low to high: a folder may include only those before it. docs/architecture.md lists the folders in the same order.
-ORDER = ["base", "runtime", "schema", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
+ORDER = ["base", "runtime", "schema", "cel", "store", "net", "netlink", "objects", "client", "windows", "hns", "cni", "node_network",
          "apiserver", "controllers",
          "scheduler", "kubelet", "proxy", "dns", "bundled_images", "winhost", "winservice",
          "node_join", "teardown", "local_cluster", "cmd"]
