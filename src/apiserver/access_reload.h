@@ -32,9 +32,9 @@ private:
         SystemTime last{};
     };
     struct File {
-        std::string name;  ///< "authentication"
-        std::string path;  ///< "" for none
-        std::string used;  ///< hash of what is in use
+        std::string name;   ///< "authentication"
+        std::string path;   ///< "" for none
+        std::string used;   ///< hash of what is in use
         std::string tried;  ///< hash of what could not be used
         MonotonicTime next_try{};
         Outcomes successes, failures;

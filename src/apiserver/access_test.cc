@@ -125,9 +125,9 @@ TEST_F(Access, TokensAreReviewedForTheAudiencesAskedFor) {
 TEST_F(Access, ATokenOfBlanksIsReviewedAndRefused) {
     for (const char* token : {" ", "    ", " a", "a b", "a\\n", "\\t"}) {
         SCOPED_TRACE(token);
-        const Answer answer = post("/apis/authentication.k8s.io/v1/tokenreviews",
-                                   R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":")" +
-                                       std::string(token) + R"("}})");
+        const Answer answer =
+            post("/apis/authentication.k8s.io/v1/tokenreviews",
+                 R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":")" + std::string(token) + R"("}})");
         EXPECT_EQ(answer.code, 201) << answer.text;
         EXPECT_EQ(answer.at({"status", "error"}), "invalid bearer token") << answer.text;
         EXPECT_FALSE(answer.text.contains(R"("authenticated":true)")) << answer.text;
@@ -544,21 +544,27 @@ TEST_F(AccessFlows, AWatchWhosePeerDoesNotTakeTheHeadHoldsNoSeat) {
 }
 
 TEST_F(AccessFlows, AnswersTellHowTheyWereClassified) {
-    const auto uid = [&](const std::string& path) { return std::string(get("/apis/flowcontrol.apiserver.k8s.io/v1/" + path).at({"metadata", "uid"})); };
+    const auto uid = [&](const std::string& path) {
+        return std::string(get("/apis/flowcontrol.apiserver.k8s.io/v1/" + path).at({"metadata", "uid"}));
+    };
     HeaderKeeper& one = begin(jane(), "/version", "");
     loop.run_ready();
     EXPECT_EQ(one.headers.get("x-kubernetes-pf-flowschema-uid"), uid("flowschemas/global-default"));
     EXPECT_EQ(one.headers.get("x-kubernetes-pf-prioritylevel-uid"), uid("prioritylevelconfigurations/global-default"));
-    EXPECT_TRUE(get("/metrics").text.contains(
-        R"(apiserver_flowcontrol_dispatched_requests_total{priority_level="global-default",flow_schema="global-default"} 1)"));
+    EXPECT_TRUE(
+        get("/metrics")
+            .text.contains(
+                R"(apiserver_flowcontrol_dispatched_requests_total{priority_level="global-default",flow_schema="global-default"} 1)"));
 }
 
 TEST_F(AccessFlows, FollowTheObjects) {
     const std::string flows = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
-    ASSERT_EQ(post(flows, R"({"metadata":{"name":"janes"},"spec":{"matchingPrecedence":50,"priorityLevelConfiguration":{"name":"janes"},"rules":[{)"
-                          R"("subjects":[{"kind":"User","user":{"name":"jane"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})")
-                  .code,
-              201);
+    ASSERT_EQ(
+        post(flows,
+             R"({"metadata":{"name":"janes"},"spec":{"matchingPrecedence":50,"priorityLevelConfiguration":{"name":"janes"},"rules":[{)"
+             R"("subjects":[{"kind":"User","user":{"name":"jane"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}})")
+            .code,
+        201);
     loop.advance(std::chrono::seconds(1));
     const auto dangling = [&](const std::string& name) {
         const Answer found = get(flows + "/" + name);
@@ -568,7 +574,8 @@ TEST_F(AccessFlows, FollowTheObjects) {
     EXPECT_EQ(dangling("janes"), "True");
     EXPECT_EQ(dangling("global-default"), "False");
     const std::string levels = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations";
-    ASSERT_EQ(post(levels, R"({"metadata":{"name":"janes"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})").code, 201);
+    ASSERT_EQ(post(levels, R"({"metadata":{"name":"janes"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})").code,
+              201);
     loop.advance(std::chrono::seconds(1));
     EXPECT_EQ(dangling("janes"), "False");
     HeaderKeeper& one = begin(jane(), "/version", "");
@@ -585,19 +592,33 @@ TEST_F(AccessFlows, DefaultsAreKeptAsTheirAnnotationSays) {
     };
     const char* const changed = R"({"spec":{"limited":{"nominalConcurrencyShares":77}}})";
     ASSERT_EQ(merge(levels + "system", changed).code, 200);
-    ASSERT_EQ(merge(levels + "node-high", R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":"false"}},"spec":{"limited":{"nominalConcurrencyShares":77}}})").code, 200);
-    ASSERT_EQ(merge(levels + "workload-low", R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":null}},"spec":{"limited":{"nominalConcurrencyShares":77}}})").code, 200);
+    ASSERT_EQ(
+        merge(
+            levels + "node-high",
+            R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":"false"}},"spec":{"limited":{"nominalConcurrencyShares":77}}})")
+            .code,
+        200);
+    ASSERT_EQ(
+        merge(
+            levels + "workload-low",
+            R"({"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":null}},"spec":{"limited":{"nominalConcurrencyShares":77}}})")
+            .code,
+        200);
     EXPECT_EQ(merge(levels + "catch-all", changed).code, 422);
     EXPECT_EQ(merge(levels + "exempt", R"({"spec":{"exempt":{"nominalConcurrencyShares":9}}})").code, 200);
     ASSERT_EQ(remove(levels + "global-default").code, 200);
     ASSERT_EQ(remove(levels + "catch-all").code, 200);
-    ASSERT_EQ(post("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations", R"({"metadata":{"name":"older","annotations":{"apf.kubernetes.io/autoupdate-spec":"true"}},)"
-                   R"("spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})").code, 201);
+    ASSERT_EQ(post("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+                   R"({"metadata":{"name":"older","annotations":{"apf.kubernetes.io/autoupdate-spec":"true"}},)"
+                   R"("spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}})")
+                  .code,
+              201);
     loop.advance(std::chrono::seconds(61));
     EXPECT_EQ(shares("system"), 30);
     EXPECT_EQ(shares("node-high"), 77);
     EXPECT_EQ(shares("workload-low"), 77) << "somebody has changed it";
-    EXPECT_EQ(get(levels + "workload-low").body.at_path({"metadata", "annotations", "apf.kubernetes.io/autoupdate-spec"})->as_string(), "false");
+    EXPECT_EQ(get(levels + "workload-low").body.at_path({"metadata", "annotations", "apf.kubernetes.io/autoupdate-spec"})->as_string(),
+              "false");
     EXPECT_EQ(get(levels + "exempt").body.at_path({"spec", "exempt", "nominalConcurrencyShares"})->as_int(), 9);
     EXPECT_EQ(shares("global-default"), 20) << "missing ones are made again";
     EXPECT_EQ(shares("catch-all"), 5);

@@ -19,8 +19,7 @@ void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
 }
 
 void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {
-    app.add_option("--anonymous-auth", flags.anonymous_auth,
-                   "whether requests without a credential are let in as system:anonymous")
+    app.add_option("--anonymous-auth", flags.anonymous_auth, "whether requests without a credential are let in as system:anonymous")
         ->default_str("true");
     app.add_option(
         "--authentication-config", flags.authentication_config,

@@ -11,13 +11,14 @@ constexpr std::uintmax_t Megabyte = 1 << 20;
 /// "30s"; a flag of upstream's, whose default is what `duration` is.
 void add_duration(CLI::App& app, const char* name, Duration& duration, const char* help) {
     app.add_option_function<std::string>(
-        name,
-        [name, &duration](const std::string& text) {
-            const auto parsed = parse_duration(text);
-            if (!parsed || *parsed <= Duration::zero()) throw CLI::ValidationError(name, "a duration such as 30s is expected, not " + text);
-            duration = *parsed;
-        },
-        help)
+           name,
+           [name, &duration](const std::string& text) {
+               const auto parsed = parse_duration(text);
+               if (!parsed || *parsed <= Duration::zero())
+                   throw CLI::ValidationError(name, "a duration such as 30s is expected, not " + text);
+               duration = *parsed;
+           },
+           help)
         ->default_str(format_duration(duration));
 }
 
@@ -59,8 +60,7 @@ void add_audit_flags(CLI::App& app, AuditFlags& flags) {
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
     add_duration(app, "--audit-webhook-batch-max-wait", flags.webhook.batch_max_wait, "after which fewer are sent, too");
-    add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff,
-                 "before a request that failed is sent again");
+    add_duration(app, "--audit-webhook-initial-backoff", flags.webhook.initial_backoff, "before a request that failed is sent again");
 }
 
 Result<void> ServerAudit::open(const AuditFlags& flags) {

@@ -56,7 +56,7 @@ private:
     RealWorld& world_;
     Logger log_;
     std::string path_, hash_, providers_;
-    FileState seen_;  ///< of what is in use
+    FileState seen_;                                               ///< of what is in use
     std::optional<apiserver::EncryptionConfiguration> unwritten_;  ///< of a new key, until nothing turns out to need another
     bool follows_ = false;
     std::uint64_t reloads_ = 0, failures_ = 0;

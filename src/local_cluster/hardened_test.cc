@@ -37,8 +37,8 @@ TEST_F(Hardened, AnswersAnonymousRequestsForHealthAndJoiningOnly) {
     ASSERT_TRUE(ensure_hardened_files(data));
     const apiserver::AnonymousPolicy anonymous = options().authentication.anonymous;
     EXPECT_TRUE(anonymous.enabled);
-    EXPECT_EQ(anonymous.paths, (std::vector<std::string>{"/livez", "/readyz", "/healthz",
-                                                         "/api/v1/namespaces/kube-public/configmaps/cluster-info"}));
+    EXPECT_EQ(anonymous.paths,
+              (std::vector<std::string>{"/livez", "/readyz", "/healthz", "/api/v1/namespaces/kube-public/configmaps/cluster-info"}));
 }
 
 TEST_F(Hardened, KeepsPodsToTheBaselineAndLimitsEvents) {

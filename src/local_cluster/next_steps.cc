@@ -36,8 +36,8 @@ std::string next_steps(const DataDir& data, const ClusterHealth& health, const s
     }
     if (health.foreign) return "see them in their cluster:  kubectl get nodes\nend them:  " + program + " winnode leave" + flag + "\n";
     return "use it:  kubectl --context porthole get nodes\nwithout that context:  " + program + " kubeconfig" + flag +
-           " > cluster.kubeconfig\nsee it work:  " + program + " sample web" + flag + "\ncheck its network:  " + program +
-           " net verify" + flag + "\nend it:  " + program + " down" + flag + "\n";
+           " > cluster.kubeconfig\nsee it work:  " + program + " sample web" + flag + "\ncheck its network:  " + program + " net verify" +
+           flag + "\nend it:  " + program + " down" + flag + "\n";
 }
 
 std::string up_notes(const DataDir& data, const std::string& program, const std::string& sudo_user) {

@@ -20,8 +20,8 @@ struct ClusterHealth {
 /// The end of `porthole status`. `program` is what to type for this one.
 std::string next_steps(const DataDir& data, const ClusterHealth& health, const std::string& program = "porthole");
 
-/// The last lines of `porthole up --detach`. `sudo_user` is who has called it by sudo, "" for root itself: then kubectl of that user does not
-/// know the cluster.
+/// The last lines of `porthole up --detach`. `sudo_user` is who has called it by sudo, "" for root itself: then kubectl of that user does
+/// not know the cluster.
 std::string up_notes(const DataDir& data, const std::string& program, const std::string& sudo_user);
 
 /// What `porthole server` prints when it serves: where its administrator's credentials are and how nodes join.

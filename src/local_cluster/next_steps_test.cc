@@ -21,7 +21,8 @@ TEST(NextSteps, OfARunningClusterAreToUseAndToEndIt) {
 TEST(NextSteps, AfterUpTellTheUserOfSudoHowToReachTheCluster) {
     EXPECT_EQ(up_notes(DataDir("/srv/dev"), "porthole", ""),
               "see it work:  porthole sample web --data /srv/dev\nmore:  porthole status --data /srv/dev\n");
-    EXPECT_THAT(up_notes(DataDir("/srv/dev"), "porthole", "ana"), HasSubstr("for kubectl of ana:  sudo porthole kubeconfig --data /srv/dev > "));
+    EXPECT_THAT(up_notes(DataDir("/srv/dev"), "porthole", "ana"),
+                HasSubstr("for kubectl of ana:  sudo porthole kubeconfig --data /srv/dev > "));
 }
 
 TEST(NextSteps, OfAStoppedClusterAreToStartOrToDeleteIt) {

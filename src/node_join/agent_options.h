@@ -20,8 +20,8 @@ struct AgentOptions {
     std::string pod_manifests;  ///< folder of static pods; "" for none
     std::uint16_t kubelet_port = 10250;
     int max_pods = 110;
-    std::int64_t pod_max_pids = -1;  ///< processes and threads of one pod; -1 for no limit
-    bool seccomp_default = false;    ///< the runtime's profile for containers that name none
+    std::int64_t pod_max_pids = -1;        ///< processes and threads of one pod; -1 for no limit
+    bool seccomp_default = false;          ///< the runtime's profile for containers that name none
     bool protect_kernel_defaults = false;  ///< refuse to run where the kernel is set otherwise than Kubernetes wants it
     std::string streaming_idle_timeout = "4h0m0s", tls_min_version;
     std::vector<std::string> tls_cipher_suites;

@@ -14,7 +14,7 @@ class AsioLoop;
 namespace porthole::client {
 class Client;
 class Kubeconfig;
-}
+}  // namespace porthole::client
 
 namespace porthole::node_join {
 

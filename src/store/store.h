@@ -67,8 +67,9 @@ public:
     bool is_stale(std::string_view key) const;
 
     /// Errors: AlreadyExists, NotFound, Conflict when a guard does not hold (what refused it is then visible to readers),
-    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing, those of Engine::check_writable(), Unknown in
-    /// etcd's words when the quota is exceeded and there is a Put. A cancelled caller does not stop a transaction that is already queued.
+    /// NotFound for an unknown lease, Io when the disk refuses, ServiceUnavailable when closing, those of Engine::check_writable(), Unknown
+    /// in etcd's words when the quota is exceeded and there is a Put. A cancelled caller does not stop a transaction that is already
+    /// queued.
     Task<Committed> commit(Transaction transaction);
 
     /// Errors: Expired when `request.after` has been compacted, ServiceUnavailable when closing.

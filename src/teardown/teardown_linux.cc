@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <ranges>
 
-#include "node_network/plan.h"
 #include "netlink/network_stack.h"
+#include "node_network/plan.h"
 #include "proxy/nftables/layout.h"
 
 namespace porthole::teardown {

@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "apiserver/validation/field_selector.h"
-#include "apiserver/validation/label_selector.h"
-#include "apiserver/validation/names.h"
 #include "apiserver/request/negotiation.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/request_info.h"
+#include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/label_selector.h"
+#include "apiserver/validation/names.h"
 
 using namespace porthole::apiserver;
 

@@ -77,10 +77,10 @@ private:
 
     /// Whether the configuration leaves out such a request; the audit log is told why.
     bool is_exempt(const AdmissionAttributes& attributes, const PodSpec& spec) const {
-        const char* why = contains(configuration_.exempt_namespaces, attributes.namespace_)              ? "namespace"
-                          : contains(configuration_.exempt_users, attributes.user.name)                  ? "user"
+        const char* why = contains(configuration_.exempt_namespaces, attributes.namespace_)                       ? "namespace"
+                          : contains(configuration_.exempt_users, attributes.user.name)                           ? "user"
                           : contains(configuration_.exempt_runtime_classes, spec.runtime_class_name.value_or("")) ? "runtimeClass"
-                                                                                                         : nullptr;
+                                                                                                                  : nullptr;
         if (why) attributes.audit_annotations[std::string(Prefix) + "exempt"] = why;
         return why != nullptr;
     }

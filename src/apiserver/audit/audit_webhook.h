@@ -59,7 +59,7 @@ private:
     const Options options_;
     std::deque<std::string> waiting_;
     std::optional<Batch> interrupted_;  ///< that was on its way when close() came
-    std::size_t bytes_ = 0;  ///< waiting, and on their way
+    std::size_t bytes_ = 0;             ///< waiting, and on their way
     std::uint64_t dropped_ = 0, failed_ = 0;
     bool losing_ = false;  ///< since the last event that was taken
     Event arrived_, full_;

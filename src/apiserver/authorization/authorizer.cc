@@ -55,8 +55,7 @@ Task<Decision> AuthorizerChain::authorize(const AuthorizationAttributes& attribu
         auto decided = co_await authorizer->authorize(attributes);
         if (!decided && decided.error().reason == Reason::TooManyRequests) co_return std::move(decided).error();
         if (is_cancelled(decided)) co_return std::move(decided).error();
-        Decision decision =
-            decided ? std::move(*decided) : Decision::failed(Decision::Kind::NoOpinion, std::move(decided).error().message);
+        Decision decision = decided ? std::move(*decided) : Decision::failed(Decision::Kind::NoOpinion, std::move(decided).error().message);
         if (decision.kind != Decision::Kind::NoOpinion) co_return decision;
         if (!decision.reason.empty()) reasons.push_back(std::move(decision.reason));
         if (!decision.error.empty()) errors.push_back(std::move(decision.error));

@@ -30,9 +30,9 @@ struct RequestContext {
     net::HttpResponder& responder;
     RequestInfo info;
     MonotonicTime begun{};
-    User user;                         ///< whose rights count
-    std::optional<User> impersonator;  ///< who sent the request, where that is another user
-    bool by_component = false;         ///< of this process
+    User user;                                  ///< whose rights count
+    std::optional<User> impersonator;           ///< who sent the request, where that is another user
+    bool by_component = false;                  ///< of this process
     std::shared_ptr<const FlowIds> flow_ids{};  ///< how the request was classified; null for components, and without priority and fairness
     FlowControl::Ticket* ticket = nullptr;      ///< whose seats are given back when the answer is made; may be null
     std::string audit_id;

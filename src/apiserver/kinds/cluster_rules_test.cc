@@ -515,16 +515,18 @@ TEST(MetadataRules, HoldForEveryKind) {
 // --- Priority and fairness ---
 
 TEST(FlowSchemaRules, RefuseInKubernetesWords) {
-    RulesOf rules("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema",
-                  "{metadata: {name: mine}, spec: {priorityLevelConfiguration: {name: low}, rules: [{subjects: [{kind: User, user: {name: a}}], "
-                  "resourceRules: [{verbs: [get], apiGroups: [''], resources: [pods], namespaces: ['*']}]}]}}");
+    RulesOf rules(
+        "flowcontrol.apiserver.k8s.io", "v1", "FlowSchema",
+        "{metadata: {name: mine}, spec: {priorityLevelConfiguration: {name: low}, rules: [{subjects: [{kind: User, user: {name: a}}], "
+        "resourceRules: [{verbs: [get], apiGroups: [''], resources: [pods], namespaces: ['*']}]}]}}");
     expect_answers(
         rules,
         {
             {"as it is", "{}", ""},
             {"too early", "spec: {matchingPrecedence: 1}",
              "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"},
-            {"too late", "spec: {matchingPrecedence: 10001}", "spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000"},
+            {"too late", "spec: {matchingPrecedence: 10001}",
+             "spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000"},
             {"no level", "spec: {priorityLevelConfiguration: {name: ''}}",
              "spec.priorityLevelConfiguration.name: Required value: must reference a priority level"},
             {"an unknown distinguisher", "spec: {distinguisherMethod: {type: ByHost}}",
@@ -533,14 +535,19 @@ TEST(FlowSchemaRules, RefuseInKubernetesWords) {
              "spec.rules[0].subjects: Required value: subjects must contain at least one value"},
             {"nothing", "spec: {rules: [{subjects: [{kind: Group, group: {name: g}}]}]}",
              "spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty"},
-            {"another member", "spec: {rules: [{subjects: [{kind: Group, user: {name: g}}], nonResourceRules: [{verbs: [get], nonResourceURLs: ['*']}]}]}",
+            {"another member",
+             "spec: {rules: [{subjects: [{kind: Group, user: {name: g}}], nonResourceRules: [{verbs: [get], nonResourceURLs: ['*']}]}]}",
              "[spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group', "
              "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User']"},
-            {"verbs and paths", "spec: {rules: [{subjects: [{kind: User, user: {name: a}}], nonResourceRules: [{verbs: ['*', get], nonResourceURLs: [a*]}]}]}",
+            {"verbs and paths",
+             "spec: {rules: [{subjects: [{kind: User, user: {name: a}}], nonResourceRules: [{verbs: ['*', get], nonResourceURLs: [a*]}]}]}",
              "[spec.rules[0].nonResourceRules[0].verbs: Invalid value: [\"*\",\"get\"]: if '*' is present, must not specify other verbs, "
              "spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: \"a*\": must start with slash]"},
-            {"no scope", "spec: {rules: [{subjects: [{kind: User, user: {name: a}}], resourceRules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}]}",
-             "spec.rules[0].resourceRules[0].namespaces: Required value: resource rules that are not cluster scoped must supply at least one "
+            {"no scope",
+             "spec: {rules: [{subjects: [{kind: User, user: {name: a}}], resourceRules: [{verbs: [get], apiGroups: [''], resources: "
+             "[pods]}]}]}",
+             "spec.rules[0].resourceRules[0].namespaces: Required value: resource rules that are not cluster scoped must supply at least "
+             "one "
              "namespace"},
         });
     EXPECT_TRUE(rules.create("metadata: {name: catch-all}").ends_with("spec of 'catch-all' must equal the fixed value"));
@@ -551,24 +558,24 @@ TEST(FlowSchemaRules, RefuseInKubernetesWords) {
 TEST(PriorityLevelConfigurationRules, RefuseInKubernetesWords) {
     RulesOf rules("flowcontrol.apiserver.k8s.io", "v1", "PriorityLevelConfiguration",
                   "{metadata: {name: mine}, spec: {type: Limited, limited: {limitResponse: {type: Queue, queuing: {}}}}}");
-    expect_answers(
-        rules,
-        {
-            {"as it is", "{}", ""},
-            {"exempt", "spec: {type: Exempt, limited: null}", "spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is 'exempt'"},
-            {"nothing", "spec: {limited: null}", "spec.limited: Required value: must not be empty when type is Limited"},
-            {"shares", "spec: {limited: {nominalConcurrencyShares: -1, lendablePercent: 101, borrowingLimitPercent: -1}}",
-             "[spec.limited.nominalConcurrencyShares: Invalid value: -1: must be a non-negative integer, "
-             "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive, "
-             "spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer]"},
-            {"queues of one that refuses", "spec: {limited: {limitResponse: {type: Reject}}}",
-             "spec.limited.limitResponse.queuing: Forbidden: must be nil if limited.limitResponse.type is not Limited"},
-            {"a hand that is too large", "spec: {limited: {limitResponse: {queuing: {handSize: 65}}}}",
-             "spec.limited.limitResponse.queuing.handSize: Invalid value: 65: should not be greater than queues (64)"},
-            {"a hand of too many bits", "spec: {limited: {limitResponse: {queuing: {handSize: 11}}}}",
-             "spec.limited.limitResponse.queuing.handSize: Invalid value: 11: required entropy bits of deckSize 64 and handSize 11 should not be "
-             "greater than 60"},
-        });
+    expect_answers(rules, {
+                              {"as it is", "{}", ""},
+                              {"exempt", "spec: {type: Exempt, limited: null}",
+                               "spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is 'exempt'"},
+                              {"nothing", "spec: {limited: null}", "spec.limited: Required value: must not be empty when type is Limited"},
+                              {"shares", "spec: {limited: {nominalConcurrencyShares: -1, lendablePercent: 101, borrowingLimitPercent: -1}}",
+                               "[spec.limited.nominalConcurrencyShares: Invalid value: -1: must be a non-negative integer, "
+                               "spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100, inclusive, "
+                               "spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a non-negative integer]"},
+                              {"queues of one that refuses", "spec: {limited: {limitResponse: {type: Reject}}}",
+                               "spec.limited.limitResponse.queuing: Forbidden: must be nil if limited.limitResponse.type is not Limited"},
+                              {"a hand that is too large", "spec: {limited: {limitResponse: {queuing: {handSize: 65}}}}",
+                               "spec.limited.limitResponse.queuing.handSize: Invalid value: 65: should not be greater than queues (64)"},
+                              {"a hand of too many bits", "spec: {limited: {limitResponse: {queuing: {handSize: 11}}}}",
+                               "spec.limited.limitResponse.queuing.handSize: Invalid value: 11: required entropy bits of deckSize 64 and "
+                               "handSize 11 should not be "
+                               "greater than 60"},
+                          });
     EXPECT_TRUE(rules.create("metadata: {name: catch-all}").ends_with("spec of 'catch-all' must equal the fixed value"));
     EXPECT_EQ(rules.create("{metadata: {name: exempt}, spec: {type: Exempt, limited: null, exempt: {nominalConcurrencyShares: 7}}}"), "");
 }

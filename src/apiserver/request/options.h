@@ -39,7 +39,7 @@ struct DeleteOptions {
     std::optional<std::int64_t> grace_period_seconds;
     std::optional<std::string> uid, resource_version;  ///< preconditions
     std::optional<bool> orphan_dependents;
-    std::string propagation_policy;  ///< "", "Orphan", "Background", "Foreground"
+    std::string propagation_policy;        ///< "", "Orphan", "Background", "Foreground"
     bool ignore_store_read_error = false;  ///< ignoreStoreReadErrorWithClusterBreakingPotential
 };
 

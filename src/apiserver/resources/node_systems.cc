@@ -1,8 +1,8 @@
 #include "apiserver/resources/node_systems.h"
 
 #include "api/core_v1.h"
-#include "apiserver/storage/keys.h"
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/storage/keys.h"
 
 namespace porthole::apiserver {
 namespace {

@@ -5,8 +5,8 @@
 #include "api/core_v1.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
-#include "apiserver/validation/field_errors.h"
 #include "apiserver/request/status.h"
+#include "apiserver/validation/field_errors.h"
 #include "objects/conditions.h"
 
 namespace porthole::apiserver {

@@ -58,14 +58,19 @@ int run_net(std::vector<std::string> arguments) {
     };
     CLI::App* check = app.add_subcommand("verify", "test every path between nodes, pods and services, from pods on each node");
     add_common(check);
-    check->footer("Porthole's Linux nodes and emulated Windows hosts carry the image that the check uses; nothing is downloaded.\n\n"
-                  "Examples:\n"
-                  "  porthole net verify\n"
-                  "  porthole net verify --kubeconfig other --linux-image registry.k8s.io/e2e-test-images/agnhost:2.53");
+    check->footer(
+        "Porthole's Linux nodes and emulated Windows hosts carry the image that the check uses; nothing is downloaded.\n\n"
+        "Examples:\n"
+        "  porthole net verify\n"
+        "  porthole net verify --kubeconfig other --linux-image registry.k8s.io/e2e-test-images/agnhost:2.53");
     check->add_option("-o,--output", flags.output, "json, or text for people")->check(CLI::IsMember({"json", "text"}));
-    check->add_option("--linux-image", flags.options.images.linux_image, "for nodes that are not Porthole's own: one with a shell, wget, ping and httpd, or agnhost")
+    check
+        ->add_option("--linux-image", flags.options.images.linux_image,
+                     "for nodes that are not Porthole's own: one with a shell, wget, ping and httpd, or agnhost")
         ->capture_default_str();
-    check->add_option("--windows-image", flags.options.images.windows_image, "for real Windows hosts: agnhost, or the sample's programs on one of Microsoft's base images")
+    check
+        ->add_option("--windows-image", flags.options.images.windows_image,
+                     "for real Windows hosts: agnhost, or the sample's programs on one of Microsoft's base images")
         ->capture_default_str();
     check->add_option("--outside", flags.options.outside, "also try this URL beyond the cluster (http://host[:port]/)");
     check->add_option("--host-port", flags.options.host_port, "a port of the nodes that is free; 0: no host ports are checked")

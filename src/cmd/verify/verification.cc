@@ -139,7 +139,8 @@ bool Verification::drop_unready(const std::vector<core::Pod>& pods) {
         }
         const std::string flag = node.windows ? "--windows-image" : "--linux-image";
         report_.left_out.push_back("node " + node.name + ": its server did not start (" + (pod == pods.end() ? "gone" : trouble_of(*pod)) +
-                                   "); another image is given with " + flag + ", for example " + flag + " registry.k8s.io/e2e-test-images/agnhost:2.53");
+                                   "); another image is given with " + flag + ", for example " + flag +
+                                   " registry.k8s.io/e2e-test-images/agnhost:2.53");
     }
     report_.nodes = std::move(usable);
     return !report_.nodes.empty();

@@ -9,9 +9,9 @@ namespace porthole::cmd::verify {
 
 namespace core = api::core::v1;
 
-/// Images with what the checks need: the one that Porthole's nodes carry (bundled_images::WebImage), or another. Linux: a shell with timeout,
-/// wget and ping, and httpd of busybox or agnhost. Windows: a web server on port 80 as entrypoint (or agnhost), and C:\web\fetch.exe or
-/// curl.exe.
+/// Images with what the checks need: the one that Porthole's nodes carry (bundled_images::WebImage), or another. Linux: a shell with
+/// timeout, wget and ping, and httpd of busybox or agnhost. Windows: a web server on port 80 as entrypoint (or agnhost), and
+/// C:\web\fetch.exe or curl.exe.
 struct Images {
     std::string linux_image, windows_image;
 };

@@ -31,7 +31,9 @@ std::string policy_of(const core::Container& container, const ImageName& name) {
 /// would only mislead. (Windows hosts need Microsoft's base layers below the programs, which may not be passed on.)
 std::string explained(std::string why, const std::string& image) {
     if (!image.starts_with("registry.porthole.internal/")) return why;
-    return why + " (this image comes with Porthole's Linux nodes and emulated Windows hosts; on real Windows hosts use one with Microsoft's base layers)";
+    return why +
+           " (this image comes with Porthole's Linux nodes and emulated Windows hosts; on real Windows hosts use one with Microsoft's base "
+           "layers)";
 }
 
 cri::ImageStatusRequest status_request(const std::string& image) {

@@ -102,7 +102,8 @@ TEST(RuleSet, MovesAFrontendBetweenAnsweredAndUnanswered) {
     proxied.table.set_slice(slice({"10.244.0.2"}));
     const std::string answered = proxied.change();
     EXPECT_NE(answered.find("delete element ip porthole-proxy no-endpoint-services { 10.96.0.20 . tcp . 80 }\n"), std::string::npos);
-    EXPECT_NE(answered.find("add element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 : goto cluster-ip-1 }\n"), std::string::npos);
+    EXPECT_NE(answered.find("add element ip porthole-proxy service-ips { 10.96.0.20 . tcp . 80 : goto cluster-ip-1 }\n"),
+              std::string::npos);
     proxied.table.remove_service("default/web");
     EXPECT_EQ(proxied.change(),
               "delete element ip porthole-proxy cluster-ips { 10.96.0.20 }\n"

@@ -51,8 +51,7 @@ TEST(JsonPatch, DoesNotNestDeeperThanReadersRead) {
     const std::string copies = R"({"op":"copy","from":"/x","path":"/x)" + pointer(300) + R"("})";
     EXPECT_EQ(result(add(0, 300) + "," + copies + "," + copies), refused + "add operation does not apply: the result is nested too deeply");
     const std::string far = std::string(1'000'000, '/');
-    EXPECT_EQ(result(R"({"op":"remove","path":")" + far + R"("})"),
-              refused + "invalid path: it has more than 512 steps");
+    EXPECT_EQ(result(R"({"op":"remove","path":")" + far + R"("})"), refused + "invalid path: it has more than 512 steps");
 }
 
 TEST(JsonPatch, TakesLinearTime) {

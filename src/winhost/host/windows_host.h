@@ -27,11 +27,11 @@ struct WindowsHostContext {
 
 /// How one host differs from another.
 struct WindowsHostOptions {
-    std::string name;           ///< "windows-1": its computer name, [a-z0-9-]+
-    HostProfile profile;        ///< the Windows version that it plays
-    std::string data;           ///< a folder of its own, kept over restarts; its path must be short (at most 56 bytes)
-    std::string programs;       ///< folder of the Windows programs to place on it; "" for none
-    std::string cache;          ///< where the Wine template is, or is built
+    std::string name;      ///< "windows-1": its computer name, [a-z0-9-]+
+    HostProfile profile;   ///< the Windows version that it plays
+    std::string data;      ///< a folder of its own, kept over restarts; its path must be short (at most 56 bytes)
+    std::string programs;  ///< folder of the Windows programs to place on it; "" for none
+    std::string cache;     ///< where the Wine template is, or is built
     std::string pause_image = bundled_images::PauseImage;  ///< the sandbox image of pods
 };
 

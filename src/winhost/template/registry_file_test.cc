@@ -90,7 +90,8 @@ TEST(RegistryFile, FollowsLinks) {
 
 // EMU-05
 TEST(RegistryFile, ForgetsALinkThatIsRemoved) {
-    const std::string target = "5c,00,52,00,65,00,67,00,69,00,73,00,74,00,72,00,79,00,5c,00,4d,00,61,00,63,00,68,00,69,00,6e,00,65,00,5c,00,42,00";
+    const std::string target =
+        "5c,00,52,00,65,00,67,00,69,00,73,00,74,00,72,00,79,00,5c,00,4d,00,61,00,63,00,68,00,69,00,6e,00,65,00,5c,00,42,00";
     auto file = RegistryFile::parse("WINE REGISTRY Version 2\n\n[A] 1\n#link\n\"SymbolicLinkValue\"=hex(6):" + target +
                                     "\n\n[B\\\\C] 1\n\"n\"=\"v\"\n");
     ASSERT_TRUE(file);
