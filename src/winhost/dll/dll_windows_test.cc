@@ -101,11 +101,13 @@ TEST_F(DllTest, HearsNotificationsAndCanStop) {
         heard.push_back(notification.type);
         first.set();
     }));
-    hcn::HostComputeNamespace made;
-    // The subscription is at the service before the call: its connection is older.
-    made = get(client->create(hcn::HostComputeNamespace()));
-    done(with_timeout(first.wait(), std::chrono::seconds(20), "a notification"));
-    done(client->remove<hcn::HostComputeNamespace>(made.id));
+    std::vector<std::string> made;
+    // Nothing says when the subscription has reached the service: its connection is another one.
+    for (int tries = 0; tries < 40 && heard.empty(); ++tries) {
+        made.push_back(get(client->create(hcn::HostComputeNamespace())).id);
+        (void)run(with_timeout(first.wait(), std::chrono::milliseconds(500), "a notification"));
+    }
+    for (const std::string& id : made) done(client->remove<hcn::HostComputeNamespace>(id));
     done(scope.close());
     ASSERT_FALSE(heard.empty());
     EXPECT_EQ(heard.front(), NotificationType::NamespaceCreate);
