@@ -249,6 +249,40 @@ TEST_F(AdmissionWebhooks, AnEquivalentVersionIsConverted) {
     EXPECT_EQ(server("exact").requests.size(), 0u);
 }
 
+TEST_F(AdmissionWebhooks, AChangeOfScaleIsReviewedAsSuch) {
+    ASSERT_EQ(post("/apis/apps/v1/namespaces/default/deployments",
+                   R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},)"
+                   R"("template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})")
+                  .code,
+              201);
+    validating(R"("rules":[{"operations":["UPDATE"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments/scale"]}])");
+    answer(R"("allowed":false,"status":{"message":"enough"})");
+    const std::string path = "/apis/apps/v1/namespaces/default/deployments/d";
+    EXPECT_EQ(merge(path + "/scale", R"({"spec":{"replicas":5}})").code, 400);
+    EXPECT_EQ(merge(path, R"({"metadata":{"labels":{"x":"y"}}})").code, 200) << "the rule is about scale alone";
+}
+
+TEST_F(AdmissionWebhooks, AnEvictionIsACreation) {
+    ASSERT_EQ(post("/api/v1/namespaces/default/pods", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})").code,
+              201);
+    validating(R"("rules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/eviction"]}])");
+    answer(R"("allowed":false,"status":{"message":"stay"})");
+    const std::string eviction = R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}})";
+    EXPECT_EQ(post("/api/v1/namespaces/default/pods/p/eviction", eviction).code, 400);
+    ASSERT_FALSE(server().requests.empty());
+    EXPECT_EQ(last_request().string_at({"operation"}), "CREATE");
+}
+
+TEST_F(AdmissionWebhooks, ARefusalAsAConflictIsNotTriedAgain) {
+    ASSERT_EQ(post(ConfigMaps, config_map("a")).code, 201);
+    validating(R"("rules":[{"operations":["UPDATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}])");
+    answer(R"("allowed":false,"status":{"code":409,"message":"locked"})");
+    const Answer refused = merge(std::string(ConfigMaps) + "/a", R"({"data":{"x":"y"}})");
+    EXPECT_EQ(refused.code, 409);
+    EXPECT_EQ(refused.at({"message"}), "admission webhook \"hook.example.com\" denied the request: locked");
+    EXPECT_EQ(server().requests.size(), 1u);
+}
+
 TEST_F(AdmissionWebhooks, AnEarlierWebhookSeesLaterChangesOnceIfItWants) {
     mutating(R"(,"reinvocationPolicy":"IfNeeded")", "a");
     mutating("", "b");

@@ -293,6 +293,22 @@ TEST_F(CustomResourcesTest, GoBeforeTheirDefinition) {
     EXPECT_EQ(get(Widgets).code, 404);
 }
 
+TEST_F(CustomResourcesTest, OfAnotherDefinitionWithTheNameStay) {
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(
+        post(Widgets, R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"held","finalizers":["wait.example.com"]}})")
+            .code,
+        201);
+    const std::string path = std::string(Definitions) + "/widgets.example.com";
+    EXPECT_EQ(remove(path).code, 200);
+    settle();
+    ASSERT_EQ(merge(path, R"({"metadata":{"finalizers":null}})").code, 200);
+    define(definition(version("v1", true, Size)));
+    ASSERT_EQ(post(Widgets, widget("fresh", R"({"size":1})")).code, 201);
+    EXPECT_TRUE(sim::run(loop, loop.sleep(std::chrono::seconds(5))));
+    EXPECT_EQ(get(std::string(Widgets) + "/fresh").code, 200);
+}
+
 TEST_F(CustomResourcesTest, TakeNoNameThatAnotherHas) {
     define(definition(version("v1", true, Size)));
     const std::string other =

@@ -60,7 +60,7 @@ Value request_of(const AdmissionReview& review, const AdmissionAttributes& attri
     // A namespace is in itself, as upstream's requests have it.
     const std::string& namespace_ = attributes.is("", "namespaces") ? attributes.name : attributes.namespace_;
     if (!namespace_.empty()) request["namespace"] = namespace_;
-    request["operation"] = operation_name(attributes.operation);
+    request["operation"] = operation_of(attributes);
     request["userInfo"] = user_info(attributes.user);
     request["object"] = review.object ? review.object->tree() : attributes.connect_options;
     request["oldObject"] = review.old_object ? review.old_object->tree() : Value();

@@ -119,6 +119,9 @@ public:
         for (std::string& warning : answer->warnings) attributes.warnings.push_back(std::move(warning));
         for (const auto& [key, value] : answer->audit_annotations) attributes.audit_annotations.insert_or_assign(key, value);
         if (!answer->allowed) {
+            // A Conflict without a name means that another write came first, and would be tried again.
+            if (answer->denial.reason == Reason::Conflict && answer->denial.details->name.empty())
+                answer->denial.details->name = attributes.name;
             count_rejection(std::move(counted), "no_error", http_code(answer->denial.reason));
             co_return std::move(answer->denial);
         }

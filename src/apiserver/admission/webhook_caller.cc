@@ -7,6 +7,7 @@
 #include "apiserver/outgoing/service_endpoint.h"
 #include "base/result.h"
 #include "base/strings.h"
+#include "base/values/ip.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -63,7 +64,11 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
     TRY(const auto service, reader_.find<Service>(reference.namespace_, reference.name));
     if (!service) return Error(Reason::NotFound, "service " + quote(reference.name) + " not found");
     if (service->spec.type == "ExternalName") {
-        target.config.server = url_of(service->spec.external_name, wanted, path_of(reference));
+        const std::string& name = service->spec.external_name;
+        if (IpAddress::parse(name)) TRY_VOID(check_reachable_by_all(name));
+        if (name == "localhost" || name.ends_with(".localhost"))
+            return Error(Reason::ServiceUnavailable, "address not allowed: " + quote(name));
+        target.config.server = url_of(name, wanted, path_of(reference));
         return target;
     }
     const auto port = std::ranges::find(service->spec.ports, wanted, &ServicePort::port);

@@ -35,8 +35,9 @@ bool fits_scope(const RuleWithOperations& rule, const AdmissionAttributes& attri
 }
 
 bool matches(const RuleWithOperations& rule, const AdmissionAttributes& attributes, const schema::Kind& kind) {
-    return holds(rule.operations, operation_name(attributes.operation)) && holds(rule.api_groups, kind.group) &&
-           holds(rule.api_versions, kind.version) && fits_scope(rule, attributes) &&
+    const bool fits_operation =
+        holds(rule.operations, operation_of(attributes)) || holds(rule.operations, operation_name(attributes.operation));
+    return fits_operation && holds(rule.api_groups, kind.group) && holds(rule.api_versions, kind.version) && fits_scope(rule, attributes) &&
            std::ranges::any_of(rule.resources,
                                [&](const std::string& one) { return names_resource(one, kind.plural, attributes.subresource); });
 }
@@ -90,6 +91,11 @@ std::string_view operation_name(AdmissionOperation operation) {
             return "CONNECT";
     }
     return "";
+}
+
+std::string_view operation_of(const AdmissionAttributes& attributes) {
+    const bool creates = attributes.is("", "pods") && (attributes.subresource == "binding" || attributes.subresource == "eviction");
+    return creates ? "CREATE" : operation_name(attributes.operation);
 }
 
 bool is_exempt_from_webhooks(const AdmissionAttributes& attributes) {

@@ -19,6 +19,8 @@ struct WebhookSelection {
 
 /// "CREATE" and so on.
 std::string_view operation_name(AdmissionOperation operation);
+/// The operation that webhooks are told: a Binding or an Eviction is created, as upstream does it, although it changes the pod here.
+std::string_view operation_of(const AdmissionAttributes& attributes);
 
 /// Configurations of admission themselves: no webhook sees their requests, so that a broken one can be removed.
 bool is_exempt_from_webhooks(const AdmissionAttributes& attributes);

@@ -89,6 +89,7 @@ void CustomResources::put(const store::Record& record) {
     auto& entry = entries_[decoded->metadata.name];
     if (!entry) entry = std::make_unique<Entry>();
     if (is_established(*decoded)) serve(*entry, *decoded);
+    if (entry->definition.metadata.uid != decoded->metadata.uid) entry->removing = false;
     entry->has_rules = has_rules(*decoded);
     entry->definition = without_schemas(std::move(*decoded));
 }
@@ -200,7 +201,7 @@ Task<> CustomResources::settle(std::string group, client::Client& client) {
 
 Task<> CustomResources::settle_one(Entry& entry, client::Client& client) {
     if (is_terminating(entry.definition) && !std::exchange(entry.removing, true))
-        scope_.spawn(remove_instances(entry.definition.metadata.name, client));
+        scope_.spawn(remove_instances(entry.definition.metadata.name, entry.definition.metadata.uid, client));
     const Timestamp now(seams_.loop.wall_now());
     CustomResourceDefinitionStatus status = settled_status(entry.definition, taken_names(entry.definition), entry.has_rules, now);
     if (status == entry.definition.status) co_return {};
@@ -232,10 +233,11 @@ Task<> CustomResources::write_status(CustomResourceDefinition definition, client
 
 // --- Deletion ---
 
-Task<> CustomResources::remove_instances(std::string name, client::Client& client) {
+Task<> CustomResources::remove_instances(std::string name, std::string uid, client::Client& client) {
     while (true) {
         const auto found = entries_.find(name);
-        if (found == entries_.end()) co_return {};
+        // Another definition of this name keeps its instances.
+        if (found == entries_.end() || found->second->definition.metadata.uid != uid) co_return {};
         // Of a definition that was never served, or that names a built-in resource, there are none.
         const std::shared_ptr<const CustomKind> kind = found->second->kind;
         bool done = true;
@@ -246,7 +248,7 @@ Task<> CustomResources::remove_instances(std::string name, client::Client& clien
             done = removed && *removed;
         }
         if (done) {
-            auto finished = co_await finish_removal(name, client);
+            auto finished = co_await finish_removal(name, uid, client);
             if (is_cancelled(finished)) co_return std::move(finished);
             if (finished) co_return {};
             seams_.log.warn("a definition's finalizer cannot be removed", {{"definition", name}, {"error", finished.error().message}});
@@ -266,8 +268,9 @@ Task<bool> CustomResources::remove_all(const Resource& resource) {
     co_return seams_.objects.store().count(resource.prefix) == 0;
 }
 
-Task<> CustomResources::finish_removal(std::string name, client::Client& client) {
+Task<> CustomResources::finish_removal(std::string name, std::string uid, client::Client& client) {
     CO_TRY(CustomResourceDefinition definition, co_await client.get<CustomResourceDefinition>({"", name}));
+    if (definition.metadata.uid != uid || !is_terminating(definition)) co_return {};
     set_terminating(definition.status, false, "InstanceDeletionCompleted", "removed all instances", Timestamp(seams_.loop.wall_now()));
     CO_TRY(definition, co_await client.update_status(std::move(definition)));
     std::erase(definition.metadata.finalizers, CleanupFinalizer);

@@ -57,9 +57,9 @@ private:
     Task<> settle(std::string group, client::Client& client);
     Task<> settle_one(Entry& entry, client::Client& client);
     Task<> write_status(CustomResourceDefinition definition, client::Client& client);
-    Task<> remove_instances(std::string name, client::Client& client);
+    Task<> remove_instances(std::string name, std::string uid, client::Client& client);
     Task<bool> remove_all(const Resource& resource);
-    Task<> finish_removal(std::string name, client::Client& client);
+    Task<> finish_removal(std::string name, std::string uid, client::Client& client);
 
     Seams seams_;
     Scope scope_;

@@ -93,8 +93,12 @@ const Resource& ResourceTable::stored(std::string_view group, std::string_view p
 
 std::vector<const schema::Kind*> ResourceTable::served_as(const schema::Kind& stored) const {
     std::vector<const schema::Kind*> kinds;
+    const ResourcePtr own = find(stored.group, stored.version, stored.plural);
+    // Each version of a custom resource is worked on as itself; those of one definition have one owner.
+    const bool custom = own && own->kind == &stored && own->form != 0;
+    const auto is_of_own_definition = [&](const ResourcePtr& other) { return !own.owner_before(other) && !other.owner_before(own); };
     for (const auto& [path, resource] : by_path_)
-        if (resource->stored == &stored) kinds.push_back(resource->kind);
+        if (resource->stored == &stored || (custom && is_of_own_definition(resource))) kinds.push_back(resource->kind);
     return kinds;
 }
 

@@ -109,6 +109,8 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn) strategy.warn(object, nullptr, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    // A webhook may have taken its time.
+    if (resource.retired) co_return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again");
 
     const std::string key = resource.key(request.namespace_, request.name);
     while (true) {

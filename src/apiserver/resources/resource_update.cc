@@ -172,6 +172,8 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn && request.subresource.empty()) strategy.warn(object, &old, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    // A webhook may have taken its time.
+    if (resource.retired) co_return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again");
 
     if (completes_deletion(strategy, object, old)) {
         if (request.dry_run) co_return Written{bytes_of(object.to_json())};

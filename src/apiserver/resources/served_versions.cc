@@ -11,6 +11,7 @@ ApiObject ServedVersions::convert(ApiObject object, const schema::Kind& to) cons
     if (&object.kind() == &to) return object;
     const auto from = resources_.find(object.kind().group, object.kind().version, object.kind().plural);
     const auto target = resources_.find(to.group, to.version, to.plural);
+    if (target && target->form != 0) return ApiObject(to, target->conversion.from_stored(std::move(object.edit_tree())));
     if (from) object = to_stored(*from, std::move(object));
     return target ? to_served(*target, std::move(object)) : std::move(object);
 }

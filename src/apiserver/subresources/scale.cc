@@ -101,7 +101,6 @@ Task<> reply_scale(RequestContext& context, const Resource& resource, const stor
 
 Task<> change(ResourceHandler& handler, RequestContext& context, const Resource& resource, WriteOptions options, Mutation mutation) {
     WriteRequest request = handler.write_request(context, resource, options);
-    request.subresource.clear();
     CO_TRY(const Written written, co_await handler.objects().mutate(std::move(request), std::move(mutation)));
     co_return co_await reply_scale(context, resource, written.bytes);
 }
@@ -124,7 +123,6 @@ Task<> apply(ResourceHandler& handler, RequestContext& context, const Resource& 
 
     WriteRequest request = handler.write_request(context, resource, options);
     const schema::FieldManager manager = *std::exchange(request.manager, std::nullopt);
-    request.subresource.clear();
     const Mutation mutation = [&](const ApiObject& stored) -> Result<ApiObject> {
         const ApiObject current = to_served(resource, ApiObject(stored));
         TRY(Value merged, schema::server_side_apply(*resource.kind, current.tree(), applied, manager, options.force));

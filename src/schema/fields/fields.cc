@@ -87,6 +87,7 @@ bool is_zero(const Value& value) {
            (value.is_bool() && !value.as_bool()) || (value.is_array() && value.as_array().empty());
 }
 
+/// Stops when the defaults' text alone is larger than an object may be: what is left out is refused for its size.
 class Defaulter {
 public:
     void object(Value& value, const Type& type) {
@@ -101,6 +102,11 @@ private:
         if (!text.empty()) {
             const bool unset = !value || (value->is_null() && !field.is(Field::Nullable)) || (!field.is(Field::Pointer) && is_zero(*value));
             if (unset) {
+                if (text.size() > left_) {
+                    left_ = 0;
+                    return;
+                }
+                left_ -= text.size();
                 auto parsed = parse_json(text);
                 CHECK(parsed.has_value());
                 value = &(object[field.name] = *std::move(parsed));
@@ -133,6 +139,8 @@ private:
             function(value);
         }
     }
+
+    std::size_t left_ = 4 << 20;  ///< bytes
 };
 
 Error cannot_handle(const Kind& kind, const std::string& why) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,6 +21,10 @@ constexpr const char* NoPath = "<nil>";  ///< where upstream's errors of combine
 /// What one object may cost. A schema of a megabyte, most of it alternatives, times a list of a million items would take minutes.
 constexpr std::size_t MostVisits = 1'000'000;
 constexpr std::size_t MostErrors = 1000;
+// What takes as long as a visit.
+constexpr std::size_t ComparisonsInVisit = 16;
+constexpr std::size_t BytesInVisit = 64;
+constexpr std::size_t MostValuesTold = 100;  ///< of an enumeration
 
 std::string_view type_of_value(const Value& value) {
     if (value.is_bool()) return "boolean";
@@ -119,17 +124,25 @@ private:
         errors_.invalid(where, bad, where + " in body " + detail);
     }
 
+    /// Counts what is longer than a visit. False when the object has cost too much.
+    bool spend(std::size_t visits) {
+        const bool enough = visits < budget_;
+        budget_ = enough ? budget_ - visits : 0;
+        return enough;
+    }
+
     void enumeration(const Value& value, const SchemaNode& node, const PathStep& path) {
         if (!node.rules || node.rules->enumeration.empty()) return;
         const Array& known = node.rules->enumeration;
-        if (std::ranges::find(known, value) != known.end()) return;
+        if (!spend(known.size() / ComparisonsInVisit) || std::ranges::find(known, value) != known.end()) return;
         std::vector<std::string> texts;
-        for (const Value& one : known) texts.push_back(one.is_string() ? one.as_string() : to_json(one));
+        for (const Value& one : known | std::views::take(MostValuesTold)) texts.push_back(one.is_string() ? one.as_string() : to_json(one));
         errors_.not_supported(path.strict_text(), value, std::vector<std::string_view>(texts.begin(), texts.end()));
     }
 
     void text(const Value& value, const SchemaNode::ValueRules& node, const PathStep& path) {
         const std::string& text = value.as_string();
+        if ((node.regex || node.string_format) && !spend(text.size() / BytesInVisit)) return;
         if (node.max_length && characters(text) > *node.max_length)
             errors_.too_long(path.strict_text(), static_cast<std::size_t>(*node.max_length));
         if (node.min_length && characters(text) < *node.min_length)
@@ -189,8 +202,9 @@ private:
             if (!schema) schema = node.additional_properties.get();
             if (schema) this->value(member.value, old ? old->find(member.key) : nullptr, *schema, path.child(member.key));
         }
+        if (!spend(node.required.size() / ComparisonsInVisit)) return;
         for (const std::string& name : node.required)
-            if (!members.contains(name)) errors_.required(path.child(name).strict_text());
+            if (errors_.size() < MostErrors && !members.contains(name)) errors_.required(path.child(name).strict_text());
     }
 
     // --- Combined schemas ---

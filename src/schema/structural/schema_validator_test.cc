@@ -110,6 +110,18 @@ TEST(SchemaValidator, GivesUpOnObjectsThatCostTooMuch) {
     EXPECT_EQ(problems(schema, "[" + items + "]"), R"(<nil>: Invalid value: "": the object is too large to be checked against its schema)");
 }
 
+TEST(SchemaValidator, CountsWhatIsLongInASchema) {
+    constexpr int Many = 20'000;
+    constexpr const char* TooLarge = R"(<nil>: Invalid value: "": the object is too large to be checked against its schema)";
+    std::string names = "\"n\"", items = "{}", words = "\"w\"";
+    for (int i = 0; i < Many; ++i) names += ",\"n" + std::to_string(i) + '"';
+    for (int i = 0; i < Many; ++i) items += ",{}";
+    for (int i = 0; i < Many; ++i) words += ",\"w\"";
+    EXPECT_EQ(problems(R"({"type":"array","items":{"type":"object","anyOf":[{"required":[)" + names + "]},{}]}}", "[" + items + "]"),
+              TooLarge);
+    EXPECT_EQ(problems(R"({"type":"array","items":{"type":"string","enum":[)" + names + "]}}", "[" + words + "]"), TooLarge);
+}
+
 TEST(SchemaValidator, RefusesSchemasThatAreNestedTooDeeply) {
     std::string schema = R"({"type":"integer"})";
     for (int depth = 0; depth < 300; ++depth) schema = R"({"type":"array","items":)" + schema + "}";
