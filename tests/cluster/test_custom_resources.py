@@ -94,7 +94,7 @@ class CustomResources:
         owned["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}]
         self.apply(owned)
         self.kubectl("delete", "configmap", "owner")
-        self.eventually(lambda: self.kubectl("get", f"sprockets.{self.group}", "-o", "name") == "", 60, "the garbage collector removes it")
+        self.eventually(lambda: self.kubectl("get", f"sprockets.{self.group}", "-o", "name") == "", 120, "the garbage collector removes it")
         self.apply(self.sprocket("last", size=1))
         self.kubectl("delete", "crd", f"sprockets.{self.group}", "--timeout=30s", namespaced=False)
         done = self.kubectl_run("get", f"sprockets.{self.group}", check=False)
