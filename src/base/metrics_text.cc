@@ -29,4 +29,19 @@ std::string metric_number(double value) {
     return text;
 }
 
+void MetricHistogram::add(double value) {
+    for (std::size_t i = 0; i < bounds_.size(); ++i)
+        if (value <= bounds_[i]) ++counts_[i];
+    ++count_;
+    sum_ += value;
+}
+
+void MetricHistogram::append(const MetricFamily& family, const std::string& labels) const {
+    for (std::size_t i = 0; i < bounds_.size(); ++i)
+        family.add_part("_bucket", labels + ',' + metric_label("le", metric_number(bounds_[i])), std::to_string(counts_[i]));
+    family.add_part("_bucket", labels + ',' + metric_label("le", "+Inf"), std::to_string(count_));
+    family.add_part("_sum", labels, metric_number(sum_));
+    family.add_part("_count", labels, std::to_string(count_));
+}
+
 }  // namespace porthole

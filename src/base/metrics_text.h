@@ -1,7 +1,10 @@
 #pragma once
 #include <concepts>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace porthole {
 
@@ -34,5 +37,19 @@ private:
 std::string metric_label(std::string_view name, std::string_view value);
 /// As MetricFamily::add() writes a number.
 std::string metric_number(double value);
+
+/// The counts of a histogram with one set of labels, of which there is at least one. `bounds`, which outlive it, are in ascending order.
+class MetricHistogram {
+public:
+    explicit MetricHistogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size()) {}
+    void add(double value);
+    void append(const MetricFamily& family, const std::string& labels) const;
+
+private:
+    std::span<const double> bounds_;
+    std::vector<std::uint64_t> counts_;  ///< of values up to each bound
+    std::uint64_t count_ = 0;
+    double sum_ = 0;
+};
 
 }  // namespace porthole

@@ -1,8 +1,8 @@
 #include "dns/server.h"
 
 #include "base/result.h"
+#include "net/acceptor.h"
 #include "net/datagram.h"
-#include "net/socket.h"
 #include "runtime/asio_loop.h"
 
 namespace porthole::dns {
@@ -73,7 +73,12 @@ std::unique_ptr<Upstream> make_socket_upstream(AsioLoop& loop) { return std::mak
 
 struct DnsServer::Impl {
     Impl(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log)
-        : loop(loop), resolver(resolver), knows(std::move(knows)), log(std::move(log)), waiting(loop), connections(loop), listening(loop) {}
+        : loop(loop),
+          resolver(resolver),
+          knows(std::move(knows)),
+          waiting(loop),
+          listening(loop),
+          tcp(loop, MaxConnections, [this](net::Accepted accepted) { return serve_connection(std::move(accepted)); }, std::move(log)) {}
 
     Resolver::Immediate answer_now(std::string_view message, DnsTransport transport, bool known) const {
         return known ? resolver.answer_now(message, transport) : Resolver::Immediate{.reply = refuse(message)};
@@ -103,23 +108,9 @@ struct DnsServer::Impl {
         co_return {};
     }
 
-    Task<> serve_tcp(net::Listener& listener) {
-        for (;;) {
-            auto accepted = co_await listener.accept();
-            if (!accepted) {
-                if (is_cancelled(accepted)) co_return accepted.error();
-                CO_TRY_VOID(co_await loop.sleep(100ms));
-                continue;
-            }
-            if (connection_count < MaxConnections) connections.spawn(serve_connection(*std::move(accepted)));
-        }
-    }
     Task<> serve_connection(net::Accepted accepted) {
-        ++connection_count;
         const auto address = IpAddress::parse(accepted.peer.address);
-        (void)co_await answer_all(*accepted.stream, address && knows(*address));
-        --connection_count;
-        co_return {};
+        co_return co_await answer_all(*accepted.stream, address && knows(*address));
     }
     /// Until the client ends or falls silent.
     Task<> answer_all(net::ByteStream& stream, bool known) {
@@ -137,11 +128,10 @@ struct DnsServer::Impl {
     AsioLoop& loop;
     Resolver& resolver;
     std::function<bool(const IpAddress&)> knows;
-    Logger log;
     std::vector<std::unique_ptr<net::DatagramSocket>> sockets;
-    std::vector<std::unique_ptr<net::Listener>> listeners;
-    std::size_t waiting_count = 0, connection_count = 0;
-    Scope waiting, connections, listening;
+    std::size_t waiting_count = 0;
+    Scope waiting, listening;
+    net::Acceptor tcp;
 };
 
 DnsServer::DnsServer(AsioLoop& loop, Resolver& resolver, std::function<bool(const IpAddress&)> knows, Logger log)
@@ -153,15 +143,14 @@ Result<std::uint16_t> DnsServer::listen(const IpAddress& address, std::uint16_t 
     TRY(auto socket, net::DatagramSocket::bind(impl_->loop, address, listener->port()));
     const std::uint16_t chosen = listener->port();
     impl_->listening.spawn(impl_->serve_udp(*socket));
-    impl_->listening.spawn(impl_->serve_tcp(*listener));
     impl_->sockets.push_back(std::move(socket));
-    impl_->listeners.push_back(std::move(listener));
+    impl_->tcp.add(std::move(listener));
     return chosen;
 }
 
 Task<> DnsServer::close() {
     CO_TRY_VOID(co_await impl_->listening.close());
-    CO_TRY_VOID(co_await impl_->connections.close());
+    CO_TRY_VOID(co_await impl_->tcp.close());
     CO_TRY_VOID(co_await impl_->waiting.close());
     co_return {};
 }

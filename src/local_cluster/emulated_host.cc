@@ -21,7 +21,7 @@ std::string last_line(const CommandOutput& result) {
 }  // namespace
 
 Result<void> EmulatedHost::preflight() {
-    if (fs::exists("/usr/lib/wine/wine64") || fs::exists("/usr/lib/x86_64-linux-gnu/wine")) return {};
+    if (path_exists("/usr/lib/wine/wine64") || path_exists("/usr/lib/x86_64-linux-gnu/wine")) return {};
     return Error(Reason::NotFound, "an emulated Windows node needs Wine: apt-get install wine64; or ask for none: --nodes linux=1");
 }
 
@@ -50,7 +50,7 @@ Task<> EmulatedHost::ensure_ready() {
     }
 }
 
-bool EmulatedHost::has_joined() const { return fs::exists(folder() / "joined"); }
+bool EmulatedHost::has_joined() const { return path_exists(folder() / "joined"); }
 
 Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
     std::vector<std::string> words = {"--",
@@ -84,7 +84,8 @@ Task<> EmulatedHost::join(ForeignCluster target, std::string backend) {
 }
 
 Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {
-    CO_TRY(const CommandOutput loaded, co_await processes_.run(winhost("load", {fs::absolute(archive).string()})));
+    std::error_code ignored;  // of a working directory that has gone
+    CO_TRY(const CommandOutput loaded, co_await processes_.run(winhost("load", {fs::absolute(archive, ignored).string()})));
     if (loaded.exit_code != 0) co_return Error(Reason::BadRequest, node_.name + ": " + last_line(loaded));
     std::vector<std::string> names;
     std::istringstream lines(loaded.output);
@@ -93,7 +94,7 @@ Task<std::vector<std::string>> EmulatedHost::import(fs::path archive) {
 }
 
 Task<> EmulatedHost::clean_up() {
-    if (!fs::exists(folder())) co_return {};
+    if (!path_exists(folder())) co_return {};
     CO_TRY(const CommandOutput cleaned, co_await processes_.run(winhost("cleanup")));
     if (cleaned.exit_code != 0) co_return Error(Reason::Io, "cleaning up " + node_.name + ": " + last_line(cleaned));
     co_return {};

@@ -10,6 +10,7 @@
 #include "local_cluster/child_process.h"
 #include "local_cluster/emulated_host.h"
 #include "local_cluster/progress_pipe.h"
+#include "runtime/files/durable_file.h"
 
 namespace porthole::local_cluster {
 namespace {
@@ -37,7 +38,7 @@ Result<void> check_programs(const ClusterOptions& options) {
     need(in_path("runc"), "runc");
     need(in_path("ip"), "iproute2");
     need(in_path("nft"), "nftables");
-    if (options.linux_nodes > 0) need(fs::exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
+    if (options.linux_nodes > 0) need(path_exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
     if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
     if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
     return {};

@@ -56,7 +56,7 @@ SystemUnit SystemUnit::agent(const std::vector<std::string>& arguments) {
     return {"porthole-agent.service", with_command(std::string(AgentUnit, sizeof AgentUnit), arguments)};
 }
 
-bool SystemUnit::possible() { return fs::exists("/run/systemd/system"); }
+bool SystemUnit::possible() { return path_exists("/run/systemd/system"); }
 
 fs::path SystemUnit::path() const { return fs::path("/etc/systemd/system") / name_; }
 
@@ -70,7 +70,7 @@ Task<> SystemUnit::install(ProcessRunner& processes, bool now) const {
 }
 
 Task<> SystemUnit::remove(ProcessRunner& processes, bool stop) const {
-    if (!possible() || !fs::exists(path())) co_return {};
+    if (!possible() || !path_exists(path())) co_return {};
     if (stop) CO_TRY_VOID(co_await systemctl(processes, {"stop", name_}));
     CO_TRY_VOID(co_await systemctl(processes, {"disable", name_}));
     std::error_code error;

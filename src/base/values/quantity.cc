@@ -137,6 +137,13 @@ Quantity Quantity::from_value(std::int64_t whole, Format format) {
     return quantity;
 }
 
+Quantity Quantity::from_nano(std::int64_t billionths, Format format) {
+    Quantity quantity;
+    quantity.format_ = format;
+    quantity.assign(billionths);
+    return quantity;
+}
+
 Quantity Quantity::from_milli(std::int64_t thousandths, Format format) {
     Quantity quantity;
     quantity.format_ = format;

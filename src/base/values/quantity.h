@@ -23,6 +23,9 @@ public:
     /// "100m" is from_milli(100): CPU amounts in millicores.
     static Quantity from_milli(std::int64_t thousandths, Format format = Format::DecimalSi);
 
+    /// Billionths.
+    static Quantity from_nano(std::int64_t billionths, Format format = Format::DecimalSi);
+
     bool is_zero() const { return nanos_ == 0; }
     bool is_negative() const { return nanos_ < 0; }
     int sign() const { return nanos_ < 0 ? -1 : nanos_ > 0; }

@@ -257,12 +257,15 @@ Result<FakeApi::Target> FakeApi::resolve(const std::string& path) const {
 }
 
 Result<Value> FakeApi::answer(const ApiRequest& request) {
+    if (other_)
+        if (std::optional<Value> other = other_(request)) return std::move(*other);
     if (const std::optional<Value> discovery = answer_discovery(request.path)) return *discovery;
     TRY(const Target target, resolve(request.path));
     const bool collection = request.method == "DELETE" && target.key.name.empty();
     if (collection && !target.kind->has_verb("deletecollection"))
         return Error(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource");
     if (request.method == "GET" && target.key.name.empty()) return list_objects(target, request.query);
+    if (target.subresource == "scale") return scale_object(target, request);
     if (request.method == "GET") {
         const Value* found = find_value(*target.kind, target.key);
         if (!found) return Error(Reason::NotFound, fmt::format("{} \"{}\" not found", target.kind->plural, target.key.name));
@@ -347,6 +350,28 @@ Result<Value> FakeApi::update_object(const Target& target, Value object) {
     commit(*target.kind, target.key, next);
     const Value* stored = find_value(*target.kind, target.key);
     return stored ? *stored : next;
+}
+
+Result<Value> FakeApi::scale_object(const Target& target, const ApiRequest& request) {
+    const Value* found = find_value(*target.kind, target.key);
+    if (!found) return Error(Reason::NotFound, fmt::format("{} \"{}\" not found", target.kind->plural, target.key.name));
+    if (request.method == "PUT") {
+        TRY(const Value body, schema::parse_json(request.body));
+        Value changed = *found;
+        changed.ensure_path({"spec", "replicas"}) = at(at(body, "spec"), "replicas");
+        TRY_VOID(update_object({target.kind, target.key, ""}, std::move(changed)));
+        found = find_value(*target.kind, target.key);
+    }
+    std::string selector;
+    const Value& labels = at(at(at(*found, "spec"), "selector"), "matchLabels");
+    if (labels.is_object())
+        for (const schema::Member& one : labels.as_object())
+            selector += fmt::format("{}{}={}", selector.empty() ? "" : ",", one.key, one.value.string_or(""));
+    Value scale = Value::object({{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"metadata", at(*found, "metadata")}});
+    scale.ensure_path({"spec", "replicas"}) = at(at(*found, "spec"), "replicas").int_or(0);
+    scale.ensure_path({"status", "replicas"}) = at(at(*found, "status"), "replicas").int_or(0);
+    scale.ensure_path({"status", "selector"}) = std::move(selector);
+    return scale;
 }
 
 Result<Value> FakeApi::patch_object(const Target& target, const ApiRequest& request) {

@@ -65,6 +65,8 @@ public:
     // Faults.
     /// Asked before every request; what it yields is the answer.
     void set_fault(std::function<std::optional<Error>(const ApiRequest&)> fault) { fault_ = std::move(fault); }
+    /// Asked before every request that no fault answers, for what this API does not know, such as other servers' groups.
+    void set_answer(std::function<std::optional<schema::Value>(const ApiRequest&)> answer) { other_ = std::move(answer); }
     /// Every open watch breaks off.
     void drop_watches();
     /// Forgets the past: a watch from before now gets 410, and so do those open.
@@ -97,6 +99,8 @@ private:
     Result<schema::Value> list_objects(const Target& target, const std::string& query);
     Result<schema::Value> create_object(const Target& target, schema::Value object);
     Result<schema::Value> update_object(const Target& target, schema::Value object);
+    /// GET and PUT of the subresource.
+    Result<schema::Value> scale_object(const Target& target, const ApiRequest& request);
     Result<schema::Value> patch_object(const Target& target, const ApiRequest& request);
     Result<schema::Value> delete_object(const schema::Kind& kind, const NamespacedName& key, const DeleteOptions& options);
     /// Puts the object into the store and tells the watches, or takes it out if it is deleted and nothing holds it.
@@ -111,6 +115,7 @@ private:
     std::int64_t revision_ = 1, forgotten_ = 0;
     std::uint64_t names_ = 0;
     std::function<std::optional<Error>(const ApiRequest&)> fault_;
+    std::function<std::optional<schema::Value>(const ApiRequest&)> other_;
     Duration latency_{};
     std::vector<Seen> requests_;
 };

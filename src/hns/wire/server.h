@@ -4,9 +4,8 @@
 
 #include "base/log.h"
 #include "hns/wire/session.h"
-#include "net/socket.h"
+#include "net/acceptor.h"
 #include "runtime/asio_loop.h"
-#include "runtime/scope.h"
 
 namespace porthole::hns::wire {
 
@@ -17,25 +16,21 @@ public:
     /// Connections beyond this many are dropped.
     static constexpr std::size_t ConnectionLimit = 256;
 
-    Server(AsioLoop& loop, SessionContext context, Logger log)
-        : loop_(loop), context_(std::move(context)), log_(std::move(log)), scope_(loop) {}
+    Server(AsioLoop& loop, SessionContext context, Logger log);
 
     /// Port 0 takes a free one. Errors: AlreadyExists, Io.
     Result<void> listen(const std::string& address, std::uint16_t port);
-    std::uint16_t port() const { return listener_->port(); }
+    std::uint16_t port() const { return port_; }
     /// Drops all connections; calls in progress are carried out by the service.
-    Task<> close() { return scope_.close(); }
+    Task<> close() { return acceptor_.close(); }
 
 private:
-    Task<> accept();
-    Task<> serve_one(std::unique_ptr<net::ByteStream> stream);
+    Task<> serve_one(net::Accepted accepted);
 
     AsioLoop& loop_;
     SessionContext context_;
-    Logger log_;
-    std::unique_ptr<net::Listener> listener_;
-    std::size_t connections_ = 0;
-    Scope scope_;
+    std::uint16_t port_ = 0;
+    net::Acceptor acceptor_;
 };
 
 }  // namespace porthole::hns::wire

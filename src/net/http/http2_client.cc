@@ -5,6 +5,11 @@
 #include "base/result.h"
 
 namespace porthole::net {
+namespace {
+
+constexpr std::size_t LargestHead = 1 << 20;  ///< bytes of an answer's header fields, as over HTTP/1.1
+
+}  // namespace
 
 Http2Request::Http2Request(Http2Client& client) : Http2Stream(client), client_(client.shared_from_this()) {}
 
@@ -28,6 +33,7 @@ Task<> Http2Request::wait_for_head() {
         CO_TRY_VOID(co_await changed_.wait());
     }
     if (!head_done_) co_return failure();
+    if (header_bytes_ > LargestHead) co_return Error(Reason::Io, "the head of the answer is too large");
     co_return {};
 }
 
@@ -48,6 +54,8 @@ Task<std::optional<std::string>> Http2Request::next() {
 }
 
 void Http2Request::on_header(std::string name, std::string value) {
+    header_bytes_ += name.size() + value.size();
+    if (header_bytes_ > LargestHead) return;  // wait_for_head() fails
     if (head_done_) return trailers_.add(std::move(name), std::move(value));
     if (name == ":status") {
         std::from_chars(value.data(), value.data() + value.size(), code_);

@@ -38,6 +38,7 @@ private:
     std::shared_ptr<Http2Client> client_;
     int code_ = 0;
     Headers headers_, trailers_;
+    std::size_t header_bytes_ = 0;  ///< of both
     bool head_done_ = false, ended_ = false, gone_ = false, refused_ = false;
     Http2Error close_error_ = Http2Error::None;
     std::deque<std::string> pieces_;

@@ -1,36 +1,15 @@
-#include "runtime/processes/process.h"
-#include "runtime/worker_pool.h"
+#include "runtime/processes/process_fixture.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
-
-#include "runtime/asio_loop.h"
 
 namespace porthole {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct ProcessTest : testing::Test {
-    Result<CommandOutput> run(Command command) {
-        std::optional<Result<CommandOutput>> result;
-        TaskContext context(loop);
-        loop.post([&] {
-            start_task(runner->run(std::move(command)), context, [&](Result<CommandOutput> value) {
-                result.emplace(std::move(value));
-                loop.stop();
-            });
-        });
-        if (cancel_after > 0ms) loop.call_after(cancel_after, [&] { context.cancel(); });
-        loop.run();
-        return std::move(*result);
-    }
-    AsioLoop loop;
-    std::unique_ptr<WorkerPool> pool = make_thread_pool(2);
-    std::unique_ptr<ProcessRunner> runner = make_process_runner(*pool);
-    std::chrono::milliseconds cancel_after{0};
-};
+using ProcessTest = ProcessFixture;
 
 TEST_F(ProcessTest, GivesInputEnvironmentAndArgumentsAndReturnsBothStreams) {
     auto result = run({.arguments = {"sh", "-c", "cat; echo \"$GREETING $1\"; echo oops >&2; exit 3", "x", "you"},

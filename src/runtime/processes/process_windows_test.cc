@@ -3,34 +3,14 @@
 #include <io.h>
 #include <windows.h>
 
-#include "runtime/asio_loop.h"
-#include "runtime/processes/process.h"
-#include "runtime/worker_pool.h"
+#include "runtime/processes/process_fixture.h"
 
 namespace porthole {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct WindowsProcessTest : testing::Test {
-    Result<CommandOutput> run(Command command) {
-        std::optional<Result<CommandOutput>> result;
-        TaskContext context(loop);
-        loop.post([&] {
-            start_task(runner->run(std::move(command)), context, [&](Result<CommandOutput> value) {
-                result.emplace(std::move(value));
-                loop.stop();
-            });
-        });
-        if (cancel_after > 0ms) loop.call_after(cancel_after, [&] { context.cancel(); });
-        loop.run();
-        return std::move(*result);
-    }
-    AsioLoop loop;
-    std::unique_ptr<WorkerPool> pool = make_thread_pool(2);
-    std::unique_ptr<ProcessRunner> runner = make_process_runner(*pool);
-    std::chrono::milliseconds cancel_after{0};
-};
+using WindowsProcessTest = ProcessFixture;
 
 TEST_F(WindowsProcessTest, ReturnsBothStreamsAndTheWholeExitCode) {
     auto result = run({.arguments = {"cmd", "/c", "echo %GREETING%& echo oops>&2& exit 70000"}, .environment = {{"greeting", "hello"}}});

@@ -9,25 +9,19 @@ namespace porthole::winhost {
 
 using namespace std::chrono_literals;
 
-EventLoop& TokenGate::as_loop(AsioLoop& loop) { return loop; }
+TokenGate::TokenGate(AsioLoop& loop, std::string token, std::string unix_socket)
+    : loop_(loop),
+      token_(std::move(token)),
+      unix_socket_(std::move(unix_socket)),
+      acceptor_(
+          loop, MostConnections, [this](net::Accepted accepted) { return serve(std::move(accepted)); }, Logger(make_null_sink(), "")) {}
 
 Result<std::unique_ptr<TokenGate>> TokenGate::listen(AsioLoop& loop, std::uint16_t port, std::string token, std::string unix_socket) {
     TRY(auto listener, net::Listener::tcp(loop, "127.0.0.1", port));
-    std::unique_ptr<TokenGate> gate(new TokenGate(loop, std::move(listener), std::move(token), std::move(unix_socket)));
-    gate->scope_.spawn(gate->accept());
+    std::unique_ptr<TokenGate> gate(new TokenGate(loop, std::move(token), std::move(unix_socket)));
+    gate->port_ = listener->port();
+    gate->acceptor_.add(std::move(listener));
     return gate;
-}
-
-Task<> TokenGate::accept() {
-    for (;;) {
-        auto accepted = co_await listener_->accept();
-        if (is_cancelled(accepted)) co_return std::move(accepted).error();
-        if (accepted) {
-            scope_.spawn(serve(std::move(accepted->stream)));
-        } else {
-            CO_TRY_VOID(co_await loop_.sleep(100ms));
-        }
-    }
 }
 
 namespace {
@@ -46,7 +40,8 @@ Task<std::string> read_line(net::ByteStream& stream, std::size_t limit) {
 
 }  // namespace
 
-Task<> TokenGate::serve(std::unique_ptr<net::ByteStream> client) {
+Task<> TokenGate::serve(net::Accepted accepted) {
+    const std::unique_ptr<net::ByteStream> client = std::move(accepted.stream);
     const auto line = co_await with_timeout(read_line(*client, token_.size() + 1), 5s, "the token");
     if (!line || !net::equal_in_constant_time(*line, token_)) {
         client->close();

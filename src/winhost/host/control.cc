@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using schema::Value;
 
-constexpr std::size_t LongestLine = 1 << 20;
+constexpr std::size_t LongestLine = 1 << 20, MostConnections = 64;
 
 /// Up to the line's end, or the peer's.
 Task<std::string> read_line(net::ByteStream& stream) {
@@ -31,28 +31,15 @@ Task<std::string> read_line(net::ByteStream& stream) {
 
 std::string control_socket(const std::string& data) { return join_path(data, "control.sock"); }
 
+ControlServer::ControlServer(AsioLoop& loop)
+    : loop_(loop),
+      acceptor_(
+          loop, MostConnections, [this](net::Accepted accepted) { return serve(std::move(accepted)); }, Logger(make_null_sink(), "")) {}
+
 Result<void> ControlServer::listen(const std::string& path) {
-    TRY(listener_, net::Listener::local(loop_, path));
-    scope_.spawn(accept());
+    TRY(auto listener, net::Listener::local(loop_, path));
+    acceptor_.add(std::move(listener));
     return {};
-}
-
-Task<> ControlServer::close() {
-    auto closed = co_await scope_.close();
-    listener_.reset();
-    co_return closed;
-}
-
-Task<> ControlServer::accept() {
-    for (;;) {
-        auto accepted = co_await listener_->accept();
-        if (is_cancelled(accepted)) co_return std::move(accepted).error();
-        if (accepted) {
-            scope_.spawn(serve(std::move(accepted->stream)));
-        } else {
-            CO_TRY_VOID(co_await loop_.sleep(100ms));
-        }
-    }
 }
 
 Task<Value> ControlServer::answer(std::string line) {
@@ -62,7 +49,8 @@ Task<Value> ControlServer::answer(std::string line) {
     co_return co_await found->second(std::move(request));
 }
 
-Task<> ControlServer::serve(std::unique_ptr<net::ByteStream> stream) {
+Task<> ControlServer::serve(net::Accepted accepted) {
+    const std::unique_ptr<net::ByteStream> stream = std::move(accepted.stream);
     CO_TRY(std::string line, co_await with_timeout(read_line(*stream), 10s, "the request"));
     auto answered = co_await answer(std::move(line));
     if (is_cancelled(answered)) co_return std::move(answered).error();

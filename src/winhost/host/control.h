@@ -4,9 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "net/socket.h"
+#include "net/acceptor.h"
 #include "runtime/asio_loop.h"
-#include "runtime/scope.h"
 #include "schema/value.h"
 
 namespace porthole::winhost {
@@ -26,21 +25,19 @@ class ControlServer {
 public:
     using Call = std::function<Task<schema::Value>(schema::Value request)>;
 
-    explicit ControlServer(AsioLoop& loop) : loop_(loop), scope_(loop) {}
+    explicit ControlServer(AsioLoop& loop);
     void add(std::string call, Call handler) { calls_[std::move(call)] = std::move(handler); }
     /// Errors: AlreadyExists, Io.
     Result<void> listen(const std::string& path);
-    Task<> close();
+    Task<> close() { return acceptor_.close(); }
 
 private:
-    Task<> accept();
-    Task<> serve(std::unique_ptr<net::ByteStream> stream);
+    Task<> serve(net::Accepted accepted);
     Task<schema::Value> answer(std::string line);
 
     AsioLoop& loop_;
     std::map<std::string, Call> calls_;
-    std::unique_ptr<net::Listener> listener_;
-    Scope scope_;
+    net::Acceptor acceptor_;
 };
 
 /// One call to the host whose folder is `data`, without a time limit. Errors: Unavailable where none runs; the call's own.

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "net/tls/crypto.h"
+#include "runtime/files/durable_file.h"
 #include "winhost/images/content/byte_source.h"
 #include "winhost/images/layers/layer_unpacker.h"
 
@@ -54,8 +55,8 @@ Result<void> LayerStore::open() {
 
 std::string LayerStore::scratch(const std::string& what) { return work_ + "/" + std::to_string(next_++) + "-" + what; }
 
-bool LayerStore::exists(const std::string& key) const { return fs::exists(folder(key)) || is_base(key); }
-bool LayerStore::is_base(const std::string& key) const { return fs::exists(folder(key) + std::string(BaseSuffix)); }
+bool LayerStore::exists(const std::string& key) const { return path_exists(folder(key)) || is_base(key); }
+bool LayerStore::is_base(const std::string& key) const { return path_exists(folder(key) + std::string(BaseSuffix)); }
 
 std::string LayerStore::key_of(const std::string& below, const std::string& diff_id) const {
     return net::sha256_hex(options_.template_id + "\n" + options_.drive_path + "\n" + below + "\n" + diff_id).substr(0, KeySize);
