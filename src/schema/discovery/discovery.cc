@@ -1,6 +1,7 @@
 #include "schema/discovery/discovery.h"
 
 #include <algorithm>
+#include <set>
 
 namespace porthole::schema {
 namespace {
@@ -16,20 +17,16 @@ bool is_served(const Registry& registry, std::string_view group, std::string_vie
         registry.kinds(), [&](const Kind* kind) { return kind->is(Kind::Resource) && kind->group == group && kind->version == version; });
 }
 
-std::vector<std::string> served_versions(const Registry& registry, std::string_view group) {
-    std::vector<std::string> versions = registry.versions(group);
-    std::erase_if(versions, [&](const std::string& version) { return !is_served(registry, group, version); });
-    return versions;
-}
-
 Value group_version(std::string_view group, std::string_view version) {
     return Value::object({{"groupVersion", join_api_version(group, version)}, {"version", version}});
 }
 
-Value group_members(std::string_view group, const std::vector<std::string>& versions) {
+Value group_members(const DiscoveredGroup& group) {
     Array list;
-    for (const std::string& version : versions) list.push_back(group_version(group, version));
-    return Value::object({{"name", group}, {"versions", std::move(list)}, {"preferredVersion", group_version(group, versions.front())}});
+    for (const DiscoveredVersion& one : group.versions) list.push_back(group_version(group.name, one.version));
+    return Value::object({{"name", group.name},
+                          {"versions", std::move(list)},
+                          {"preferredVersion", group_version(group.name, group.versions.front().version)}});
 }
 
 Value legacy_resource(const Kind& kind) {
@@ -81,22 +78,41 @@ Value aggregated_resource(const Kind& kind) {
     return resource;
 }
 
-Value aggregated_group(const Registry& registry, std::string_view group, const std::vector<std::string>& versions,
-                       const std::set<std::string>& stale) {
+Array own_resources(const Registry& registry, std::string_view group, std::string_view version) {
+    Array resources;
+    for (const Kind* kind : registry.resources(group, version)) resources.push_back(aggregated_resource(*kind));
+    return resources;
+}
+
+Value aggregated_group(const Registry& registry, const DiscoveredGroup& group) {
     Array list;
-    for (const std::string& version : versions) {
-        Array resources;
-        for (const Kind* kind : registry.resources(group, version)) resources.push_back(aggregated_resource(*kind));
-        const bool is_stale = stale.contains(join_api_version(group, version));
-        list.push_back(
-            Value::object({{"version", version}, {"resources", std::move(resources)}, {"freshness", is_stale ? "Stale" : "Current"}}));
+    for (const DiscoveredVersion& one : group.versions) {
+        Value version = Value::object({{"version", one.version}});
+        if (one.resources) version["resources"] = *one.resources;
+        if (!one.remote) version["resources"] = own_resources(registry, group.name, one.version);
+        version["freshness"] = one.stale ? "Stale" : "Current";
+        list.push_back(std::move(version));
     }
     Value metadata = Value::object();
-    if (!group.empty()) metadata["name"] = group;
+    if (!group.name.empty()) metadata["name"] = group.name;
     return Value::object({{"metadata", std::move(metadata)}, {"versions", std::move(list)}});
 }
 
 }  // namespace
+
+std::vector<DiscoveredGroup> served_groups(const Registry& registry) {
+    std::set<std::pair<std::string_view, std::string_view>> served;
+    for (const Kind* kind : registry.kinds())
+        if (kind->is(Kind::Resource)) served.emplace(kind->group, kind->version);
+    std::vector<DiscoveredGroup> groups;
+    for (const std::string& name : registry.groups()) {
+        DiscoveredGroup group{.name = name, .versions = {}};
+        for (const std::string& version : registry.versions(name))
+            if (served.contains({name, version})) group.versions.push_back({.version = version});
+        if (!group.versions.empty()) groups.push_back(std::move(group));
+    }
+    return groups;
+}
 
 Value discover_versions(std::string_view server_address) {
     Value address = Value::object({{"clientCIDR", "0.0.0.0/0"}, {"serverAddress", server_address}});
@@ -104,22 +120,18 @@ Value discover_versions(std::string_view server_address) {
         {{"kind", "APIVersions"}, {"versions", Value::array({"v1"})}, {"serverAddressByClientCIDRs", Value::array({std::move(address)})}});
 }
 
-Value discover_groups(const Registry& registry) {
-    Array groups;
-    for (const std::string& group : registry.groups()) {
-        const std::vector<std::string> versions = served_versions(registry, group);
-        if (!group.empty() && !versions.empty()) groups.push_back(group_members(group, versions));
-    }
-    return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}});
+Value discover_groups(const std::vector<DiscoveredGroup>& groups) {
+    Array list;
+    for (const DiscoveredGroup& group : groups)
+        if (!group.name.empty()) list.push_back(group_members(group));
+    return Value::object({{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
 }
 
-std::optional<Value> discover_group(const Registry& registry, std::string_view group) {
-    const std::vector<std::string> versions = served_versions(registry, group);
-    if (group.empty() || versions.empty()) return std::nullopt;
+std::optional<Value> discover_group(const std::vector<DiscoveredGroup>& groups, std::string_view group) {
+    const auto found = std::ranges::find(groups, group, &DiscoveredGroup::name);
+    if (group.empty() || found == groups.end()) return std::nullopt;
     Value document = Value::object({{"kind", "APIGroup"}, {"apiVersion", "v1"}});
-    for (Member& member : group_members(group, versions).as_object()) {
-        document[member.key] = std::move(member.value);
-    }
+    for (Member& member : group_members(*found).as_object()) document[member.key] = std::move(member.value);
     return document;
 }
 
@@ -138,13 +150,10 @@ std::optional<Value> discover_resources(const Registry& registry, std::string_vi
     return document;
 }
 
-Value discover_all(const Registry& registry, AggregatedRoot root, AggregatedVersion version, const std::set<std::string>& stale) {
+Value discover_all(const Registry& registry, const std::vector<DiscoveredGroup>& groups, AggregatedRoot root, AggregatedVersion version) {
     Array items;
-    for (const std::string& group : registry.groups()) {
-        const std::vector<std::string> versions = served_versions(registry, group);
-        if (group.empty() != (root == AggregatedRoot::Core) || versions.empty()) continue;
-        items.push_back(aggregated_group(registry, group, versions, stale));
-    }
+    for (const DiscoveredGroup& group : groups)
+        if (group.name.empty() == (root == AggregatedRoot::Core)) items.push_back(aggregated_group(registry, group));
     const bool v2 = version == AggregatedVersion::V2;
     return Value::object({{"kind", "APIGroupDiscoveryList"},
                           {"apiVersion", v2 ? "apidiscovery.k8s.io/v2" : "apidiscovery.k8s.io/v2beta1"},

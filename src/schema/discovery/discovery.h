@@ -1,27 +1,44 @@
 #pragma once
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schema/registry.h"
 #include "schema/value.h"
 
 namespace porthole::schema {
 
-/// The legacy documents of discovery. Groups and versions without resources are left out.
-Value discover_versions(std::string_view server_address);                               ///< /api; the address as "10.0.0.1:6443"
-Value discover_groups(const Registry& registry);                                        ///< /apis
-std::optional<Value> discover_group(const Registry& registry, std::string_view group);  ///< /apis/G; nullopt: 404
-/// /api/v1 and /apis/G/V; nullopt: 404.
+/// A version of a group, as discovery lists it.
+struct DiscoveredVersion {
+    std::string version;
+    /// What another server serves, in the aggregated form; null: what the registry has.
+    std::shared_ptr<const Array> resources = nullptr;
+    bool stale = false;  ///< the server whose resources these are cannot be asked now
+    bool remote = false;
+};
+/// A group with at least one version, preferred first. The core group has no name.
+struct DiscoveredGroup {
+    std::string name;
+    std::vector<DiscoveredVersion> versions;
+};
+/// What the registry serves, in its order. Groups and versions without resources are left out.
+std::vector<DiscoveredGroup> served_groups(const Registry& registry);
+
+/// The legacy documents of discovery.
+Value discover_versions(std::string_view server_address);           ///< /api; the address as "10.0.0.1:6443"
+Value discover_groups(const std::vector<DiscoveredGroup>& groups);  ///< /apis
+/// /apis/G; nullopt: 404.
+std::optional<Value> discover_group(const std::vector<DiscoveredGroup>& groups, std::string_view group);
+/// /api/v1 and /apis/G/V of the registry; nullopt: 404.
 std::optional<Value> discover_resources(const Registry& registry, std::string_view group, std::string_view version);
 
 enum class AggregatedVersion { V2, V2Beta1 };
 enum class AggregatedRoot { Core, Groups };  ///< /api, /apis
 
-/// The aggregated document (KEP-3352). Versions in `stale` ("group/version"), whose own server cannot be asked now, say so.
-/// Its Content-Type must be exactly aggregated_content_type(), or kubectl takes it for the legacy form.
-Value discover_all(const Registry& registry, AggregatedRoot root, AggregatedVersion version, const std::set<std::string>& stale = {});
+/// The aggregated document (KEP-3352). Its Content-Type must be exactly aggregated_content_type(), or kubectl takes it for the legacy form.
+Value discover_all(const Registry& registry, const std::vector<DiscoveredGroup>& groups, AggregatedRoot root, AggregatedVersion version);
 std::string_view aggregated_content_type(AggregatedVersion version);
 
 }  // namespace porthole::schema

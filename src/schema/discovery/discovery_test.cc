@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/registry.h"
 #include "schema/json/json.h"
 
@@ -17,7 +19,7 @@ const Value* find_by(const Value* list, std::string_view key, std::string_view v
 }
 
 TEST(Discovery, ListsServedGroupsWithThePreferredVersionFirst) {
-    const Value groups = discover_groups(api::registry());
+    const Value groups = discover_groups(served_groups(api::registry()));
     EXPECT_EQ(groups.string_at({"kind"}), "APIGroupList");
     const Value* apps = find_by(groups.find("groups"), "name", "apps");
     ASSERT_TRUE(apps);
@@ -46,14 +48,14 @@ TEST(Discovery, ResourcesSayWhatKubectlAsksFor) {
 }
 
 TEST(Discovery, UnknownGroupsAndVersionsAreNotThere) {
-    EXPECT_FALSE(discover_group(api::registry(), "nope"));
-    EXPECT_FALSE(discover_group(api::registry(), ""));
+    EXPECT_FALSE(discover_group(served_groups(api::registry()), "nope"));
+    EXPECT_FALSE(discover_group(served_groups(api::registry()), ""));
     EXPECT_FALSE(discover_resources(api::registry(), "apps", "v2"));
-    EXPECT_TRUE(discover_group(api::registry(), "apps"));
+    EXPECT_TRUE(discover_group(served_groups(api::registry()), "apps"));
 }
 
 TEST(Discovery, AggregatedCoreHasNoNameAndOwnKindsAreBare) {
-    const Value core = discover_all(api::registry(), AggregatedRoot::Core, AggregatedVersion::V2);
+    const Value core = discover_all(api::registry(), served_groups(api::registry()), AggregatedRoot::Core, AggregatedVersion::V2);
     ASSERT_EQ(core.find("items")->as_array().size(), 1u);
     const Value& group = core.find("items")->as_array()[0];
     EXPECT_EQ(to_json(*group.find("metadata")), "{}");
@@ -67,7 +69,10 @@ TEST(Discovery, AggregatedCoreHasNoNameAndOwnKindsAreBare) {
 }
 
 TEST(Discovery, AStaleVersionSaysSo) {
-    const Value groups = discover_all(api::registry(), AggregatedRoot::Groups, AggregatedVersion::V2Beta1, {"batch/v1"});
+    std::vector<DiscoveredGroup> served = served_groups(api::registry());
+    const auto batch = std::ranges::find(served, "batch", &DiscoveredGroup::name);
+    batch->versions.front().stale = true;
+    const Value groups = discover_all(api::registry(), served, AggregatedRoot::Groups, AggregatedVersion::V2Beta1);
     EXPECT_EQ(groups.string_at({"apiVersion"}), "apidiscovery.k8s.io/v2beta1");
     int stale = 0;
     for (const Value& group : groups.find("items")->as_array()) {
@@ -77,6 +82,18 @@ TEST(Discovery, AStaleVersionSaysSo) {
         }
     }
     EXPECT_EQ(stale, 1);
+}
+
+TEST(Discovery, AVersionOfAnotherServerShowsThatServersResources) {
+    const Value flunders = Value::object({{"resource", "flunders"}});
+    const std::vector<DiscoveredGroup> served{
+        {"wardle",
+         {{.version = "v1", .resources = std::make_shared<const Array>(Array{flunders}), .remote = true},
+          {.version = "v1alpha1", .stale = true, .remote = true}}}};
+    const Value groups = discover_all(api::registry(), served, AggregatedRoot::Groups, AggregatedVersion::V2);
+    EXPECT_EQ(to_json(*groups.find("items")),
+              R"([{"metadata":{"name":"wardle"},"versions":[{"version":"v1","resources":[{"resource":"flunders"}],"freshness":"Current"},)"
+              R"({"version":"v1alpha1","freshness":"Stale"}]}])");
 }
 
 }  // namespace

@@ -10,7 +10,18 @@
 namespace porthole::schema {
 namespace {
 
-std::string shown(const Value& bad) { return bad.is_string() ? quote(bad.as_string()) : to_json(bad); }
+/// A text as Go quotes it; anything else as Go's encoder writes JSON, which is safe within HTML.
+std::string shown(const Value& bad) {
+    if (bad.is_string()) return quote(bad.as_string());
+    std::string text;
+    for (const char c : to_json(bad)) {
+        if (c == '<' || c == '>' || c == '&')
+            text += c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : "\\u0026";
+        else
+            text += c;
+    }
+    return text;
+}
 
 }  // namespace
 
@@ -35,6 +46,9 @@ void FieldErrors::required(const FieldPath& path, std::string_view detail) {
 void FieldErrors::invalid(const FieldPath& path, const Value& bad, std::string_view detail) {
     add("FieldValueInvalid", path, "Invalid value", shown(bad), detail);
 }
+void FieldErrors::invalid_as_a_whole(const FieldPath& path, std::string_view detail) {
+    add("FieldValueInvalid", path, "Invalid value", "", detail);
+}
 void FieldErrors::type_invalid(const FieldPath& path, const Value& bad, std::string_view detail) {
     add("FieldValueTypeInvalid", path, "Invalid value", shown(bad), detail);
 }
@@ -46,6 +60,7 @@ void FieldErrors::not_supported(const FieldPath& path, const Value& bad, std::sp
 void FieldErrors::duplicate(const FieldPath& path, const Value& bad) {
     add("FieldValueDuplicate", path, "Duplicate value", shown(bad), "");
 }
+void FieldErrors::duplicate_as_a_whole(const FieldPath& path) { add("FieldValueDuplicate", path, "Duplicate value", "", ""); }
 void FieldErrors::not_found(const FieldPath& path, const Value& bad) { add("FieldValueNotFound", path, "Not found", shown(bad), ""); }
 void FieldErrors::forbidden(const FieldPath& path, std::string_view detail) { add("FieldValueForbidden", path, "Forbidden", "", detail); }
 void FieldErrors::too_long(const FieldPath& path, std::size_t max_bytes) {
@@ -64,7 +79,10 @@ void FieldErrors::too_few(const FieldPath& path, std::size_t actual, std::size_t
 }
 void FieldErrors::internal(const FieldPath& path, std::string_view detail) { add("InternalError", path, "Internal error", "", detail); }
 
-void FieldErrors::append(FieldErrors other) { std::move(other.causes_.begin(), other.causes_.end(), std::back_inserter(causes_)); }
+void FieldErrors::append(FieldErrors other) {
+    std::move(other.causes_.begin(), other.causes_.end(), std::back_inserter(causes_));
+    std::move(other.warnings_.begin(), other.warnings_.end(), std::back_inserter(warnings_));
+}
 
 std::string FieldErrors::text() const {
     std::vector<std::string> texts;

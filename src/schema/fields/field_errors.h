@@ -35,12 +35,15 @@ class FieldErrors {
 public:
     void required(const FieldPath& path, std::string_view detail = "");
     void invalid(const FieldPath& path, const Value& bad, std::string_view detail);
+    /// Without the value: of objects and lists, which would hide the detail.
+    void invalid_as_a_whole(const FieldPath& path, std::string_view detail);
     void type_invalid(const FieldPath& path, const Value& bad, std::string_view detail);
     void not_supported(const FieldPath& path, const Value& bad, std::span<const std::string_view> supported);
     void not_supported(const FieldPath& path, const Value& bad, std::initializer_list<std::string_view> supported) {
         not_supported(path, bad, std::span(supported.begin(), supported.size()));
     }
     void duplicate(const FieldPath& path, const Value& bad);
+    void duplicate_as_a_whole(const FieldPath& path);
     void not_found(const FieldPath& path, const Value& bad);
     void forbidden(const FieldPath& path, std::string_view detail);
     void too_long(const FieldPath& path, std::size_t max_bytes);
@@ -49,10 +52,15 @@ public:
     void too_few(const FieldPath& path, std::size_t actual, std::size_t min_items);
     void internal(const FieldPath& path, std::string_view detail);
 
+    /// A text for the client that does not make the object invalid.
+    void warn(std::string text) { warnings_.push_back(std::move(text)); }
+
     bool empty() const { return causes_.empty(); }
     std::size_t size() const { return causes_.size(); }
     /// `Cause::message` does not repeat the path.
     const std::vector<Cause>& causes() const { return causes_; }
+    const std::vector<std::string>& warnings() const { return warnings_; }
+    /// Errors and warnings.
     void append(FieldErrors other);
 
     /// Reason::Invalid: `Pod "x" is invalid: spec.x: Required value`. Requires: not empty.
@@ -64,6 +72,7 @@ private:
     void add(const char* type, const FieldPath& path, std::string_view what, std::string_view value, std::string_view detail);
 
     std::vector<Cause> causes_;
+    std::vector<std::string> warnings_;
 };
 
 }  // namespace porthole::schema

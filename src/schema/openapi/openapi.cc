@@ -156,15 +156,20 @@ const OpenApiDocument& OpenApi::v2_protobuf() {
     return *v2_protobuf_;
 }
 
-const OpenApiDocument& OpenApi::v3_index() {
-    if (v3_index_) return *v3_index_;
+const OpenApiDocument& OpenApi::v3_index(const Others& others) {
+    if (v3_index_ && others_ == others) return *v3_index_;
+    others_ = others;
     Value paths = Value::object();
+    const auto add = [&](const std::string& path, const std::string& hash) {
+        paths[path] = Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
+    };
     for (const auto& [path, kinds] : kinds_by_path(registry_)) {
         // Only the hash is needed here, and a client reads few of the documents: their bodies are not kept.
         std::string& hash = v3_hashes_[path];
         if (hash.empty()) hash = content_hash(build_v3(registry_, schemas_, version_, kinds));
-        paths[path] = Value::object({{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}});
+        add(path, hash);
     }
+    for (const auto& [path, hash] : others) add(path, hash);
     v3_index_ = finished(to_json(Value::object({{"paths", std::move(paths)}})));
     return *v3_index_;
 }

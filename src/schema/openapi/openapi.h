@@ -30,8 +30,10 @@ public:
     const OpenApiDocument& v2_json();
     /// The gnostic protobuf form, which kubectl before 1.27 must have.
     const OpenApiDocument& v2_protobuf();
-    /// /openapi/v3: the index of the documents below with their hashes.
-    const OpenApiDocument& v3_index();
+    /// Documents of other servers, by path ("apis/wardle.example.com/v1"), with their hashes.
+    using Others = std::map<std::string, std::string>;
+    /// /openapi/v3: the index of the documents below and of others, which take the place of ours, with their hashes.
+    const OpenApiDocument& v3_index(const Others& others = {});
     /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1"; nullptr: 404.
     const OpenApiDocument* v3(std::string_view path);
 
@@ -41,7 +43,8 @@ private:
     RunTimeSchemas schemas_;
     std::optional<OpenApiDocument> v2_json_, v2_protobuf_, v3_index_;
     std::map<std::string, OpenApiDocument, std::less<>> v3_;
-    std::map<std::string, std::string, std::less<>> v3_hashes_;  ///< of all that the index names
+    std::map<std::string, std::string, std::less<>> v3_hashes_;  ///< of all that is ours and that the index names
+    Others others_;                                              ///< that v3_index_ names
 };
 
 }  // namespace porthole::schema

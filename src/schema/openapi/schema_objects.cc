@@ -49,8 +49,8 @@ void add_list_facts(Value& schema, const Field& field) {
 void add_type_members(Value& properties) {
     properties["apiVersion"] = typed("string");
     properties["kind"] = typed("string");
-    properties["apiVersion"]["description"] = "The version of the schema that this representation of an object follows.";
-    properties["kind"]["description"] = "The REST resource that this object represents, in CamelCase. It cannot be changed.";
+    properties["apiVersion"]["description"] = "APIVersion defines the version of the schema that this representation of an object follows.";
+    properties["kind"]["description"] = "Kind is the REST resource that this object represents, in CamelCase. It cannot be changed.";
 }
 
 /// A client that knows no null would miss a member that may be null.
@@ -167,6 +167,8 @@ Value SchemaObjects::published_schema(const Value& schema, bool is_resource) {
     const bool v2 = dialect_ == Dialect::V2;
     const bool nullable = v2 && at(schema, "nullable").bool_or(false);
     const bool opens = v2 && at(schema, "x-kubernetes-preserve-unknown-fields").bool_or(false);
+    // Whatever is said of its members, kubectl would refuse all others.
+    if (opens && is_resource) return typed("object");
     const bool embedded = at(schema, "x-kubernetes-embedded-resource").bool_or(false);
     for (const Member& member : schema.as_object()) {
         const std::string& name = member.key;
@@ -185,7 +187,7 @@ Value SchemaObjects::published_schema(const Value& schema, bool is_resource) {
         }
     }
     if (v2) drop_nullable_from_required(schema, published);
-    if (is_resource || embedded) {
+    if (is_resource || (embedded && !opens)) {
         Value& properties = published["properties"];
         add_type_members(properties);
         const Kind* config_map = registry_.find_kind("v1", "ConfigMap");

@@ -9,7 +9,7 @@
 #include "schema/type.h"
 
 // After the merge of structured-merge-diff, which Kubernetes uses: objects are compared field by field, and every manager's
-// set of fields is kept in metadata.managedFields. Managers of other versions of the kind are taken by the same field names.
+// set of fields is kept in metadata.managedFields, by the names that fields have in the manager's version.
 
 namespace porthole::schema {
 namespace {
@@ -75,6 +75,55 @@ void set_record(Value& object, const ManagedFields& managed) {
     }
 }
 
+// Changes
+
+/// What a request changes, as the owners' versions see it.
+class Changes {
+public:
+    /// What it goes from and to, in the request's version. References outlive it.
+    struct Between {
+        const Kind& kind;
+        const FieldManager& manager;
+        const Value &before, &after;
+    };
+    Changes(Between between, OtherVersions* versions) : between_(between), versions_(versions) {
+        add(between_.manager.api_version, compare_fields(Node::of_struct(*between_.kind.type), between_.before, between_.after));
+    }
+
+    void take_by_names() { versions_ = nullptr; }
+    Comparison& own() { return known_.find(between_.manager.api_version)->second; }
+    /// nullptr where the kind has no such version any more.
+    Result<const Comparison*> in(const std::string& api_version) {
+        if (!versions_) return &own();
+        if (const auto found = known_.find(api_version); found != known_.end()) return &found->second;
+        auto shown_before = versions_->show(between_.before, api_version), shown_after = versions_->show(between_.after, api_version);
+        TRY(const auto before, std::move(shown_before));
+        TRY(const auto after, std::move(shown_after));
+        if (!before || !after) return nullptr;
+        return add(api_version, compare_fields(Node::of_struct(*after->kind.type), before->object, after->object));
+    }
+
+private:
+    const Comparison* add(const std::string& api_version, Comparison change) {
+        for (FieldSet* set : {&change.added, &change.modified, &change.removed})
+            leave_unowned(*set, between_.kind, between_.manager.subresource);
+        return &known_.emplace(api_version, std::move(change)).first->second;
+    }
+
+    Between between_;
+    OtherVersions* versions_;
+    std::map<std::string, Comparison> known_;
+};
+
+/// Of versions that the kind does not have any more nobody owns anything.
+Result<void> drop_unknown_versions(ManagedFields& managed, Changes& changes) {
+    for (auto entry = managed.entries().begin(); entry != managed.entries().end();) {
+        TRY(const Comparison* change, changes.in(entry->second.api_version));
+        entry = change ? std::next(entry) : managed.entries().erase(entry);
+    }
+    return {};
+}
+
 // Conflicts
 
 struct Conflict {
@@ -82,16 +131,20 @@ struct Conflict {
     FieldSet fields;
 };
 
-/// What other managers own and the change would set.
-std::vector<Conflict> find_conflicts(const ManagedFields& managed, const Manager* self, const Comparison& change) {
+/// What other managers own and the change would set. Requires, as what follows: drop_unknown_versions() has succeeded.
+std::vector<Conflict> find_conflicts(const ManagedFields& managed, const Manager* self, Changes& changes) {
     std::vector<Conflict> conflicts;
-    if (managed.empty()) return conflicts;
-    FieldSet set = change.modified;
-    set.add(change.added);
+    std::map<const Comparison*, FieldSet> sets;
     for (const auto& [manager, entry] : managed.entries()) {
         if (self && manager == *self) continue;
+        const Comparison* change = *changes.in(entry.api_version);
+        const auto [set, is_new] = sets.try_emplace(change);
+        if (is_new) {
+            set->second = change->modified;
+            set->second.add(change->added);
+        }
         FieldSet common = entry.fields;
-        common.keep_common(set);
+        common.keep_common(set->second);
         if (!common.empty()) conflicts.push_back({manager, std::move(common)});
     }
     return conflicts;
@@ -117,10 +170,10 @@ Error conflict_error(const std::vector<Conflict>& conflicts) {
 }
 
 /// Takes from the others what the change sets or removes.
-void take_from_others(ManagedFields& managed, const Manager* self, const std::vector<Conflict>& conflicts, const Comparison& change) {
+void take_from_others(ManagedFields& managed, const Manager* self, const std::vector<Conflict>& conflicts, Changes& changes) {
     for (const Conflict& conflict : conflicts) managed.entries()[conflict.manager].fields.remove(conflict.fields);
     for (auto& [manager, entry] : managed.entries()) {
-        if (!self || manager != *self) entry.fields.remove(change.removed);
+        if (!self || manager != *self) entry.fields.remove((*changes.in(entry.api_version))->removed);
     }
     managed.drop_empty();
 }
@@ -142,29 +195,77 @@ void forgive_last_applied(const Kind& kind, const Value& live, std::vector<Confl
 
 // Apply
 
-/// Removes what the manager applied before and nobody owns now.
-Value prune(const Node& root, const Value& merged, const ManagedFields& managed, const FieldSet& last) {
-    if (last.empty()) return merged;
-    const auto places_of = [&](const Value& object) {
-        const auto fields = fields_of(root, object);
-        return with_named_parents(root, fields ? *fields : FieldSet());
-    };
-    const FieldSet last_places = with_named_parents(root, last);
-    const FieldSet all = places_of(merged);
-    FieldSet owned;
-    for (const auto& [manager, entry] : managed.entries()) owned.add(entry.fields);
+/// An object on its way through versions.
+struct InVersion {
+    const Kind* kind;
+    std::string api_version;
+    Value object;
 
-    FieldSet keep = places_of(without_fields(root, merged, last_places));
-    keep.add(with_named_parents(root, owned));
-    FieldSet gone = all;
+    Node root() const { return Node::of_struct(*kind->type); }
+    FieldSet places() const {
+        const auto fields = fields_of(root(), object);
+        return with_named_parents(root(), fields ? *fields : FieldSet());
+    }
+    void remove(const FieldSet& gone) { object = without_fields(root(), object, gone); }
+    /// False where there is no such version any more.
+    Result<bool> move_to(const std::string& version, OtherVersions* versions) {
+        if (version == api_version || !versions) return true;
+        TRY(const auto shown, versions->show(object, version));
+        if (!shown) return false;
+        *this = {&shown->kind, version, Value(shown->object)};
+        return true;
+    }
+};
+
+/// Adds to `pruned` what is owned by managers of `version`, and moves both there.
+Result<void> add_back_owned(InVersion& merged, InVersion& pruned, const std::string& version, const FieldSet& owned,
+                            OtherVersions* versions) {
+    if (versions && version != merged.api_version) {
+        InVersion from = merged, to = pruned;
+        TRY(const bool has_from, from.move_to(version, versions));
+        TRY(const bool has_to, to.move_to(version, versions));
+        if (!has_from || !has_to) return {};
+        merged = std::move(from);
+        pruned = std::move(to);
+    }
+    FieldSet keep = pruned.places();
+    keep.add(with_named_parents(merged.root(), owned));
+    FieldSet gone = merged.places();
     gone.remove(keep);
-    const Value pruned = without_fields(root, merged, gone);
+    pruned.object = without_fields(merged.root(), merged.object, gone);
+    return {};
+}
+
+/// Removes what the manager applied before and nobody owns now.
+Result<Value> prune(InVersion all, const ManagedFields& managed, const ManagedFields::Entry& last, OtherVersions* versions) {
+    if (last.fields.empty()) return std::move(all.object);
+    const std::string asked = all.api_version;
+    const bool moves = versions && last.api_version != asked;
+    const Value unpruned = moves ? all.object : Value();
+    TRY(const bool has_version, all.move_to(last.api_version, versions));
+    if (!has_version) return std::move(all.object);
+    const FieldSet last_places = with_named_parents(all.root(), last.fields);
+    InVersion pruned{all.kind, all.api_version, without_fields(all.root(), all.object, last_places)};
+
+    // In the same version first: what is missing may be needed for a conversion.
+    std::map<std::string, FieldSet> owned;
+    for (const auto& [manager, entry] : managed.entries()) owned[versions ? entry.api_version : all.api_version].add(entry.fields);
+    TRY_VOID(add_back_owned(all, pruned, all.api_version, owned[all.api_version], versions));
+    if (pruned.object == all.object) return moves ? unpruned : std::move(all.object);
+    if (owned.size() > 1) {
+        InVersion present = all;
+        for (const auto& [version, fields] : owned)
+            if (version != all.api_version) TRY_VOID(add_back_owned(present, pruned, version, fields, versions));
+        TRY_VOID(pruned.move_to(all.api_version, versions));
+    }
 
     // What went with a parent but was never applied by this manager comes back, unless its parent is gone for good.
-    FieldSet final_gone = all;
-    final_gone.remove(places_of(pruned));
+    FieldSet final_gone = all.places();
+    final_gone.remove(pruned.places());
     final_gone.keep_common(last_places);
-    return without_fields(root, merged, final_gone);
+    all.remove(final_gone);
+    TRY_VOID(all.move_to(asked, versions));
+    return std::move(all.object);
 }
 
 /// Fields of an object that has no record: they were there before anyone applied.
@@ -179,7 +280,8 @@ void adopt_unrecorded(const Kind& kind, const Value& live, const FieldManager& m
 
 }  // namespace
 
-Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force) {
+Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value& applied, const FieldManager& manager, bool force,
+                                OtherVersions* versions) {
     if (!record_of(applied).is_null()) return Error(Reason::BadRequest, "metadata.managedFields must be nil");
     const Node root = Node::of_struct(*kind.type);
     TRY(FieldSet fields, fields_of(root, applied));
@@ -191,19 +293,19 @@ Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value
     if (!live.is_null() && managed.empty()) adopt_unrecorded(kind, bare, manager, managed);
 
     const Manager self = Manager::applier(manager.name, manager.subresource);
-    const FieldSet last = managed.entries().contains(self) ? managed.entries()[self].fields : FieldSet();
+    const ManagedFields::Entry last = managed.entries().contains(self) ? managed.entries()[self] : ManagedFields::Entry();
     ManagedFields::Entry& entry = managed.entries()[self];
     entry.fields = fields;
     entry.api_version = manager.api_version;
 
-    Value result = prune(root, merge_fields(root, bare, applied), managed, last);
-    Comparison change = compare_fields(root, bare, result);
-    for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
-    const std::vector<Conflict> conflicts = find_conflicts(managed, &self, change);
+    TRY(Value result, prune({&kind, manager.api_version, merge_fields(root, bare, applied)}, managed, last, versions));
+    Changes changes({.kind = kind, .manager = manager, .before = bare, .after = result}, versions);
+    TRY_VOID(drop_unknown_versions(managed, changes));
+    const std::vector<Conflict> conflicts = find_conflicts(managed, &self, changes);
     std::vector<Conflict> refused = force ? std::vector<Conflict>() : conflicts;
     if (manager.name == "kubectl" && !refused.empty()) forgive_last_applied(kind, live, refused);
     if (!refused.empty()) return conflict_error(refused);
-    take_from_others(managed, &self, conflicts, change);
+    take_from_others(managed, &self, conflicts, changes);
 
     // Applying the same again leaves the object, and so its record's times, as they were.
     const bool changed = !managed.same_but_for_time(before) || !(result == bare);
@@ -216,7 +318,7 @@ Result<Value> server_side_apply(const Kind& kind, const Value& live, const Value
     return result;
 }
 
-void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager) {
+void track_update(const Kind& kind, const Value& live, Value& updated, const FieldManager& manager, OtherVersions* versions) {
     const Value& given = record_of(updated);
     const bool reset =
         given.is_array() && given.as_array().size() == 1 && given.as_array()[0].is_object() && given.as_array()[0].as_object().empty();
@@ -233,12 +335,13 @@ void track_update(const Kind& kind, const Value& live, Value& updated, const Fie
     }
     const Value before = live.is_null() ? blank_object(kind) : without_record(live);
     const Value without = given.is_null() ? Value() : without_record(updated);  // a new object mostly has no record to leave out
-    Comparison change = compare_fields(Node::of_struct(*kind.type), before, given.is_null() ? updated : without);
-    for (FieldSet* set : {&change.added, &change.modified, &change.removed}) leave_unowned(*set, kind, manager.subresource);
-    take_from_others(managed, nullptr, find_conflicts(managed, nullptr, change), change);
+    const Changes::Between between{.kind = kind, .manager = manager, .before = before, .after = given.is_null() ? updated : without};
+    Changes changes(between, versions);
+    if (!drop_unknown_versions(managed, changes)) changes.take_by_names();
+    take_from_others(managed, nullptr, find_conflicts(managed, nullptr, changes), changes);
 
-    FieldSet taken = std::move(change.added);
-    taken.add(std::move(change.modified));
+    FieldSet taken = std::move(changes.own().added);
+    taken.add(std::move(changes.own().modified));
     if (!taken.empty()) {
         ManagedFields::Entry& entry = managed.entries()[{manager.name, "Update", manager.api_version, manager.subresource}];
         entry.fields.add(std::move(taken));

@@ -177,6 +177,22 @@ void compare(const Node& node, const Value& before, const Value* after, Comparis
     if (!after) sets.removed.insert();
 }
 
+// atomic_fields
+
+void find_atomics(const Node& node, const Value& value, const std::string& path, std::vector<std::string>& found) {
+    if (node.is_unknown()) return;
+    const bool is_leaf = granularity_of(node) == Granularity::Leaf;
+    if (is_leaf && (node.is_list() ? value.is_array() : value.is_object())) found.push_back(path);
+    if (value.is_object() && node.is_struct()) {
+        for (const Member& member : value.as_object())
+            if (is_named_member(node, member.key)) find_atomics(node.member(member.key), member.value, path + "." + member.key, found);
+    }
+    if (value.is_array() && node.is_list()) {
+        for (std::size_t i = 0; i < value.as_array().size(); ++i)
+            find_atomics(node.element(), value.as_array()[i], path + "[" + std::to_string(i) + "]", found);
+    }
+}
+
 // merge_fields
 
 /// `live` is taken apart: to copy it at every level would take its depth times its size.
@@ -267,6 +283,12 @@ Comparison compare_fields(const Node& node, const Value& before, const Value& af
     Comparison result;
     compare(node, before, &after, result);
     return result;
+}
+
+std::vector<std::string> atomic_fields(const Node& node, const Value& object) {
+    std::vector<std::string> found;
+    find_atomics(node, object, "", found);
+    return found;
 }
 
 Value merge_fields(const Node& node, const Value& live, const Value& applied) { return merge(node, live, applied); }

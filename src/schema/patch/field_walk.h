@@ -1,5 +1,7 @@
 #pragma once
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "schema/patch/field_set.h"
@@ -52,6 +54,9 @@ struct Comparison {
 };
 /// Never fails: an item that cannot be identified by its key is left out.
 Comparison compare_fields(const Node& node, const Value& before, const Value& after);
+
+/// Where an object holds lists, maps or structs that are atomic, as paths: ".spec.containers[0].args".
+std::vector<std::string> atomic_fields(const Node& node, const Value& object);
 
 /// `live` with everything that `applied` says; items of granular lists come in the order of `applied`.
 Value merge_fields(const Node& node, const Value& live, const Value& applied);

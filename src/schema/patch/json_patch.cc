@@ -10,6 +10,8 @@
 namespace porthole::schema {
 namespace {
 
+constexpr const char* FailedTest = " failed: test failed";
+
 /// A JSON pointer (RFC 6901): the keys and indices on the way.
 using Pointer = std::vector<std::string>;
 
@@ -148,7 +150,7 @@ private:
         TRY_VOID(check_fits("test", value));
         const Value* target = find_at(document_, pointer_);
         if (target ? *target == value : value.is_null()) return {};
-        return Error(Reason::Invalid, "testing value " + path_ + " failed: test failed");
+        return Error(Reason::Invalid, "testing value " + path_ + FailedTest);
     }
 
     Result<void> remove() {
@@ -193,6 +195,8 @@ private:
 };
 
 }  // namespace
+
+bool is_failed_test(const Error& error) { return error.reason == Reason::Invalid && error.message.ends_with(FailedTest); }
 
 Result<Value> apply_json_patch(const Value& current, const Value& patch) {
     if (!patch.is_array()) {

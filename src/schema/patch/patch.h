@@ -26,6 +26,8 @@ Result<Value> apply_patch(PatchType type, const Kind& kind, const Value& current
 
 // The three kinds of patch, one in each source; see apply_patch for their errors.
 Result<Value> apply_json_patch(const Value& current, const Value& patch);
+/// Whether apply_json_patch() failed because a `test` found another value.
+bool is_failed_test(const Error& error);
 Result<Value> apply_merge_patch(const Value& current, const Value& patch);
 Result<Value> apply_strategic_patch(const Type& type, const Value& current, const Value& patch);
 

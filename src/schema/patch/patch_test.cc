@@ -150,6 +150,9 @@ TEST(StrategicPatch, MergesByTheSchema) {
         {"containers merge by name", R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"1"}]}})",
          R"({"spec":{"containers":[{"name":"b","image":"2"},{"name":"c","image":"3"}]}})",
          R"({"spec":{"containers":[{"name":"a","image":"1"},{"name":"b","image":"2"},{"name":"c","image":"3"}]}})"},
+        {"new items go before those that the patch does not name", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+         R"({"spec":{"containers":[{"name":"c"},{"name":"b","image":"2"}]}})",
+         R"({"spec":{"containers":[{"name":"c"},{"name":"a"},{"name":"b","image":"2"}]}})"},
         {"an item is deleted", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
          R"({"spec":{"containers":[{"$patch":"delete","name":"a"}]}})", R"({"spec":{"containers":[{"name":"b"}]}})"},
         {"a list is replaced", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
@@ -214,7 +217,7 @@ TEST(StrategicPatch, TakesLinearTime) {
 TEST(StrategicPatch, AnItemCanBeDeletedAndAddedAgain) {
     EXPECT_EQ(patched(PatchType::Strategic, "Pod", R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b"}]}})",
                       R"({"spec":{"containers":[{"$patch":"delete","name":"a"},{"name":"a","tty":true},{"name":"a","stdin":true}]}})"),
-              R"({"spec":{"containers":[{"name":"b"},{"name":"a","tty":true,"stdin":true}]}})");
+              R"({"spec":{"containers":[{"name":"a","tty":true,"stdin":true},{"name":"b"}]}})");
 }
 
 TEST(StrategicPatch, RefusesBadDirectives) {

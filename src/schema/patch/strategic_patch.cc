@@ -245,7 +245,8 @@ Result<void> merge_list(Value& target, const MemberPatch& patch, const Node& nod
     } else {
         TRY_VOID(merge_items(merged, items, node));
     }
-    if (patch.order) merged = reorder(std::move(merged), *patch.order, before, merge_key);
+    // New items go before those that only the object has.
+    merged = reorder(std::move(merged), patch.order ? *patch.order : items, before, merge_key);
     target = std::move(merged);
     return {};
 }

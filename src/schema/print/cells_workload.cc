@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "base/values/quantity.h"
 #include "schema/print/cells.h"
 
 namespace porthole::schema {
@@ -117,6 +118,14 @@ Value horizontal_pod_autoscaler_targets(const Cell& cell) {
     return texts[0] + ", " + texts[1] + " + " + std::to_string(texts.size() - 2) + " more...";
 }
 
+/// The argument is the name of a resource.
+Value usage_of_containers(const Cell& cell) {
+    Quantity sum;
+    for (const Value& container : items_of(at(cell.object, "containers")))
+        if (const auto used = Quantity::parse(container.string_at({"usage", cell.arguments[0]}))) sum += *used;
+    return sum.to_string();
+}
+
 constexpr CellFunction workload_functions[] = {
     {"container_names", container_names},
     {"container_images", container_images},
@@ -127,6 +136,7 @@ constexpr CellFunction workload_functions[] = {
     {"controller_revision_controller", controller_revision_controller},
     {"scale_target", scale_target},
     {"horizontal_pod_autoscaler_targets", horizontal_pod_autoscaler_targets},
+    {"usage_of_containers", usage_of_containers},
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <ranges>
-#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "base/strings.h"
 #include "schema/json/json.h"
 #include "schema/path_step.h"
+#include "schema/structural/items_by_key.h"
 #include "schema/structural/schema_node.h"
 
 namespace porthole::schema {
@@ -60,28 +60,6 @@ bool in_range_of(const Value& number, std::string_view format) {
     if (format == "float" || format == "float32") return std::fabs(value) <= 3.4028234663852886e38;
     return true;
 }
-
-/// The part of an old list that an item of the new one is compared with: the item of the same key. Other lists are compared as a whole.
-class OldItems {
-public:
-    OldItems(const SchemaNode& node, const Value* old) {
-        if (!old || !old->is_array() || node.list_type != ListType::Map) return;
-        for (const Value& item : old->as_array()) by_key_.emplace(key(node, item), &item);
-    }
-    const Value* find(const SchemaNode& node, const Value& item) const {
-        if (by_key_.empty()) return nullptr;
-        const auto found = by_key_.find(key(node, item));
-        return found == by_key_.end() ? nullptr : found->second;
-    }
-
-private:
-    static std::string key(const SchemaNode& node, const Value& item) {
-        std::string text;
-        for (const std::string& name : node.list_keys) text += to_json(at(item, name)) + '\n';
-        return text;
-    }
-    std::unordered_map<std::string, const Value*> by_key_;
-};
 
 /// Walks an object and its schema. With an old object, equal parts are left alone.
 class Walker {
@@ -179,9 +157,8 @@ private:
         const auto size = static_cast<std::int64_t>(items.size());
         const SchemaNode::ValueRules* rules = node.rules.get();
         if (node.items) {
-            const OldItems old_items(node, ratchets_ ? old : nullptr);
-            for (std::size_t i = 0; i < items.size(); ++i)
-                this->value(items[i], old_items.find(node, items[i]), *node.items, path.index(i));
+            const ItemsByKey old_items(node, ratchets_ ? old : nullptr);
+            for (std::size_t i = 0; i < items.size(); ++i) this->value(items[i], old_items.find(items[i]), *node.items, path.index(i));
         }
         if (rules && rules->min_items && size < *rules->min_items)
             invalid(path, size, fmt::format("should have at least {} items", *rules->min_items));
@@ -293,9 +270,9 @@ public:
         if (value.is_array()) {
             if (node.list_type != ListType::Atomic) duplicates(value.as_array(), node, path);
             if (!node.items) return;
-            const OldItems old_items(node, ratchets_ ? old : nullptr);
+            const ItemsByKey old_items(node, ratchets_ ? old : nullptr);
             for (std::size_t i = 0; i < value.as_array().size(); ++i)
-                this->value(value.as_array()[i], old_items.find(node, value.as_array()[i]), *node.items, path.index(i));
+                this->value(value.as_array()[i], old_items.find(value.as_array()[i]), *node.items, path.index(i));
         } else if (value.is_object()) {
             if (node.embedded_resource) embedded(value, path);
             for (const Member& member : value.as_object()) {

@@ -24,6 +24,9 @@ public:
     /// whose schema has become narrower (upstream's ratcheting).
     void validate_update(const Value& object, const Value& old, FieldErrors& errors) const;
 
+    /// What the schema was compiled to, for other walks of objects.
+    const std::shared_ptr<const SchemaNode>& root() const { return root_; }
+
 private:
     explicit SchemaValidator(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
     std::shared_ptr<const SchemaNode> root_;

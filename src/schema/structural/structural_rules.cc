@@ -345,6 +345,9 @@ public:
 private:
     void check(const Value& value, const Value& schema, const FieldPath& path, bool top) {
         if (top) return errors_.forbidden(path, "must not be set");
+        // The schema below is compiled for each default, and defaults may be nested.
+        (void)depth_of(schema, &compiled_);
+        if (compiled_ > MostCompiled) return errors_.invalid(path, "", "too many defaults in nested schemas");
         const auto validator = SchemaValidator::compile(schema);
         if (!validator) return;  // was reported before
         FieldErrors found;
@@ -354,7 +357,9 @@ private:
                             cause.message);
     }
 
+    static constexpr std::size_t MostCompiled = 2'000'000;  ///< values of schemas
     FieldErrors& errors_;
+    std::size_t compiled_ = 0;
 };
 
 }  // namespace

@@ -20,8 +20,14 @@ struct YamlLimits {
 /// with a leading 0, anchors and merge keys; keys become strings. Empty documents are left out.
 /// Errors: BadRequest (`error converting YAML to JSON: yaml: line 3: did not find expected key`).
 Result<std::vector<Value>> parse_yaml_documents(std::string_view text, YamlLimits limits = {});
-/// The first document; null when there is none. Paths of keys that come twice are added to `duplicates` where it is given.
-Result<Value> parse_yaml(std::string_view text, std::vector<std::string>* duplicates = nullptr, YamlLimits limits = {});
+/// A key that its mapping has already.
+struct DuplicateKey {
+    std::string path;  ///< "spec.containers[0].name"
+    std::string key;
+    std::size_t line = 0;  ///< from 1
+};
+/// The first document; null when there is none. Keys that come twice are added to `duplicates` where it is given; the later value counts.
+Result<Value> parse_yaml(std::string_view text, std::vector<DuplicateKey>* duplicates = nullptr, YamlLimits limits = {});
 
 /// Block style, members in their order, strings quoted only where they would read as something else.
 std::string to_yaml(const Value& value);

@@ -52,7 +52,7 @@ std::string key_text(const Value& key) {
 
 class YamlReader {
 public:
-    YamlReader(std::string_view text, std::vector<std::string>* duplicates, YamlLimits limits) : duplicates_(duplicates), limits_(limits) {
+    YamlReader(std::string_view text, std::vector<DuplicateKey>* duplicates, YamlLimits limits) : duplicates_(duplicates), limits_(limits) {
         ready_ = yaml_parser_initialize(&parser_) != 0;
         CHECK(ready_);
         // libyaml refuses a null pointer, which an empty view may have.
@@ -200,6 +200,7 @@ private:
         while (true) {
             TRY_VOID(advance());
             if (event_.type() == YAML_MAPPING_END_EVENT) break;
+            const std::size_t line = event_->start_mark.line + 1;
             const bool merge = event_.type() == YAML_SCALAR_EVENT && view(event_->data.scalar.value) == "<<" &&
                                event_->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
             TRY(const Value key_value, node(depth + 1));
@@ -211,7 +212,7 @@ private:
             if (merge) {
                 merged.push_back(std::move(value));
             } else if (Value* earlier = members.find(key)) {
-                if (duplicates_) duplicates_->push_back(fmt::format("{}", fmt::join(path_, "")));
+                if (duplicates_) duplicates_->push_back({fmt::format("{}", fmt::join(path_, "")), key, line});
                 *earlier = std::move(value);
             } else {
                 members.append(std::move(key), std::move(value));
@@ -240,7 +241,7 @@ private:
     yaml_parser_t parser_{};
     bool ready_ = false;
     Event event_;
-    std::vector<std::string>* duplicates_;
+    std::vector<DuplicateKey>* duplicates_;
     YamlLimits limits_;
     std::size_t nodes_ = 0;
     std::size_t copied_ = 0;
@@ -261,7 +262,7 @@ Result<std::vector<Value>> parse_yaml_documents(std::string_view text, YamlLimit
     }
 }
 
-Result<Value> parse_yaml(std::string_view text, std::vector<std::string>* duplicates, YamlLimits limits) {
+Result<Value> parse_yaml(std::string_view text, std::vector<DuplicateKey>* duplicates, YamlLimits limits) {
     YamlReader reader(text, duplicates, limits);
     Value document;
     TRY_VOID(reader.next(document));

@@ -82,10 +82,15 @@ TEST(Yaml, SaysWhereItIsWrong) {
 }
 
 TEST(Yaml, TellsKeysThatComeTwice) {
-    std::vector<std::string> duplicates;
+    std::vector<DuplicateKey> duplicates;
     const auto value = parse_yaml("spec:\n  a: 1\n  a: 2\n  l:\n  - b: 1\n    b: 2\n", &duplicates);
     ASSERT_TRUE(value);
-    EXPECT_THAT(duplicates, testing::ElementsAre("spec.a", "spec.l[0].b"));
+    ASSERT_EQ(duplicates.size(), 2u);
+    EXPECT_EQ(duplicates[0].path, "spec.a");
+    EXPECT_EQ(duplicates[0].line, 3u);
+    EXPECT_EQ(duplicates[1].path, "spec.l[0].b");
+    EXPECT_EQ(duplicates[1].key, "b");
+    EXPECT_EQ(duplicates[1].line, 6u);
     EXPECT_EQ(to_json(*value), R"({"spec":{"a":2,"l":[{"b":2}]}})");
 }
 
