@@ -196,6 +196,26 @@ TEST(Cel, EvaluatesALazyVariableOnceAndOnlyWhenRead) {
     EXPECT_EQ(made, 1);
 }
 
+TEST(Cel, TellsWhichFieldsOfAVariableAreSelected) {
+    const Environment environment = Environment::kubernetes().with_variable("claims", types::map(types::string(), types::dyn()));
+    const struct {
+        const char* expression;
+        bool selects;
+    } rows[] = {
+        {"claims.email", true},          {"claims.?email.orValue('')", true},
+        {"has(claims.email)", true},     {"[1].exists(x, claims.email == x)", true},
+        {"{'a': [claims.email]}", true}, {"string(claims.a.b).startsWith(claims.email)", true},
+        {"claims.email.verified", true}, {"claims['email']", false},
+        {"claims.sub.email", false},     {"claims.map(claims, {'email': 1}).all(m, m.email == 1)", false},
+        {"'claims.email'", false},
+    };
+    for (const auto& row : rows) {
+        const auto program = environment.compile(row.expression);
+        ASSERT_TRUE(program) << program.error().to_string();
+        EXPECT_EQ(program->selects_field("claims", "email"), row.selects) << row.expression;
+    }
+}
+
 TEST(Cel, AppendsToAnAccumulatorInPlace) {
     // Quadratic copying would take minutes.
     const auto program = Environment::kubernetes().compile("lists.range(100000).map(i, i + 1).filter(i, i % 2 == 0).size()");

@@ -88,31 +88,21 @@ Environment Environment::with_mixed_literals() const {
     return Environment(std::move(state));
 }
 
-CompileResult<Program> Environment::compile(std::string_view expression) const {
-    Issues issues(expression);
-    auto plan = std::make_shared<Plan>();
-    plan->text = expression;
-    plan->environment = state_;
-    plan->expression = parse(plan->text, *state_->macros, {state_->limits.code_points, state_->limits.depth, state_->limits.nodes}, issues);
-    if (!plan->expression) return std::unexpected(std::move(issues));
-    check(*plan->expression, state_->declarations, issues);
-    if (issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues);
-    if (issues.empty() && !state_->mixed_literals) validate_homogeneous(*plan->expression, issues);
-    if (!issues.empty()) return std::unexpected(std::move(issues));
-    plan->type = plan->expression->type;
-    plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);
-    if (!issues.empty()) return std::unexpected(std::move(issues));
-    return Program(std::move(plan));
-}
+CompileResult<Program> Environment::compile(std::string_view expression) const { return compile(expression, true); }
+CompileResult<Program> Environment::compile_unchecked(std::string_view expression) const { return compile(expression, false); }
 
-CompileResult<Program> Environment::compile_unchecked(std::string_view expression) const {
+CompileResult<Program> Environment::compile(std::string_view expression, bool checked) const {
     Issues issues(expression);
     auto plan = std::make_shared<Plan>();
     plan->text = expression;
     plan->environment = state_;
     plan->expression = parse(plan->text, *state_->macros, {state_->limits.code_points, state_->limits.depth, state_->limits.nodes}, issues);
     if (!plan->expression) return std::unexpected(std::move(issues));
-    plan->type = types::dyn();
+    if (checked) check(*plan->expression, state_->declarations, issues);
+    if (checked && issues.empty() && state_->validates_literals) validate_literals(*plan->expression, issues);
+    if (checked && issues.empty() && !state_->mixed_literals) validate_homogeneous(*plan->expression, issues);
+    if (!issues.empty()) return std::unexpected(std::move(issues));
+    plan->type = checked ? plan->expression->type : types::dyn();
     plan->root = make_plan(*plan->expression, state_->declarations, *plan, issues);
     if (!issues.empty()) return std::unexpected(std::move(issues));
     return Program(std::move(plan));

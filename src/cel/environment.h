@@ -61,6 +61,7 @@ public:
 private:
     friend Environment make_environment(Compatibility compatibility, bool extended);
     explicit Environment(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+    CompileResult<Program> compile(std::string_view expression, bool checked) const;
     std::shared_ptr<const State> state_;
 };
 

@@ -16,13 +16,14 @@ struct Local {
 
 class Evaluator {
 public:
-    Evaluator(const Plan& plan, const Activation& activation, std::uint64_t limit)
-        : plan_(plan), activation_(activation), limit_(limit), globals_(plan.globals.size()), locals_(plan.locals) {}
+    Evaluator(const Plan& plan, const Activation& activation, EvaluateOptions options)
+        : plan_(plan), activation_(activation), options_(options), globals_(plan.globals.size()), locals_(plan.locals) {}
 
     Evaluation run() {
         Evaluation done;
         done.value = evaluate(*plan_.root);
         done.cost = cost_;
+        done.work = work_;
         done.is_cancelled = cancelled_;
         if (cancelled_) done.value = cancellation();
         return done;
@@ -33,7 +34,18 @@ private:
 
     void charge(std::uint64_t amount) {
         cost_ += std::min(amount, UINT64_MAX - cost_);
-        if (cost_ > limit_) cancelled_ = true;
+        if (cost_ > options_.cost_limit) cancelled_ = true;
+    }
+
+    void count_work(std::uint64_t amount) {
+        work_ += amount;
+        if (work_ > options_.work_limit) cancelled_ = true;
+    }
+    static std::uint64_t deep_size(const Value& value) {
+        std::uint64_t size = 1;
+        for (std::size_t i = 0, end = value.count(); i < end; ++i)
+            size += deep_size(value.is(Kind::List) ? value.item(i) : value.entry(i).second);
+        return size;
     }
 
     Value evaluate(const Step& step) {
@@ -218,7 +230,9 @@ private:
         for (const Value& operand : operands) {
             if (operand.is_error()) return operand;
         }
-        return Value::boolean(operands[0].equals(operands[1]) == (step.kind == StepKind::Equal));
+        const bool equal = operands[0].equals(operands[1], &work_);
+        count_work(0);
+        return Value::boolean(equal == (step.kind == StepKind::Equal));
     }
 
     Value call(const Step& step) {
@@ -244,7 +258,15 @@ private:
         return result;
     }
 
-    static Value dispatch(const Step& step, std::span<const Value> arguments) {
+    Value dispatch(const Step& step, std::span<const Value> arguments) {
+        if (step.function == operators::In && arguments[1].is(Kind::List)) {
+            const bool found = arguments[1].contains(arguments[0], &work_);
+            return count_work(0), Value::boolean(found);
+        }
+        // Each item of one list is compared with each of the other.
+        if (step.cost == CostRule::Sets || step.cost == CostRule::SetsTwice || step.cost == CostRule::ListCompareFirst)
+            count_work(deep_size(arguments[0]) * arguments.back().count());
+        if (cancelled_) return cancellation();
         if (step.function == operators::NotStrictlyFalse) return Value::boolean(!arguments[0].is(Kind::Bool) || arguments[0].as_bool());
         if (step.prepared && arguments[0].is(Kind::String)) return call_with_pattern(step.function, step.prepared->pattern, arguments);
         for (const Overload* overload : step.overloads) {
@@ -398,8 +420,8 @@ private:
 
     const Plan& plan_;
     const Activation& activation_;
-    std::uint64_t limit_;
-    std::uint64_t cost_ = 0;
+    EvaluateOptions options_;
+    std::uint64_t cost_ = 0, work_ = 0;
     bool cancelled_ = false;
     std::vector<const Value*> globals_;
     std::vector<Local> locals_;
@@ -425,7 +447,7 @@ const Value* Activation::find(std::string_view name) const {
 }
 
 Evaluation Program::evaluate(const Activation& activation, EvaluateOptions options) const {
-    return Evaluator(*plan_, activation, options.cost_limit).run();
+    return Evaluator(*plan_, activation, options).run();
 }
 
 const TypeRef& Program::type() const { return plan_->type; }

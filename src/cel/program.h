@@ -35,13 +35,17 @@ private:
 /// Bounds of one evaluation. The limit is in the units of checker/cost.h.
 struct EvaluateOptions {
     std::uint64_t cost_limit = UINT64_MAX;
+    /// How many values comparisons may look at. Costs count only the outermost list or map of those that are compared, so that time has no
+    /// bound by them. Upstream ends what takes too long with its request.
+    std::uint64_t work_limit = UINT64_MAX;
 };
 
 /// How an evaluation ended. `value` is an error (Value::is_error) where the expression failed.
 struct Evaluation {
     Value value;
     std::uint64_t cost = 0;
-    /// The cost limit ended it: "operation cancelled: actual cost limit exceeded".
+    std::uint64_t work = 0;
+    /// One of the limits ended it: "operation cancelled: actual cost limit exceeded".
     bool is_cancelled = false;
 };
 
@@ -60,6 +64,8 @@ public:
     CostRange estimate_cost() const;
     /// Whether the expression reads the variable.
     bool uses_variable(std::string_view name) const;
+    /// Whether the expression names a field of the variable: `claims.email`, `claims.?email` or `has(claims.email)`, not `claims["email"]`.
+    bool selects_field(std::string_view variable, std::string_view field) const;
     const std::string& text() const;
 
 private:

@@ -93,7 +93,10 @@ private:
     /// The bound that the declared type at the path has; nullopt where the path leads to none.
     std::optional<SizeRange> declared_size(const Path& path) const {
         if (path.empty()) return {};
-        const auto variable = declarations_.variables.find(path[0]);
+        auto variable = declarations_.variables.find(path[0]);
+        // Upstream's estimator of a custom resource's rules begins at `self` whatever is named: `int` in `type(self.a) == int` has its
+        // size.
+        if (variable == declarations_.variables.end()) variable = declarations_.variables.find("self");
         if (variable == declarations_.variables.end()) return {};
         const Type* type = variable->second.get();
         for (std::size_t i = 1; i < path.size(); ++i) {
@@ -101,9 +104,9 @@ private:
                 if (type->parameters.empty()) return {};
                 type = path[i] == "@keys" ? type->parameters.front().get() : type->parameters.back().get();
             } else {
-                const ObjectField* field = type->object ? type->object->find(path[i]) : nullptr;
-                if (!field) return {};
-                type = field->type.get();
+                // A word of the language as a field's name has no size, as upstream.
+                if (!type->object || !type->object->fields.contains(path[i])) return {};
+                type = type->object->find(path[i])->type.get();
             }
         }
         if (type->max_size == Type::Unbounded) return {};

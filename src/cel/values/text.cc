@@ -204,7 +204,7 @@ std::optional<schema::Value> Value::to_tree() const {
                 // A view's members keep the names that they have in JSON.
                 if (is_view_) key = (data_.tree->as_object().begin() + static_cast<std::ptrdiff_t>(i))->key;
                 if (kind_ == Kind::Object && type()->object) {
-                    if (const ObjectField* field = type()->object->find(key)) key = field->property;
+                    if (const ObjectField* field = type()->object->find(key); field && !type()->object->is_open) key = field->property;
                 }
                 members[key] = *std::move(value);
             }

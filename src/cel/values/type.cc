@@ -58,7 +58,11 @@ std::string Type::to_string() const {
 }
 
 const ObjectField* ObjectType::find(std::string_view field) const {
-    const auto found = fields.find(field);
+    static const ObjectField any{.name = {}, .property = {}, .type = types::dyn()};
+    if (is_open) return &any;
+    auto found = fields.find(field);
+    // Since 1.31 a word of the language is a field's name, too: self.namespace.
+    if (found == fields.end() && std::ranges::find(Reserved, field) != Reserved.end()) found = fields.find(escape_property(field));
     return found == fields.end() ? nullptr : &found->second;
 }
 
@@ -82,9 +86,19 @@ ObjectType& ObjectTypes::declare(const std::string& name) {
     return *type;
 }
 
+void ObjectTypes::declare_open(const std::string& name) {
+    declare(name).is_open = true;
+    open_prefix_ = name + ".";
+}
+
 const ObjectType* ObjectTypes::find(std::string_view name) const {
     const auto found = types_.find(name);
-    return found == types_.end() ? nullptr : found->second.get();
+    if (found != types_.end()) return found->second.get();
+    if (open_prefix_.empty() || !name.starts_with(open_prefix_)) return nullptr;
+    auto made = std::make_unique<ObjectType>();
+    made->name = name;
+    made->is_open = true;
+    return (types_[made->name] = std::move(made)).get();
 }
 
 namespace types {

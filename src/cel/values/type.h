@@ -74,6 +74,7 @@ struct ObjectType {
     std::string name;  ///< "Object.spec.template"
     std::map<std::string, ObjectField, std::less<>> fields;
     std::map<std::string, std::string, std::less<>> by_property;  ///< property → name
+    bool is_open = false;  ///< has every field, of type dyn, under the name that the object's JSON has
 
     const ObjectField* find(std::string_view name) const;
     /// The field gets its name by escape_property; a property that cannot have one is left out: expressions do not see it.
@@ -86,10 +87,14 @@ class ObjectTypes {
 public:
     /// The type of that name, created empty where it is new.
     ObjectType& declare(const std::string& name);
+    /// An open type, and open types below it: "Object" makes "Object.spec" and "Object.spec.template" known as soon as an expression names
+    /// them. What is compiled with it is compiled by one thread at a time.
+    void declare_open(const std::string& name);
     const ObjectType* find(std::string_view name) const;
 
 private:
-    std::map<std::string, std::unique_ptr<ObjectType>, std::less<>> types_;
+    mutable std::map<std::string, std::unique_ptr<ObjectType>, std::less<>> types_;
+    std::string open_prefix_;  ///< of the names below the open type; "" where there is none
 };
 
 namespace types {

@@ -20,6 +20,7 @@ struct TextData : Shared {
 /// The items of a list that an expression made.
 struct ListData : Shared {
     std::vector<Value> items;
+    const Type* type = nullptr;  ///< of the object's list from which it was made by `+`
 };
 
 /// The entries of a map in order of insertion, with an index once it is worth it.
@@ -44,8 +45,18 @@ private:
 
 /// The fields of an object that an expression made, in their order.
 struct ObjectData : Shared {
+    struct Field {
+        std::string name;
+        mutable Value value;
+        mutable std::function<Value()> make;  ///< until it is read
+
+        const Value& get() const {
+            if (make) value = std::exchange(make, nullptr)();
+            return value;
+        }
+    };
     TypeRef type;
-    std::vector<std::pair<std::string, Value>> fields;
+    std::vector<Field> fields;
 };
 
 /// A type as a value.
@@ -190,7 +201,16 @@ Value Value::map(std::vector<Entry> entries) {
 Value Value::object(TypeRef type, std::vector<std::pair<std::string, Value>> fields) {
     auto* data = new ObjectData;
     data->type = std::move(type);
-    data->fields = std::move(fields);
+    for (auto& [name, value] : fields) data->fields.push_back({std::move(name), std::move(value), nullptr});
+    Value made;
+    made.kind_ = Kind::Object;
+    made.owner_ = SharedRef(data);
+    return made;
+}
+Value Value::lazy_object(TypeRef type, std::vector<std::pair<std::string, std::function<Value()>>> fields) {
+    auto* data = new ObjectData;
+    data->type = std::move(type);
+    for (auto& [name, make] : fields) data->fields.push_back({std::move(name), {}, std::move(make)});
     Value made;
     made.kind_ = Kind::Object;
     made.owner_ = SharedRef(data);
@@ -334,8 +354,8 @@ Value Value::item(std::size_t index) const {
 Value::Entry Value::entry(std::size_t index) const {
     if (!is_view_) {
         if (kind_ == Kind::Object) {
-            const auto& [name, value] = object_data().fields[index];
-            return {string_view(name), value};
+            const ObjectData::Field& field = object_data().fields[index];
+            return {string_view(field.name), field.get()};
         }
         return map_data().entries[index];
     }
@@ -352,8 +372,8 @@ Value::Entry Value::entry(std::size_t index) const {
 std::optional<Value> Value::find(std::string_view key) const {
     if (!is_view_) {
         if (kind_ == Kind::Object) {
-            for (const auto& [name, value] : object_data().fields) {
-                if (name == key) return value;
+            for (const ObjectData::Field& field : object_data().fields) {
+                if (field.name == key) return field.get();
             }
             return {};
         }
@@ -378,10 +398,10 @@ std::optional<Value> Value::find(const Value& key) const {
     return found ? std::optional(*found) : std::nullopt;
 }
 
-bool Value::contains(const Value& key) const {
+bool Value::contains(const Value& key, std::uint64_t* work) const {
     if (kind_ != Kind::List) return find(key).has_value();
     for (std::size_t i = 0, end = count(); i < end; ++i) {
-        if (item(i).equals(key)) return true;
+        if (item(i).equals(key, work)) return true;
     }
     return false;
 }
@@ -455,51 +475,72 @@ std::vector<Value> keys_of(const Value& item, const Type& list) {
     return keys;
 }
 
-bool same_keys(const std::vector<Value>& left, const std::vector<Value>& right) {
-    return std::ranges::equal(left, right, [](const Value& a, const Value& b) { return a.equals(b); });
-}
+/// Where the items of a list are that is a set or a map: by themselves or by their keys. A list may be as long as a request.
+class ItemIndex {
+public:
+    explicit ItemIndex(const Type& type) : type_(type) {}
 
-/// The order of items does not matter.
-bool equal_unordered(const Value& left, const Value& right, const Type& type) {
-    const auto found_in = [&](const Value& item, const Value& list) {
-        const std::vector<Value> keys = keys_of(item, type);
-        for (std::size_t i = 0; i < list.count(); ++i) {
-            const Value other = list.item(i);
-            if (type.list == ListSemantics::Map ? same_keys(keys, keys_of(other, type)) && item.equals(other) : item.equals(other))
-                return true;
-        }
-        return false;
-    };
-    for (std::size_t i = 0; i < left.count(); ++i) {
-        if (!found_in(left.item(i), right) || !found_in(right.item(i), left)) return false;
+    void put(const Value& item, std::size_t position) { positions_.insert_or_assign(identity(item), position); }
+    std::optional<std::size_t> find(const Value& item) const {
+        const auto found = positions_.find(identity(item));
+        return found == positions_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    Value identity(const Value& item) const { return type_.list == ListSemantics::Set ? item : Value::list(keys_of(item, type_)); }
+
+    const Type& type_;
+    std::unordered_map<Value, std::size_t, MapData::Hash, MapData::Equal> positions_;
+};
+
+/// The order of items does not matter. Requires lists of one size.
+bool equal_unordered(const Value& left, const Value& right, const Type& type, std::uint64_t* work) {
+    ItemIndex index(type);
+    for (std::size_t i = 0; i < left.count(); ++i) index.put(left.item(i), i);
+    for (std::size_t i = 0; i < right.count(); ++i) {
+        const Value item = right.item(i);
+        const auto found = index.find(item);
+        if (!found || !left.item(*found).equals(item, work)) return false;
     }
     return true;
 }
 
 }  // namespace
 
-bool Value::lists_equal(const Value& other) const {
+const Type* Value::list_type() const { return is_view_ ? extra_.type : list_data().type; }
+
+bool Value::lists_equal(const Value& other, std::uint64_t* work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
-    if (is_view_ && extra_.type && extra_.type->list != ListSemantics::Atomic) return equal_unordered(*this, other, *extra_.type);
+    if (const Type* type = list_type(); type && type->list != ListSemantics::Atomic) return equal_unordered(*this, other, *type, work);
     for (std::size_t i = 0; i < size; ++i) {
-        if (!item(i).equals(other.item(i))) return false;
+        if (!item(i).equals(other.item(i), work)) return false;
     }
     return true;
 }
 
-bool Value::maps_equal(const Value& other) const {
+bool Value::maps_equal(const Value& other, std::uint64_t* work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
+    const ObjectType* object = is_view_ && other.is_view_ && extra_.type ? extra_.type->object : nullptr;
     for (std::size_t i = 0; i < size; ++i) {
         const Entry one = entry(i);
+        if (object && !object->find(one.first.as_text())) {
+            // What the schema does not describe is compared as it is.
+            const std::string key(one.first.as_text());
+            const schema::Value* there = other.data_.tree->find(key);
+            if (!there || *there != *data_.tree->find(key)) return false;
+            continue;
+        }
         const std::optional<Value> found = other.find(one.first);
-        if (!found ? !one.second.is(Kind::Null) : !one.second.equals(*found)) return false;
+        if (!found ? !one.second.is(Kind::Null) : !one.second.equals(*found, work)) return false;
     }
     return true;
 }
 
-bool Value::equals(const Value& other) const {
+bool Value::equals(const Value& other, std::uint64_t* work) const {
+    constexpr std::size_t BytesInStep = 64;
+    if (work) *work += 1 + (kind_ == Kind::String || kind_ == Kind::Bytes ? extra_.size / BytesInStep : 0);
     if (is_numeric() && other.is_numeric()) return compare_numbers(*this, other) == 0;
     if (kind_ != other.kind_) return false;
     switch (kind_) {
@@ -515,11 +556,11 @@ bool Value::equals(const Value& other) const {
         case Kind::Duration:
             return as_nanos() == other.as_nanos();
         case Kind::List:
-            return lists_equal(other);
+            return lists_equal(other, work);
         case Kind::Map:
-            return maps_equal(other);
+            return maps_equal(other, work);
         case Kind::Object:
-            return object_data().type->name == other.object_data().type->name && maps_equal(other);
+            return object_data().type->name == other.object_data().type->name && maps_equal(other, work);
         case Kind::Type:
             return as_type()->name == other.as_type()->name;
         case Kind::Optional:
@@ -566,34 +607,51 @@ std::size_t Value::hash() const {
         case Kind::Timestamp:
         case Kind::Duration:
             return std::hash<std::int64_t>()(data_.integer);
+        // Sums, because the order of items may not matter; a field that is null counts as absent.
+        case Kind::List: {
+            std::size_t sum = 0;
+            for (std::size_t i = 0, end = count(); i < end; ++i) sum += item(i).hash();
+            return sum;
+        }
+        case Kind::Map:
+        case Kind::Object: {
+            std::size_t sum = 0;
+            for (std::size_t i = 0, end = count(); i < end; ++i) {
+                const Entry one = entry(i);
+                if (!one.second.is(Kind::Null)) sum += one.first.hash() * 31 + one.second.hash();
+            }
+            return sum;
+        }
         default:
             return static_cast<std::size_t>(kind_);
     }
 }
 
 Value Value::append(Value list, const Value& more) {
-    const Type* type = list.is_view_ ? list.extra_.type : nullptr;
+    const Type* type = list.list_type();
     if (list.is_view_ || !list.owner_.is_unique()) {
         std::vector<Value> items;
         const std::size_t size = list.count();
         items.reserve(size + more.count());
         for (std::size_t i = 0; i < size; ++i) items.push_back(list.item(i));
         list = Value::list(std::move(items));
+        const_cast<ListData&>(list.list_data()).type = type;
     }
     auto& items = const_cast<ListData&>(list.list_data()).items;
+    if (!type || type->list == ListSemantics::Atomic) {
+        for (std::size_t i = 0, end = more.count(); i < end; ++i) items.push_back(more.item(i));
+        return list;
+    }
+    ItemIndex index(*type);
+    for (std::size_t i = 0; i < items.size(); ++i) index.put(items[i], i);
     for (std::size_t i = 0, end = more.count(); i < end; ++i) {
         Value item = more.item(i);
-        if (type && type->list == ListSemantics::Set) {
-            if (std::ranges::any_of(items, [&](const Value& there) { return there.equals(item); })) continue;
-        } else if (type && type->list == ListSemantics::Map) {
-            const std::vector<Value> keys = keys_of(item, *type);
-            const auto same = std::ranges::find_if(items, [&](const Value& there) { return same_keys(keys_of(there, *type), keys); });
-            if (same != items.end()) {
-                *same = std::move(item);
-                continue;
-            }
+        if (const auto there = index.find(item)) {
+            items[*there] = std::move(item);
+        } else {
+            index.put(item, items.size());
+            items.push_back(std::move(item));
         }
-        items.push_back(std::move(item));
     }
     return list;
 }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -119,6 +120,8 @@ public:
     /// Of keys that are equal the last counts.
     static Value map(std::vector<Entry> entries);
     static Value object(TypeRef type, std::vector<std::pair<std::string, Value>> fields);
+    /// An object whose fields are made when they are first read, each at most once: what policies' `variables` are.
+    static Value lazy_object(TypeRef type, std::vector<std::pair<std::string, std::function<Value()>>> fields);
     static Value type(TypeRef type);
     static Value some(Value value);  ///< optional.of
     static Value none();             ///< optional.none
@@ -158,14 +161,15 @@ public:
     Entry entry(std::size_t index) const;                   ///< of a map or object
     std::optional<Value> find(const Value& key) const;      ///< in a map: 1, 1u and 1.0 are one key
     std::optional<Value> find(std::string_view key) const;  ///< in a map or object
-    bool contains(const Value& key) const;
+    bool contains(const Value& key, std::uint64_t* work = nullptr) const;
 
     /// The run-time type, as `type(x)` yields it.
     TypeRef type() const;
     /// What size() yields for a string, bytes, list or map, an opaque value's own size; nullopt for others.
     std::optional<std::uint64_t> size() const;
-    /// Like equality of the language: numbers by amount, everything else only within its kind.
-    bool equals(const Value& other) const;
+    /// Like equality of the language: numbers by amount, everything else only within its kind. Adds what it looked at to `*work` where
+    /// given: costs count only the outermost list or map.
+    bool equals(const Value& other, std::uint64_t* work = nullptr) const;
     /// -1, 0, 1; nullopt where they cannot be ordered (NaN, kinds that differ).
     std::optional<int> compare(const Value& other) const;
     std::size_t hash() const;
@@ -199,8 +203,10 @@ private:
     const ObjectData& object_data() const;
     static Value owned_text(Kind kind, std::string text);
     static Value view(Kind kind, const schema::Value& tree, const Type* type);
-    bool lists_equal(const Value& other) const;
-    bool maps_equal(const Value& other) const;
+    /// What the schema says of a list; nullptr where it says nothing.
+    const Type* list_type() const;
+    bool lists_equal(const Value& other, std::uint64_t* work) const;
+    bool maps_equal(const Value& other, std::uint64_t* work) const;
 
     Kind kind_ = Kind::Null;
     bool is_view_ = false;  ///< of a tree
