@@ -14,13 +14,21 @@ namespace porthole::apiserver {
 
 enum class AdmissionOperation { Create, Update, Delete, Connect };
 
-/// What the mutating webhooks of one request have done, by which the chain knows whether it has to be passed a second time.
-struct Reinvocation {
-    bool running = false;           ///< this is the second time
-    bool changed = false;           ///< a webhook has changed the object
-    std::set<std::string> invoked;  ///< webhooks that were called and want to see later changes
+/// What the webhooks, or the policies, of one request have done.
+struct Invocations {
+    std::set<std::string> invoked;  ///< those that want to see later changes
     std::set<std::string> again;    ///< those of them after which the object was changed
-    schema::Value left;             ///< the object after the last webhook; null while none of `invoked`
+    schema::Value left;             ///< the object after the last of them; null while none of `invoked`
+
+    /// The object was changed after all that were invoked.
+    void invoke_again() { again.insert(invoked.begin(), invoked.end()); }
+};
+
+/// By which the chain knows whether a request has to pass it a second time.
+struct Reinvocation {
+    bool running = false;  ///< this is the second time
+    bool changed = false;  ///< a webhook or policy has changed the object
+    Invocations webhooks = {}, policies = {};
 };
 
 /// A write that is about to happen. References outlive the admission of one request.

@@ -40,9 +40,9 @@ TEST_F(AdmissionOptionsTest, RefusesNamesThatAreNotKnown) {
               "disable-admission-plugins plugin \"Nothing\" is unknown");
     EXPECT_EQ(refusal_of({.enabled = {"PodSecurity", "LimitRanger"}, .disabled = {"PodSecurity", "LimitRanger"}, .configurations = {}}),
               "[LimitRanger PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped");
-    EXPECT_EQ(refusal_of({.enabled = {"ValidatingAdmissionPolicy"}, .disabled = {}, .configurations = {}}),
-              "enable-admission-plugins plugin \"ValidatingAdmissionPolicy\" is not supported by this server");
-    EXPECT_EQ(refusal_of({.enabled = {}, .disabled = {"ValidatingAdmissionPolicy"}, .configurations = {}}), "");
+    EXPECT_EQ(refusal_of({.enabled = {"NamespaceExists"}, .disabled = {}, .configurations = {}}),
+              "enable-admission-plugins plugin \"NamespaceExists\" is not supported by this server");
+    EXPECT_EQ(refusal_of({.enabled = {}, .disabled = {"NamespaceExists"}, .configurations = {}}), "");
     EXPECT_EQ(refusal_of({.enabled = {}, .disabled = {"RbacEscalation"}, .configurations = {}}),
               "disable-admission-plugins plugin \"RbacEscalation\" is unknown")
         << "that nobody grants more than they have is not an option";

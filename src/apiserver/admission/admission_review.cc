@@ -49,23 +49,10 @@ Value body_kind(const schema::Kind& resource, const AdmissionAttributes& attribu
 }
 
 Value request_of(const AdmissionReview& review, const AdmissionAttributes& attributes) {
-    const schema::Kind& requested = attributes.request_kind ? *attributes.request_kind : attributes.kind;
-    Value request =
-        Value::object({{"uid", review.uid}, {"kind", body_kind(review.resource, attributes)}, {"resource", resource_of(review.resource)}});
-    if (!attributes.subresource.empty()) request["subResource"] = attributes.subresource;
-    request["requestKind"] = body_kind(requested, attributes);
-    request["requestResource"] = resource_of(requested);
-    if (!attributes.subresource.empty()) request["requestSubResource"] = attributes.subresource;
-    if (!attributes.name.empty()) request["name"] = attributes.name;
-    // A namespace is in itself, as upstream's requests have it.
-    const std::string& namespace_ = attributes.is("", "namespaces") ? attributes.name : attributes.namespace_;
-    if (!namespace_.empty()) request["namespace"] = namespace_;
-    request["operation"] = operation_of(attributes);
-    request["userInfo"] = user_info(attributes.user);
+    Value request = admission_request(review.resource, attributes);
+    request["uid"] = review.uid;
     request["object"] = review.object ? review.object->tree() : attributes.connect_options;
     request["oldObject"] = review.old_object ? review.old_object->tree() : Value();
-    request["dryRun"] = attributes.dry_run;
-    request["options"] = attributes.options;
     return request;
 }
 
@@ -161,6 +148,24 @@ void read_annotations(const Value& response, const std::string& webhook, Admissi
 }
 
 }  // namespace
+
+Value admission_request(const schema::Kind& resource, const AdmissionAttributes& attributes) {
+    const schema::Kind& requested = attributes.request_kind ? *attributes.request_kind : attributes.kind;
+    Value request = Value::object({{"kind", body_kind(resource, attributes)}, {"resource", resource_of(resource)}});
+    if (!attributes.subresource.empty()) request["subResource"] = attributes.subresource;
+    request["requestKind"] = body_kind(requested, attributes);
+    request["requestResource"] = resource_of(requested);
+    if (!attributes.subresource.empty()) request["requestSubResource"] = attributes.subresource;
+    if (!attributes.name.empty()) request["name"] = attributes.name;
+    // A namespace is in itself, as upstream's requests have it.
+    const std::string& namespace_ = attributes.is("", "namespaces") ? attributes.name : attributes.namespace_;
+    if (!namespace_.empty()) request["namespace"] = namespace_;
+    request["operation"] = operation_of(attributes);
+    request["userInfo"] = user_info(attributes.user);
+    request["dryRun"] = attributes.dry_run;
+    request["options"] = attributes.options;
+    return request;
+}
 
 std::string review_json(const AdmissionReview& review, const AdmissionAttributes& attributes) {
     return schema::to_json(Value::object({{"kind", "AdmissionReview"},

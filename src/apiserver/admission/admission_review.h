@@ -17,6 +17,10 @@ struct AdmissionReview {
     const ApiObject* old_object = nullptr;
 };
 
+/// The request of a review without its identity and its objects: also what expressions see as `request`. `resource` is the kind in the
+/// version in which the request is looked at.
+schema::Value admission_request(const schema::Kind& resource, const AdmissionAttributes& attributes);
+
 /// As JSON.
 std::string review_json(const AdmissionReview& review, const AdmissionAttributes& attributes);
 

@@ -2,10 +2,13 @@
 #include <functional>
 
 #include "api/core_v1.h"
+#include "apiserver/admission/admission_evaluation.h"
 #include "apiserver/admission/admission_review.h"
+#include "apiserver/admission/compiled_objects.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/webhook_caller.h"
 #include "apiserver/admission/webhook_rules.h"
+#include "apiserver/expressions/match_conditions.h"
 #include "base/result.h"
 #include "base/strings.h"
 #include "runtime/scope.h"
@@ -20,9 +23,22 @@ namespace {
 using namespace api::admissionregistration::v1;
 using schema::Value;
 
+/// The match conditions of a configuration's webhooks, in their order.
+using ConditionsOfWebhooks = std::vector<MatchConditions>;
+
+template <class Configuration>
+ConditionsOfWebhooks compile_conditions(const Configuration& configuration) {
+    const AdmissionCompiler compiler;
+    ConditionsOfWebhooks compiled;
+    for (const auto& webhook : configuration.webhooks) compiled.push_back(compile_match_conditions(compiler, webhook.match_conditions));
+    return compiled;
+}
+
 /// One webhook of a configuration, which `owner` keeps.
 struct ConfiguredWebhook {
     std::shared_ptr<const void> owner;
+    std::shared_ptr<const ConditionsOfWebhooks> conditions;
+    std::size_t index = 0;      ///< in the configuration
     std::string configuration;  ///< its name
     std::string name;
     const WebhookClientConfig* client = nullptr;
@@ -34,6 +50,7 @@ struct ConfiguredWebhook {
     std::string review_version;
 
     std::string key() const { return configuration + "/" + name; }
+    const MatchConditions& match_conditions() const { return (*conditions)[index]; }
 };
 
 template <class Webhook>
@@ -56,13 +73,21 @@ ConfiguredWebhook configured(std::shared_ptr<const void> owner, const std::strin
     return one;
 }
 
+template <class Configuration>
+using CompiledConditions = CompiledObjects<Configuration, ConditionsOfWebhooks>;
+
 /// In the order in which they are called: by the names of their configurations.
-template <class Configurations>
-std::vector<ConfiguredWebhook> webhooks_of(const Configurations* configurations) {
+template <class Configuration>
+std::vector<ConfiguredWebhook> webhooks_of(const ObjectMap<Configuration>& configurations, CompiledConditions<Configuration>& compiled) {
     std::vector<ConfiguredWebhook> all;
-    if (!configurations) return all;
-    for (const auto& [name, configuration] : *configurations)
-        for (const auto& webhook : configuration->webhooks) all.push_back(configured(configuration, name, webhook));
+    for (const auto& [name, configuration] : configurations) {
+        const auto conditions = compiled.of(name, configuration, configurations);
+        for (std::size_t i = 0; i < configuration->webhooks.size(); ++i) {
+            all.push_back(configured(configuration, name, configuration->webhooks[i]));
+            all.back().conditions = conditions;
+            all.back().index = i;
+        }
+    }
     return all;
 }
 
@@ -90,17 +115,21 @@ public:
     const KindVersions* versions() const { return given_.webhooks.versions; }
 
     /// The version in which the webhook sees the request, or null.
-    Result<const schema::Kind*> match(const ConfiguredWebhook& webhook, const AdmissionAttributes& attributes) const {
+    Task<const schema::Kind*> match(const ConfiguredWebhook& webhook, const AdmissionAttributes& attributes, const char* type) {
         const auto served = versions() ? versions()->served(attributes.kind) : std::vector<const schema::Kind*>{};
-        return match_webhook(webhook.selection, attributes, served, given_.reader);
+        CO_TRY(const schema::Kind* const kind, match_webhook(webhook.selection, attributes, served, given_.reader));
+        if (!kind || webhook.match_conditions().empty()) co_return kind;
+        CO_TRY(const bool meets, co_await meets_conditions(webhook, attributes, *kind, type));
+        co_return meets ? kind : nullptr;
     }
 
     /// nullopt when the call failed and the webhook may be missed. Errors end the request.
     Task<std::optional<Reviewed>> review(Call call, const AdmissionAttributes& attributes, std::string annotation) {
         if (attributes.dry_run && call.webhook.has_side_effects)
             co_return Error(Reason::BadRequest, "admission webhook " + quote(call.webhook.name) + " does not support dry run");
-        Reviewed reviewed{.sent = in_version(attributes.object, attributes, call.kind)};
-        const auto old = in_version(attributes.old_object, attributes, call.kind);
+        Reviewed reviewed;
+        CO_TRY(reviewed.sent, co_await in_version(attributes.object, attributes, call.kind, versions()));
+        CO_TRY(const std::optional<ApiObject> old, co_await in_version(attributes.old_object, attributes, call.kind, versions()));
         const AdmissionReview review{.version = call.webhook.review_version,
                                      .uid = given_.random.uuid(),
                                      .resource = call.kind,
@@ -131,15 +160,38 @@ public:
     }
 
 private:
-    std::optional<ApiObject> in_version(const ApiObject* object, const AdmissionAttributes& attributes, const schema::Kind& kind) const {
-        if (!object) return std::nullopt;
-        // The body of a subresource has a kind of its own.
-        if (&object->kind() != &attributes.kind || !versions()) return *object;
-        return versions()->convert(*object, kind);
+    /// Conditions that cannot be evaluated count as the webhook's failure policy says. Error: Forbidden where that is Fail.
+    Task<bool> meets_conditions(const ConfiguredWebhook& webhook, const AdmissionAttributes& attributes, const schema::Kind& kind,
+                                const char* type) {
+        CO_TRY(const VersionedRequest request, co_await VersionedRequest::make(attributes, kind, versions()));
+        AdmissionEvaluation evaluation(given_, attributes.user);
+        MatchConditions::Outcome outcome;
+        const MonotonicTime begun = given_.loop.now();
+        CO_TRY_VOID(co_await evaluation.run([&](AdmissionEvaluation::Attempt& attempt) {
+            AdmissionInput input = request.input(attributes);
+            input.authorizer = &attempt.authorizer;
+            CostBudget budget = attempt.budget(expression_costs::MatchConditions);
+            const AdmissionScope scope(input, {}, budget);
+            outcome = webhook.match_conditions().evaluate(scope.activation(), budget);
+            attempt.paid(budget, expression_costs::MatchConditions);
+        }));
+        using Kind = MatchConditions::Outcome::Kind;
+        if (given_.condition_metrics) {
+            given_.condition_metrics->add(
+                {.name = webhook.name,
+                 .kind = "webhook",
+                 .type = type,
+                 .operation = std::string(operation_name(attributes.operation)),
+                 .taken = given_.loop.now() - begun,
+                 .errors = outcome.errors,
+                 .excluded = outcome.kind == Kind::Excluded || (outcome.kind == Kind::Failed && webhook.fails_open)});
+        }
+        if (outcome.kind == Kind::Failed && !webhook.fails_open) co_return admission_forbidden(attributes, outcome.error);
+        co_return outcome.kind == Kind::Matches;
     }
 
     static Result<AdmissionAnswer> read(const Call& call, const AdmissionReview& review, const Result<std::string>& body) {
-        if (!body) return body.error();
+        if (!body) return Error(body.error()).with_context("failed to call webhook");
         auto answer = parse_admission_answer(*body, review.version, review.uid, call.mutating, call.webhook.name);
         if (!answer) return std::move(answer).error().with_context("received invalid webhook response");
         if (!answer->other_patch_type.empty())
@@ -181,14 +233,14 @@ public:
 
     Task<> admit(AdmissionAttributes& attributes) override {
         if (!configurations_ || configurations_->empty() || is_exempt_from_webhooks(attributes)) co_return {};
-        Reinvocation& state = attributes.reinvocation;
+        Invocations& state = attributes.reinvocation.webhooks;
+        const bool running = attributes.reinvocation.running;
         // The plugins before may have changed it since the webhooks saw it.
-        if (state.running && attributes.object && !state.left.is_null() && !(state.left == attributes.object->tree()))
-            state.again.insert(state.invoked.begin(), state.invoked.end());
-        const std::vector<ConfiguredWebhook> webhooks = webhooks_of(configurations_);
+        if (running && attributes.object && !state.left.is_null() && !(state.left == attributes.object->tree())) state.invoke_again();
+        const std::vector<ConfiguredWebhook> webhooks = webhooks_of(*configurations_, compiled_);
         for (std::size_t i = 0; i < webhooks.size(); ++i) {
-            if (state.running && !state.again.contains(webhooks[i].key())) continue;
-            CO_TRY(const schema::Kind* const kind, dispatcher_.match(webhooks[i], attributes));
+            if (running && !state.again.contains(webhooks[i].key())) continue;
+            CO_TRY(const schema::Kind* const kind, co_await dispatcher_.match(webhooks[i], attributes, "admit"));
             if (!kind) continue;
             CO_TRY_VOID(co_await call(webhooks[i], *kind, i, attributes));
         }
@@ -198,47 +250,48 @@ public:
 
 private:
     Task<> call(const ConfiguredWebhook& webhook, const schema::Kind& kind, std::size_t index, AdmissionAttributes& attributes) {
-        Reinvocation& state = attributes.reinvocation;
-        const std::string place = "round_" + std::to_string(state.running ? 1 : 0) + "_index_" + std::to_string(index);
+        Invocations& state = attributes.reinvocation.webhooks;
+        const std::string place = "round_" + std::to_string(attributes.reinvocation.running ? 1 : 0) + "_index_" + std::to_string(index);
         CO_TRY(const auto reviewed, co_await dispatcher_.review({.webhook = webhook, .kind = kind, .mutating = true}, attributes,
                                                                 "failed-open.mutating.webhook.admission.k8s.io/" + place));
         if (!reviewed) co_return {};
-        CO_TRY(const bool changed, apply(webhook, *reviewed, attributes));
+        CO_TRY(const bool changed, co_await apply(webhook, *reviewed, attributes));
         attributes.audit_annotations.insert_or_assign(
             "mutation.webhook.admission.k8s.io/" + place,
             schema::to_json(Value::object({{"configuration", webhook.configuration}, {"webhook", webhook.name}, {"mutated", changed}})));
         if (changed) {
-            state.changed = true;
-            state.again.insert(state.invoked.begin(), state.invoked.end());
+            attributes.reinvocation.changed = true;
+            state.invoke_again();
         }
         if (webhook.wants_changes) state.invoked.insert(webhook.key());
         co_return {};
     }
 
     /// Whether the patch changed the object.
-    Result<bool> apply(const ConfiguredWebhook& webhook, const Reviewed& reviewed, AdmissionAttributes& attributes) const {
-        if (reviewed.answer.patch.is_null()) return false;
+    Task<bool> apply(const ConfiguredWebhook& webhook, const Reviewed& reviewed, AdmissionAttributes& attributes) const {
+        if (reviewed.answer.patch.is_null()) co_return false;
         if (!attributes.object || !reviewed.sent)
-            return internal_error("admission webhook " + quote(webhook.name) +
-                                  " attempted to modify the object, which is not supported for this operation");
+            co_return internal_error("admission webhook " + quote(webhook.name) +
+                                     " attempted to modify the object, which is not supported for this operation");
         const schema::Kind& kind = reviewed.sent->kind();
         auto patched = schema::apply_json_patch(reviewed.sent->tree(), reviewed.answer.patch);
-        if (!patched) return internal_error(patched.error().message);
+        if (!patched) co_return internal_error(patched.error().message);
         if (patched->string_at({"apiVersion"}) != kind.api_version() || patched->string_at({"kind"}) != kind.kind)
-            return internal_error("admission webhook " + quote(webhook.name) + " attempted to change the kind of the object");
+            co_return internal_error("admission webhook " + quote(webhook.name) + " attempted to change the kind of the object");
         auto conformed = schema::conform_object(kind, std::move(*patched), {}, schema::FieldValidation::Ignore);
-        if (!conformed) return internal_error(conformed.error().message);
+        if (!conformed) co_return internal_error(conformed.error().message);
         ApiObject object(kind, std::move(conformed->value));
         if (const KindVersions* versions = dispatcher_.versions(); versions && &attributes.object->kind() == &attributes.kind) {
-            object = versions->convert(std::move(object), attributes.kind);
+            CO_TRY(object, co_await versions->convert(std::move(object), attributes.kind));
             versions->set_defaults(object);
         }
-        if (object.tree() == attributes.object->tree()) return false;
+        if (object.tree() == attributes.object->tree()) co_return false;
         *attributes.object = std::move(object);
-        return true;
+        co_return true;
     }
 
     const ObjectMap<MutatingWebhookConfiguration>* configurations_;
+    CompiledConditions<MutatingWebhookConfiguration> compiled_{compile_conditions};
     WebhookDispatcher dispatcher_;
 };
 
@@ -251,10 +304,10 @@ public:
     /// All at a time. Of several refusals the client is told the first, by the order of the configurations.
     Task<> validate(const AdmissionAttributes& attributes) override {
         if (!configurations_ || configurations_->empty() || is_exempt_from_webhooks(attributes)) co_return {};
-        const std::vector<ConfiguredWebhook> webhooks = webhooks_of(configurations_);
+        const std::vector<ConfiguredWebhook> webhooks = webhooks_of(*configurations_, compiled_);
         std::vector<Task<>> calls;
         for (std::size_t i = 0; i < webhooks.size(); ++i) {
-            CO_TRY(const schema::Kind* const kind, dispatcher_.match(webhooks[i], attributes));
+            CO_TRY(const schema::Kind* const kind, co_await dispatcher_.match(webhooks[i], attributes, "validating"));
             if (kind) calls.push_back(call(webhooks[i], *kind, i, attributes));
         }
         if (calls.empty()) co_return {};
@@ -271,6 +324,7 @@ private:
     }
 
     const ObjectMap<ValidatingWebhookConfiguration>* configurations_;
+    CompiledConditions<ValidatingWebhookConfiguration> compiled_{compile_conditions};
     WebhookDispatcher dispatcher_;
 };
 

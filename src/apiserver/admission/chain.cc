@@ -25,14 +25,13 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 17> Missing = {
+constexpr std::array<std::string_view, 15> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
     "ClusterTrustBundleAttest",
     "ExtendedResourceToleration",
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",
-    "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
@@ -42,7 +41,6 @@ constexpr std::array<std::string_view, 17> Missing = {
     "PodGroupWorkloadExists",
     "PodResizeValidator",
     "PodTopologyLabels",
-    "ValidatingAdmissionPolicy",
 };
 
 bool contains(const std::vector<std::string>& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

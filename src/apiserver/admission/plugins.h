@@ -7,6 +7,7 @@
 
 #include "api/admissionregistration_v1.h"
 #include "apiserver/admission/admission.h"
+#include "apiserver/admission/condition_metrics.h"
 #include "apiserver/admission/kind_versions.h"
 #include "apiserver/admission/webhook_metrics.h"
 #include "apiserver/authorization/rbac.h"
@@ -15,6 +16,7 @@
 #include "apiserver/storage/object_reader.h"
 #include "runtime/event_loop.h"
 #include "runtime/random.h"
+#include "runtime/worker_pool.h"
 #include "windows/support.h"
 
 namespace porthole::apiserver {
@@ -34,6 +36,19 @@ struct AdmissionWebhooks {
     AdmissionWebhookMetrics* metrics = nullptr;
 };
 
+class PolicyParameters;
+class AdmissionPolicyMetrics;
+
+/// What the plugins that evaluate policies use. All outlive them; null where a server has no policies.
+struct AdmissionPolicies {
+    const ObjectMap<api::admissionregistration::v1::ValidatingAdmissionPolicy>* validating = nullptr;
+    const ObjectMap<api::admissionregistration::v1::ValidatingAdmissionPolicyBinding>* validating_bindings = nullptr;
+    const ObjectMap<api::admissionregistration::v1::MutatingAdmissionPolicy>* mutating = nullptr;
+    const ObjectMap<api::admissionregistration::v1::MutatingAdmissionPolicyBinding>* mutating_bindings = nullptr;
+    const PolicyParameters* parameters = nullptr;
+    AdmissionPolicyMetrics* metrics = nullptr;
+};
+
 /// What plugins are made with. The references outlive them.
 struct AdmissionDependencies {
     const ObjectReader& reader;
@@ -45,6 +60,9 @@ struct AdmissionDependencies {
     OutgoingClients* outgoing = nullptr;  ///< the way to webhooks; null where there is none
     const AdmissionConfigurations* configurations = nullptr;
     AdmissionWebhooks webhooks = {};
+    AdmissionPolicies policies = {};
+    AdmissionConditionMetrics* condition_metrics = nullptr;
+    WorkerPool* pool = nullptr;  ///< where costly expressions are evaluated; null: on the loop
 
     /// The configuration of a plugin; null when it has none.
     const schema::Value* configuration_of(const std::string& plugin) const {

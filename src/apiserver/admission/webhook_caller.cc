@@ -1,20 +1,14 @@
 #include "apiserver/admission/webhook_caller.h"
 
-#include <algorithm>
-
-#include "api/core_v1.h"
 #include "apiserver/admission/admission_review.h"
 #include "apiserver/outgoing/service_endpoint.h"
 #include "base/result.h"
 #include "base/strings.h"
-#include "base/values/ip.h"
 
 namespace porthole::apiserver {
 namespace {
 
 using api::admissionregistration::v1::ServiceReference;
-using api::core::v1::Service;
-using api::core::v1::ServicePort;
 
 constexpr std::size_t LongestQuotedBody = 1024;
 
@@ -23,11 +17,6 @@ std::string name_of(const ServiceReference& service) { return service.name + "."
 std::string path_of(const ServiceReference& service) {
     const std::string path = service.path.value_or("");
     return path.empty() || path.starts_with('/') ? path : "/" + path;
-}
-
-std::string url_of(const std::string& host, std::int32_t port, const std::string& path) {
-    const std::string bracketed = host.contains(':') ? "[" + host + "]" : host;
-    return "https://" + bracketed + ":" + std::to_string(port) + path;
 }
 
 /// What upstream's client makes of a code that is not 2xx.
@@ -47,7 +36,7 @@ std::string refusal(const net::HttpResponse& answer) {
 std::string webhook_url(const WebhookCaller::ClientConfig& config, std::chrono::seconds time) {
     const std::string query = "?timeout=" + std::to_string(time.count()) + "s";
     if (config.url) return *config.url + query;
-    return url_of(name_of(*config.service), config.service->port.value_or(443), path_of(*config.service)) + query;
+    return https_url(name_of(*config.service), config.service->port.value_or(443)) + path_of(*config.service) + query;
 }
 
 Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& config) const {
@@ -61,22 +50,8 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
     const std::int32_t wanted = reference.port.value_or(443);
     target.config.server_name = name_of(reference);
     target.host = target.config.server_name + ":" + std::to_string(wanted);
-    TRY(const auto service, reader_.find<Service>(reference.namespace_, reference.name));
-    if (!service) return Error(Reason::NotFound, "service " + quote(reference.name) + " not found");
-    if (service->spec.type == "ExternalName") {
-        const std::string& name = service->spec.external_name;
-        if (IpAddress::parse(name)) TRY_VOID(check_reachable_by_all(name));
-        if (name == "localhost" || name.ends_with(".localhost"))
-            return Error(Reason::ServiceUnavailable, "address not allowed: " + quote(name));
-        target.config.server = url_of(name, wanted, path_of(reference));
-        return target;
-    }
-    const auto port = std::ranges::find(service->spec.ports, wanted, &ServicePort::port);
-    if (port == service->spec.ports.end())
-        return Error(Reason::ServiceUnavailable,
-                     "no service port " + std::to_string(wanted) + " found for service " + quote(reference.name));
-    TRY(const ServiceEndpoint endpoint, find_service_endpoint(reader_, reference.namespace_, reference.name, *port));
-    target.config.server = url_of(endpoint.host, endpoint.port, path_of(reference));
+    TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, wanted));
+    target.config.server = https_url(endpoint.host, endpoint.port) + path_of(reference);
     return target;
 }
 
@@ -93,8 +68,7 @@ Task<WebhookCaller::Answer> WebhookCaller::post(ClientConfig config, std::string
         if (is_cancelled(error)) return Answer{.outcome = std::move(error)};
         std::string why = error.reason == Reason::Timeout ? "context deadline exceeded" : error.message;
         return Answer{.code = code,
-                      .outcome = Error(Reason::InternalError,
-                                       "failed to call webhook: Post " + quote(webhook_url(config, time)) + ": " + std::move(why))};
+                      .outcome = Error(Reason::InternalError, "Post " + quote(webhook_url(config, time)) + ": " + std::move(why))};
     };
     auto target = target_of(config);
     if (!target) co_return failed(std::move(target).error());
@@ -108,7 +82,7 @@ Task<WebhookCaller::Answer> WebhookCaller::post(ClientConfig config, std::string
     auto answer = co_await opened->send(std::move(request), {.time = time, .answer_bytes = MostReviewAnswerBytes});
     if (!answer) co_return failed(std::move(answer).error());
     if (answer->code < 200 || answer->code >= 300)
-        co_return Answer{.code = answer->code, .outcome = Error(Reason::InternalError, "failed to call webhook: " + refusal(*answer))};
+        co_return Answer{.code = answer->code, .outcome = Error(Reason::InternalError, refusal(*answer))};
     co_return Answer{.code = answer->code, .outcome = std::move(answer->body)};
 }
 

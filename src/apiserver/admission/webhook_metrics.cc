@@ -1,19 +1,9 @@
 #include "apiserver/admission/webhook_metrics.h"
 
-#include <cstdio>
-
 namespace porthole::apiserver {
 namespace {
 
-std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.9g", value);
-    return text;
-}
-
-void append_head(std::string& out, const std::string& name, const char* help, const char* type) {
-    out += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
-}
+constexpr double Buckets[] = {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25};
 
 }  // namespace
 
@@ -23,7 +13,7 @@ void AdmissionWebhookMetrics::add(WebhookCall call) {
         if (names_.size() >= MostNames)
             call.name.clear();
         else
-            names_[call.name] = true;
+            names_.insert(call.name);
     }
     const std::string name = "name=\"" + call.name + "\",";
     const std::string type = "type=\"" + call.type + "\"";
@@ -35,32 +25,19 @@ void AdmissionWebhookMetrics::add(WebhookCall call) {
                       std::to_string(call.rejection_code) + "\"," + type];
     }
     if (call.failed_open) ++failed_open_[name + type];
-    Durations& durations = durations_[name + operation + rejected + type];
-    const double seconds = std::chrono::duration<double>(call.taken).count();
-    for (std::size_t i = 0; i < Buckets.size(); ++i)
-        if (seconds <= Buckets[i]) ++durations.counts[i];
-    ++durations.count;
-    durations.sum += seconds;
+    durations_.add(name + operation + rejected + type, call.taken);
 }
 
 void AdmissionWebhookMetrics::append(std::string& out) const {
     const auto counter = [&](const std::string& name, const char* help, const Counts& counts) {
-        append_head(out, name, help, "counter");
-        for (const auto& [labels, count] : counts) out += name + "{" + labels + "} " + std::to_string(count) + '\n';
+        const MetricFamily family(out, name, "counter", help);
+        for (const auto& [labels, count] : counts) family.add(labels, count);
     };
     counter("apiserver_admission_webhook_request_total", "Calls of admission webhooks by their answers.", requests_);
     counter("apiserver_admission_webhook_rejection_count", "Requests that an admission webhook rejected, or whose call failed.",
             rejections_);
     counter("apiserver_admission_webhook_fail_open_count", "Calls that failed without rejecting the request.", failed_open_);
-    const std::string name = "apiserver_admission_webhook_admission_duration_seconds";
-    append_head(out, name, "Time of calls of admission webhooks.", "histogram");
-    for (const auto& [labels, durations] : durations_) {
-        for (std::size_t i = 0; i < Buckets.size(); ++i)
-            out += name + "_bucket{" + labels + ",le=\"" + number(Buckets[i]) + "\"} " + std::to_string(durations.counts[i]) + '\n';
-        out += name + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(durations.count) + '\n';
-        out += name + "_sum{" + labels + "} " + number(durations.sum) + '\n';
-        out += name + "_count{" + labels + "} " + std::to_string(durations.count) + '\n';
-    }
+    durations_.append(out, "apiserver_admission_webhook_admission_duration_seconds", "Time of calls of admission webhooks.");
 }
 
 }  // namespace porthole::apiserver

@@ -1,10 +1,10 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 
-#include "runtime/event_loop.h"
+#include "apiserver/admission/labelled_durations.h"
 
 namespace porthole::apiserver {
 
@@ -32,16 +32,11 @@ public:
 
 private:
     static constexpr std::array<double, 8> Buckets{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25};
-    struct Durations {
-        std::array<std::uint64_t, Buckets.size()> counts{};
-        std::uint64_t count = 0;
-        double sum = 0;
-    };
     using Counts = std::map<std::string, std::uint64_t>;  // by label text
 
-    std::map<std::string, bool> names_;
+    std::set<std::string> names_;
     Counts requests_, rejections_, failed_open_;
-    std::map<std::string, Durations> durations_;
+    LabelledDurations<Buckets> durations_;
 };
 
 }  // namespace porthole::apiserver

@@ -9,6 +9,8 @@
 namespace porthole::apiserver {
 namespace {
 
+using api::admissionregistration::v1::MatchResources;
+using api::admissionregistration::v1::NamedRuleWithOperations;
 using api::admissionregistration::v1::RuleWithOperations;
 using api::core::v1::Namespace;
 using Selector = api::meta::v1::LabelSelector;
@@ -42,13 +44,24 @@ bool matches(const RuleWithOperations& rule, const AdmissionAttributes& attribut
                                [&](const std::string& one) { return names_resource(one, kind.plural, attributes.subresource); });
 }
 
-const schema::Kind* match_rules(const WebhookSelection& selection, const AdmissionAttributes& attributes,
+bool matches(const NamedRuleWithOperations& rule, const AdmissionAttributes& attributes, const schema::Kind& kind) {
+    const bool fits_name =
+        rule.resource_names.empty() || std::ranges::find(rule.resource_names, attributes.name) != rule.resource_names.end();
+    return fits_name && matches(static_cast<const RuleWithOperations&>(rule), attributes, kind);
+}
+
+const schema::Kind& requested_kind(const AdmissionAttributes& attributes) {
+    return attributes.request_kind ? *attributes.request_kind : attributes.kind;
+}
+
+template <class Rule>
+const schema::Kind* match_rules(const std::vector<Rule>& rules, bool equivalent, const AdmissionAttributes& attributes,
                                 const std::vector<const schema::Kind*>& served) {
-    const schema::Kind& requested = attributes.request_kind ? *attributes.request_kind : attributes.kind;
-    for (const RuleWithOperations& rule : *selection.rules)
+    const schema::Kind& requested = requested_kind(attributes);
+    for (const Rule& rule : rules)
         if (matches(rule, attributes, requested)) return &requested;
-    if (!selection.equivalent) return nullptr;
-    for (const RuleWithOperations& rule : *selection.rules)
+    if (!equivalent) return nullptr;
+    for (const Rule& rule : rules)
         for (const schema::Kind* kind : served)
             if (matches(rule, attributes, *kind)) return kind;
     return nullptr;
@@ -107,9 +120,23 @@ bool is_exempt_from_webhooks(const AdmissionAttributes& attributes) {
 
 Result<const schema::Kind*> match_webhook(const WebhookSelection& selection, const AdmissionAttributes& attributes,
                                           const std::vector<const schema::Kind*>& served, const ObjectReader& reader) {
-    const schema::Kind* const matched = match_rules(selection, attributes, served);
+    const schema::Kind* const matched = match_rules(*selection.rules, selection.equivalent, attributes, served);
     if (!matched || !object_fits(selection.object_selector, attributes)) return nullptr;
     TRY(const bool fits, namespace_fits(selection.namespace_selector, attributes, reader));
+    return fits ? matched : nullptr;
+}
+
+Result<const schema::Kind*> match_resources(const MatchResources& selection, const AdmissionAttributes& attributes,
+                                            const std::vector<const schema::Kind*>& served, const ObjectReader& reader) {
+    const bool equivalent = selection.match_policy.value_or("Exact") == "Equivalent";
+    const Selector* const objects = selection.object_selector ? &*selection.object_selector : nullptr;
+    const Selector* const namespaces = selection.namespace_selector ? &*selection.namespace_selector : nullptr;
+    if (match_rules(selection.exclude_resource_rules, equivalent, attributes, served)) return nullptr;
+    const schema::Kind* const matched = selection.resource_rules.empty()
+                                            ? &requested_kind(attributes)
+                                            : match_rules(selection.resource_rules, equivalent, attributes, served);
+    if (!matched || !object_fits(objects, attributes)) return nullptr;
+    TRY(const bool fits, namespace_fits(namespaces, attributes, reader));
     return fits ? matched : nullptr;
 }
 

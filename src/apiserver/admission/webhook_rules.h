@@ -22,12 +22,18 @@ std::string_view operation_name(AdmissionOperation operation);
 /// The operation that webhooks are told: a Binding or an Eviction is created, as upstream does it, although it changes the pod here.
 std::string_view operation_of(const AdmissionAttributes& attributes);
 
-/// Configurations of admission themselves: no webhook sees their requests, so that a broken one can be removed.
+/// Configurations of admission themselves: no webhook or policy sees their requests, so that a broken one can be removed.
 bool is_exempt_from_webhooks(const AdmissionAttributes& attributes);
 
 /// The version of the resource in which the webhook wants to see the request, or null when it does not want to. `served` are the
 /// versions of the resource, see KindVersions. Error: NotFound for a namespace that is missing, whose labels are asked for.
 Result<const schema::Kind*> match_webhook(const WebhookSelection& selection, const AdmissionAttributes& attributes,
                                           const std::vector<const schema::Kind*>& served, const ObjectReader& reader);
+
+/// The same for what selects requests for a policy or a binding: its rules may name objects, and some rules exclude. Without rules that
+/// include it selects every resource.
+Result<const schema::Kind*> match_resources(const api::admissionregistration::v1::MatchResources& selection,
+                                            const AdmissionAttributes& attributes, const std::vector<const schema::Kind*>& served,
+                                            const ObjectReader& reader);
 
 }  // namespace porthole::apiserver

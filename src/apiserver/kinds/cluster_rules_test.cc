@@ -258,7 +258,7 @@ TEST(RuntimeClassRules, KeepTheirHandler) {
 TEST(AutoscalerRules, FillAndRefuse) {
     RulesOf rules("autoscaling", "v2", "HorizontalPodAutoscaler",
                   "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 5}");
-    EXPECT_EQ(rules.warnings(), "autoscalers are stored but not acted on yet: nothing scales the target");
+    EXPECT_EQ(rules.warnings(), "");
     const Value made = rules.created("spec: {behavior: {scaleDown: {selectPolicy: Min}}}");
     EXPECT_EQ(made.find("spec")->find("metrics")->as_array()[0].at_path({"resource", "target", "averageUtilization"})->as_int(), 80);
     EXPECT_EQ(made.at_path({"spec", "behavior", "scaleUp", "policies"})->as_array().size(), 2u);
@@ -382,6 +382,13 @@ TEST_F(CertificateRequestRules, AreDecidedOnce) {
     EXPECT_EQ(
         rules.update_status("{}", "status: {conditions: [{type: Approved, status: 'True'}, {type: Denied, status: 'True'}]}", "approval"),
         "status.conditions[1].type: Invalid value: \"Denied\": Approved and Denied conditions are mutually exclusive");
+    EXPECT_EQ(rules.update_status(
+                  Approved, "status: {conditions: [{type: Approved, status: 'True', reason: other}, {type: Published, status: 'True'}]}"),
+              "");
+    const auto& conditions = rules.updated().at_path({"status", "conditions"})->as_array();
+    ASSERT_EQ(conditions.size(), 2u);
+    EXPECT_EQ(conditions[0].string_at({"reason"}), "r") << "the verdict stays, in its place";
+    EXPECT_EQ(conditions[1].string_at({"type"}), "Published");
     EXPECT_EQ(rules.update_status("{}", Approved, "status"), "") << "through /status the verdict is left out";
     EXPECT_FALSE(rules.updated().at_path({"status", "conditions"}));
 }

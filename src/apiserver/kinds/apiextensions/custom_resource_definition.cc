@@ -6,6 +6,7 @@
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/webhook_client.h"
 #include "apiserver/strategy/object_meta.h"
+#include "apiserver/validation_rules/definition_rules.h"
 #include "base/strings.h"
 #include "schema/convert.h"
 #include "schema/structural/structural_rules.h"
@@ -171,7 +172,28 @@ void validate_deprecation(const CustomResourceDefinitionVersion& version, const 
         errors.invalid(at, text, "must only contain printable UTF-8 characters; non-printable character found");
 }
 
-void validate_version(const CustomResourceDefinitionVersion& version, const FieldPath& path, FieldErrors& errors) {
+// --- Rules in CEL ---
+
+schema::Value schema_tree(const CustomResourceDefinitionVersion& version) {
+    return version.schema && version.schema->open_api_v3_schema ? schema::to_value(*version.schema->open_api_v3_schema) : schema::Value();
+}
+
+/// What an update's rules are compared with.
+struct StoredDefinition {
+    explicit StoredDefinition(const CustomResourceDefinitionSpec& spec) : spec(spec) {
+        for (const auto& version : spec.versions) expressions.add(schema_tree(version));
+    }
+    bool has(const CustomResourceDefinitionVersion& version) const {
+        const auto found = std::ranges::find(spec.versions, version.name, &CustomResourceDefinitionVersion::name);
+        return found != spec.versions.end() && found->schema == version.schema;
+    }
+    const CustomResourceDefinitionSpec& spec;
+    StoredExpressions expressions;
+};
+
+/// `old`: nullptr for a new definition.
+void validate_version(const CustomResourceDefinitionVersion& version, const StoredDefinition* old, const FieldPath& path,
+                      FieldErrors& errors) {
     check_label(version.name, path / "name", errors);
     validate_deprecation(version, path, errors);
     const bool has_schema = version.schema && version.schema->open_api_v3_schema;
@@ -179,8 +201,14 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Fiel
     if (!has_schema) {
         errors.required(path / "schema" / "openAPIV3Schema", "schemas are required");
     } else {
-        schema = schema::to_value(*version.schema->open_api_v3_schema);
-        schema::validate_structural_schema(schema, path / "schema" / "openAPIV3Schema", errors);
+        const FieldPath at = path / "schema" / "openAPIV3Schema";
+        const std::size_t before = errors.size();
+        schema = schema_tree(version);
+        schema::validate_structural_schema(schema, at, errors);
+        const RuleCheck check{.stored = old ? &old->expressions : nullptr,
+                              .is_unchanged = old && old->has(version),
+                              .is_structural = errors.size() == before};
+        check_rules(schema, at, check, errors);
     }
     if (version.subresources && version.subresources->scale)
         validate_scale(*version.subresources->scale, path / "subresources" / "scale", errors);
@@ -189,12 +217,12 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Fiel
     if (has_schema) validate_selectable_fields(version, schema, path / "selectableFields", errors);
 }
 
-void validate_versions(const CustomResourceDefinitionSpec& spec, const FieldPath& path, FieldErrors& errors) {
+void validate_versions(const CustomResourceDefinitionSpec& spec, const StoredDefinition* old, const FieldPath& path, FieldErrors& errors) {
     std::set<std::string> seen;
     std::size_t stored = 0;
     bool unique = true;
     for (std::size_t i = 0; i < spec.versions.size(); ++i) {
-        validate_version(spec.versions[i], path.index(i), errors);
+        validate_version(spec.versions[i], old, path.index(i), errors);
         unique = seen.insert(spec.versions[i].name).second && unique;
         stored += spec.versions[i].storage ? 1 : 0;
     }
@@ -256,7 +284,7 @@ void validate_approval(const CustomResourceDefinition& definition, FieldErrors& 
     }
 }
 
-void validate_spec(const CustomResourceDefinition& definition, FieldErrors& errors) {
+void validate_spec(const CustomResourceDefinition& definition, const StoredDefinition* old, FieldErrors& errors) {
     const FieldPath path = "spec";
     const CustomResourceDefinitionSpec& spec = definition.spec;
     if (check_required(spec.group, path / "group", errors)) {
@@ -264,7 +292,7 @@ void validate_spec(const CustomResourceDefinition& definition, FieldErrors& erro
         check(spec.group.contains('.'), spec.group, "should be a domain with at least one dot", path / "group", errors);
     }
     check_required_choice(spec.scope, {"Cluster", "Namespaced"}, path / "scope", errors);
-    validate_versions(spec, path / "versions", errors);
+    validate_versions(spec, old, path / "versions", errors);
     validate_names(spec.names, path / "names", errors);
     validate_conversion(spec, path / "conversion", errors);
 }
@@ -291,7 +319,7 @@ void validate(const CustomResourceDefinition& definition, FieldErrors& errors) {
     const std::string name = definition.spec.names.plural + "." + definition.spec.group;
     if (definition.metadata.name != name)
         errors.invalid("metadata.name", definition.metadata.name, "must be spec.names.plural+\".\"+spec.group");
-    validate_spec(definition, errors);
+    validate_spec(definition, nullptr, errors);
     if (definition.spec.preserve_unknown_fields) {
         errors.invalid("spec.preserveUnknownFields", true,
                        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead");
@@ -300,11 +328,14 @@ void validate(const CustomResourceDefinition& definition, FieldErrors& errors) {
 }
 
 void validate_update(const CustomResourceDefinition& definition, const CustomResourceDefinition& old, FieldErrors& errors) {
-    // What was let in once stays editable.
-    FieldErrors found, before;
-    validate_spec(definition, found);
-    if (!found.empty()) validate_spec(old, before);
-    if (found.size() > before.size()) errors.append(std::move(found));
+    if (definition.spec != old.spec) {
+        // What was let in once stays editable.
+        const StoredDefinition stored(old.spec);
+        FieldErrors found, before;
+        validate_spec(definition, &stored, found);
+        if (!found.empty()) validate_spec(old, &stored, before);
+        if (found.size() > before.size()) errors.append(std::move(found));
+    }
     validate_stored_versions(definition, errors);
     check_immutable(definition.spec.group, old.spec.group, "spec.group", errors);
     check_immutable(definition.spec.names.plural, old.spec.names.plural, "spec.names.plural", errors);
@@ -315,18 +346,6 @@ void validate_update(const CustomResourceDefinition& definition, const CustomRes
 
 void validate_status_update(const CustomResourceDefinition& definition, const CustomResourceDefinition&, FieldErrors& errors) {
     validate_stored_versions(definition, errors);
-}
-
-void warn(const CustomResourceDefinition& definition, const CustomResourceDefinition*, std::vector<std::string>& warnings) {
-    if (definition.spec.conversion && definition.spec.conversion->strategy == "Webhook")
-        warnings.emplace_back(
-            "spec.conversion: this server does not call conversion webhooks; objects are converted by their apiVersion only");
-    for (const auto& version : definition.spec.versions) {
-        if (!version.schema || !version.schema->open_api_v3_schema) continue;
-        if (!schema::has_validation_rules(schema::to_value(*version.schema->open_api_v3_schema))) continue;
-        warnings.push_back("spec.versions[" + version.name +
-                           "]: this server does not evaluate x-kubernetes-validations; objects that break these rules are accepted");
-    }
 }
 
 // --- Deletion ---
@@ -360,8 +379,7 @@ Strategy custom_resource_definition_strategy() {
                                                                 .prepare_for_status_update = prepare_for_status_update,
                                                                 .validate = validate,
                                                                 .validate_update = validate_update,
-                                                                .validate_status_update = validate_status_update,
-                                                                .warn = warn});
+                                                                .validate_status_update = validate_status_update});
     strategy.generation = Generation::OnSpecChange;
     strategy.unconditional_update = false;
     strategy.delays_removal = delays_removal;

@@ -172,15 +172,11 @@ void validate_status_update(const HorizontalPodAutoscaler& object, const Horizon
     check_not_negative(object.status.desired_replicas, "status.desiredReplicas", errors);
 }
 
-void warn(const HorizontalPodAutoscaler&, const HorizontalPodAutoscaler* old, std::vector<std::string>& warnings) {
-    if (!old) warnings.emplace_back("autoscalers are stored but not acted on yet: nothing scales the target");
-}
-
 }  // namespace
 
 Strategy autoscaler_strategy() {
     return strategy_for<HorizontalPodAutoscaler>(
-        {.set_defaults = set_defaults, .validate = validate, .validate_status_update = validate_status_update, .warn = warn});
+        {.set_defaults = set_defaults, .validate = validate, .validate_status_update = validate_status_update});
 }
 
 }  // namespace porthole::apiserver

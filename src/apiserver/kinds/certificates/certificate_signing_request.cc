@@ -49,8 +49,19 @@ void keep_what_is_not_written(CertificateSigningRequest& object, const Certifica
         object.status = std::move(status);
         return;
     }
-    std::erase_if(conditions, is_verdict);
-    std::ranges::copy_if(old.status.conditions, std::back_inserter(conditions), is_verdict);
+    // In the places that the request gives them; what it adds is dropped, and what it lacks is added.
+    Conditions verdicts;
+    std::ranges::copy_if(old.status.conditions, std::back_inserter(verdicts), is_verdict);
+    for (auto& condition : conditions) {
+        const auto stored = std::ranges::find(verdicts, condition.type, &CertificateSigningRequestCondition::type);
+        if (stored == verdicts.end()) continue;
+        condition = *stored;
+        verdicts.erase(stored);
+    }
+    std::erase_if(conditions, [&](const auto& condition) {
+        return is_verdict(condition) && !objects::find_condition(old.status.conditions, condition.type);
+    });
+    conditions.insert(conditions.end(), verdicts.begin(), verdicts.end());
 }
 
 /// New conditions, and changed ones, are dated now.

@@ -77,7 +77,7 @@ Strategy event_strategy() {
                                   {"involvedObject.fieldPath"},
                                   {"reason"},
                                   {"reportingComponent"},
-                                  {"source", "", "source.component"},
+                                  {"source", "", "source.component", "reportingComponent"},
                                   {"type"}};
     return strategy;
 }
@@ -92,7 +92,17 @@ Conversion event_conversion() {
                 [](Value object) {
                     for (const auto& [newer, older] : Renamed) move_member(object, older, newer);
                     return object;
-                }};
+                },
+            .selectable_fields = {{"reason", "reason"},
+                                  {"regarding.apiVersion", "involvedObject.apiVersion"},
+                                  {"regarding.fieldPath", "involvedObject.fieldPath"},
+                                  {"regarding.kind", "involvedObject.kind"},
+                                  {"regarding.name", "involvedObject.name"},
+                                  {"regarding.namespace", "involvedObject.namespace"},
+                                  {"regarding.resourceVersion", "involvedObject.resourceVersion"},
+                                  {"regarding.uid", "involvedObject.uid"},
+                                  {"reportingController", "reportingComponent"},
+                                  {"type", "type"}}};
 }
 
 }  // namespace porthole::apiserver

@@ -42,7 +42,7 @@ void validate_taints(const std::vector<Taint>& taints, FieldErrors& errors) {
     }
 }
 
-void validate_resources(const std::map<std::string, Quantity>& resources, const FieldPath& path, FieldErrors& errors) {
+void validate_node_resources(const std::map<std::string, Quantity>& resources, const FieldPath& path, FieldErrors& errors) {
     for (const auto& [name, amount] : resources) {
         invalid_all(errors, path, name, names::check_qualified_name(name));
         if (amount.is_negative()) errors.invalid(path.key(name), amount.to_string(), "must be greater than or equal to 0");
@@ -51,8 +51,8 @@ void validate_resources(const std::map<std::string, Quantity>& resources, const 
 
 void validate(const Node& object, FieldErrors& errors) {
     validate_taints(object.spec.taints, errors);
-    validate_resources(object.status.capacity, "status.capacity", errors);
-    validate_resources(object.status.allocatable, "status.allocatable", errors);
+    validate_node_resources(object.status.capacity, "status.capacity", errors);
+    validate_node_resources(object.status.allocatable, "status.allocatable", errors);
     const auto& cidrs = object.spec.pod_cidrs;
     for (std::size_t i = 0; i < cidrs.size(); ++i)
         invalid_all(errors, FieldPath("spec.podCIDRs").index(i), cidrs[i], names::check_cidr(cidrs[i]));
@@ -76,8 +76,8 @@ void validate_status_update(const Node& object, const Node&, FieldErrors& errors
         if (!seen.emplace(address.type, address.address).second)
             errors.duplicate(FieldPath("status.addresses").index(i), schema::to_value(address));
     }
-    validate_resources(object.status.capacity, "status.capacity", errors);
-    validate_resources(object.status.allocatable, "status.allocatable", errors);
+    validate_node_resources(object.status.capacity, "status.capacity", errors);
+    validate_node_resources(object.status.allocatable, "status.allocatable", errors);
 }
 
 }  // namespace

@@ -134,7 +134,8 @@ Strategy pod_strategy() {
         {"status.phase"},  {"status.podIP"},       {"status.nominatedNodeName"}};
     strategy.topic_field = "spec.nodeName";
     strategy.subresources["ephemeralcontainers"] = {.prepare = prepare_ephemeral_containers, .validate = validate_ephemeral_containers};
-    strategy.subresources["binding"] = {.prepare = prepare_as_made};
+    strategy.subresources["resize"] = pod_resize();
+    strategy.subresources["binding"] = {.prepare = prepare_as_made, .keeps_generation = true};
     strategy.subresources["eviction"] = {.prepare = prepare_as_made};
     return strategy;
 }

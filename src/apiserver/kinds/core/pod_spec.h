@@ -1,5 +1,6 @@
 #pragma once
 #include "api/core_v1.h"
+#include "apiserver/strategy/strategy.h"
 #include "apiserver/validation/field_errors.h"
 
 /// The rules of pod specs, as pods and the templates of workloads share them.
@@ -45,6 +46,9 @@ void validate_tolerations(const std::vector<api::core::v1::Toleration>& tolerati
 // pod_update.cc
 void validate_pod_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
 void validate_pod_status_update(const api::core::v1::Pod& object, const api::core::v1::Pod& old, FieldErrors& errors);
+
+// pod_resize.cc
+SubresourceStrategy pod_resize();
 
 // pod_warnings.cc
 /// What is valid but probably not intended; clients show it. `path` leads to metadata and spec: "" for a pod itself.

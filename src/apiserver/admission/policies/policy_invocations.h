@@ -1,0 +1,68 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/admissionregistration_v1.h"
+#include "apiserver/admission/admission_evaluation.h"
+#include "apiserver/admission/policies/policy_parameters.h"
+
+namespace porthole::apiserver {
+
+/// A policy with its bindings, held while a request is looked at.
+template <class Policy, class Binding>
+struct BoundPolicy {
+    std::shared_ptr<const Policy> policy;
+    std::vector<std::shared_ptr<const Binding>> bindings;  ///< by name
+};
+
+/// The policies that have bindings, by name.
+template <class Policy, class Binding>
+std::vector<BoundPolicy<Policy, Binding>> bound_policies(const ObjectMap<Policy>* policies, const ObjectMap<Binding>* bindings) {
+    std::vector<BoundPolicy<Policy, Binding>> bound;
+    if (!policies || !bindings || policies->empty()) return bound;
+    std::map<std::string_view, std::vector<std::shared_ptr<const Binding>>> by_policy;
+    for (const auto& [name, binding] : *bindings) by_policy[binding->spec.policy_name].push_back(binding);
+    for (auto& [name, list] : by_policy)
+        if (const auto found = policies->find(name); found != policies->end()) bound.push_back({found->second, std::move(list)});
+    return bound;
+}
+
+/// What of a request's policies is the same for all of them: which kinds it may be seen as, its namespace, its parameters.
+class PolicyRequest {
+public:
+    using MatchResources = api::admissionregistration::v1::MatchResources;
+    using ParamKind = api::admissionregistration::v1::ParamKind;
+    using ParamRef = api::admissionregistration::v1::ParamRef;
+
+    PolicyRequest(const AdmissionDependencies& given, const AdmissionAttributes& attributes);
+
+    /// The version in which a policy or binding sees the request, or null where it does not. Error: that of match_resources().
+    Result<const schema::Kind*> match(const MatchResources* selection) const;
+    /// The request in one version, made once. Valid until forget_versions(). Errors: those of KindVersions::convert().
+    Task<const VersionedRequest*> as(const schema::Kind& kind);
+    /// The object was changed.
+    void forget_versions() { versions_.clear(); }
+    /// The namespace of the request, as expressions see it; null for a cluster-scoped one. Error: NotFound.
+    Result<const schema::Value*> namespace_object();
+    /// With what a binding evaluates the policy, once each: null for without a parameter. None where it does not because there are none.
+    /// Errors are in upstream's words, and mean that policy or binding are not configured rightly.
+    Result<std::vector<PolicyParameterPtr>> parameters(const ParamKind* kind, const ParamRef* reference) const;
+    /// The served kind that a policy's paramKind names. Error: it is not served.
+    Result<void> check_param_kind(const ParamKind* kind) const;
+
+    AdmissionInput input(const VersionedRequest& request, const PolicyParameter* parameter, const schema::Value* namespace_object,
+                         const cel::AuthorizationSource& authorizer) const;
+
+private:
+    const AdmissionDependencies& given_;
+    const AdmissionAttributes& attributes_;
+    const std::vector<const schema::Kind*> served_;
+    std::map<const schema::Kind*, VersionedRequest> versions_;
+    bool has_namespace_ = false;  ///< namespace_ is what it is
+    schema::Value namespace_;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,73 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/admissionregistration_v1.h"
+#include "apiserver/admission/admission_evaluation.h"
+#include "apiserver/expressions/match_conditions.h"
+
+namespace porthole::apiserver {
+
+/// What an expression of a validating policy says of a request.
+struct PolicyDecision {
+    bool admits = true;
+    std::string message;  ///< why not; also of an error that the failure policy ignores
+    bool is_error = false;
+    Reason reason = Reason::Invalid;
+};
+
+/// An audit annotation that a policy has made.
+struct PolicyAnnotation {
+    std::string key, value;
+    std::string error;  ///< instead of a value: the request is denied
+};
+
+/// What a validating policy says of a request, with one parameter.
+struct PolicyVerdict {
+    std::vector<PolicyDecision> decisions;  ///< as the policy's validations; or one, of an error that concerns all
+    std::vector<PolicyAnnotation> annotations;
+    ConditionsEvaluated conditions;  ///< without a name where there are none
+};
+
+/// A ValidatingAdmissionPolicy whose expressions are compiled. Immutable.
+class CompiledValidation {
+public:
+    using Policy = api::admissionregistration::v1::ValidatingAdmissionPolicy;
+    static CompiledValidation compile(const Policy& policy);
+
+    bool fails_open() const { return fails_open_; }
+    bool has_match_conditions() const { return !conditions_.empty(); }
+    /// Safe on any thread.
+    PolicyVerdict evaluate(const AdmissionInput& input, AdmissionEvaluation::Attempt& attempt) const;
+
+private:
+    struct Validation {
+        Expression expression;
+        std::optional<Expression> message_expression;
+        std::string message;  ///< trimmed
+        Reason reason = Reason::Invalid;
+    };
+    struct Annotation {
+        std::string key;
+        Expression value;
+    };
+    struct MessageResults {
+        std::vector<std::string> texts;  ///< as validations_; "" where there is none
+        bool is_spent = false;
+    };
+
+    PolicyDecision failure(std::string message) const { return {.admits = fails_open_, .message = std::move(message), .is_error = true}; }
+    MessageResults messages(const cel::Activation& activation, CostBudget& budget) const;
+    PolicyDecision decide(const Validation& validation, const ExpressionResult& result, const MessageResults& messages,
+                          std::size_t index) const;
+    std::optional<std::vector<PolicyAnnotation>> annotations(const cel::Activation& activation, CostBudget& budget) const;
+
+    bool fails_open_ = false;
+    NamedExpressions variables_;
+    MatchConditions conditions_;
+    std::vector<Validation> validations_;
+    std::vector<Annotation> annotations_;
+};
+
+}  // namespace porthole::apiserver

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/apiextensions_v1.h"
+#include "cel/environment.h"
+#include "cel/program.h"
+#include "schema/value.h"
+
+namespace porthole::apiserver {
+
+using api::apiextensions::v1::ValidationRule;
+
+/// Which libraries an expression may use.
+enum class RuleDialect : std::uint8_t {
+    New,     ///< those that the release before this one knows, too, so that a server can go back
+    Stored,  ///< all: what a definition has already stays valid
+};
+
+/// A rule ready to be evaluated, or why it is not.
+struct CompiledRule {
+    std::optional<cel::Program> program;  ///< none with an error, or where the rule has no text
+    std::string error;                    ///< "compilation failed: ERROR: <input>:1:1: …"
+    bool uses_old_self = false;
+    std::optional<cel::Program> message;  ///< of messageExpression; none where there is none, or with an error
+    std::string message_error;
+};
+
+/// What the rules of one place of a schema are compiled with: the variables `self` and `oldSelf` have the type of the place.
+class RuleEnvironments {
+public:
+    explicit RuleEnvironments(cel::TypeRef self) : self_(std::move(self)) {}
+    /// Made when it is first asked for; programs share it.
+    const cel::Environment& get(RuleDialect dialect, bool optional_old_self);
+
+private:
+    cel::TypeRef self_;
+    std::optional<cel::Environment> made_[2][2];
+};
+
+CompiledRule compile_rule(const ValidationRule& rule, RuleEnvironments& environments, RuleDialect dialect, RuleDialect message_dialect);
+
+/// The rules that a schema has at its top.
+std::vector<ValidationRule> rules_of(const schema::Value& schema);
+
+}  // namespace porthole::apiserver

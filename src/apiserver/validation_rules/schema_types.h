@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "cel/values/type.h"
+#include "schema/value.h"
+
+namespace porthole::apiserver {
+
+/// The size that upstream takes for the largest request, whatever the server's own limit is: costs are part of the API.
+inline constexpr std::int64_t LargestRequest = 3 * 1024 * 1024;
+
+/// The types by which expressions see the objects of structural schemas, with the sizes that bound what expressions cost, as upstream
+/// derives them (k8s.io/apiserver: pkg/cel/common/schemas.go). Owns the types: it outlives every use of them.
+class SchemaTypes {
+public:
+    /// nullptr where expressions do not see it: x-kubernetes-preserve-unknown-fields without a type, and lists and maps of that. An
+    /// object's field without a type is left out. Of a resource apiVersion, kind, metadata.name and metadata.generateName are seen whatever
+    /// the schema says of them. Requires a schema that is structural.
+    cel::TypeRef declare(const schema::Value& schema, bool is_resource);
+
+    /// How many bytes of JSON the smallest value of a declared type takes.
+    std::int64_t smallest_size(const cel::Type& type) const;
+
+private:
+    cel::TypeRef type_of(const schema::Value& schema, bool is_resource, const std::string& name);
+    cel::TypeRef list(const schema::Value& schema, const std::string& name);
+    cel::TypeRef map(const schema::Value& schema, const schema::Value& values, const std::string& name);
+    cel::TypeRef object(const schema::Value& schema, bool is_resource, const std::string& name);
+    cel::TypeRef text(const schema::Value& schema);
+
+    cel::ObjectTypes objects_;
+    std::unordered_map<const cel::Type*, std::int64_t> smallest_;  ///< where the type's kind does not tell
+    std::size_t declared_ = 0;
+};
+
+}  // namespace porthole::apiserver
