@@ -7,11 +7,15 @@
 #include "api/meta_v1.h"
 #include "apiserver/request/status.h"
 #include "apiserver/storage/keys.h"
+#include "apiserver/validation_rules/validation_rules.h"
+#include "base/base64.h"
+#include "net/tls/x509.h"
 #include "objects/conditions.h"
 #include "schema/convert.h"
 #include "schema/fields/fields.h"
 #include "schema/json/json.h"
 #include "schema/structural/schema_validator.h"
+#include "schema/structural/structural_rules.h"
 #include "schema/version_order.h"
 
 namespace porthole::apiserver {
@@ -37,6 +41,11 @@ std::string deprecation_of(const CustomResourceDefinitionSpec& spec, const Custo
     return text;
 }
 
+/// What discovery shows of the version that is stored, as upstream makes it.
+std::string storage_hash(const schema::Kind& kind) {
+    return encode_base64(net::sha256(fmt::format("{}/{}/{}", kind.group, kind.version, kind.kind)).substr(0, 8));
+}
+
 Value schema_tree(const CustomResourceDefinitionVersion& version) {
     if (!version.schema || !version.schema->open_api_v3_schema) return Value::object({{"type", "object"}});
     return schema::to_value(*version.schema->open_api_v3_schema);
@@ -60,6 +69,8 @@ struct CustomKind::Version {
     schema::OwnedTypes types;
     schema::Kind* kind = nullptr;
     std::optional<schema::SchemaValidator> validator;
+    bool has_rules = false;
+    mutable std::unique_ptr<const ValidationRules> rules;  ///< made when the first object is written
     std::string deprecation;
     Strategy strategy;
     Resource resource;
@@ -68,6 +79,8 @@ struct CustomKind::Version {
     void add_columns(const CustomResourceDefinitionVersion& version);
     void add_subresources(const CustomResourceDefinitionVersion& version);
     void set_strategy(bool has_status);
+    /// The rules in CEL. `old`: nullptr for a creation.
+    void validate_rules(const ApiObject& object, const ApiObject* old, FieldErrors& errors) const;
     void refuse_creation();
     /// What was stored in whatever version and by whatever schema, as this version has it.
     Value read(Value tree) const;
@@ -78,6 +91,7 @@ Result<void> CustomKind::Version::describe(const CustomResourceDefinition& defin
     const Value schema = schema_tree(version);
     schema_json = schema::to_json(schema);
     TRY(validator, schema::SchemaValidator::compile(schema));
+    has_rules = schema::has_validation_rules(schema);
     kind = &types.add_kind();
     kind->group = types.keep(definition.spec.group);
     kind->version = types.keep(version.name);
@@ -139,9 +153,13 @@ void CustomKind::Version::set_strategy(bool has_status) {
     strategy.generation = Generation::OnChangeOutsideMetadata;
     strategy.unconditional_update = false;
     strategy.deprecation = deprecation;
-    strategy.validate = [this](const ApiObject& object, FieldErrors& errors) { validator->validate(object.tree(), errors); };
+    strategy.validate = [this](const ApiObject& object, FieldErrors& errors) {
+        validator->validate(object.tree(), errors);
+        validate_rules(object, nullptr, errors);
+    };
     strategy.validate_update = [this](const ApiObject& object, const ApiObject& old, FieldErrors& errors) {
         validator->validate_update(object.tree(), old.tree(), errors);
+        validate_rules(object, &old, errors);
     };
     if (!has_status) return;
     strategy.validate_status_update = strategy.validate_update;
@@ -150,6 +168,16 @@ void CustomKind::Version::set_strategy(bool has_status) {
         object.copy_field("metadata", old);
         object.edit_metadata([&](ObjectMeta& metadata) { metadata.managed_fields = std::move(managed); });
     };
+}
+
+void CustomKind::Version::validate_rules(const ApiObject& object, const ApiObject* old, FieldErrors& errors) const {
+    if (!has_rules) return;
+    if (!rules) {
+        const auto schema = schema::parse_json(schema_json, {.depth = schema::MaxTreeDepth});
+        CHECK(schema);  // written here
+        rules = std::make_unique<ValidationRules>(*schema, *validator);
+    }
+    rules->validate(object.tree(), old ? &old->tree() : nullptr, errors);
 }
 
 /// While the instances are removed, no new ones come.
@@ -169,8 +197,13 @@ Value CustomKind::Version::read(Value tree) const {
     return tree;
 }
 
-Result<std::shared_ptr<const CustomKind>> CustomKind::create(const CustomResourceDefinition& definition, std::uint64_t& form) {
+CustomKind::CustomKind() = default;
+CustomKind::~CustomKind() = default;
+
+Result<std::shared_ptr<const CustomKind>> CustomKind::create(const CustomResourceDefinition& definition, std::uint64_t& form,
+                                                             std::unique_ptr<VersionConverter> converter) {
     const std::shared_ptr<CustomKind> made(new CustomKind());
+    made->converter_ = std::move(converter);
     for (const bool storage : {true, false}) {
         for (const CustomResourceDefinitionVersion& given : definition.spec.versions) {
             if (given.storage != storage || (!given.storage && !given.served)) continue;
@@ -189,7 +222,17 @@ Result<std::shared_ptr<const CustomKind>> CustomKind::create(const CustomResourc
         resource.form = ++form;
         resource.storage_api_version = storage_version;
         resource.conversion.from_stored = [raw = version.get()](Value tree) { return raw->read(std::move(tree)); };
-        if (version != made->versions_.front()) {
+        resource.converter = made->converter_.get();
+        if (resource.converter && version->kind->is(schema::Kind::Resource)) resource.converter->add(resource);
+        version->kind->storage_hash = version->types.keep(storage_hash(*made->versions_.front()->kind));
+        if (version == made->versions_.front()) continue;
+        if (resource.converter) {
+            // The webhook has made it an object of the stored version.
+            resource.conversion.to_stored = [type = made->versions_.front()->kind->type](Value tree) {
+                schema::prune(tree, *type, true);
+                return tree;
+            };
+        } else {
             resource.conversion.to_stored = [storage_version](Value tree) {
                 tree["apiVersion"] = storage_version;
                 return tree;

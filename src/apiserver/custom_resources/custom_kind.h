@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apiserver/custom_resources/definition_status.h"
-#include "apiserver/resources/resource.h"
+#include "apiserver/resources/version_converter.h"
 #include "schema/fields/owned_types.h"
 
 namespace porthole::apiserver {
@@ -14,9 +14,11 @@ namespace porthole::apiserver {
 /// Immutable once made. Resources share its ownership: it lives as long as a request uses one of them.
 class CustomKind : public std::enable_shared_from_this<CustomKind> {
 public:
-    /// `form` numbers the resources, and the next ones: see Resource::form. Error: Invalid for a schema that validation should have
-    /// refused.
-    static Result<std::shared_ptr<const CustomKind>> create(const CustomResourceDefinition& definition, std::uint64_t& form);
+    /// `form` numbers the resources, and the next ones: see Resource::form. `converter` is asked for other versions than the stored one;
+    /// without it they differ in apiVersion only. Error: Invalid for a schema that validation should have refused.
+    static Result<std::shared_ptr<const CustomKind>> create(const CustomResourceDefinition& definition, std::uint64_t& form,
+                                                            std::unique_ptr<VersionConverter> converter = nullptr);
+    ~CustomKind();
 
     /// The version that is stored first, then the others that are served.
     std::vector<ResourcePtr> resources() const;
@@ -28,8 +30,9 @@ private:
     struct Deleter {
         void operator()(Version* version) const;
     };
-    CustomKind() = default;
+    CustomKind();
 
+    std::unique_ptr<VersionConverter> converter_;
     std::vector<std::unique_ptr<Version, Deleter>> versions_;
 };
 

@@ -44,14 +44,15 @@ CustomResourceDefinition without_schemas(CustomResourceDefinition definition) {
 
 struct CustomResources::Entry {
     CustomResourceDefinition definition;  ///< without its schemas, which are the largest part by far
-    bool has_rules = false;
     std::optional<ServedAs> served_as;
     std::shared_ptr<const CustomKind> kind;  ///< while it is served
     bool removing = false;                   ///< a task removes its instances
+    std::string settled_version;             ///< the definition's resourceVersion when its status was last settled
+    std::uint64_t settled_with = 0;          ///< names_form_ at that time
 };
 
 CustomResources::CustomResources(Seams seams)
-    : seams_(std::move(seams)), scope_(seams_.loop, [this](const Error& error) {
+    : seams_(std::move(seams)), caller_(seams_.outgoing, seams_.reader), scope_(seams_.loop, [this](const Error& error) {
           seams_.log.warn("a custom resource's instances cannot be removed", {{"error", error.message}});
       }) {}
 
@@ -90,7 +91,7 @@ void CustomResources::put(const store::Record& record) {
     if (!entry) entry = std::make_unique<Entry>();
     if (is_established(*decoded)) serve(*entry, *decoded);
     if (entry->definition.metadata.uid != decoded->metadata.uid) entry->removing = false;
-    entry->has_rules = has_rules(*decoded);
+    if (entry->definition.status.accepted_names != decoded->status.accepted_names) ++names_form_;
     entry->definition = without_schemas(std::move(*decoded));
 }
 
@@ -99,11 +100,12 @@ void CustomResources::forget(const std::string& name) {
     if (found == entries_.end()) return;
     withdraw(*found->second);
     entries_.erase(found);
+    ++names_form_;
 }
 
 void CustomResources::serve(Entry& entry, const CustomResourceDefinition& definition) {
     if (entry.served_as == ServedAs(definition) || is_built_in(definition)) return;
-    auto made = CustomKind::create(definition, form_);
+    auto made = CustomKind::create(definition, form_, converter_of(definition));
     if (!made) {
         return seams_.log.warn("a definition cannot be served", {{"name", definition.metadata.name}, {"error", made.error().message}});
     }
@@ -119,6 +121,12 @@ void CustomResources::serve(Entry& entry, const CustomResourceDefinition& defini
         seams_.registry.add(*resource->kind);
         seams_.changed(resource->kind->group, resource->kind->version);
     }
+}
+
+std::unique_ptr<VersionConverter> CustomResources::converter_of(const CustomResourceDefinition& definition) {
+    if (!has_conversion_webhook(definition)) return nullptr;
+    const ConversionWebhook::Seams seams{.loop = seams_.loop, .random = seams_.random, .caller = caller_, .metrics = metrics_};
+    return std::make_unique<VersionConverter>(std::make_unique<ConversionWebhook>(seams, definition), converted_);
 }
 
 void CustomResources::withdraw(Entry& entry) {
@@ -202,10 +210,16 @@ Task<> CustomResources::settle(std::string group, client::Client& client) {
 Task<> CustomResources::settle_one(Entry& entry, client::Client& client) {
     if (is_terminating(entry.definition) && !std::exchange(entry.removing, true))
         scope_.spawn(remove_instances(entry.definition.metadata.name, entry.definition.metadata.uid, client));
+    // Nothing but itself and the names of the others decides: a group of a thousand is not gone through for each change of one.
+    const std::string& version = entry.definition.metadata.resource_version;
+    if (entry.settled_version == version && entry.settled_with == names_form_) co_return {};
+    entry.settled_version = version;
+    entry.settled_with = names_form_;
     const Timestamp now(seams_.loop.wall_now());
-    CustomResourceDefinitionStatus status = settled_status(entry.definition, taken_names(entry.definition), entry.has_rules, now);
+    CustomResourceDefinitionStatus status = settled_status(entry.definition, taken_names(entry.definition), now);
     if (status == entry.definition.status) co_return {};
     // Names count from now on, and who is told that it is established finds it served.
+    if (entry.definition.status.accepted_names != status.accepted_names) ++names_form_;
     entry.definition.status = std::move(status);
     if (is_established(entry.definition)) serve_present(entry);
     co_return co_await write_status(entry.definition, client);
@@ -262,7 +276,9 @@ Task<bool> CustomResources::remove_all(const Resource& resource) {
     std::vector<std::string> warnings;
     std::map<std::string, std::string> annotations;
     const User user = loopback_user();
-    WriteRequest request{.resource = resource, .user = user, .warnings = warnings, .audit_annotations = annotations};
+    // A webhook whose server has gone must not keep its operator's definitions for ever.
+    WriteRequest request{
+        .resource = resource, .user = user, .warnings = warnings, .audit_annotations = annotations, .without_admission = true};
     auto removed = co_await seams_.objects.remove_collection(std::move(request), DeleteOptions(), ListOptions());
     if (!removed) co_return std::move(removed).error();
     co_return seams_.objects.store().count(resource.prefix) == 0;

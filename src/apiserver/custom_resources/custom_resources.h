@@ -4,8 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "apiserver/custom_resources/conversion_webhook.h"
 #include "apiserver/custom_resources/custom_kind.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/version_converter.h"
 #include "base/log.h"
 #include "client/client.h"
 #include "runtime/scope.h"
@@ -20,9 +22,12 @@ class CustomResources {
 public:
     struct Seams {
         EventLoop& loop;
+        Random& random;
         schema::Registry& registry;
         ResourceTable& resources;
         ResourceStore& objects;
+        const ObjectReader& reader;
+        OutgoingClients* outgoing;  ///< to conversion webhooks; null where there is no way to them
         Logger log;
         /// Called after what is served has changed: of a group and version.
         std::function<void(std::string_view group, std::string_view version)> changed;
@@ -37,11 +42,16 @@ public:
     /// Ends the removals in progress.
     Task<> close();
 
+    /// Of the calls of conversion webhooks.
+    void append_metrics(std::string& out) const { metrics_.append(out); }
     /// The OpenAPI schema of a type made here; nullopt for other types.
     std::optional<schema::Value> schema_of(const schema::Type& type) const;
 
 private:
     struct Entry;
+
+    /// Of all kinds together: the objects of one list of ten thousand, and more.
+    static constexpr std::size_t MostConvertedBytes = 128 << 20;
 
     void put(const store::Record& record);
     void forget(const std::string& name);
@@ -61,10 +71,17 @@ private:
     Task<bool> remove_all(const Resource& resource);
     Task<> finish_removal(std::string name, std::string uid, client::Client& client);
 
+    /// nullptr where versions differ in apiVersion only.
+    std::unique_ptr<VersionConverter> converter_of(const CustomResourceDefinition& definition);
+
     Seams seams_;
+    WebhookCaller caller_;
+    ConversionMetrics metrics_;
+    ConvertedRecords converted_{MostConvertedBytes};
     Scope scope_;
     std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;  // by the definition's name
     std::uint64_t form_ = 0;
+    std::uint64_t names_form_ = 0;  ///< grows with every change of accepted names
     store::Revision revision_;
 };
 

@@ -6,8 +6,6 @@
 
 #include "base/strings.h"
 #include "objects/conditions.h"
-#include "schema/convert.h"
-#include "schema/structural/structural_rules.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -83,21 +81,11 @@ void set_approval(const CustomResourceDefinition& definition, CustomResourceDefi
     }
 }
 
-void set_rules(bool ignored, CustomResourceDefinitionStatus& status, Timestamp now) {
-    constexpr std::string_view Type = "ValidationRulesIgnored";
-    if (ignored)
-        set(status, Type, "True", "NotImplemented", "this server does not evaluate x-kubernetes-validations", now);
-    else
-        std::erase_if(status.conditions, [&](const auto& condition) { return condition.type == Type; });
-}
-
-void set_conversion(const CustomResourceDefinition& definition, CustomResourceDefinitionStatus& status, Timestamp now) {
-    constexpr std::string_view Type = "ConversionWebhookIgnored";
-    if (definition.spec.conversion && definition.spec.conversion->strategy == "Webhook")
-        set(status, Type, "True", "NotImplemented", "this server does not call conversion webhooks; versions differ in apiVersion only",
-            now);
-    else
-        std::erase_if(status.conditions, [&](const auto& condition) { return condition.type == Type; });
+/// What releases wrote that neither evaluated rules in CEL nor called conversion webhooks.
+void drop_outdated(CustomResourceDefinitionStatus& status) {
+    std::erase_if(status.conditions, [](const auto& condition) {
+        return condition.type == "ValidationRulesIgnored" || condition.type == "ConversionWebhookIgnored";
+    });
 }
 
 }  // namespace
@@ -111,19 +99,11 @@ void TakenNames::add(const CustomResourceDefinition& definition) {
     kinds.insert(names.list_kind);
 }
 
-bool has_rules(const CustomResourceDefinition& definition) {
-    return std::ranges::any_of(definition.spec.versions, [](const auto& version) {
-        return version.schema && version.schema->open_api_v3_schema &&
-               schema::has_validation_rules(schema::to_value(*version.schema->open_api_v3_schema));
-    });
-}
-
 bool is_established(const CustomResourceDefinition& definition) {
     return objects::is_condition_true(definition.status.conditions, "Established");
 }
 
-CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, bool ignores_rules,
-                                              Timestamp now) {
+CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, Timestamp now) {
     CustomResourceDefinitionStatus status = definition.status;
     NameAcceptance acceptance;
     status.accepted_names = accepted(definition, taken, acceptance);
@@ -137,8 +117,7 @@ CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& de
     else if (!is_established(definition))
         set(status, "Established", "False", "NotAccepted", "not all names are accepted", now);
     set_approval(definition, status, now);
-    set_rules(ignores_rules, status, now);
-    set_conversion(definition, status, now);
+    drop_outdated(status);
     return status;
 }
 

@@ -23,15 +23,10 @@ struct TakenNames {
 
 bool is_established(const CustomResourceDefinition& definition);
 
-/// Whether one of its schemas has rules in CEL.
-bool has_rules(const CustomResourceDefinition& definition);
-
 /// The status that the definition is to have: the names it may use, given those of the others, and the conditions NamesAccepted,
 /// Established and KubernetesAPIApprovalPolicyConformant as upstream's controllers set them. A name that was accepted stays accepted, and
-/// what was established stays so. `ignores_rules`: it has rules, which mean nothing here; ValidationRulesIgnored, a condition that upstream
-/// does not have, says so. Schemas are not looked at.
-CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, bool ignores_rules,
-                                              Timestamp now);
+/// what was established stays so. Schemas are not looked at.
+CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, Timestamp now);
 
 /// The condition Terminating.
 void set_terminating(CustomResourceDefinitionStatus& status, bool terminating, std::string_view reason, std::string_view message,

@@ -23,7 +23,7 @@ std::string text_of(const CustomResourceDefinitionStatus& status, std::string_vi
 }
 
 TEST(DefinitionStatus, AcceptsNamesThatNobodyHas) {
-    const auto status = settled_status(widgets(), {}, false, Now);
+    const auto status = settled_status(widgets(), {}, Now);
     EXPECT_EQ(text_of(status, "NamesAccepted"), "True NoConflicts no conflicts found");
     EXPECT_EQ(text_of(status, "Established"), "True InitialNamesAccepted the initial names have been accepted");
     EXPECT_EQ(status.accepted_names, widgets().spec.names);
@@ -43,7 +43,7 @@ TEST(DefinitionStatus, ReportsTheNameThatAnotherHas) {
     };
     for (const auto& row : rows) {
         SCOPED_TRACE(row.name);
-        const auto status = settled_status(widgets(), row.taken, false, Now);
+        const auto status = settled_status(widgets(), row.taken, Now);
         EXPECT_EQ(text_of(status, "NamesAccepted"), row.condition);
         EXPECT_EQ(text_of(status, "Established"), "False NotAccepted not all names are accepted");
     }
@@ -51,9 +51,9 @@ TEST(DefinitionStatus, ReportsTheNameThatAnotherHas) {
 
 TEST(DefinitionStatus, KeepsWhatItHasWhileAnotherNameIsRefused) {
     CustomResourceDefinition definition = widgets();
-    definition.status = settled_status(definition, {}, false, Now);
+    definition.status = settled_status(definition, {}, Now);
     definition.spec.names.short_names = {"gadget"};
-    const auto status = settled_status(definition, {.resources = {"gadget"}}, false, Now);
+    const auto status = settled_status(definition, {.resources = {"gadget"}}, Now);
     EXPECT_EQ(status.accepted_names.short_names, std::vector<std::string>{"wd"});
     EXPECT_EQ(text_of(status, "NamesAccepted"), R"(False ShortNamesConflict "gadget" is already in use)");
     EXPECT_EQ(text_of(status, "Established"), "True InitialNamesAccepted the initial names have been accepted");
@@ -64,9 +64,9 @@ TEST(DefinitionStatus, TellsOfApprovalInKubernetesOwnGroups) {
     definition.spec.group = "gateway.networking.k8s.io";
     constexpr const char* Type = "KubernetesAPIApprovalPolicyConformant";
     definition.metadata.annotations["api-approved.kubernetes.io"] = "https://example.com/1";
-    EXPECT_EQ(text_of(settled_status(definition, {}, false, Now), Type), "True ApprovedAnnotation approved in https://example.com/1");
+    EXPECT_EQ(text_of(settled_status(definition, {}, Now), Type), "True ApprovedAnnotation approved in https://example.com/1");
     definition.metadata.annotations["api-approved.kubernetes.io"] = "unapproved, trial";
-    EXPECT_EQ(text_of(settled_status(definition, {}, false, Now), Type), R"(False UnapprovedAnnotation not approved: "unapproved, trial")");
+    EXPECT_EQ(text_of(settled_status(definition, {}, Now), Type), R"(False UnapprovedAnnotation not approved: "unapproved, trial")");
 }
 
 }  // namespace

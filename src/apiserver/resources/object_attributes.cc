@@ -20,13 +20,17 @@ const schema::Value* at_dotted(const schema::Value& object, std::string_view pat
 }
 
 std::string text_of(const SelectableField& field, const schema::Value& object) {
+    const auto is_missing = [](const schema::Value* value) { return !value || value->is_null() || value->string_or("x").empty(); };
     const schema::Value* value = at_dotted(object, field.path.empty() ? field.name : field.path);
-    if (!value || value->is_null()) return std::string(field.absent);
-    if (value->is_string()) return value->as_string().empty() ? std::string(field.absent) : value->as_string();
+    if (is_missing(value) && !field.otherwise.empty()) value = at_dotted(object, field.otherwise);
+    if (is_missing(value)) return std::string(field.absent);
+    if (value->is_string()) return value->as_string();
     if (value->is_bool()) return value->as_bool() ? "true" : "false";
     if (value->is_int()) return std::to_string(value->as_int());
     return std::string(field.absent);
 }
+
+bool is_of_every_kind(std::string_view field) { return field == "metadata.name" || field == "metadata.namespace"; }
 
 Error unselectable(const SelectableFields& selectable, const std::string& field) {
     if (selectable.fields.empty()) {
@@ -73,8 +77,17 @@ Result<ObjectFilter> ObjectFilter::create(const Resource& resource, std::string_
     const SelectableFields& selectable = *filter.selectable_;
     TRY(filter.labels_, LabelSelector::parse(label_selector));
     TRY(filter.fields_, FieldSelector::parse(field_selector));
+    if (const auto& stored_names = resource.conversion.selectable_fields; !stored_names.empty()) {
+        for (FieldSelector::Term& term : filter.fields_.terms()) {
+            const auto found = stored_names.find(term.field);
+            if (found != stored_names.end())
+                term.field = found->second;
+            else if (!is_of_every_kind(term.field))
+                return unselectable(selectable, term.field);
+        }
+    }
     for (const FieldSelector::Term& term : filter.fields_.terms()) {
-        const bool known = term.field == "metadata.name" || term.field == "metadata.namespace" ||
+        const bool known = is_of_every_kind(term.field) ||
                            std::ranges::find(selectable.fields, term.field, &SelectableField::name) != selectable.fields.end();
         if (!known) return unselectable(selectable, term.field);
     }

@@ -18,6 +18,8 @@ public:
     ObjectAttributes(std::shared_ptr<const SelectableFields> selectable, const schema::Value& object);
 
     std::string_view topic() const override;
+    /// By key.
+    const std::vector<std::pair<std::string, std::string>>& labels() const { return labels_; }
     /// nullptr where there is no such label.
     const std::string* find_label(std::string_view key) const;
     /// The text of a selectable field; "" for a field that is not selectable.

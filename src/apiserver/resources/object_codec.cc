@@ -59,7 +59,7 @@ store::Put put_of(const Resource& resource, std::string key, ApiObject object) {
     if (resource.form != 0) {
         if (resource.conversion.to_stored)
             object = ApiObject(*resource.stored, resource.conversion.to_stored(std::move(object.edit_tree())));
-        else
+        else if (object.tree().string_at({"apiVersion"}) == resource.storage_api_version)
             attributes->set_form(resource.form);
     }
     ApiObject::GappedJson json = std::move(object).to_gapped_json();

@@ -24,12 +24,15 @@ struct ScalePaths {
     std::string selector;  ///< of a text; "": .spec.selector, which is a label selector or a map of labels
 };
 
+class VersionConverter;
+
 /// One kind in one served version. Points into the registry and the table that it comes from; of a custom resource, into what the
 /// ResourcePtr owns.
 ///
 /// A built-in kind is worked on as it is stored, and converted when it is served. A custom resource is worked on in the version that is
 /// asked for, with that version's schema, and converted between store and work: `kind` and `stored` are the same then, and what is stored
-/// may have been written under another version or an earlier schema (see present_record() in object_codec.h).
+/// may have been written under another version or an earlier schema (see present_record() in object_codec.h). Where a webhook converts
+/// between versions, that is done first, by version_converter.h; `conversion` is then what the schema does.
 struct Resource {
     const schema::Kind* kind = nullptr;    ///< as served
     const schema::Kind* stored = nullptr;  ///< as worked on
@@ -41,8 +44,9 @@ struct Resource {
     // Of custom resources:
     std::uint64_t form = 0;           ///< which bytes need no conversion: a number for each schema there ever was; 0 for built-in kinds
     std::string storage_api_version;  ///< in which it is written
-    ScalePaths scale;                 ///< where a custom resource has what scale shows
-    mutable bool retired = false;     ///< it is served no more, or otherwise: watches end
+    VersionConverter* converter = nullptr;  ///< of versions that differ in more than apiVersion
+    ScalePaths scale;                       ///< where a custom resource has what scale shows
+    mutable bool retired = false;           ///< it is served no more, or otherwise: watches end
 
     /// Stored bytes can be sent as they are.
     bool sends_stored_bytes() const { return kind == stored; }

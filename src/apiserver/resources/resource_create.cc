@@ -1,6 +1,7 @@
 #include "api/core_v1.h"
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/version_converter.h"
 #include "apiserver/storage/keys.h"
 #include "apiserver/strategy/object_meta.h"
 #include "apiserver/validation/name_generation.h"
@@ -106,11 +107,12 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         strategy.validate(object, errors);
     else
         schema::validate_structure(object.tree(), *resource.stored, errors);
+    request.warnings.insert(request.warnings.end(), errors.warnings().begin(), errors.warnings().end());
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn) strategy.warn(object, nullptr, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
     // A webhook may have taken its time.
-    if (resource.retired) co_return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again");
+    if (resource.retired) co_return definition_changed();
 
     const std::string key = resource.key(request.namespace_, request.name);
     while (true) {
@@ -128,13 +130,18 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
         store::Transaction transaction{.guards = std::move(draft.guards), .operations = std::move(draft.operations)};
         transaction.guards.push_back(store::Guard::absent(key));
         if (resource.kind->namespaced()) transaction.guards.push_back(namespace_guard(request.namespace_));
-        CO_TRY(store::Put put, limited_put_of(resource, key, strategy.begin_write ? object : std::move(object), nullptr));
+        CO_TRY(ApiObject written, co_await converted_for_storage(resource, strategy.begin_write ? object : std::move(object)));
+        if (resource.retired) co_return definition_changed();
+        CO_TRY(store::Put put, limited_put_of(resource, key, std::move(written), nullptr));
         if (strategy.time_to_live > Duration::zero()) {
             CO_TRY(put.lease, co_await seams_.store.shared_lease(strategy.time_to_live));
         }
         transaction.operations.push_back(std::move(put));
         auto committed = co_await seams_.store.commit(std::move(transaction));
-        if (committed) co_return Written{present_bytes(resource, *committed->events.back()->record), true};
+        if (committed) {
+            CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed->events.back()->record));
+            co_return Written{present_bytes(resource, *shown), true};
+        }
         // A guard of the object itself, or of what goes with it.
         if (seams_.store.get(key)) co_return already_exists(*resource.kind, request.name);
         if (is_not_found(committed) && resource.kind->namespaced()) co_return missing_namespace(request.namespace_);

@@ -2,6 +2,7 @@
 
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/version_converter.h"
 #include "base/result.h"
 #include "schema/json/json.h"
 
@@ -108,9 +109,20 @@ Task<Removed> ResourceStore::remove(WriteRequest request, DeleteOptions options)
     }
 }
 
-Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options) {
+Task<> ResourceStore::admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes) {
+    if (request.without_admission) co_return {};
+    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
+    co_return co_await seams_.admission.validate(attributes);
+}
+
+Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const store::RecordPtr& present, const DeleteOptions& options) {
     const Resource& resource = request.resource;
     const Strategy& strategy = *resource.strategy;
+    auto converted = co_await converted_record(resource, present);
+    // Whatever nobody can convert any more must not keep its definition for ever.
+    const bool is_lost = !converted && request.without_admission && !is_cancelled(converted);
+    if (!converted && !is_lost) co_return std::move(converted).error();
+    const store::RecordPtr current = is_lost ? present : *converted;
     auto stored = stored_object(resource, *current);
     if (!stored) co_return co_await remove_unreadable(request, current, options, std::move(stored).error());
     if (options.ignore_store_read_error) co_return readable_after_all(resource, request.name);
@@ -119,8 +131,7 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
     attributes.old_object = &object;
     attributes.options = delete_options_of(options);
-    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
-    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    CO_TRY_VOID(co_await admit_deletion(request, attributes));
 
     const std::int64_t grace = strategy.grace_period ? strategy.grace_period(object, options.grace_period_seconds) : 0;
     const std::vector<std::string> finalizers = finalizers_for_policy(strategy, object.metadata(), options);
@@ -133,6 +144,8 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
         co_return co_await commit_removal(request, current, std::move(object));
     }
 
+    // To be stored in a version that it is not in, it would have to be converted.
+    if (is_lost) co_return std::move(converted).error();
     bool changed = finalizers != object.metadata().finalizers;
     const bool begins = !object.is_deleting();
     object.edit_metadata([&](ObjectMeta& metadata) {
@@ -148,11 +161,13 @@ Task<Removed> ResourceStore::remove_once(const WriteRequest& request, const stor
     }
     store::Transaction transaction{.frees = true};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
-    store::Put put = put_of(resource, current->key, std::move(object));
+    CO_TRY(ApiObject written, co_await converted_for_storage(resource, std::move(object)));
+    store::Put put = put_of(resource, current->key, std::move(written));
     put.lease = current->lease;
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
-    removed.bytes = present_bytes(resource, *committed.events.back()->record);
+    CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed.events.back()->record));
+    removed.bytes = present_bytes(resource, *shown);
     co_return removed;
 }
 
@@ -163,8 +178,7 @@ Task<Removed> ResourceStore::remove_unreadable(const WriteRequest& request, cons
     // Its key may come back.
     if (is_unreadable(*current->value) && !options.ignore_store_read_error) co_return why;
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Delete);
-    CO_TRY_VOID(co_await seams_.admission.admit(attributes));
-    CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    CO_TRY_VOID(co_await admit_deletion(request, attributes));
     Removed removed{.gone = true, .bytes = current->value, .name = request.name};
     if (is_unreadable(*current->value)) {
         const schema::Value metadata = schema::Value::object({{"name", request.name}, {"namespace", request.namespace_}});
@@ -189,15 +203,26 @@ Task<Removed> ResourceStore::commit_removal(const WriteRequest& request, const s
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
     transaction.operations.push_back(store::Delete{current->key});
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
+    // It is gone: what a webhook would have to convert once more is told as it was.
     const store::EventPtr& event = committed.events.back();
-    removed.bytes = present_bytes(request.resource, event ? *event->record : *current);
+    removed.bytes = present_bytes(request.resource, event && !request.resource.converter ? *event->record : *current);
     co_return removed;
 }
 
+/// Of a collection that is removed. The server itself needs neither a selection nor what the objects look like.
+Task<std::vector<store::RecordPtr>> ResourceStore::selected(const WriteRequest& request, ListOptions selection) {
+    if (request.without_admission) {
+        CO_TRY(store::Range all, seams_.store.range({.prefix = request.resource.prefix_of(request.namespace_)}));
+        co_return std::move(all.records);
+    }
+    CO_TRY(Page page, co_await list(request.resource, request.namespace_, std::move(selection)));
+    co_return std::move(page.records);
+}
+
 Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection) {
-    CO_TRY(const Page page, co_await list(request.resource, request.namespace_, std::move(selection)));
+    CO_TRY(const std::vector<store::RecordPtr> records, co_await selected(request, std::move(selection)));
     std::vector<Removed> all;
-    for (const store::RecordPtr& record : page.records) {
+    for (const store::RecordPtr& record : records) {
         WriteRequest one{request.resource, "", "", "", request.user, request.dry_run, request.warnings, request.audit_annotations};
         std::string_view rest = std::string_view(record->key).substr(request.resource.prefix.size());
         if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
@@ -205,6 +230,7 @@ Task<std::vector<Removed>> ResourceStore::remove_collection(WriteRequest request
             rest.remove_prefix(slash + 1);
         }
         one.name = rest;
+        one.without_admission = request.without_admission;
         auto removed = co_await remove(std::move(one), options);
         if (removed)
             all.push_back(std::move(*removed));

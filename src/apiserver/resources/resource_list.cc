@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <iterator>
+
 #include "apiserver/request/status.h"
 #include "apiserver/resources/continue_token.h"
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/version_converter.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -25,10 +29,15 @@ Error expired_token() {
                  "missing or appear twice.");
 }
 
-/// A list without them would say that they do not exist.
-Result<void> ensure_all_decrypted(const std::vector<store::RecordPtr>& records) {
-    for (const store::RecordPtr& record : records) TRY_VOID(ensure_decrypted(*record));
-    return {};
+/// Makes them what `resource` shows. A list without those that cannot be decrypted would say that they do not exist.
+Task<> present_all(const Resource& resource, std::vector<store::RecordPtr>& records) {
+    for (const store::RecordPtr& record : records) CO_TRY_VOID(ensure_decrypted(*record));
+    if (resource.converter) {
+        CO_TRY(records, co_await resource.converter->records(resource, std::move(records)));
+    }
+    if (resource.form != 0)
+        for (store::RecordPtr& record : records) record = present_record(resource, std::move(record));
+    co_return {};
 }
 
 }  // namespace
@@ -43,6 +52,7 @@ Task<store::RecordPtr> ResourceStore::get(const Resource& resource, std::string 
     store::RecordPtr record = seams_.store.get(resource.key(namespace_, name));
     if (!record) co_return not_found(*resource.kind, name);
     CO_TRY_VOID(ensure_decrypted(*record));
+    CO_TRY(record, co_await converted_record(resource, std::move(record)));
     co_return present_record(resource, std::move(record));
 }
 
@@ -63,31 +73,39 @@ Task<Page> ResourceStore::list(const Resource& resource, std::string namespace_,
             co_return annotated_too_large(std::move(seen).error());
         if (options.resource_version_match == "Exact") range.revision = store::Revision(wanted);
     }
-    if (!filter.empty()) range.matches = [&filter](const store::Record& record) { return filter.matches(record); };
+    // What a webhook converts is selected as it shows it.
+    const bool selects_converted = resource.converter && !filter.empty();
+    if (!filter.empty() && !selects_converted) range.matches = [&filter](const store::Record& record) { return filter.matches(record); };
 
     Page page;
     if (!token && !filter.name().empty() && !namespace_.empty() == resource.kind->namespaced() && range.revision == store::Revision()) {
         // One name in one namespace: no need to walk the others.
         page.revision = seams_.store.revision();
-        if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name())); record && filter.matches(*record))
-            page.records.push_back(std::move(record));
-        CO_TRY_VOID(ensure_all_decrypted(page.records));
-        for (store::RecordPtr& only : page.records) only = present_record(resource, std::move(only));
+        if (store::RecordPtr record = seams_.store.get(resource.key(namespace_, filter.name()))) page.records.push_back(std::move(record));
+        CO_TRY_VOID(co_await present_all(resource, page.records));
+        std::erase_if(page.records, [&](const store::RecordPtr& record) { return !filter.matches(*record); });
         co_return page;
     }
     auto found = seams_.store.range(range);
+    if (found) page.revision = found->revision;
+    while (found) {
+        CO_TRY_VOID(co_await present_all(resource, found->records));
+        if (selects_converted) std::erase_if(found->records, [&](const store::RecordPtr& record) { return !filter.matches(*record); });
+        std::ranges::move(found->records, std::back_inserter(page.records));
+        const std::size_t limit = static_cast<std::size_t>(options.limit);
+        if (!selects_converted || found->next_key.empty() || page.records.size() >= limit) break;
+        range.start_key = found->next_key;
+        range.revision = page.revision;
+        range.limit = limit - page.records.size();
+        found = seams_.store.range(range);
+    }
     if (!found) {
         if (found.error().reason == Reason::Expired && token) co_return expired_token();
         if (found.error().reason == Reason::Expired) co_return Error(Reason::Expired, "The provided resource version is too old.");
         co_return std::move(found).error();
     }
-    CO_TRY_VOID(ensure_all_decrypted(found->records));
-    page.records = std::move(found->records);
-    if (resource.form != 0)
-        for (store::RecordPtr& record : page.records) record = present_record(resource, std::move(record));
-    page.revision = found->revision;
     if (!found->next_key.empty()) {
-        page.continue_ = ContinueToken{.revision = found->revision, .start_key = found->next_key}.text(range.prefix);
+        page.continue_ = ContinueToken{.revision = page.revision, .start_key = found->next_key}.text(range.prefix);
         if (filter.empty()) page.remaining = found->remaining;
     }
     co_return page;

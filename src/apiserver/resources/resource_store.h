@@ -23,6 +23,7 @@ struct WriteRequest {
     std::map<std::string, std::string>& audit_annotations;
     /// Who metadata.managedFields is to name as the writer; none leaves it alone (as after an apply, which has set it).
     std::optional<schema::FieldManager> manager = {};
+    bool without_admission = false;  ///< a deletion that the server itself has to do
 };
 
 /// A write's outcome, in the stored version.
@@ -52,6 +53,9 @@ using Mutation = std::function<Result<ApiObject>(const ApiObject& current)>;
 /// The options as an object of the API.
 schema::Value delete_options_of(const DeleteOptions& options);
 
+/// ServiceUnavailable: of a custom resource whose definition is no longer what it was when the request began.
+Error definition_changed();
+
 /// Every kind's objects: the life cycle of a write from a decoded body to the store, and reads.
 ///
 /// Works in the stored version throughout; the handlers convert. Lives on the store's loop.
@@ -79,7 +83,7 @@ public:
     /// A change that is computed from the stored object, tried again on conflict unless the result names a resourceVersion.
     Task<Written> mutate(WriteRequest request, Mutation mutation);
     /// Whether admission would let the request write the object as it is stored: for what has effects before that write. Error: Forbidden.
-    Task<> check_admission(const WriteRequest& request, const store::Record& current);
+    Task<> check_admission(const WriteRequest& request, store::RecordPtr current);
     Task<Removed> remove(WriteRequest request, DeleteOptions options);
     /// Removes everything that the list options select, and yields it.
     Task<std::vector<Removed>> remove_collection(WriteRequest request, DeleteOptions options, ListOptions selection);
@@ -90,12 +94,16 @@ public:
 private:
     Task<Written> create_named(WriteRequest request, ApiObject object);
     Task<Written> write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object);
-    Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options);
+    Task<std::vector<store::RecordPtr>> selected(const WriteRequest& request, ListOptions selection);
+    Task<> admit_deletion(const WriteRequest& request, AdmissionAttributes& attributes);
+    Task<Removed> remove_once(const WriteRequest& request, const store::RecordPtr& present, const DeleteOptions& options);
     /// Of a record whose bytes cannot be read as an object: it is removed at once, without finalizers or grace period.
     Task<Removed> remove_unreadable(const WriteRequest& request, const store::RecordPtr& current, const DeleteOptions& options, Error why);
+    /// `current` as the resource shows it.
     Task<Removed> commit_removal(const WriteRequest& request, const store::RecordPtr& current, ApiObject object);
     void prepare_create(const WriteRequest& request, ApiObject& object);
     void prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old);
+    static Task<> track_update(const WriteRequest& request, const ApiObject& old, ApiObject& object);
     void validate_update(const WriteRequest& request, const ApiObject& object, const ApiObject& old, FieldErrors& errors) const;
     /// From the tables, then by the kind's rules.
     static void set_defaults(const Resource& resource, ApiObject& object);

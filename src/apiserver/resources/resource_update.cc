@@ -1,5 +1,6 @@
 #include "apiserver/request/status.h"
 #include "apiserver/resources/resource_store.h"
+#include "apiserver/resources/version_converter.h"
 #include "apiserver/strategy/object_meta.h"
 #include "schema/fields/fields.h"
 
@@ -7,6 +8,7 @@ namespace porthole::apiserver {
 namespace {
 
 constexpr int UpdateRetries = 5;
+constexpr int VersionRounds = 32;  ///< more than a definition has versions whose fields somebody owns
 
 /// The object goes for good once nothing keeps it any more.
 bool completes_deletion(const Strategy& strategy, const ApiObject& object, const ApiObject& old) {
@@ -63,12 +65,15 @@ void keep_system_metadata(ApiObject& object, const ApiObject& old) {
 
 }  // namespace
 
+Error definition_changed() { return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again"); }
+
 void ResourceStore::prepare_update(const WriteRequest& request, ApiObject& object, const ApiObject& old) {
     const Strategy& strategy = *request.resource.strategy;
     const WriteContext context = write_context(request);
     if (const auto special = strategy.subresources.find(request.subresource); special != strategy.subresources.end()) {
         special->second.prepare(object, old, context);
         keep_system_metadata(object, old);
+        if (special->second.keeps_generation) return;
     } else if (writes_status(request.subresource) || request.subresource == "finalize") {
         // Everything but the one part and metadata is what is stored.
         ApiObject merged(old);
@@ -128,7 +133,8 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
     for (int attempt = 1;; ++attempt) {
         const store::RecordPtr current = seams_.store.get(key);
         if (!current) co_return not_found(*resource.kind, request.name);
-        CO_TRY(ApiObject old, stored_object(resource, *current));
+        CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, current));
+        CO_TRY(ApiObject old, stored_object(resource, *shown));
         CO_TRY(ApiObject object, mutation(old));
         const std::string wanted_version = object.metadata().resource_version;
         const bool guarded = !wanted_version.empty() && wanted_version != "0";
@@ -144,14 +150,39 @@ Task<Written> ResourceStore::mutate(WriteRequest request, Mutation mutation) {
     }
 }
 
-Task<> ResourceStore::check_admission(const WriteRequest& request, const store::Record& current) {
-    CO_TRY(const ApiObject old, stored_object(request.resource, current));
+Task<> ResourceStore::check_admission(const WriteRequest& request, store::RecordPtr current) {
+    CO_TRY(const store::RecordPtr shown, co_await converted_record(request.resource, current));
+    CO_TRY(const ApiObject old, stored_object(request.resource, *shown));
     ApiObject object(old);
     AdmissionAttributes attributes = admission_attributes(request, AdmissionOperation::Update);
     attributes.object = &object;
     attributes.old_object = &old;
     CO_TRY_VOID(co_await seams_.admission.admit(attributes));
     co_return co_await seams_.admission.validate(attributes);
+}
+
+/// Brings managedFields up to date, with what the change is in the versions of other owners.
+Task<> ResourceStore::track_update(const WriteRequest& request, const ApiObject& old, ApiObject& object) {
+    const schema::Kind& kind = *request.resource.stored;
+    if (!request.resource.converter) {
+        schema::track_update(kind, old.tree(), object.edit_tree(), *request.manager);
+        co_return {};
+    }
+    ObjectVersions versions(request.resource);
+    for (int round = 0; round < VersionRounds; ++round) {
+        schema::Value updated = object.tree();
+        schema::track_update(kind, old.tree(), updated, *request.manager, &versions);
+        if (!versions.lacks_some()) {
+            object.edit_tree() = std::move(updated);
+            co_return {};
+        }
+        auto learned = co_await versions.learn();
+        if (is_cancelled(learned)) co_return learned;
+        if (!learned) break;
+    }
+    // As upstream, a webhook that fails now ends no update: the owners stay as the names of fields tell.
+    schema::track_update(kind, old.tree(), object.edit_tree(), *request.manager);
+    co_return {};
 }
 
 Task<Written> ResourceStore::write_over(const WriteRequest& request, const store::RecordPtr& current, ApiObject old, ApiObject object) {
@@ -169,15 +200,17 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
 
     FieldErrors errors;
     validate_update(request, object, old, errors);
+    request.warnings.insert(request.warnings.end(), errors.warnings().begin(), errors.warnings().end());
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn && request.subresource.empty()) strategy.warn(object, &old, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
     // A webhook may have taken its time.
-    if (resource.retired) co_return Error(Reason::ServiceUnavailable, "the definition of the resource has changed; try again");
+    if (resource.retired) co_return definition_changed();
 
     if (completes_deletion(strategy, object, old)) {
         if (request.dry_run) co_return Written{bytes_of(object.to_json())};
-        CO_TRY(const Removed removed, co_await commit_removal(request, current, std::move(object)));
+        CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, current));
+        CO_TRY(const Removed removed, co_await commit_removal(request, shown, std::move(object)));
         co_return Written{removed.bytes};
     }
     TransactionDraft draft;
@@ -185,18 +218,23 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
         CO_TRY_VOID(strategy.begin_write(&object, &old, draft, errors));
         if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     }
-    if (request.manager) schema::track_update(*resource.stored, old.tree(), object.edit_tree(), *request.manager);
+    if (request.manager) CO_TRY_VOID(co_await track_update(request, old, object));
     // What is on disk may have to change although the object does not: it was encrypted with another key.
     const bool changes = !draft.operations.empty() || !(object.tree() == old.tree()) || seams_.store.is_stale(current->key) ||
                          is_in_old_version(resource, *current);
-    if (!changes) co_return Written{present_bytes(resource, *current)};
+    if (!changes) {
+        CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, current));
+        co_return Written{present_bytes(resource, *shown)};
+    }
     if (request.dry_run) co_return Written{bytes_of(object.to_json())};
 
     // What an object that is being deleted is told, by its node and by those who set its finalizers, lets it go.
     store::Transaction transaction{
         .guards = std::move(draft.guards), .operations = std::move(draft.operations), .frees = old.is_deleting()};
     transaction.guards.push_back(store::Guard::unchanged(current->key, current->modified));
-    CO_TRY(store::Put put, limited_put_of(resource, current->key, std::move(object), current.get()));
+    CO_TRY(ApiObject written, co_await converted_for_storage(resource, std::move(object)));
+    if (resource.retired) co_return definition_changed();
+    CO_TRY(store::Put put, limited_put_of(resource, current->key, std::move(written), current.get()));
     put.lease = current->lease;
     // As with Kubernetes, an event that occurs again lives on from then.
     if (strategy.time_to_live > Duration::zero()) {
@@ -204,7 +242,8 @@ Task<Written> ResourceStore::write_over(const WriteRequest& request, const store
     }
     transaction.operations.push_back(std::move(put));
     CO_TRY(const store::Committed committed, co_await seams_.store.commit(std::move(transaction)));
-    co_return Written{present_bytes(resource, *committed.events.back()->record)};
+    CO_TRY(const store::RecordPtr shown, co_await converted_record(resource, committed.events.back()->record));
+    co_return Written{present_bytes(resource, *shown)};
 }
 
 }  // namespace porthole::apiserver

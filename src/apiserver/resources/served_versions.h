@@ -9,7 +9,7 @@ class ServedVersions final : public KindVersions {
 public:
     explicit ServedVersions(const ResourceTable& resources) : resources_(resources) {}
     std::vector<const schema::Kind*> served(const schema::Kind& stored) const override;
-    ApiObject convert(ApiObject object, const schema::Kind& to) const override;
+    Task<ApiObject> convert(ApiObject object, const schema::Kind& to) const override;
     void set_defaults(ApiObject& object) const override;
 
 private:

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "apiserver/resources/object_attributes.h"
+#include "apiserver/resources/version_converter.h"
 #include "base/result.h"
+#include "schema/json/json.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -19,6 +21,14 @@ std::string stamped(const store::Record& record, store::Revision revision) {
     const std::size_t digits = store::to_string(record.modified).size();
     bytes.replace(*record.revision_at, digits, store::to_string(revision));
     return bytes;
+}
+
+/// The same of a record that a webhook has converted, which has no place for a revision.
+std::string stamped_anew(const store::Record& record, store::Revision revision) {
+    auto tree = schema::parse_json(*record.value, {.depth = 2 * schema::MaxTreeDepth});
+    if (!tree) return *record.value;
+    (*tree)["metadata"]["resourceVersion"] = store::to_string(revision);
+    return schema::to_json(*tree);
 }
 
 class WatchStream {
@@ -59,7 +69,11 @@ public:
             }
             // What comes now belongs to another schema: the client asks again.
             if (request_.resource.retired) co_return co_await responder_.finish();
-            if (events) CO_TRY_VOID(co_await send(*events));
+            if (events) {
+                auto sent = co_await send(std::move(*events));
+                if (!sent && is_reported(sent.error())) co_return co_await end_with(std::move(sent).error());
+                CO_TRY_VOID(std::move(sent));
+            }
             const MonotonicTime now = clock.now();
             if (now >= std::min(end, bookmark)) {
                 bookmark = now + BookmarkEvery;
@@ -101,7 +115,10 @@ private:
     /// What there is at `revision`, as if it had just been added.
     Task<> send_initial_events(store::Revision revision) {
         store::RangeRequest range{.prefix = watched_prefix(), .revision = revision};
-        CO_TRY(const store::Range found, objects_.store().range(range));
+        CO_TRY(store::Range found, objects_.store().range(range));
+        if (request_.resource.converter) {
+            CO_TRY(found.records, co_await request_.resource.converter->records(request_.resource, std::move(found.records)));
+        }
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::RecordPtr& record : found.records) {
@@ -117,7 +134,30 @@ private:
         co_return {};
     }
 
-    Task<> send(const std::vector<store::EventPtr>& events) {
+    /// The events as a webhook converts what they are about, in their order.
+    Task<std::vector<store::EventPtr>> converted(std::vector<store::EventPtr> events) {
+        const Resource& resource = request_.resource;
+        if (!resource.converter) co_return events;
+        // Those before are only selected by, or told when an object leaves the selection.
+        const bool with_previous = !filter_.empty();
+        std::vector<store::RecordPtr> records;
+        for (const store::EventPtr& event : events) {
+            records.push_back(event->record);
+            if (with_previous && event->previous) records.push_back(event->previous);
+        }
+        CO_TRY(records, co_await resource.converter->records(resource, std::move(records)));
+        auto next = records.begin();
+        for (store::EventPtr& event : events) {
+            store::Event shown = *event;
+            shown.record = *next++;
+            if (with_previous && shown.previous) shown.previous = *next++;
+            event = std::make_shared<const store::Event>(std::move(shown));
+        }
+        co_return events;
+    }
+
+    Task<> send(std::vector<store::EventPtr> events) {
+        CO_TRY(events, co_await converted(std::move(events)));
         encoder_.set_now(Timestamp(objects_.clock().wall_now()));
         std::string chunk;
         for (const store::EventPtr& event : events) {
@@ -136,8 +176,10 @@ private:
             return was ? encoder_.append_event("DELETED", *present_bytes(request_.resource, *event.record), chunk) : Result<void>();
         const bool is = filter_.matches(*event.record);
         if (is) return encoder_.append_event(was ? "MODIFIED" : "ADDED", *present_bytes(request_.resource, *event.record), chunk);
-        if (was) return encoder_.append_event("DELETED", present_text(request_.resource, stamped(*event.previous, event.revision)), chunk);
-        return {};
+        if (!was) return {};
+        std::string left =
+            request_.resource.converter ? stamped_anew(*event.previous, event.revision) : stamped(*event.previous, event.revision);
+        return encoder_.append_event("DELETED", present_text(request_.resource, std::move(left)), chunk);
     }
 
     Task<> flush(std::string& chunk) { return responder_.write(bytes_of(std::exchange(chunk, {}))); }

@@ -1,0 +1,33 @@
+#pragma once
+#include <map>
+
+#include "apiserver/admission/policies/policy_parameters.h"
+#include "apiserver/resources/resource.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// The parameters of policies, as they are stored now. All that it is given outlives it.
+class StoredParameters final : public PolicyParameters {
+public:
+    StoredParameters(const schema::Registry& registry, const ResourceTable& resources, const store::Store& store)
+        : registry_(registry), resources_(resources), store_(store) {}
+
+    const schema::Kind* find_kind(const std::string& api_version, const std::string& kind) const override;
+    Result<PolicyParameterPtr> find(const schema::Kind& kind, const std::string& namespace_, const std::string& name) const override;
+    Result<std::vector<PolicyParameterPtr>> list(const schema::Kind& kind, const std::string& namespace_,
+                                                 const LabelSelector& selector) const override;
+
+private:
+    Result<PolicyParameterPtr> decoded(const ResourcePtr& resource, const store::RecordPtr& record) const;
+
+    const schema::Registry& registry_;
+    const ResourceTable& resources_;
+    const store::Store& store_;
+    /// Requests ask for the same few objects again and again. By record, which is one version of one object, and the version that it is
+    /// seen in; both stay in place while it is remembered.
+    static constexpr std::size_t MostDecoded = 256;
+    mutable std::map<std::pair<store::RecordPtr, ResourcePtr>, PolicyParameterPtr> decoded_;
+};
+
+}  // namespace porthole::apiserver

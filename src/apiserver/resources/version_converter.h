@@ -1,0 +1,111 @@
+#pragma once
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "apiserver/resources/resource.h"
+#include "apiserver/validation/api_object.h"
+#include "runtime/sync.h"
+#include "schema/patch/apply.h"
+#include "store/record.h"
+
+namespace porthole::apiserver {
+
+/// What conversions have shown of records, so that each is asked for once: the one that was not asked for for longest makes room. Also who
+/// is being asked about now. Lives on the store's loop.
+class ConvertedRecords {
+public:
+    /// `most_bytes` of objects and their keys.
+    explicit ConvertedRecords(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+    /// nullptr where there is none.
+    store::RecordPtr find(const std::string& key);
+    void put(const std::string& key, store::RecordPtr record);
+    std::size_t bytes() const { return bytes_; }
+
+private:
+    friend class VersionConverter;
+    /// A call in progress; others who want the same wait for it.
+    struct Question {
+        Event ended;
+        Result<void> outcome = Error(Reason::Cancelled, "");  ///< those who wait ask again where it was cancelled
+        std::map<std::string, store::RecordPtr> records;
+    };
+    using Entry = std::pair<std::string, store::RecordPtr>;
+
+    std::size_t most_bytes_, bytes_ = 0;
+    std::list<Entry> entries_;  // the one used last comes first
+    std::unordered_map<std::string, std::list<Entry>::iterator> index_;
+    std::map<std::string, std::shared_ptr<Question>> asked_;
+};
+
+/// Shows a custom resource in versions other than the one in which it is stored, by an ObjectConverter. Many records are few questions, a
+/// record that several requests want is one, and what is in the right version already is none. Lives on the store's loop; what it is given,
+/// and the resources of its tasks, outlive them.
+class VersionConverter {
+public:
+    VersionConverter(std::unique_ptr<ObjectConverter> converter, ConvertedRecords& remembered)
+        : converter_(std::move(converter)), remembered_(remembered) {}
+
+    /// The records as `resource`'s version has them, in their order, with its defaults and attributes of its own. Those that cannot be read
+    /// stay as they are. Errors: those of ObjectConverter::convert(), for all of them.
+    Task<std::vector<store::RecordPtr>> records(const Resource& resource, std::vector<store::RecordPtr> records);
+    /// An object of any of the resource's versions in `api_version`.
+    Task<schema::Value> object(schema::Value object, std::string api_version);
+
+    /// A version that is served; it outlives this.
+    void add(const Resource& resource) { served_.push_back(&resource); }
+    /// nullptr where there is none.
+    const Resource* find(std::string_view api_version) const;
+
+private:
+    struct Wanted {
+        std::size_t index;  ///< among the records
+        std::string key;    ///< among what is remembered
+    };
+    /// Asks about some, at most as many as one call may have, and yields them by their keys.
+    Task<> ask(const Resource& resource, std::vector<store::RecordPtr> records, std::vector<std::string> keys,
+               std::shared_ptr<ConvertedRecords::Question> question);
+    Task<> ask_once(const Resource& resource, const std::vector<store::RecordPtr>& records, const std::vector<std::string>& keys,
+                    ConvertedRecords::Question& question);
+
+    std::unique_ptr<ObjectConverter> converter_;
+    ConvertedRecords& remembered_;
+    std::vector<const Resource*> served_;
+};
+
+/// What one request's objects are in other versions of a custom resource, for owners of fields of those versions. Server-side apply does
+/// not wait: it ends with an error when it asks for what is not known, which is then asked for, and begins again.
+class ObjectVersions final : public schema::OtherVersions {
+public:
+    /// Requires: the resource has a converter.
+    explicit ObjectVersions(const Resource& resource) : converter_(*resource.converter) {}
+    Result<std::optional<Shown>> show(const schema::Value& object, std::string_view api_version) override;
+    bool lacks_some() const { return !lacking_.empty(); }
+    /// What show() did not know. Errors: those of ObjectConverter::convert().
+    Task<> learn();
+
+private:
+    struct Lacking {
+        std::string key;
+        schema::Value object;
+        const Resource* resource;
+    };
+    struct Known {
+        const schema::Kind* kind;
+        schema::Value object;
+    };
+    VersionConverter& converter_;
+    std::map<std::string, Known> known_;  // by version and object
+    std::vector<Lacking> lacking_;
+};
+
+/// The record as `resource` shows it where a webhook converts its versions; the record itself where that is not so.
+Task<store::RecordPtr> converted_record(const Resource& resource, store::RecordPtr record);
+/// The object as it is to be stored: put_of() takes it. Itself where no webhook converts it.
+Task<ApiObject> converted_for_storage(const Resource& resource, ApiObject object);
+
+}  // namespace porthole::apiserver
