@@ -1,0 +1,52 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "apiserver/aggregation/api_service_order.h"
+#include "apiserver/outgoing/outgoing_client.h"
+#include "apiserver/request/user.h"
+#include "apiserver/storage/object_reader.h"
+#include "base/lru_map.h"
+
+namespace porthole::apiserver {
+
+/// Connections to the servers that APIServices name. A service is reached at one of its endpoints, under its name
+/// "SERVICE.NAMESPACE.svc", for which its certificate has to be, and is shown this server's certificate as a front proxy.
+///
+/// Connections are kept for later requests. Used on the API server's loop; what it is made with outlives it.
+class ExtensionServers {
+public:
+    /// `clients` may be null: then no server can be reached.
+    ExtensionServers(OutgoingClients* clients, const ObjectReader& reader) : clients_(clients), reader_(reader) {}
+
+    /// Of later connections; "" for none.
+    void use_client_certificate(std::string certificate_pem, std::string key_pem);
+
+    enum class Trust {
+        AsConfigured,  ///< the APIService's caBundle, or what it says instead
+        Anyone,        ///< to see whether someone answers at all
+    };
+    /// A way to one server.
+    struct Way {
+        std::shared_ptr<OutgoingClient> client;  ///< stays as it is when another takes its place
+        std::string host;                        ///< of the header Host
+        std::string url;                         ///< "https://10.0.0.1:443", for messages
+    };
+    /// Requires: the APIService names a service. Errors: those of resolve_service(); BadRequest for a caBundle that cannot be read.
+    Result<Way> way_to(const APIService& service, Trust trust = Trust::AsConfigured);
+
+private:
+    static constexpr std::size_t MostClients = 256;
+    OutgoingClients* clients_;
+    const ObjectReader& reader_;
+    std::string certificate_pem_, key_pem_;
+    LruMap<std::shared_ptr<OutgoingClient>> opened_{MostClients};
+};
+
+/// As whom the aggregation layer asks for itself.
+User aggregator_user();
+
+/// Says for whom the request is: X-Remote-User, -Uid, -Group and -Extra-. Error: BadRequest for names that no header can hold.
+Result<void> add_identity(net::Headers& headers, const User& user);
+
+}  // namespace porthole::apiserver

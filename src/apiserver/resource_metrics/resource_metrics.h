@@ -1,0 +1,61 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "api/core_v1.h"
+#include "apiserver/handlers/request_context.h"
+#include "apiserver/resource_metrics/usage_history.h"
+#include "apiserver/resources/resource.h"
+#include "apiserver/subresources/connector.h"
+#include "base/log.h"
+#include "runtime/event_loop.h"
+#include "runtime/sync.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// The resources nodes and pods of metrics.k8s.io, and the collection of what they show: docs/design/autoscaling.md.
+///
+/// Every kubelet is asked for /metrics/resource at intervals, as this server's kubelet client. A kubelet is believed about itself and the
+/// pods that are bound to it. Lives on the store's loop; the seams must outlive it.
+class ResourceMetrics {
+public:
+    struct Seams {
+        EventLoop& loop;
+        const store::Store& store;
+        Connector* connector;  ///< null where nothing can be reached: then nothing has samples
+        Logger log;
+    };
+    static constexpr Duration Resolution = std::chrono::seconds(15);      ///< between two rounds while someone asks
+    static constexpr Duration IdleResolution = std::chrono::seconds(60);  ///< while no one does
+    static constexpr Duration IdleAfter = std::chrono::minutes(5);        ///< since the last request
+    static constexpr Duration KubeletTime = std::chrono::seconds(10);     ///< for one kubelet's answer
+    static constexpr std::size_t AnswerBytes = 8 << 20;                   ///< of one kubelet
+    static constexpr std::size_t KubeletsAtOnce = 32;
+    static constexpr std::size_t ContainersOfPod = 1000;  ///< a pod that is said to have more is left out
+
+    explicit ResourceMetrics(Seams seams);
+
+    /// Collects until it is cancelled.
+    Task<> run();
+    Task<> nodes(RequestContext& context);
+    Task<> pods(RequestContext& context);
+
+private:
+    /// The metrics of an object's record, as JSON of the API; null when it has none.
+    using Shown = std::function<store::Bytes(const store::Record&)>;
+    Task<> serve(RequestContext& context, const Resource& shown, const schema::Kind& source, Shown show);
+    Task<> collect();
+    Task<KubeletSamples> ask(std::string node);
+    Task<std::string> fetch(ConnectTarget target);
+    store::Bytes node_metrics(const store::Record& record) const;
+    store::Bytes pod_metrics(const store::Record& record) const;
+
+    Seams seams_;
+    Resource nodes_, pods_;
+    UsageHistory history_;
+    Semaphore kubelets_{KubeletsAtOnce};
+    std::optional<MonotonicTime> asked_at_;
+};
+
+}  // namespace porthole::apiserver
