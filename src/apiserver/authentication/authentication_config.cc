@@ -4,6 +4,7 @@
 #include <set>
 
 #include "apiserver/outgoing/config_object.h"
+#include "apiserver/validation/names.h"
 #include "base/strings.h"
 #include "client/kubeconfig.h"
 #include "net/tls/jws_verifier.h"
@@ -77,60 +78,149 @@ void read_issuer(ConfigObject object, const std::string& own_issuer, JwtIssuer& 
     object.finish();
 }
 
-/// A claim with a prefix, which must be said even when it is empty.
-ClaimMapping read_prefixed_claim(ConfigObject& object) {
+using Compile = Result<ClaimExpression> (*)(const std::string& text);
+
+/// nullopt, and a problem, where it does not compile.
+std::optional<ClaimExpression> read_expression(ConfigObject& object, const char* field, Compile compile) {
+    const std::string text = object.text(field);
+    auto compiled = compile(text);
+    if (compiled) return std::move(*compiled);
+    object.problems().invalid(object.path_of(field), text, compiled.error().message);
+    return std::nullopt;
+}
+
+/// A claim with a prefix, which must be said even when it is empty, or an expression.
+ClaimMapping read_prefixed_claim(ConfigObject object, bool required) {
+    ConfigProblems& problems = object.problems();
     ClaimMapping mapping;
-    object.refuse_expression("expression");
-    const bool prefixed = object.has("prefix");
+    const bool prefixed = object.has("prefix"), by_expression = !object.text("expression").empty();
     mapping.claim = object.text("claim");
     mapping.prefix = object.text("prefix");
-    if (!mapping.claim.empty() && !prefixed)
-        object.problems().required(object.path_of("prefix"),
-                                   "prefix is required when claim is set. It can be set to an empty string to disable prefixing");
-    if (mapping.claim.empty() && prefixed)
-        object.problems().invalid(object.path_of("prefix"), mapping.prefix, "prefix can't be set without claim");
+    if (by_expression && !mapping.claim.empty()) {
+        problems.invalid(object.path(), "", "claim and expression can't both be set");
+    } else if (by_expression) {
+        if (prefixed) problems.invalid(object.path_of("prefix"), mapping.prefix, "may not be specified when expression is set");
+        mapping.expression = read_expression(object, "expression", ClaimExpression::mapping);
+    } else if (mapping.claim.empty()) {
+        if (required) problems.required(object.path(), "claim or expression is required");
+        if (prefixed) problems.invalid(object.path_of("prefix"), mapping.prefix, "prefix can't be set without claim");
+    } else if (!prefixed) {
+        problems.required(object.path_of("prefix"),
+                          "prefix is required when claim is set. It can be set to an empty string to disable prefixing");
+    }
     object.finish();
     return mapping;
 }
 
-void read_mappings(ConfigObject object, JwtIssuer& issuer) {
-    ConfigProblems& problems = object.problems();
-    ConfigObject username = object.object("username");
-    const bool has_expression = username.has("expression");
-    issuer.username = read_prefixed_claim(username);
-    if (issuer.username.claim.empty() && !has_expression) problems.required(username.path(), "claim or expression is required");
-    ConfigObject groups = object.object("groups");
-    if (ClaimMapping mapping = read_prefixed_claim(groups); !mapping.claim.empty()) issuer.groups = std::move(mapping);
-    ConfigObject uid = object.object("uid");
-    uid.refuse_expression("expression");
-    issuer.uid_claim = uid.text("claim");
-    uid.finish();
-    for (ConfigObject& extra : object.objects("extra")) {
-        (void)extra.text("key");
-        if (!extra.has("valueExpression")) problems.required(extra.path_of("valueExpression"), "valueExpression is required");
-        extra.refuse_expression("valueExpression");
-        extra.finish();
+void read_uid(ConfigObject object, JwtIssuer& issuer) {
+    const bool by_expression = !object.text("expression").empty();
+    issuer.uid_claim = object.text("claim");
+    if (by_expression && !issuer.uid_claim.empty()) {
+        object.problems().invalid(object.path(), "", "claim and expression can't both be set");
+    } else if (by_expression) {
+        issuer.uid_expression = read_expression(object, "expression", ClaimExpression::mapping);
     }
     object.finish();
 }
 
-void read_rules(ConfigObject& entry, JwtIssuer& issuer) {
+void check_extra_key(ConfigObject& object, const std::string& key) {
+    ConfigProblems& problems = object.problems();
+    const std::string path = object.path_of("key");
+    if (key.empty()) problems.required(path);
+    if (!key.empty())
+        for (const std::string& problem : names::check_domain_prefixed_path(key)) problems.invalid(path, key, problem);
+    if (to_lower(key) != key) problems.invalid(path, key, "must be lowercase");
+    const std::string domain = "." + key.substr(0, std::min(key.find('/'), key.size()));
+    if (key.contains('/') && (domain.ends_with(".kubernetes.io") || domain.ends_with(".k8s.io")))
+        problems.invalid(path, key, "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use");
+}
+
+void read_extra(ConfigObject& mappings, JwtIssuer& issuer) {
+    std::set<std::string> seen;
+    for (ConfigObject& object : mappings.objects("extra")) {
+        const std::string key = object.text("key");
+        check_extra_key(object, key);
+        if (!seen.insert(key).second) {
+            object.problems().add(object.path_of("key"), "Duplicate value: " + quote(key));
+        } else if (object.text("valueExpression").empty()) {
+            object.problems().required(object.path_of("valueExpression"));
+        } else if (auto values = read_expression(object, "valueExpression", ClaimExpression::mapping)) {
+            issuer.extra.push_back({key, std::move(*values)});
+        }
+        object.finish();
+    }
+}
+
+/// A user who may write any address of mail into a token is nobody's: whoever reads the address has to ask whether it was verified.
+void check_email(const ConfigObject& mappings, ConfigProblems& problems, const JwtIssuer& issuer) {
+    const auto& username = issuer.username.expression;
+    if (!username || !username->names_claim("email")) return;
+    const auto asks = [](const ClaimExpression& one) { return one.names_claim("email_verified"); };
+    if (asks(*username) || std::ranges::any_of(issuer.extra, asks, &ExtraMapping::values) ||
+        std::ranges::any_of(issuer.claim_rules, asks, &ValidationRule::condition))
+        return;
+    problems.invalid(mappings.path_of("username.expression"), username->text(),
+                     "claims.email_verified must be used in claimMappings.username.expression or "
+                     "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in "
+                     "claimMappings.username.expression");
+}
+
+void read_mappings(ConfigObject object, JwtIssuer& issuer) {
+    issuer.username = read_prefixed_claim(object.object("username"), true);
+    if (ClaimMapping mapping = read_prefixed_claim(object.object("groups"), false); !mapping.claim.empty() || mapping.expression)
+        issuer.groups = std::move(mapping);
+    read_uid(object.object("uid"), issuer);
+    read_extra(object, issuer);
+    check_email(object, object.problems(), issuer);
+    object.finish();
+}
+
+void read_required_claim(ConfigObject& rule, JwtIssuer& issuer) {
+    const std::string claim = rule.text("claim"), message = rule.text("message");
+    if (!message.empty()) rule.problems().invalid(rule.path_of("message"), message, "may not be specified when claim is set");
+    if (!issuer.required_claims.emplace(claim, rule.text("requiredValue")).second)
+        rule.problems().add(rule.path_of("claim"), "Duplicate value: " + quote(claim));
+}
+
+void read_condition(ConfigObject& rule, Compile compile, std::set<std::string>& seen, std::vector<ValidationRule>& rules) {
+    const std::string text = rule.text("expression");
+    if (!seen.insert(text).second) {
+        rule.problems().add(rule.path_of("expression"), "Duplicate value: " + quote(text));
+    } else if (auto condition = read_expression(rule, "expression", compile)) {
+        rules.push_back({std::move(*condition), rule.text("message")});
+    }
+}
+
+void read_claim_rules(ConfigObject& entry, JwtIssuer& issuer) {
     ConfigProblems& problems = entry.problems();
+    std::set<std::string> seen;
     for (ConfigObject& rule : entry.objects("claimValidationRules")) {
-        const bool has_expression = rule.has("expression");
-        rule.refuse_expression("expression");
         const std::string claim = rule.text("claim"), value = rule.text("requiredValue");
-        if (rule.has("message") && !has_expression)
-            problems.invalid(rule.path_of("message"), rule.text("message"), "message can't be set when claim is set");
-        if (claim.empty() && !has_expression) problems.required(rule.path(), "claim or expression is required");
-        if (!claim.empty() && !issuer.required_claims.emplace(claim, value).second)
-            problems.add(rule.path_of("claim"), "Duplicate value: " + quote(claim));
+        const bool by_expression = !rule.text("expression").empty();
+        (void)rule.text("message");
+        if (by_expression && !claim.empty()) {
+            problems.invalid(rule.path(), claim, "claim and expression can't both be set");
+        } else if (by_expression) {
+            if (!value.empty()) problems.invalid(rule.path_of("requiredValue"), value, "may not be specified when expression is set");
+            read_condition(rule, ClaimExpression::claim_rule, seen, issuer.claim_rules);
+        } else if (claim.empty()) {
+            problems.required(rule.path(), "claim or expression is required");
+        } else {
+            read_required_claim(rule, issuer);
+        }
         rule.finish();
     }
+}
+
+void read_user_rules(ConfigObject& entry, JwtIssuer& issuer) {
+    std::set<std::string> seen;
     for (ConfigObject& rule : entry.objects("userValidationRules")) {
-        if (!rule.has("expression")) problems.required(rule.path_of("expression"), "expression is required");
-        rule.refuse_expression("expression");
         (void)rule.text("message");
+        if (rule.text("expression").empty()) {
+            rule.problems().required(rule.path_of("expression"));
+        } else {
+            read_condition(rule, ClaimExpression::user_rule, seen, issuer.user_rules);
+        }
         rule.finish();
     }
 }
@@ -161,8 +251,9 @@ Result<AuthenticationFile> parse_authentication_config(std::string_view text, st
     for (ConfigObject& entry : root.objects("jwt")) {
         JwtIssuer& issuer = file.issuers.emplace_back();
         read_issuer(entry.object("issuer"), own_issuer, issuer);
+        read_claim_rules(entry, issuer);
         read_mappings(entry.object("claimMappings"), issuer);
-        read_rules(entry, issuer);
+        read_user_rules(entry, issuer);
         if (!urls.insert(issuer.url).second) problems.add(entry.path_of("issuer.url"), "Duplicate value: " + quote(issuer.url));
         if (!issuer.discovery_url.empty() && !discovery_urls.insert(issuer.discovery_url).second)
             problems.add(entry.path_of("issuer.discoveryURL"), "Duplicate value: " + quote(issuer.discovery_url));

@@ -24,7 +24,7 @@ struct AuthenticationFile {
     std::vector<JwtIssuer> issuers;
 };
 /// An AuthenticationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). `own_issuer` is that of service accounts' tokens, which no
-/// other issuer may have. Fields with expressions are refused by name. Error: BadRequest with all that is wrong, after `source`.
+/// other issuer may have. Error: BadRequest with all that is wrong, after `source`.
 Result<AuthenticationFile> parse_authentication_config(std::string_view text, std::string_view source, const std::string& own_issuer);
 
 /// The flags from before there was a file: --oidc-issuer-url and its like.

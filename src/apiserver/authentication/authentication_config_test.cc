@@ -51,27 +51,110 @@ jwt:
     EXPECT_EQ(refusal_of(""), "");
 }
 
-TEST(AuthenticationConfig, RefusesEveryExpressionByName) {
-    constexpr const char* Cel = ": CEL expressions are not supported by this server yet";
+std::string mapped(const std::string& mappings, const std::string& more = "") {
+    return entry("url: 'https://a', audiences: [x]", mappings, more);
+}
+std::string ruled(const std::string& more) { return mapped("username: {claim: sub, prefix: ''}", more); }
+
+TEST(AuthenticationConfig, TakesExpressionsInsteadOfClaims) {
+    const auto file = parse_authentication_config(
+        Head + mapped("username: {expression: claims.sub}, groups: {expression: claims.roles}, uid: {expression: claims.id}, "
+                      "extra: [{key: a.b/c, valueExpression: claims.team}]",
+                      ", claimValidationRules: [{expression: 'claims.hd == \"a\"', message: mm}], "
+                      "userValidationRules: [{expression: 'user.username != \"root\"', message: nn}]"),
+        "file", Own);
+    ASSERT_TRUE(file) << file.error().message;
+    const JwtIssuer& issuer = file->issuers.at(0);
+    EXPECT_EQ(issuer.username.expression->text(), "claims.sub");
+    EXPECT_EQ(issuer.groups->expression->text(), "claims.roles");
+    EXPECT_EQ(issuer.uid_expression->text(), "claims.id");
+    EXPECT_EQ(issuer.extra.at(0).key, "a.b/c");
+    EXPECT_EQ(issuer.extra.at(0).values.text(), "claims.team");
+    EXPECT_EQ(issuer.claim_rules.at(0).message, "mm");
+    EXPECT_EQ(issuer.user_rules.at(0).condition.text(), "user.username != \"root\"");
+}
+
+TEST(AuthenticationConfig, ChecksExpressionsInUpstreamsWords) {
     const struct {
+        const char* name;
         std::string text;
-        const char* path;
+        const char* problem;
     } rows[] = {
-        {entry("url: 'https://a', audiences: [x]", "username: {expression: claims.sub}"), "jwt[0].claimMappings.username.expression"},
-        {entry("url: 'https://a', audiences: [x]", "username: {claim: sub, prefix: ''}, groups: {expression: claims.g}"),
-         "jwt[0].claimMappings.groups.expression"},
-        {entry("url: 'https://a', audiences: [x]", "username: {claim: sub, prefix: ''}, uid: {expression: claims.g}"),
-         "jwt[0].claimMappings.uid.expression"},
-        {entry("url: 'https://a', audiences: [x]", "username: {claim: sub, prefix: ''}, extra: [{key: a.b/c, valueExpression: claims.g}]"),
-         "jwt[0].claimMappings.extra[0].valueExpression"},
-        {entry("url: 'https://a', audiences: [x]", "username: {claim: sub, prefix: ''}",
-               ", claimValidationRules: [{expression: 'true', message: m}]"),
-         "jwt[0].claimValidationRules[0].expression"},
-        {entry("url: 'https://a', audiences: [x]", "username: {claim: sub, prefix: ''}",
-               ", userValidationRules: [{expression: 'true', message: m}]"),
-         "jwt[0].userValidationRules[0].expression"},
+        {"syntax", mapped("username: {expression: claims.}"),
+         "jwt[0].claimMappings.username.expression: Invalid value: \"claims.\": compilation failed: ERROR: <input>:1:8: Syntax error"},
+        {"unknown variable", mapped("username: {expression: user.username}"),
+         "username.expression: Invalid value: \"user.username\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'user'"},
+        {"unknown field", ruled(", userValidationRules: [{expression: 'user.name == \"a\"'}]"), "undefined field 'name'"},
+        {"claims of a user rule", ruled(", userValidationRules: [{expression: claims.a}]"), "undeclared reference to 'claims'"},
+        {"groups", mapped("username: {claim: sub, prefix: ''}, groups: {expression: 1 +}"), "jwt[0].claimMappings.groups.expression: "},
+        {"uid", mapped("username: {claim: sub, prefix: ''}, uid: {expression: 1 +}"), "jwt[0].claimMappings.uid.expression: "},
+        {"extra", mapped("username: {claim: sub, prefix: ''}, extra: [{key: a.b/c, valueExpression: 1 +}]"),
+         "jwt[0].claimMappings.extra[0].valueExpression: "},
+        {"a rule of any type", ruled(", claimValidationRules: [{expression: claims.hd}]"),
+         "jwt[0].claimValidationRules[0].expression: Invalid value: \"claims.hd\": must evaluate to bool"},
+        {"a user rule of a string", ruled(", userValidationRules: [{expression: user.uid}]"),
+         "jwt[0].userValidationRules[0].expression: Invalid value: \"user.uid\": must evaluate to bool"},
+        {"both of a name", mapped("username: {claim: sub, expression: claims.sub}"),
+         "jwt[0].claimMappings.username: Invalid value: \"\": claim and expression can't both be set"},
+        {"both of a uid", mapped("username: {claim: sub, prefix: ''}, uid: {claim: sub, expression: claims.sub}"),
+         "jwt[0].claimMappings.uid: Invalid value: \"\": claim and expression can't both be set"},
+        {"both of a rule", ruled(", claimValidationRules: [{claim: a, expression: 'true'}]"),
+         "jwt[0].claimValidationRules[0]: Invalid value: \"a\": claim and expression can't both be set"},
+        {"a prefix", mapped("username: {prefix: a, expression: claims.sub}"),
+         "jwt[0].claimMappings.username.prefix: Invalid value: \"a\": may not be specified when expression is set"},
+        {"a required value", ruled(", claimValidationRules: [{requiredValue: a, expression: 'true'}]"),
+         "jwt[0].claimValidationRules[0].requiredValue: Invalid value: \"a\": may not be specified when expression is set"},
+        {"a rule twice", ruled(", claimValidationRules: [{expression: 'true'}, {expression: 'true'}]"),
+         "jwt[0].claimValidationRules[1].expression: Duplicate value: \"true\""},
+        {"a user rule twice", ruled(", userValidationRules: [{expression: 'true'}, {expression: 'true'}]"),
+         "jwt[0].userValidationRules[1].expression: Duplicate value: \"true\""},
+        {"a user rule without one", ruled(", userValidationRules: [{message: a}]"),
+         "jwt[0].userValidationRules[0].expression: Required value"},
+        {"no key", mapped("username: {claim: sub, prefix: ''}, extra: [{valueExpression: claims.a}]"),
+         "jwt[0].claimMappings.extra[0].key: Required value"},
+        {"a key without a domain", mapped("username: {claim: sub, prefix: ''}, extra: [{key: a, valueExpression: claims.a}]"),
+         "must be a domain-prefixed path (such as \"acme.io/foo\")"},
+        {"a key in capitals", mapped("username: {claim: sub, prefix: ''}, extra: [{key: a.b/C, valueExpression: claims.a}]"),
+         "extra[0].key: Invalid value: \"a.b/C\": must be lowercase"},
+        {"a key of Kubernetes", mapped("username: {claim: sub, prefix: ''}, extra: [{key: x.k8s.io/c, valueExpression: claims.a}]"),
+         "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use"},
+        {"a key twice",
+         mapped("username: {claim: sub, prefix: ''}, extra: [{key: a.b/c, valueExpression: '1'}, {key: a.b/c, valueExpression: '2'}]"),
+         "jwt[0].claimMappings.extra[1].key: Duplicate value: \"a.b/c\""},
+        {"no value", mapped("username: {claim: sub, prefix: ''}, extra: [{key: a.b/c}]"),
+         "jwt[0].claimMappings.extra[0].valueExpression: Required value"},
     };
-    for (const auto& row : rows) EXPECT_EQ(refusal_of(row.text), "file: " + std::string(row.path) + Cel);
+    for (const auto& row : rows)
+        EXPECT_NE(refusal_of(row.text).find(row.problem), std::string::npos) << row.name << ": " << refusal_of(row.text);
+}
+
+TEST(AuthenticationConfig, AnAddressOfMailNeedsItsVerification) {
+    constexpr const char* Needed =
+        "file: jwt[0].claimMappings.username.expression: Invalid value: \"claims.email\": claims.email_verified must be used in "
+        "claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when "
+        "claims.email is used in claimMappings.username.expression";
+    const struct {
+        const char* mappings;
+        const char* more;
+        bool accepted;
+    } rows[] = {
+        {"username: {expression: claims.email}", "", false},
+        {"username: {expression: 'claims.?email.orValue(\"a\")'}", "", false},
+        {"username: {expression: '[1].exists(x, has(claims.email)) ? \"a\" : \"b\"'}", "", false},
+        {"username: {expression: claims.email}, groups: {expression: 'claims.email_verified ? \"a\" : \"b\"'}", "", false},
+        {"username: {expression: claims.email}", ", userValidationRules: [{expression: 'user.username != \"claims.email_verified\"'}]",
+         false},
+        {"username: {expression: claims.email}", ", claimValidationRules: [{expression: 'claims.?email_verified.orValue(true) == true'}]",
+         true},
+        {"username: {expression: claims.email}, extra: [{key: a.b/c, valueExpression: string(claims.email_verified)}]", "", true},
+        {"username: {expression: 'claims.email_verified ? claims.email : claims.sub'}", "", true},
+        {"username: {expression: claims.sub}", "", true},
+    };
+    for (const auto& row : rows) {
+        const std::string refusal = refusal_of(mapped(row.mappings, row.more));
+        EXPECT_EQ(refusal.empty(), row.accepted) << row.mappings << row.more << refusal;
+    }
+    EXPECT_EQ(refusal_of(mapped(rows[0].mappings)), Needed);
 }
 
 TEST(AuthenticationConfig, IsCheckedInUpstreamsWords) {

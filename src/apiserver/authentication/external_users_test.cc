@@ -119,6 +119,84 @@ TEST_F(Issuers, AnAddressOfMailIsVerified) {
     EXPECT_EQ(user_of_token(issuer.token(issuer.claims(now() + 60, R"("email":"a@b")"))), "a@b");
 }
 
+TEST_F(Issuers, ExpressionsMakeUsersOfClaims) {
+    JwtIssuer settings = issuer.settings();
+    settings.username.expression = *ClaimExpression::mapping("'oidc:' + claims.sub");
+    settings.groups = ClaimMapping{.claim = "", .prefix = "", .expression = *ClaimExpression::mapping("claims.roles.map(r, 'g:' + r)")};
+    settings.uid_expression = *ClaimExpression::mapping("claims.ids.uid");
+    settings.extra = {{"example.com/team", *ClaimExpression::mapping("claims.team")},
+                      {"example.com/none", *ClaimExpression::mapping("claims.?missing.orValue('')")}};
+    follow(settings);
+    EXPECT_EQ(user_of_token(issuer.token(
+                  issuer.claims(now() + 60, R"("sub":"jane","roles":["a","","b"],"ids":{"uid":"7"},"team":["x","y"],"jti":"j")"))),
+              "oidc:jane");
+    EXPECT_EQ(last.groups, (std::vector<std::string>{"g:a", "g:", "g:b"}));
+    EXPECT_EQ(last.uid, "7");
+    EXPECT_EQ(last.extra, (std::map<std::string, std::vector<std::string>>{{"authentication.kubernetes.io/credential-id", {"JTI=j"}},
+                                                                           {"example.com/team", {"x", "y"}}}));
+}
+
+TEST_F(Issuers, RulesHoldForClaimsAndForTheUserThatTheyMake) {
+    JwtIssuer settings = issuer.settings();
+    settings.claim_rules = {{*ClaimExpression::claim_rule("claims.exp - claims.iat <= 3600"), "too long"},
+                            {*ClaimExpression::claim_rule("claims.hd in ['a', 'b']"), "not one of ours"}};
+    settings.user_rules = {
+        {*ClaimExpression::user_rule("!user.username.startsWith('system:') && user.uid == '' && size(user.groups) == 0"), "reserved"},
+        {*ClaimExpression::user_rule("user.extra.all(key, user.extra[key].size() == 1)"), ""}};
+    follow(settings);
+    const auto token = [&](const std::string& sub, std::int64_t begin, const std::string& domain) {
+        return issuer.token(issuer.claims(
+            now() + 60, R"("sub":")" + sub + R"(","iat":)" + std::to_string(begin) + R"(,"hd":")" + domain + R"(","jti":"j")"));
+    };
+    EXPECT_EQ(user_of_token(token("jane", now(), "a")), "jane");
+    EXPECT_EQ(
+        user_of_token(token("jane", now() - 7200, "a")),
+        "[oidc: error evaluating claim validation expression: validation expression 'claims.exp - claims.iat <= 3600' failed: too long]");
+    EXPECT_EQ(
+        user_of_token(token("jane", now(), "c")),
+        "[oidc: error evaluating claim validation expression: validation expression 'claims.hd in ['a', 'b']' failed: not one of ours]");
+    EXPECT_NE(user_of_token(token("system:admin", now(), "a")).find("user info validation rule: validation expression '!user.username"),
+              std::string::npos);
+}
+
+TEST_F(Issuers, AnExpressionThatFailsLetsNobodyIn) {
+    const struct {
+        const char* name;
+        void (*set)(JwtIssuer&, ClaimExpression);
+        const char* expression;
+        const char* error;
+    } rows[] = {
+        {"a missing claim", [](JwtIssuer& one, ClaimExpression by) { one.username.expression = std::move(by); }, "claims.missing",
+         "[oidc: error evaluating username claim expression: expression 'claims.missing' resulted in error: no such key: missing]"},
+        {"a number", [](JwtIssuer& one, ClaimExpression by) { one.username.expression = std::move(by); }, "claims.exp",
+         "[oidc: error evaluating username claim expression: username claim expression must return a string]"},
+        {"nothing", [](JwtIssuer& one, ClaimExpression by) { one.username.expression = std::move(by); }, "''",
+         "[oidc: error evaluating username claim expression: the username is empty]"},
+        {"a number in groups", [](JwtIssuer& one, ClaimExpression by) { one.groups = ClaimMapping{"", "", std::move(by)}; },
+         "[claims.sub, dyn(1)]", "[oidc: error evaluating group claim expression: expression must return a string or a list of strings]"},
+        {"an object as uid", [](JwtIssuer& one, ClaimExpression by) { one.uid_expression = std::move(by); }, "claims",
+         "[oidc: error evaluating uid claim expression: uid claim expression must return a string]"},
+        {"an object as extra", [](JwtIssuer& one, ClaimExpression by) { one.extra = {{"a.b/c", std::move(by)}}; }, "claims",
+         "[oidc: error evaluating extra claim expression: expression must return a string or a list of strings]"},
+        {"work without end", [](JwtIssuer& one, ClaimExpression by) { one.username.expression = std::move(by); },
+         "claims.many.all(a, claims.many.all(b, claims.many.all(c, a == b || b == c || true))) ? 'a' : 'b'",
+         "operation cancelled: actual cost limit exceeded"},
+    };
+    std::string many = "0";
+    for (int i = 1; i < 500; ++i) many += "," + std::to_string(i);
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        JwtIssuer settings = issuer.settings();
+        auto expression = ClaimExpression::mapping(row.expression);
+        ASSERT_TRUE(expression) << expression.error().message;
+        row.set(settings, std::move(*expression));
+        follow(settings);
+        EXPECT_NE(user_of_token(issuer.token(issuer.claims(now() + 60, R"("sub":"jane","many":[)" + many + "]"))).find(row.error),
+                  std::string::npos)
+            << last.name;
+    }
+}
+
 TEST_F(Issuers, AlgorithmsAreThoseAllowed) {
     JwtIssuer settings = issuer.settings();
     settings.algorithms = {"ES256"};

@@ -15,6 +15,13 @@ constexpr std::int64_t ClockSkewSeconds = 300;
 
 Error refused(std::string why) { return Error(Reason::Unauthorized, "oidc: " + std::move(why)); }
 
+/// Says of which field the expression is that failed.
+template <class T>
+Result<T> in_expression(const char* field, Result<T> value) {
+    if (!value) return refused("error evaluating " + std::string(field) + " expression: " + value.error().message);
+    return value;
+}
+
 /// A NumericDate; nullopt where it is missing or no number that a time can be.
 std::optional<std::int64_t> seconds_of(const Value& claims, const char* name) {
     const Value* found = claims.find(name);
@@ -63,31 +70,63 @@ Result<void> check_time(const Value& claims, SystemTime now) {
     return {};
 }
 
+Result<std::string> username_of(const ClaimMapping& mapping, const Value& claims) {
+    if (mapping.expression) {
+        TRY(std::string name, in_expression("username claim", mapping.expression->text_of(claims, "username")));
+        if (name.empty()) return refused("error evaluating username claim expression: the username is empty");
+        return name;
+    }
+    TRY(const std::string name, text_claim(claims, mapping.claim));
+    if (mapping.claim == "email") {
+        const Value* verified = claims.find("email_verified");
+        if (verified && !verified->bool_or(false)) return refused("email not verified");
+    }
+    return mapping.prefix + name;
+}
+
+Result<std::vector<std::string>> groups_of(const ClaimMapping& mapping, const Value& claims) {
+    if (mapping.expression) return in_expression("group claim", mapping.expression->texts_of(claims));
+    TRY(auto groups, texts_claim(claims, mapping.claim));
+    for (std::string& group : groups) group.insert(0, mapping.prefix);
+    return groups;
+}
+
+Result<std::string> uid_of(const JwtIssuer& issuer, const Value& claims) {
+    if (issuer.uid_expression) return in_expression("uid claim", issuer.uid_expression->text_of(claims, "uid"));
+    if (issuer.uid_claim.empty()) return std::string();
+    return text_claim(claims, issuer.uid_claim);
+}
+
+Result<void> check_rules(const std::vector<ValidationRule>& rules, const Value& variable, const char* what) {
+    for (const ValidationRule& rule : rules)
+        if (auto holds = rule.condition.check(variable, rule.message); !holds)
+            return refused("error evaluating " + std::string(what) + ": " + holds.error().message);
+    return {};
+}
+
 }  // namespace
 
 Result<User> user_of_claims(const JwtIssuer& issuer, const Value& claims, SystemTime now) {
     TRY_VOID(check_time(claims, now));
     if (!is_meant_for(claims, issuer.audiences)) return refused("expected audience in [" + join(issuer.audiences, " ") + "]");
     User user;
-    TRY(const std::string name, text_claim(claims, issuer.username.claim));
-    if (issuer.username.claim == "email") {
-        const Value* verified = claims.find("email_verified");
-        if (verified && !verified->bool_or(false)) return refused("email not verified");
-    }
-    user.name = issuer.username.prefix + name;
+    TRY(user.name, username_of(issuer.username, claims));
     if (issuer.groups) {
-        TRY(const auto groups, texts_claim(claims, issuer.groups->claim));
-        for (const std::string& group : groups) user.groups.push_back(issuer.groups->prefix + group);
+        TRY(user.groups, groups_of(*issuer.groups, claims));
     }
-    if (!issuer.uid_claim.empty()) {
-        TRY(user.uid, text_claim(claims, issuer.uid_claim));
+    TRY(user.uid, uid_of(issuer, claims));
+    for (const ExtraMapping& mapping : issuer.extra) {
+        TRY(auto values, in_expression("extra claim", mapping.values.texts_of(claims)));
+        if (!values.empty()) user.extra[mapping.key] = std::move(values);
     }
+    if (const std::string_view id = claims.string_at({"jti"}); !id.empty())
+        user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + std::string(id)};
     for (const auto& [claim, value] : issuer.required_claims) {
         TRY(const std::string found, text_claim(claims, claim));
         if (found != value) return refused("required claim " + quote(claim) + " value does not match");
     }
-    if (const std::string_view id = claims.string_at({"jti"}); !id.empty())
-        user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=" + std::string(id)};
+    TRY_VOID(check_rules(issuer.claim_rules, claims, "claim validation expression"));
+    TRY_VOID(check_rules(issuer.user_rules, user_variable(user), "user info validation rule"));
     return user;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/authentication/claim_expression.h"
 #include "apiserver/request/user.h"
 #include "base/result.h"
 #include "runtime/event_loop.h"
@@ -11,10 +12,25 @@
 
 namespace porthole::apiserver {
 
-/// Which claim becomes a name, and what is put before it.
+/// Which claim becomes a name, and what is put before it; or the expression that says the name.
 struct ClaimMapping {
     std::string claim, prefix;
+    std::optional<ClaimExpression> expression{};
     bool operator==(const ClaimMapping&) const = default;
+};
+
+/// A key of a user's extra information, which is left out where the expression yields no value.
+struct ExtraMapping {
+    std::string key;
+    ClaimExpression values;
+    bool operator==(const ExtraMapping&) const = default;
+};
+
+/// What must hold, and what is said where it does not.
+struct ValidationRule {
+    ClaimExpression condition;
+    std::string message;
+    bool operator==(const ValidationRule&) const = default;
 };
 
 /// An issuer of tokens whose users get in, and how its claims become users: one entry of `jwt` in an AuthenticationConfiguration.
@@ -27,12 +43,15 @@ struct JwtIssuer {
     ClaimMapping username{.claim = "sub", .prefix = {}};
     std::optional<ClaimMapping> groups;
     std::string uid_claim;  ///< "" for none
+    std::optional<ClaimExpression> uid_expression{};
+    std::vector<ExtraMapping> extra{};
     std::map<std::string, std::string> required_claims;
+    std::vector<ValidationRule> claim_rules{}, user_rules{};
     bool operator==(const JwtIssuer&) const = default;
 };
 
 /// The user of verified claims at `now`. Error: Unauthorized, with what is wrong: expired, not valid yet, other audiences, a claim that is
-/// required or mapped and missing.
+/// required or mapped and missing, an expression that fails, a rule that does not hold.
 Result<User> user_of_claims(const JwtIssuer& issuer, const schema::Value& claims, SystemTime now);
 
 }  // namespace porthole::apiserver

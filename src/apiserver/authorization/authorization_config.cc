@@ -23,6 +23,7 @@ constexpr TypeName TypeNames[] = {{"AlwaysAllow", Type::AlwaysAllow},
                                   {"RBAC", Type::Rbac},
                                   {"Webhook", Type::Webhook}};
 constexpr Duration LongestTimeout = 30s;
+constexpr std::size_t MostMatchConditions = 64;
 
 void check_choice(ConfigObject& object, const char* field, const std::string& value, std::initializer_list<std::string_view> allowed) {
     if (value.empty()) {
@@ -39,6 +40,34 @@ Duration read_ttl(ConfigObject& object, const char* field, const char* cached, D
     return object.flag(cached, true) ? ttl : Duration::zero();
 }
 
+AccessConditions read_match_conditions(ConfigObject& object) {
+    ConfigProblems& problems = object.problems();
+    AccessConditions conditions;
+    auto entries = object.objects("matchConditions");
+    if (object.has("matchConditionSubjectAccessReviewVersion")) {
+        check_choice(object, "matchConditionSubjectAccessReviewVersion", object.text("matchConditionSubjectAccessReviewVersion"), {"v1"});
+    } else if (!entries.empty()) {
+        problems.required(object.path_of("matchConditionSubjectAccessReviewVersion"), "required if match conditions are specified");
+    }
+    if (entries.size() > MostMatchConditions) {
+        problems.add(object.path_of("matchConditions"), "Too many: " + std::to_string(entries.size()) + ": must have at most 64 items");
+        return conditions;
+    }
+    std::set<std::string> seen;
+    for (ConfigObject& entry : entries) {
+        const std::string text = entry.text("expression"), path = entry.path_of("expression");
+        if (trim(text).empty()) {
+            problems.required(path);
+        } else if (!seen.insert(text).second) {
+            problems.add(path, "Duplicate value: " + quote(text));
+        } else if (const auto added = conditions.add(text); !added) {
+            problems.invalid(path, text, added.error().message);
+        }
+        entry.finish();
+    }
+    return conditions;
+}
+
 WebhookAuthorizerOptions read_webhook(ConfigObject object) {
     ConfigProblems& problems = object.problems();
     WebhookAuthorizerOptions webhook;
@@ -53,13 +82,7 @@ WebhookAuthorizerOptions read_webhook(ConfigObject object) {
     const std::string policy = object.text("failurePolicy");
     check_choice(object, "failurePolicy", policy, {"Deny", "NoOpinion"});
     webhook.deny_on_failure = policy != "NoOpinion";
-    if (object.has("matchConditionSubjectAccessReviewVersion"))
-        check_choice(object, "matchConditionSubjectAccessReviewVersion", object.text("matchConditionSubjectAccessReviewVersion"), {"v1"});
-    for (ConfigObject& condition : object.objects("matchConditions")) {
-        if (!condition.has("expression")) problems.required(condition.path_of("expression"));
-        condition.refuse_expression("expression");
-        condition.finish();
-    }
+    webhook.match_conditions = read_match_conditions(object);
     ConfigObject connection = object.object("connectionInfo");
     // InClusterConfig is for an API server that runs as a pod of another cluster.
     check_choice(connection, "type", connection.text("type"), {"KubeConfigFile"});
@@ -110,6 +133,7 @@ Result<std::vector<AuthorizerOptions>> parse_authorization_config(std::string_vi
         }
         if (type == "Webhook") {
             authorizer.webhook = read_webhook(entry.object("webhook"));
+            authorizer.webhook.name = name;
         } else if (entry.has("webhook")) {
             problems.add(entry.path_of("webhook"), "may only be specified when type=Webhook");
         }

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/authorization/access_conditions.h"
 #include "base/result.h"
 #include "runtime/event_loop.h"
 
@@ -10,11 +11,13 @@ namespace porthole::apiserver {
 
 /// A server that is asked what users may do, by SubjectAccessReviews.
 struct WebhookAuthorizerOptions {
+    std::string name = "webhook";     ///< for metrics
     std::string kubeconfig;           ///< path
     std::string version = "v1beta1";  ///< of authorization.k8s.io
     Duration timeout = std::chrono::seconds(30);
     Duration authorized_ttl = std::chrono::minutes(5), unauthorized_ttl = std::chrono::seconds(30);  ///< 0: not remembered
-    bool deny_on_failure = false;  ///< else a server that fails has no opinion
+    bool deny_on_failure = false;  ///< else a server, or a match condition, that fails has no opinion
+    AccessConditions match_conditions{};
 };
 
 /// One of the authorizers that are asked in turn.
@@ -27,8 +30,7 @@ struct AuthorizerOptions {
 /// Upstream's "AlwaysAllow", "AlwaysDeny", "Node", "RBAC" and "Webhook". Error: BadRequest, also for ABAC, which is not there.
 Result<AuthorizerOptions::Type> parse_authorizer_type(std::string_view name);
 
-/// An AuthorizationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). Match conditions, which are expressions, are refused by name.
-/// Error: BadRequest with all that is wrong, after `source`.
+/// An AuthorizationConfiguration of apiserver.config.k8s.io/v1 (or v1beta1). Error: BadRequest with all that is wrong, after `source`.
 Result<std::vector<AuthorizerOptions>> parse_authorization_config(std::string_view text, std::string_view source);
 
 /// --authorization-mode, with `webhook` for Webhook. Error: BadRequest in upstream's words.

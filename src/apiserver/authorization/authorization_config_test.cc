@@ -19,6 +19,15 @@ std::string refusal_of(const std::string& body) {
 std::string one(const std::string& fields) { return "authorizers: [{" + fields + "}]\n"; }
 std::string webhook(const std::string& fields) { return one("type: Webhook, name: hook, webhook: {" + fields + "}"); }
 
+std::string conditions(const std::string& entries) {
+    return webhook(std::string(Webhook) + ", matchConditionSubjectAccessReviewVersion: v1, matchConditions: [" + entries + "]");
+}
+std::string many(int count) {
+    std::string entries;
+    for (int i = 0; i < count; ++i) entries += (i ? ", {expression: '" : "{expression: '") + std::to_string(i) + " == 0'}";
+    return entries;
+}
+
 TEST(AuthorizationConfig, NamesAuthorizersInOrder) {
     const auto parsed = parse_authorization_config(
         std::string(Head) + "authorizers:\n- {type: Node, name: node}\n- {type: Webhook, name: hook, webhook: {" + Webhook +
@@ -59,12 +68,22 @@ TEST(AuthorizationConfig, IsChecked) {
         {webhook("connectionInfo: {type: InClusterConfig}"), "connectionInfo.type: Unsupported value: \"InClusterConfig\""},
         {webhook("connectionInfo: {type: KubeConfigFile, kubeConfigFile: hook}"), "must be an absolute path"},
         {webhook(std::string(Webhook) + ", matchConditions: [{expression: 'true'}]"),
-         "webhook.matchConditions[0].expression: CEL expressions are not supported by this server yet"},
+         "webhook.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"},
+        {webhook(std::string(Webhook) + ", matchConditionSubjectAccessReviewVersion: v1beta1"),
+         "matchConditionSubjectAccessReviewVersion: Unsupported value: \"v1beta1\": supported values: \"v1\""},
+        {conditions("{expression: ' '}"), "authorizers[0].webhook.matchConditions[0].expression: Required value"},
+        {conditions("{expression: 'true'}, {expression: 'true'}"), "matchConditions[1].expression: Duplicate value: \"true\""},
+        {conditions("{expression: request.name}"),
+         "matchConditions[0].expression: Invalid value: \"request.name\": compilation failed: ERROR: <input>:1:8: undefined field 'name'"},
+        {conditions("{expression: request.user}"), "must evaluate to bool but got string"},
+        {conditions("{expression: size(request.groups)}"), "must evaluate to bool but got int"},
+        {conditions(many(65)), "authorizers[0].webhook.matchConditions: Too many: 65: must have at most 64 items"},
         {webhook(std::string(Webhook) + ", typo: 1"), "unknown field \"authorizers[0].webhook.typo\""},
         {webhook(std::string(Webhook) + ", authorizedTTL: 0s"), "authorizedTTL: Invalid value: must be > 0s"},
     };
     for (const auto& row : rows) EXPECT_NE(refusal_of(row.text).find(row.problem), std::string::npos) << row.text << refusal_of(row.text);
     EXPECT_EQ(refusal_of(webhook(Webhook)), "");
+    EXPECT_EQ(refusal_of(conditions(many(64))), "");
 }
 
 TEST(AuthorizationModes, AreCheckedInUpstreamsWords) {

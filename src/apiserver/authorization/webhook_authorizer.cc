@@ -75,6 +75,11 @@ Value resource_attributes(const AuthorizationAttributes& attributes) {
     return resource;
 }
 
+void fill(Value& object, std::initializer_list<const char*> fields, const Value& value) {
+    for (const char* field : fields)
+        if (!object.find(field)) object[field] = value;
+}
+
 }  // namespace
 
 Value access_review_spec(const AuthorizationAttributes& attributes, std::string_view version) {
@@ -96,6 +101,20 @@ Value access_review_spec(const AuthorizationAttributes& attributes, std::string_
     return spec;
 }
 
+Value match_condition_request(const AuthorizationAttributes& attributes) {
+    Value request = access_review_spec(attributes, "v1");
+    fill(request, {"user", "uid"}, "");
+    fill(request, {"groups"}, Value::array());
+    fill(request, {"extra"}, Value::object());
+    if (!attributes.is_resource) return request;
+    Value& resource = request["resourceAttributes"];
+    fill(resource, {"namespace", "verb", "group", "version", "resource", "subresource", "name"}, "");
+    for (const char* selector : {"fieldSelector", "labelSelector"})
+        if (resource.find(selector))
+            for (Value& requirement : resource[selector]["requirements"].as_array()) fill(requirement, {"values"}, Value::array());
+    return request;
+}
+
 Decision decision_of_access_review(const Value& review) {
     const Value& status = schema::at(review, "status");
     const bool allowed = schema::at(status, "allowed").bool_or(false), denied = schema::at(status, "denied").bool_or(false);
@@ -107,10 +126,26 @@ Decision decision_of_access_review(const Value& review) {
     return Decision::no_opinion(std::move(reason));
 }
 
-WebhookAuthorizer::WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock)
-    : webhook_(std::move(webhook)), options_(std::move(options)), clock_(clock), answers_(MostAnswers) {}
+WebhookAuthorizer::WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock,
+                                     AccessConditionMetrics& metrics)
+    : webhook_(std::move(webhook)), options_(std::move(options)), clock_(clock), metrics_(metrics), answers_(MostAnswers) {}
+
+Result<bool> WebhookAuthorizer::is_asked(const AuthorizationAttributes& attributes) const {
+    if (options_.match_conditions.empty()) return true;
+    const MonotonicTime begun = clock_.now();
+    auto outcome = options_.match_conditions.match(match_condition_request(attributes));
+    metrics_.add(options_.name, clock_.now() - begun, outcome);
+    return outcome;
+}
+
+Decision WebhookAuthorizer::failed(std::string error) const {
+    return Decision::failed(options_.deny_on_failure ? Decision::Kind::Deny : Decision::Kind::NoOpinion, std::move(error));
+}
 
 Task<Decision> WebhookAuthorizer::authorize(const AuthorizationAttributes& attributes) {
+    const auto asked = is_asked(attributes);
+    if (!asked) co_return failed(asked.error().message);
+    if (!*asked) co_return Decision::no_opinion();
     const Value spec = access_review_spec(attributes, options_.version);
     const std::string key = schema::to_json(spec);
     if (const Answer* known = answers_.find(key); known && clock_.now() < known->until) co_return known->decision;
@@ -120,9 +155,7 @@ Task<Decision> WebhookAuthorizer::authorize(const AuthorizationAttributes& attri
     // That others have taken all calls is no answer, and no failure that the next authorizer may decide after.
     if (!answer && answer.error().reason == Reason::TooManyRequests) co_return std::move(answer).error();
     if (is_cancelled(answer)) co_return std::move(answer).error();
-    if (!answer)
-        co_return Decision::failed(options_.deny_on_failure ? Decision::Kind::Deny : Decision::Kind::NoOpinion,
-                                   "webhook authorizer: " + answer.error().message);
+    if (!answer) co_return failed("webhook authorizer: " + answer.error().message);
     const Decision decided = decision_of_access_review(*answer);
     const Duration ttl = decided.allowed() ? options_.authorized_ttl : options_.unauthorized_ttl;
     const bool remembered = decided.error.empty() && ttl > Duration::zero() && key.size() <= LongestRemembered;

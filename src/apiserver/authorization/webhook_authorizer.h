@@ -9,11 +9,12 @@
 namespace porthole::apiserver {
 
 /// Leaves decisions to a server. What it says is remembered, 8192 answers, except for questions whose text is longer than 10,000 bytes.
-/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Lives on
-/// one loop, which outlives it.
+/// When it fails, its options say whether it denies or leaves the decision to the next authorizer; the decision has the error. Questions
+/// that its match conditions exclude are the next one's. Lives on one loop, which outlives it, as do the metrics.
 class WebhookAuthorizer final : public Authorizer {
 public:
-    WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock);
+    WebhookAuthorizer(std::unique_ptr<Webhook> webhook, WebhookAuthorizerOptions options, const Clock& clock,
+                      AccessConditionMetrics& metrics);
     Task<Decision> authorize(const AuthorizationAttributes& attributes) override;
 
 private:
@@ -22,14 +23,20 @@ private:
         MonotonicTime until;
     };
 
+    Result<bool> is_asked(const AuthorizationAttributes& attributes) const;
+    Decision failed(std::string error) const;
+
     std::unique_ptr<Webhook> webhook_;
     const WebhookAuthorizerOptions options_;
     const Clock& clock_;
+    AccessConditionMetrics& metrics_;
     LruMap<Answer> answers_;  ///< by the question
 };
 
 /// The question as spec of a SubjectAccessReview of that version.
 schema::Value access_review_spec(const AuthorizationAttributes& attributes, std::string_view version);
+/// The same as match conditions read it: version v1, with every list, map and string of it there, also those that are empty.
+schema::Value match_condition_request(const AuthorizationAttributes& attributes);
 /// A review that is both allowed and denied denies, with an error.
 Decision decision_of_access_review(const schema::Value& review);
 

@@ -15,7 +15,7 @@ struct WebhookAuthorizerTest : testing::Test {
     WebhookAuthorizer make(WebhookAuthorizerOptions options = {.version = "v1"}) {
         return {std::make_unique<Webhook>(*servers.open({.server = "https://hook.test"}), loop, random,
                                           Webhook::Settings{.limits = {.time = options.timeout}}),
-                options, loop};
+                options, loop, metrics};
     }
     void answer(std::string status) {
         server.answer = [=](const net::HttpRequest&) {
@@ -45,6 +45,7 @@ struct WebhookAuthorizerTest : testing::Test {
 
     sim::SimLoop loop;
     SeededRandom random{1};
+    AccessConditionMetrics metrics;
     FakeServers servers{loop};
     FakeServers::Server& server = servers.at("https://hook.test");
 };
@@ -75,6 +76,66 @@ TEST_F(WebhookAuthorizerTest, TellsWhatSelectorsNarrow) {
               R"({"key":"status.phase","operator":"NotIn","values":["Failed"]}]})");
     list.label_selector = "a in (";
     EXPECT_EQ(access_review_spec(list, "v1").at_path({"resourceAttributes", "labelSelector"}), nullptr);
+}
+
+TEST_F(WebhookAuthorizerTest, IsAskedWhatItsConditionsMatch) {
+    AuthorizationAttributes list = question("");
+    list.verb = "list";
+    list.label_selector = "app=x,!gone";
+    list.field_selector = "spec.nodeName=n1";
+    AuthorizationAttributes health{.user = {.name = "jane", .uid = "7", .extra = {{"k", {"v"}}}}, .verb = "get", .path = "/livez"};
+    const struct {
+        const char* condition;
+        bool of_list, of_health;
+    } rows[] = {
+        {"has(request.resourceAttributes)", true, false},
+        {"has(request.nonResourceAttributes) && request.nonResourceAttributes.path == '/livez'", false, true},
+        {"request.user == 'jane' && request.groups == ['a']", true, false},
+        {"request.?resourceAttributes.__namespace__.orValue('') == 'n' && request.resourceAttributes.name == ''", true, false},
+        {"request.uid == '7' && request.extra['k'] == ['v'] && size(request.groups) == 0", false, true},
+        {"request.uid == '' && size(request.extra) == 0", true, false},
+        {"request.?resourceAttributes.?fieldSelector.hasValue() && "
+         "request.resourceAttributes.fieldSelector.requirements[0].values == ['n1']",
+         true, false},
+        {"request.?resourceAttributes.?labelSelector.hasValue() && request.resourceAttributes.labelSelector.requirements.exists(r, "
+         "r.key == 'gone' && r.operator == 'DoesNotExist' && size(r.values) == 0)",
+         true, false},
+        {"has(request.resourceAttributes) && has(request.resourceAttributes.fieldSelector.rawSelector)", false, false},
+    };
+    answer(R"({"allowed":true})");
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.condition);
+        WebhookAuthorizerOptions options{.version = "v1"};
+        const auto added = options.match_conditions.add(row.condition);
+        ASSERT_TRUE(added) << added.error().message;
+        WebhookAuthorizer authorizer = make(options);
+        EXPECT_EQ(ask(authorizer, list), row.of_list ? "allow" : "none");
+        EXPECT_EQ(ask(authorizer, health), row.of_health ? "allow" : "none");
+    }
+}
+
+TEST_F(WebhookAuthorizerTest, AConditionThatFailsIsAFailureUnlessAnotherExcludes) {
+    constexpr const char* Fails = "request.extra['missing'] == []";
+    const auto with = [&](std::vector<const char*> conditions, bool strict) {
+        WebhookAuthorizerOptions options{.name = "hook", .version = "v1", .deny_on_failure = strict};
+        for (const char* one : conditions) EXPECT_TRUE(options.match_conditions.add(one));
+        return options;
+    };
+    answer(R"({"allowed":true})");
+    WebhookAuthorizer lenient = make(with({Fails, "true"}, false)), strict = make(with({Fails, "true"}, true)),
+                      excluded = make(with({Fails, "false"}, true)), asked = make(with({"true"}, true));
+    const std::string why = "!cel evaluation error: expression 'request.extra['missing'] == []' resulted in error: no such key: missing";
+    EXPECT_EQ(ask(lenient), "none" + why);
+    EXPECT_EQ(ask(strict), "deny" + why);
+    EXPECT_EQ(ask(excluded), "none");
+    EXPECT_TRUE(server.requests.empty());
+    EXPECT_EQ(ask(asked), "allow");
+    std::string text;
+    metrics.append(text);
+    for (const char* line : {"apiserver_authorization_match_condition_evaluation_errors_total{name=\"hook\",type=\"Webhook\"} 2\n",
+                             "apiserver_authorization_match_condition_exclusions_total{name=\"hook\",type=\"Webhook\"} 1\n",
+                             "apiserver_authorization_match_condition_evaluation_seconds_count{name=\"hook\",type=\"Webhook\"} 4\n"})
+        EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
 TEST_F(WebhookAuthorizerTest, ReadsEveryAnswer) {
@@ -138,7 +199,7 @@ TEST_F(WebhookAuthorizerTest, AServerThatOthersKeepBusyIsNotPassedOver) {
     auto webhook =
         std::make_unique<WebhookAuthorizer>(std::make_unique<Webhook>(*servers.open({.server = "https://hook.test"}), loop, random,
                                                                       Webhook::Settings{.limits = {.time = 3s}, .calls = 1}),
-                                            WebhookAuthorizerOptions{.version = "v1"}, loop);
+                                            WebhookAuthorizerOptions{.version = "v1"}, loop, metrics);
     AuthorizerChain chain;
     AuthorizerChain::Authorizers authorizers;
     authorizers.push_back(std::move(webhook));

@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apiserver/request/user.h"
+#include "base/result.h"
+#include "cel/program.h"
+#include "schema/value.h"
+
+namespace porthole::apiserver {
+
+/// A compiled expression of an AuthenticationConfiguration, over the token's claims (`claims`) or the user that they make (`user`).
+/// Two are equal when their texts are: a field's expressions have the same variable in every configuration. Copies share what was compiled.
+///
+/// Differs from Kubernetes: an evaluation that costs more than a million units fails. Upstream bounds none.
+class ClaimExpression {
+public:
+    // Error: BadRequest with what upstream says of the value: "compilation failed: ...", "must evaluate to bool".
+    static Result<ClaimExpression> mapping(const std::string& text);     ///< of claims to a value
+    static Result<ClaimExpression> claim_rule(const std::string& text);  ///< a condition on claims
+    static Result<ClaimExpression> user_rule(const std::string& text);   ///< a condition on the user
+
+    const std::string& text() const { return program_.text(); }
+    /// Whether it names the claim by a selection: `claims.email`.
+    bool names_claim(std::string_view claim) const { return program_.selects_field("claims", claim); }
+    bool operator==(const ClaimExpression& other) const { return text() == other.text(); }
+
+    // `variable` is what the expression is over: the claims, or user_variable(). Error: Unauthorized, which says what failed.
+    /// A string. `field` is named in errors: "username".
+    Result<std::string> text_of(const schema::Value& variable, std::string_view field) const;
+    /// A string or a list of them, without those that are empty. null is none.
+    Result<std::vector<std::string>> texts_of(const schema::Value& variable) const;
+    /// Success where the condition holds. `message` is told where it does not.
+    Result<void> check(const schema::Value& variable, const std::string& message) const;
+
+private:
+    explicit ClaimExpression(cel::Program program) : program_(std::move(program)) {}
+
+    cel::Program program_;
+};
+
+/// What `user` is in expressions: username, uid, groups and extra, all of them there.
+schema::Value user_variable(const User& user);
+
+}  // namespace porthole::apiserver
