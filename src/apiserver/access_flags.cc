@@ -97,6 +97,15 @@ Result<void> read_request_header(FileSystem& files, const AccessFlags& flags, Ap
     return {};
 }
 
+Result<void> read_proxy_client(FileSystem& files, const AccessFlags& flags, ApiServerOptions& options) {
+    if (flags.proxy_client_cert_file.empty() != flags.proxy_client_key_file.empty())
+        return refused("proxy-client-cert-file and proxy-client-key-file go together");
+    if (flags.proxy_client_cert_file.empty()) return {};
+    TRY(options.front_proxy_certificate_pem, files.read(flags.proxy_client_cert_file, LargestAccessFile));
+    TRY(options.front_proxy_key_pem, files.read(flags.proxy_client_key_file, LargestAccessFile));
+    return {};
+}
+
 Result<std::vector<AuthorizerOptions>> read_authorizers(FileSystem& files, const AccessFlags& flags) {
     if (!flags.authorization_config.empty()) {
         if (!flags.authorization_mode.empty() || !flags.authorization_webhook_config_file.empty())
@@ -131,6 +140,7 @@ Result<void> read_access_flags(FileSystem& files, const AccessFlags& flags, ApiS
     TRY_VOID(read_issuers(files, flags, options.issuer, options.authentication));
     TRY_VOID(read_token_webhook(flags, options.authentication));
     TRY_VOID(read_request_header(files, flags, options));
+    TRY_VOID(read_proxy_client(files, flags, options));
     TRY(options.authorizers, read_authorizers(files, flags));
     return {};
 }

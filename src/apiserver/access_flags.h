@@ -22,6 +22,7 @@ struct AccessFlags {
     std::string requestheader_client_ca_file;
     std::vector<std::string> requestheader_allowed_names, requestheader_username_headers{"X-Remote-User"}, requestheader_uid_headers,
         requestheader_group_headers{"X-Remote-Group"}, requestheader_extra_headers_prefix{"X-Remote-Extra-"};
+    std::string proxy_client_cert_file, proxy_client_key_file;
 
     std::vector<std::string> authorization_mode;  ///< empty: Node,RBAC
     std::string authorization_config;

@@ -79,6 +79,14 @@ TEST_F(AccessFlagsTest, OfWebhooksAndProxies) {
     EXPECT_EQ(options.authentication.request_header.ca_pem, "PEM");
     EXPECT_EQ(options.bootstrap.front_proxy.allowed_names, std::vector<std::string>{"proxy"}) << "what extension API servers are told";
     EXPECT_EQ(options.bootstrap.front_proxy.uid_headers, std::vector<std::string>{"X-Remote-Uid"});
+
+    flags.proxy_client_cert_file = "/client.crt";
+    EXPECT_EQ(refusal_of(flags), "proxy-client-cert-file and proxy-client-key-file go together");
+    flags.proxy_client_key_file = "/client.key";
+    write("/client.crt", "CERTIFICATE");
+    write("/client.key", "KEY");
+    ASSERT_EQ(refusal_of(flags), "");
+    EXPECT_EQ(options.front_proxy_certificate_pem + options.front_proxy_key_pem, "CERTIFICATEKEY");
 }
 
 TEST_F(AccessFlagsTest, OfAuthorizers) {

@@ -102,6 +102,20 @@ TEST_F(AccessReloadTest, IssuersComeAndGo) {
     EXPECT_EQ(code(token(issuer), "/api"), 401);
 }
 
+TEST_F(AccessReloadTest, ExpressionsChangeWithTheFile) {
+    const auto with_rule = [&](const std::string& rule) {
+        return with_issuer(issuer.url()) + "  userValidationRules: [{expression: " + rule + "}]\n";
+    };
+    change(AuthenticationPath, with_rule("user.username == \"oidc:jane\""));
+    EXPECT_EQ(code(token(issuer), "/api"), 200);
+    change(AuthenticationPath, with_rule("user.username == \"oidc:joe\""));
+    EXPECT_EQ(code(token(issuer), "/api"), 401);
+    change(AuthenticationPath, with_rule("user.name == \"oidc:jane\""));
+    EXPECT_THAT(metrics(), HasSubstr(reloads("authentication", "failure", 1)));
+    change(AuthenticationPath, with_issuer(issuer.url()));
+    EXPECT_EQ(code(token(issuer), "/api"), 200);
+}
+
 TEST_F(AccessReloadTest, AWrongFileLeavesWhatWas) {
     change(AuthenticationPath, with_issuer(issuer.url()));
     for (const std::string& wrong : {std::string(), std::string("kind: Nothing"), std::string(Authentication) + "anonymus: {}\n"}) {
@@ -142,6 +156,10 @@ TEST_F(AccessReloadTest, WebhooksDecideFromWhenTheFileNamesThem) {
     change(AuthorizationPath, with_hook);
     EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 200);
     EXPECT_THAT(metrics(), HasSubstr(reloads("authorization", "success", 1)));
+    change(AuthorizationPath,
+           with_hook.substr(0, with_hook.rfind("}\n")) + ", matchConditions: [{expression: 'request.user != \"jane\"'}]}\n");
+    EXPECT_EQ(as(jane(), "GET", ConfigMaps).code, 403) << "the webhook is not asked about jane";
+    change(AuthorizationPath, with_hook);
     change(AuthorizationPath,
            "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: AlwaysAllow, name: a}]\n");
     EXPECT_EQ(as(jane(), "GET", "/metrics").code, 200) << "what was, the webhook included, still decides";

@@ -374,10 +374,131 @@ TEST_F(AdmissionWebhooks, AServiceIsReachedAtAnEndpointByItsName) {
     EXPECT_EQ(remove(slices + "/s").code, 200);
 }
 
-TEST_F(AdmissionWebhooks, MatchConditionsAreNamedInAWarning) {
-    const std::string told =
-        warnings_of("POST", Validating, configuration("hook", Creates, R"(,"matchConditions":[{"name":"c","expression":"true"}])"));
-    EXPECT_NE(told.find("webhooks[0].matchConditions: not evaluated by this server"), std::string::npos);
+/// The member matchConditions of a webhook, with conditions "c0", "c1" and so on.
+std::string conditions(const std::vector<std::string>& expressions) {
+    Value list = Value::array();
+    for (const std::string& one : expressions)
+        list.as_array().push_back(Value::object({{"name", "c" + std::to_string(list.as_array().size())}, {"expression", one}}));
+    return ",\"matchConditions\":" + schema::to_json(list);
+}
+
+// Upstream's conformance: "should mutate everything except 'skip-me' configmaps".
+TEST_F(AdmissionWebhooks, RequestsThatDoNotMeetTheMatchConditionsPassWithoutACall) {
+    mutating(conditions({"object.metadata.name != 'skip-me'"}));
+    patch(R"([{"op":"add","path":"/data/added","value":"1"}])");
+    EXPECT_EQ(post(ConfigMaps, config_map("skip-me")).body.at_path({"data", "added"}), nullptr);
+    EXPECT_EQ(server().requests.size(), 0u);
+    EXPECT_EQ(post(ConfigMaps, config_map("a")).at({"data", "added"}), "1");
+    EXPECT_NE(metrics().find("apiserver_admission_match_condition_exclusions_total{kind=\"webhook\",name=\"hook.example.com\","
+                             "operation=\"CREATE\",type=\"admit\"} 1"),
+              std::string::npos);
+}
+
+TEST_F(AdmissionWebhooks, MatchConditionsSeeTheRequestAndAskTheAuthorizer) {
+    struct {
+        const char *name, *condition;
+        bool called;
+    } const rows[] = {
+        {"operation", "request.operation == 'CREATE' && request.dryRun", true},
+        {"user", "!('system:masters' in request.userInfo.groups)", false},
+        {"no old object", "oldObject == null", true},
+        {"namespace is not given", "namespaceObject == null", true},
+        {"allowed", "authorizer.requestResource.check('create').allowed()", true},
+        {"another's rights", "authorizer.serviceAccount('default', 'default').group('').resource('secrets').check('get').allowed()", false},
+        {"several questions", "authorizer.path('/a').check('get').allowed() && authorizer.path('/b').check('get').allowed()", true},
+        {"reason", "authorizer.serviceAccount('default', 'x').path('/a').check('get').reason() == ''", true},
+    };
+    answer(R"("allowed":true)");
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        validating(Creates, conditions({row.condition}));
+        const std::size_t before = server().requests.size();
+        EXPECT_EQ(post(std::string(ConfigMaps) + "?dryRun=All", config_map("a")).code, 201);
+        EXPECT_EQ(server().requests.size() - before, row.called ? 1u : 0u);
+        EXPECT_EQ(remove(std::string(Validating) + "/hook").code, 200);
+        loop.run_ready();
+    }
+}
+
+TEST_F(AdmissionWebhooks, AConditionThatFailsCountsByTheFailurePolicyUnlessAnotherIsFalse) {
+    answer(R"("allowed":true)");
+    validating(Creates, conditions({"object.nope == 1", "true", "object.data.nope == 1"}));
+    const Answer refused = post(ConfigMaps, config_map("a"));
+    EXPECT_EQ(refused.code, 403);
+    EXPECT_EQ(refused.at({"message"}),
+              "configmaps \"a\" is forbidden: [expression 'object.nope == 1' resulted in error: no such key: nope, expression "
+              "'object.data.nope == 1' resulted in error: no such key: nope]");
+    EXPECT_EQ(remove(std::string(Validating) + "/hook").code, 200);
+    validating(Creates, conditions({"object.nope == 1", "false"}));
+    EXPECT_EQ(post(ConfigMaps, config_map("a")).code, 201);
+    EXPECT_EQ(remove(std::string(Validating) + "/hook").code, 200);
+    validating(Creates, R"(,"failurePolicy":"Ignore")" + conditions({"object.nope == 1"}));
+    EXPECT_EQ(post(ConfigMaps, config_map("b")).code, 201);
+    EXPECT_EQ(server().requests.size(), 0u);
+    EXPECT_NE(metrics().find("apiserver_admission_match_condition_evaluation_errors_total{kind=\"webhook\",name=\"hook.example.com\","
+                             "operation=\"CREATE\",type=\"validating\"} 4"),
+              std::string::npos);
+}
+
+TEST_F(AdmissionWebhooks, CostlyMatchConditionsEndWithTheirBudget) {
+    std::string list = "[0";
+    for (int i = 1; i < 200; ++i) list += "," + std::to_string(i);
+    list += "]";
+    // About 200 * 200 * 8 units each: too much for the loop, and for all of them together.
+    const std::string costly = list + ".all(a, " + list + ".all(b, a + b >= 0))";
+    answer(R"("allowed":true)");
+    validating(Creates, conditions({costly}));
+    EXPECT_EQ(post(ConfigMaps, config_map("a")).code, 201);
+    EXPECT_EQ(server().requests.size(), 1u);
+    EXPECT_EQ(remove(std::string(Validating) + "/hook").code, 200);
+    validating(Creates, conditions(std::vector<std::string>(20, costly)));
+    EXPECT_EQ(
+        post(ConfigMaps, config_map("b")).at({"message"}),
+        "configmaps \"b\" is forbidden: validation failed due to running out of cost budget, no further validation rules will be run");
+}
+
+// Upstream's conformance: "should reject validating/mutating webhook configurations with invalid match conditions".
+TEST_F(AdmissionWebhooks, MatchConditionsThatDoNotCompileAreRefused) {
+    for (const char* path : {Validating, Mutating}) {
+        const Answer refused = post(path, configuration("hook", Creates, conditions({"... [] bad expression"})));
+        EXPECT_EQ(refused.code, 422);
+        EXPECT_NE(refused.at({"message"})
+                      .find("webhooks[0].matchConditions[0].expression: Invalid value: \"... [] bad expression\": "
+                            "compilation failed: ERROR: <input>:1:"),
+                  std::string::npos)
+            << refused.text;
+    }
+    EXPECT_NE(
+        post(Validating, configuration("hook", Creates, conditions({"'a'"}))).at({"message"}).find("must evaluate to bool but got string"),
+        std::string::npos);
+    EXPECT_NE(
+        post(Validating, configuration("hook", Creates, conditions({"params.x"}))).at({"message"}).find("undeclared reference to 'params'"),
+        std::string::npos);
+    EXPECT_NE(post(Validating, configuration("hook", Creates, conditions(std::vector<std::string>(65, "true"))))
+                  .at({"message"})
+                  .find("webhooks[0].matchConditions: Too many: 65: must have at most 64 items"),
+              std::string::npos);
+    EXPECT_EQ(warnings_of("POST", Validating, configuration("hook", Creates, conditions({"true"}))), "");
+}
+
+TEST_F(AdmissionWebhooks, CannotKeepADefinitionWhoseInstancesTheyRefuseToDelete) {
+    // An operator that is uninstalled leaves a webhook without a server.
+    constexpr const char* Definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gears.example.com";
+    constexpr const char* Gears = "/apis/example.com/v1/gears";
+    const Answer made =
+        post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+             R"({"metadata":{"name":"gears.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"gears",)"
+             R"("kind":"Gear"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    EXPECT_TRUE(sim::run(loop, loop.sleep(10ms)));
+    ASSERT_EQ(post(Gears, R"({"apiVersion":"example.com/v1","kind":"Gear","metadata":{"name":"a"}})").code, 201);
+    validating(R"("rules":[{"operations":["DELETE"],"apiGroups":["example.com"],"apiVersions":["v1"],"resources":["gears"]}])",
+               R"(,"failurePolicy":"Fail")", "gone");
+    EXPECT_EQ(remove(std::string(Gears) + "/a").code, 500);
+    ASSERT_EQ(remove(Definition).code, 200);
+    EXPECT_TRUE(sim::run(loop, loop.sleep(2s)));
+    EXPECT_EQ(get(Definition).code, 404);
+    EXPECT_EQ(get(Gears).code, 404);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include "api/registry.h"
 #include "apiserver/admission/plugins.h"
 #include "apiserver/admission/pod_security_configuration.h"
+#include "apiserver/admission/policies/policy_metrics.h"
+#include "apiserver/aggregation/aggregator.h"
 #include "apiserver/allocation/service_allocator.h"
 #include "apiserver/authentication/jwt_authenticator.h"
 #include "apiserver/authentication/signing_key.h"
@@ -21,11 +23,14 @@
 #include "apiserver/handlers/reply.h"
 #include "apiserver/handlers/resource_handler.h"
 #include "apiserver/kinds/registry.h"
+#include "apiserver/policy_status.h"
 #include "apiserver/request/status.h"
+#include "apiserver/resource_metrics/resource_metrics.h"
 #include "apiserver/resources/node_systems.h"
 #include "apiserver/resources/object_attributes.h"
 #include "apiserver/resources/object_codec.h"
 #include "apiserver/resources/served_versions.h"
+#include "apiserver/resources/stored_parameters.h"
 #include "apiserver/review_routes.h"
 #include "apiserver/subresource_routes.h"
 #include "apiserver/subresources/scale.h"
@@ -39,7 +44,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace api::rbac::v1;
+using api::admissionregistration::v1::MutatingAdmissionPolicy;
+using api::admissionregistration::v1::MutatingAdmissionPolicyBinding;
 using api::admissionregistration::v1::MutatingWebhookConfiguration;
+using api::admissionregistration::v1::ValidatingAdmissionPolicy;
+using api::admissionregistration::v1::ValidatingAdmissionPolicyBinding;
 using api::admissionregistration::v1::ValidatingWebhookConfiguration;
 
 Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& options) {
@@ -148,8 +157,16 @@ struct ApiServer::Impl {
     Mirror<ClusterRoleBinding> cluster_role_bindings{*store, seams.log};
     Mirror<MutatingWebhookConfiguration> mutating_webhooks{*store, seams.log};
     Mirror<ValidatingWebhookConfiguration> validating_webhooks{*store, seams.log};
+    Mirror<MutatingAdmissionPolicy> mutating_policies{*store, seams.log};
+    Mirror<MutatingAdmissionPolicyBinding> mutating_policy_bindings{*store, seams.log};
+    Mirror<ValidatingAdmissionPolicy> validating_policies{*store, seams.log};
+    Mirror<ValidatingAdmissionPolicyBinding> validating_policy_bindings{*store, seams.log};
     const ServedVersions versions{tables->resources};
+    const StoredParameters policy_parameters{registry, tables->resources, *store};
     AdmissionWebhookMetrics webhook_metrics;
+    AdmissionPolicyMetrics policy_metrics;
+    AdmissionConditionMetrics condition_metrics;
+    AccessConditionMetrics access_condition_metrics;
     NodeGraph node_graph;
     RbacAuthorizer rbac{{roles.objects(), role_bindings.objects(), cluster_roles.objects(), cluster_role_bindings.objects()}};
     AuthorizerChain authorizer;
@@ -164,13 +181,16 @@ struct ApiServer::Impl {
     ResourceStore objects;
     ResourceHandler handler;
     Streams streams;
+    Aggregator aggregator;
     CustomResources custom_resources;
     Documents documents;
     Health health;
     const ComponentStatuses components;
+    ResourceMetrics resource_metrics;
     ListSizes list_sizes;
     const std::unique_ptr<FlowControl> flow_control;
     FlowControlConfiguration flow_configuration;
+    PolicyStatus policy_status{*store, registry, seams.pool, seams.log.named("admission-policies")};
     Server server;
     Scope scope;
     /// As which FlowControlConfiguration creates objects, and writes conditions.
@@ -179,6 +199,12 @@ struct ApiServer::Impl {
     /// As which CustomResources writes the status of definitions.
     std::unique_ptr<LocalTransport> definition_writer;
     std::optional<client::Client> definitions;
+    /// As which PolicyStatus writes.
+    std::unique_ptr<LocalTransport> policy_writer;
+    std::optional<client::Client> policies;
+    /// As which Aggregator writes APIServices.
+    std::unique_ptr<LocalTransport> aggregator_writer;
+    std::optional<client::Client> api_services;
     bool bootstrapped = false, closed = false;
 
     Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Tables> made, std::unique_ptr<store::Store> opened,
@@ -193,6 +219,7 @@ struct ApiServer::Impl {
     void add_flow_control_routes();
     std::unique_ptr<FlowControl> make_flow_control();
     Task<> start_flow_control();
+    Task<> start_aggregation();
     Task<> serve_resource(RequestContext& context);
     Task<> serve_metrics(RequestContext& context);
     void append_store_metrics(std::string& out) const;
@@ -212,18 +239,33 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
       objects({.clock = seams.loop, .random = seams.random, .store = *store, .admission = admission}),
       handler({.registry = registry, .resources = tables->resources, .objects = objects, .authorizer = authorizer, .random = seams.random}),
       streams(handler, admission, seams.loop, seams.connector),
+      aggregator({.loop = seams.loop,
+                  .store = *store,
+                  .registry = registry,
+                  .outgoing = seams.outgoing,
+                  .random = seams.random,
+                  .log = seams.log.named("aggregator"),
+                  .changed = [this] { documents.forget_groups(); }}),
       custom_resources({.loop = seams.loop,
+                        .random = seams.random,
                         .registry = registry,
                         .resources = tables->resources,
                         .objects = objects,
+                        .reader = reader,
+                        .outgoing = seams.outgoing,
                         .log = seams.log.named("custom-resources"),
-                        .changed = [this](std::string_view group, std::string_view version) { documents.forget(group, version); }}),
+                        .changed =
+                            [this](std::string_view group, std::string_view version) {
+                                documents.forget(group, version);
+                                aggregator.local_changed();
+                            }}),
       documents(
-          registry, [this](const schema::Type& type) { return custom_resources.schema_of(type); }, {.git_version = options.git_version},
-          options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
+          registry, [this] { return aggregator.groups(); }, [this](const schema::Type& type) { return custom_resources.schema_of(type); },
+          {.git_version = options.git_version}, options.bootstrap.advertise_address + ":" + std::to_string(options.bootstrap.port)),
       components(seams.loop, {{"scheduler", [] { return true; }},
                               {"controller-manager", [] { return true; }},
                               {"etcd-0", [this] { return !closed && !store->usage().exceeded; }}}),
+      resource_metrics({seams.loop, *store, seams.connector, seams.log.named("resource-metrics")}),
       list_sizes(seams.loop, *store, tables->resources),
       flow_control(make_flow_control()),
       flow_configuration(seams.loop, *store, seams.log.named("flow-control"), flow_control.get()),
@@ -236,6 +278,7 @@ ApiServer::Impl::Impl(Seams with, ApiServerOptions chosen, std::unique_ptr<Table
              options.limits),
       scope(seams.loop, [this](const Error& error) { seams.log.error("a background task failed", {{"error", error.message}}); }) {
     tables->allocator.attach(*store);
+    aggregator.use_client_certificate(options.front_proxy_certificate_pem, options.front_proxy_key_pem);
     add_checks();
     add_routes();
 }
@@ -251,7 +294,15 @@ Result<void> ApiServer::Impl::open_access() {
                                          .webhooks = {.mutating = &mutating_webhooks.objects(),
                                                       .validating = &validating_webhooks.objects(),
                                                       .versions = &versions,
-                                                      .metrics = &webhook_metrics}},
+                                                      .metrics = &webhook_metrics},
+                                         .policies = {.validating = &validating_policies.objects(),
+                                                      .validating_bindings = &validating_policy_bindings.objects(),
+                                                      .mutating = &mutating_policies.objects(),
+                                                      .mutating_bindings = &mutating_policy_bindings.objects(),
+                                                      .parameters = &policy_parameters,
+                                                      .metrics = &policy_metrics},
+                                         .condition_metrics = &condition_metrics,
+                                         .pool = &seams.pool},
                                         options.admission));
     flags["enable-admission-plugins"] = join(admission.names(), ",");
     TRY(flags["pod-security-default"], default_pod_security(admission, options.admission));
@@ -300,7 +351,7 @@ Result<void> ApiServer::Impl::use_authorizers(const std::vector<AuthorizerOption
             made.push_back(std::make_unique<FixedAuthorizer>(Decision::no_opinion("Everything is forbidden.")));
         if (one.type == Type::Webhook) {
             TRY(auto webhook, open_webhook(one.webhook.kubeconfig, {.limits = {.time = one.webhook.timeout}}));
-            made.push_back(std::make_unique<WebhookAuthorizer>(std::move(webhook), one.webhook, seams.loop));
+            made.push_back(std::make_unique<WebhookAuthorizer>(std::move(webhook), one.webhook, seams.loop, access_condition_metrics));
         }
     }
     authorizer.use(std::move(made));
@@ -317,9 +368,13 @@ void ApiServer::Impl::add_checks() {
 }
 
 void ApiServer::Impl::add_routes() {
-    for (const char* path : {"/", "/version", "/version/", "/api", "/api/", "/apis", "/apis/", "/openapi/"}) {
+    for (const char* path : {"/", "/version", "/version/", "/api", "/api/", "/apis", "/apis/"}) {
         server.add_path(path, [this](RequestContext& context) { return documents.handle(context); });
     }
+    documents.set_others([this] { return aggregator.documents(); });
+    server.add_path("/openapi/", [this](RequestContext& context) {
+        return aggregator.is_remote_document(context.info.path) ? aggregator.handle_document(context) : documents.handle(context);
+    });
     for (const char* path : {"/livez", "/livez/", "/readyz", "/readyz/", "/healthz", "/healthz/"}) {
         server.add_path(path, [this](RequestContext& context) { return health.handle(context); });
     }
@@ -327,6 +382,8 @@ void ApiServer::Impl::add_routes() {
     server.add_path("/flagz", [this](RequestContext& context) { return serve_flagz(context, flags); });
     server.add_path("/metrics", [this](RequestContext& context) { return serve_metrics(context); });
     server.add_resource("", "componentstatuses", [this](RequestContext& context) { return components.handle(context); });
+    server.add_resource("metrics.k8s.io", "nodes", [this](RequestContext& context) { return resource_metrics.nodes(context); });
+    server.add_resource("metrics.k8s.io", "pods", [this](RequestContext& context) { return resource_metrics.pods(context); });
     server.set_user_headers(options.authentication.request_header);
     server.set_impersonation(
         [this](const net::HttpRequest& request, User user) { return impersonated(authorizer, request, std::move(user)); });
@@ -343,6 +400,8 @@ void ApiServer::Impl::add_routes() {
         const schema::Kind* kind = registry.find_resource(info.group, info.version, info.resource);
         return kind && fits_scope(*kind, info) && (info.subresource.empty() || kind->find_subresource(info.subresource));
     });
+    server.set_delegate([this](const RequestInfo& info) { return aggregator.is_remote(info); },
+                        [this](RequestContext& context) { return aggregator.handle(context); });
     if (options.audit) server.set_audit(*options.audit, registry);
     if (flow_control) add_flow_control_routes();
 }
@@ -380,12 +439,25 @@ Task<> ApiServer::Impl::start_flow_control() {
     co_return {};
 }
 
+Task<> ApiServer::Impl::start_aggregation() {
+    aggregator_writer = std::make_unique<LocalTransport>(server, seams.loop, loopback_user(), "kube-aggregator");
+    api_services.emplace(*aggregator_writer);
+    CO_TRY_VOID(co_await aggregator.sync(*api_services));
+    aggregator.start(*api_services);
+    co_return {};
+}
+
 Task<> ApiServer::Impl::serve_metrics(RequestContext& context) {
     std::string text;
     server.metrics().append(text);
     if (flow_control) flow_control->append_metrics(text);
     append_store_metrics(text);
     webhook_metrics.append(text);
+    policy_metrics.append(text);
+    condition_metrics.append(text);
+    access_condition_metrics.append(text);
+    custom_resources.append_metrics(text);
+    aggregator.append_metrics(text);
     if (options.audit) options.audit->append_metrics(text);
     if (options.more_metrics) {
         CO_TRY(const std::string more, co_await options.more_metrics());
@@ -479,8 +551,13 @@ Task<> ApiServer::start() {
     CO_TRY_VOID(impl_->load_roles());
     CO_TRY_VOID(impl_->mutating_webhooks.load());
     CO_TRY_VOID(impl_->validating_webhooks.load());
+    CO_TRY_VOID(impl_->mutating_policies.load());
+    CO_TRY_VOID(impl_->mutating_policy_bindings.load());
+    CO_TRY_VOID(impl_->validating_policies.load());
+    CO_TRY_VOID(impl_->validating_policy_bindings.load());
     CO_TRY_VOID(impl_->node_graph.load(*impl_->store));
     CO_TRY_VOID(impl_->custom_resources.load());
+    CO_TRY_VOID(impl_->aggregator.load());
     // A full store is one that has to be started for something to be deleted.
     const QuotaLifted lifted(*impl_->store);
     CO_TRY_VOID(co_await impl_->repair_allocations());
@@ -498,11 +575,20 @@ Task<> ApiServer::start() {
     scope.spawn(impl_->cluster_role_bindings.follow());
     scope.spawn(impl_->mutating_webhooks.follow());
     scope.spawn(impl_->validating_webhooks.follow());
+    scope.spawn(impl_->mutating_policies.follow());
+    scope.spawn(impl_->mutating_policy_bindings.follow());
+    scope.spawn(impl_->validating_policies.follow());
+    scope.spawn(impl_->validating_policy_bindings.follow());
     scope.spawn(impl_->node_graph.follow(*impl_->store));
+    scope.spawn(impl_->resource_metrics.run());
     impl_->definition_writer = transport(loopback_user(), "porthole-custom-resources");
     impl_->definitions.emplace(*impl_->definition_writer);
     scope.spawn(impl_->custom_resources.follow(*impl_->definitions));
+    impl_->policy_writer = transport(loopback_user(), "validatingadmissionpolicy-status-controller");
+    impl_->policies.emplace(*impl_->policy_writer);
+    scope.spawn(impl_->policy_status.follow(*impl_->policies));
     if (made) made = co_await impl_->start_flow_control();
+    if (made) made = co_await impl_->start_aggregation();
     impl_->bootstrapped = made.has_value();
     co_return made;
 }
@@ -512,7 +598,10 @@ Task<> ApiServer::close() {
     CO_TRY_VOID(co_await impl_->scope.close());
     if (impl_->issuers) CO_TRY_VOID(co_await impl_->issuers->close());
     CO_TRY_VOID(co_await impl_->custom_resources.close());
+    CO_TRY_VOID(co_await impl_->aggregator.close());
+    if (impl_->aggregator_writer) CO_TRY_VOID(co_await impl_->aggregator_writer->close());
     if (impl_->definition_writer) CO_TRY_VOID(co_await impl_->definition_writer->close());
+    if (impl_->policy_writer) CO_TRY_VOID(co_await impl_->policy_writer->close());
     if (impl_->configuration_producer) CO_TRY_VOID(co_await impl_->configuration_producer->close());
     if (impl_->configuration_consumer) CO_TRY_VOID(co_await impl_->configuration_consumer->close());
     co_return co_await impl_->store->close();
@@ -533,6 +622,10 @@ Result<void> ApiServer::use_service_account_keys(const std::string& pem, const s
     TRY(auto keys, token_keys(pem, previous_pem));
     impl_->tokens.use_keys(std::move(keys));
     return {};
+}
+
+void ApiServer::use_front_proxy_certificate(std::string certificate_pem, std::string key_pem) {
+    impl_->aggregator.use_client_certificate(std::move(certificate_pem), std::move(key_pem));
 }
 
 Task<> ApiServer::use_issuers(std::vector<JwtIssuer> issuers, AnonymousPolicy anonymous) {

@@ -29,6 +29,7 @@ struct ApiServerOptions {
     bool extend_service_account_tokens = true;     ///< --service-account-extend-token-expiration
     std::string issuer = "https://kubernetes.default.svc.cluster.local";
     std::string git_version = "v1.36.0";
+    std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< as which extension API servers are asked; "" for none
     Server::Limits limits;
     std::size_t store_quota_bytes = store::Store::Options().quota_bytes;  ///< 0: none
     AuthenticationOptions authentication;
@@ -71,6 +72,8 @@ public:
     Task<> use_authorities(std::string ca_pem);
     /// Other keys from now on; see ServiceAccountTokens::use_keys. `previous_pem` may be "". Error: BadRequest.
     Result<void> use_service_account_keys(const std::string& pem, const std::string& previous_pem);
+    /// Another certificate for extension API servers from now on.
+    void use_front_proxy_certificate(std::string certificate_pem, std::string key_pem);
     /// Other issuers of tokens and rules for anonymous requests from now on. Requires: start(). Error: with what was before still in use,
     /// Timeout when a new issuer cannot be asked for its keys.
     Task<> use_issuers(std::vector<JwtIssuer> issuers, AnonymousPolicy anonymous);

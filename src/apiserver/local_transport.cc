@@ -32,6 +32,11 @@ net::Bytes joined(std::vector<net::Bytes> pieces) {
     return text;
 }
 
+/// Of an answer that comes in pieces, such as one that an extension server sends: kept whole, so it must end.
+constexpr std::size_t LargestStreamedAnswer = 64 << 20;
+/// Of one watch event.
+constexpr std::size_t LargestEvent = 8 << 20;
+
 /// Keeps one whole answer.
 class AnswerCollector final : public net::HttpResponder {
 public:
@@ -46,6 +51,7 @@ public:
         co_return {};
     }
     Task<> write(net::Bytes chunk) override {
+        if ((size_ += chunk->size()) > LargestStreamedAnswer) co_return too_long();
         pieces_.push_back(std::move(chunk));
         co_return {};
     }
@@ -57,14 +63,20 @@ public:
         co_return Error(Reason::BadRequest, "a connection inside the process cannot be upgraded");
     }
     bool started() const override { return started_; }
-    client::ApiResponse take() {
+    Result<client::ApiResponse> take() {
+        if (size_ > LargestStreamedAnswer) return too_long();
         if (!response_.body) response_.body = joined(std::move(pieces_));
         return std::move(response_);
     }
 
 private:
+    static Error too_long() {
+        return Error(Reason::RequestEntityTooLarge, "the answer is longer than " + std::to_string(LargestStreamedAnswer) + " bytes");
+    }
+
     client::ApiResponse response_;
     std::vector<net::Bytes> pieces_;
+    std::size_t size_ = 0;
     bool started_ = false;
 };
 
@@ -151,6 +163,7 @@ public:
             if (!chunk) co_return std::optional<net::Bytes>();
             acknowledge((*chunk)->size());
             split(std::move(*chunk));
+            if (partial_.size() > LargestEvent) co_return Error(Reason::RequestEntityTooLarge, "an event of the watch has no end");
         }
         net::Bytes line = std::move(lines_.front());
         lines_.pop_front();
@@ -164,21 +177,23 @@ private:
             if (!link->window.empty()) link->window.wake_first({});
         });
     }
-    /// Frames never span chunks, and their JSON holds no line break.
+    /// Frames are lines. One of this server is in one chunk; of what an extension server sends, a chunk may end anywhere.
     void split(net::Bytes chunk) {
         std::string_view rest = *chunk;
-        if (rest.find('\n') + 1 == rest.size()) {
+        if (partial_.empty() && rest.size() > 1 && rest.find('\n') + 1 == rest.size()) {
             lines_.push_back(std::move(chunk));
             return;
         }
-        while (!rest.empty()) {
-            const std::size_t end = std::min(rest.find('\n'), rest.size());
-            if (end > 0) lines_.push_back(std::make_shared<const std::string>(rest.substr(0, end)));
-            rest.remove_prefix(std::min(end + 1, rest.size()));
+        for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+            partial_ += rest.substr(0, end);
+            if (!partial_.empty()) lines_.push_back(std::make_shared<const std::string>(std::exchange(partial_, {})));
+            rest.remove_prefix(end + 1);
         }
+        partial_ += rest;
     }
     std::shared_ptr<WatchLink> link_;
     std::deque<net::Bytes> lines_;
+    std::string partial_;  ///< of a line whose end has not come
 };
 
 /// The loop of the task that awaits it.

@@ -4,6 +4,7 @@
 #include "apiserver/admission/admission.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/reply.h"
+#include "apiserver/request/negotiation.h"
 #include "apiserver/request/options.h"
 #include "apiserver/request/status.h"
 
@@ -22,6 +23,8 @@ Result<ApiObject> posted(RequestContext& context, const schema::Registry& regist
 }
 
 Task<> answer(RequestContext& context, const schema::Registry& registry, const VirtualResource& resource) {
+    // A review has no metadata, and so neither columns nor a form without the rest.
+    CO_TRY_VOID(negotiate_output(context.request.headers.get("accept"), false, false));
     CO_TRY(ApiObject object, posted(context, registry, resource.kind));
     if (resource.kind.namespaced()) {
         object.edit_metadata([&](ObjectMeta& metadata) { metadata.namespace_ = context.info.namespace_; });

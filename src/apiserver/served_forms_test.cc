@@ -25,6 +25,40 @@ TEST_F(ServedForms, AnEventIsTheSameInBothGroups) {
               "p");
 }
 
+TEST_F(ServedForms, EventsAreSelectedByTheNamesOfTheVersion) {
+    post("/apis/events.k8s.io/v1/namespaces/default/events",
+         R"({"metadata":{"name":"e"},"eventTime":"2024-01-01T00:00:00.000000Z","type":"Normal","reason":"Tested","action":"Test",
+             "reportingController":"example.com/c","reportingInstance":"i","regarding":{"kind":"Pod","namespace":"default","name":"p"}})");
+    const auto count = [&](const char* group, const char* selector) {
+        const Answer found = get(std::string(group) + "/namespaces/default/events?fieldSelector=" + selector);
+        return found.code == 200 ? static_cast<int>(found.body.find("items")->as_array().size()) : -found.code;
+    };
+    constexpr const char *Core = "/api/v1", *Events = "/apis/events.k8s.io/v1";
+    EXPECT_EQ(count(Core, "source%3Dexample.com/c"), 1) << "a source without a component is its controller";
+    EXPECT_EQ(count(Core, "reportingComponent%3Dexample.com/c"), 1);
+    EXPECT_EQ(count(Core, "reportingController%3Dexample.com/c"), -400);
+    EXPECT_EQ(count(Events, "reportingController%3Dexample.com/c"), 1);
+    EXPECT_EQ(count(Events, "regarding.name%3Dp,metadata.name%3De"), 1);
+    EXPECT_EQ(count(Events, "regarding.name%3Dother"), 0);
+    EXPECT_EQ(count(Events, "involvedObject.name%3Dp"), -400);
+}
+
+TEST_F(ServedForms, TheRangeOfServicesIsAnObject) {
+    const Answer range = get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes");
+    ASSERT_EQ(range.code, 200) << range.text;
+    EXPECT_EQ(range.body.at_path({"spec", "cidrs"})->as_array().at(0).as_string(), "10.96.0.0/16");
+    EXPECT_EQ(range.body.at_path({"status", "conditions"})->as_array().at(0).string_at({"status"}), "True");
+}
+
+TEST_F(ServedForms, AReviewHasNoOtherFormThanItsOwn) {
+    for (const char* accept :
+         {"application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}) {
+        const Answer refused = call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                    R"({"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})", "application/json", accept);
+        EXPECT_EQ(refused.code, 406) << refused.text;
+    }
+}
+
 TEST_F(ServedForms, AnAutoscalerOfTheFirstVersionHasItsCpuTarget) {
     const Answer made = post("/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
                              R"({"metadata":{"name":"h"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},

@@ -5,6 +5,7 @@
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
+#include "apiserver/subresources/relay.h"
 #include "base/result.h"
 #include "base/strings.h"
 #include "schema/json/json.h"
@@ -123,12 +124,17 @@ Task<> Server::authenticate_and_answer(RequestContext& context, bool known, Requ
         CO_TRY(User acted_as, co_await impersonation_(context.request, context.user));
         context.impersonator = std::exchange(context.user, std::move(acted_as));
     }
-    if (context.info.long_running()) co_return co_await answer(context, known);
+    if (long_running(context)) co_return co_await answer(context, known);
     auto answered = co_await with_timeout(answer(context, known), limits_.request_time, "request");
     if (!answered && answered.error().reason == Reason::Timeout && !context.responder.started() &&
         seams_.loop.now() - context.begun >= limits_.request_time)
         co_return Error(Reason::Timeout, "Timeout: request did not complete within the allotted timeout");
     co_return std::move(answered);
+}
+
+/// An extension server may stream by subresources of any name.
+bool Server::long_running(const RequestContext& context) const {
+    return context.info.long_running() || (wants_upgrade(context.request) && is_delegated(context.info));
 }
 
 void Server::forget_credentials(net::HttpRequest& request) const {
@@ -204,6 +210,7 @@ Task<> Server::authorize(RequestContext& context) {
 
 Task<> Server::dispatch(RequestContext& context) {
     const RequestInfo& info = context.info;
+    if (is_delegated(info)) co_return co_await delegate_(context);
     if (info.is_resource) {
         if (!is_served(info) || (info.verb == "watch" && !info.subresource.empty())) co_return no_such_resource();
         const auto route = by_resource_.find(resource_key(info.group, info.resource_and_subresource()));

@@ -60,6 +60,11 @@ public:
     /// Whether the API has the group, version, resource and subresource. Others are answered 404, and counted together.
     using IsServed = std::function<bool(const RequestInfo&)>;
     void set_served(IsServed served) { served_ = std::move(served); }
+    /// Requests that another server answers. `is_delegated` decides by the head, before all routes.
+    void set_delegate(IsServed is_delegated, Handler handler) {
+        is_delegated_ = std::move(is_delegated);
+        delegate_ = std::move(handler);
+    }
     void set_impersonation(Impersonation impersonation) { impersonation_ = std::move(impersonation); }
     /// The headers in which proxies name users. No request is passed on with them.
     void set_user_headers(RequestHeaderOptions headers);
@@ -91,6 +96,9 @@ private:
     /// Where the request is to be counted; null when it is exempt. Error: TooManyRequests.
     Result<std::size_t*> find_place(const RequestContext& context);
     Task<> dispatch(RequestContext& context);
+    bool is_delegated(const RequestInfo& info) const { return is_delegated_ && is_delegated_(info); }
+    /// Whether the answer may take as long as it likes.
+    bool long_running(const RequestContext& context) const;
     bool is_served(const RequestInfo& info) const { return info.is_resource && (!served_ || served_(info)); }
 
     Seams seams_;
@@ -104,7 +112,8 @@ private:
     std::map<std::string, Handler, std::less<>> paths_;
     std::map<std::string, Handler, std::less<>> by_resource_;  // "group/pods/log"
     Handler resources_;
-    IsServed served_;
+    IsServed served_, is_delegated_;
+    Handler delegate_;
     Impersonation impersonation_;
     Auditor* auditor_ = nullptr;
     const schema::Registry* registry_ = nullptr;  ///< for audited bodies

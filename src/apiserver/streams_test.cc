@@ -7,7 +7,8 @@ namespace {
 
 class FixedBody final : public net::HttpBody {
 public:
-    FixedBody(int code, std::vector<std::string> pieces) : code_(code), pieces_(std::move(pieces)) {}
+    FixedBody(int code, std::vector<std::string> pieces, net::Headers headers)
+        : code_(code), pieces_(std::move(pieces)), headers_(std::move(headers)) {}
     int code() const override { return code_; }
     const net::Headers& headers() const override { return headers_; }
     Task<std::optional<std::string>> next() override {
@@ -22,7 +23,7 @@ private:
     int code_;
     std::vector<std::string> pieces_;
     std::size_t at_ = 0;
-    net::Headers headers_{{"content-type", "text/plain"}};
+    net::Headers headers_;
 };
 
 /// Answers everything with one body and remembers what was asked.
@@ -33,7 +34,7 @@ public:
         headers = request.headers;
         security = target.security;
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
-        auto body = std::make_unique<FixedBody>(code, pieces);
+        auto body = std::make_unique<FixedBody>(code, pieces, answered);
         body->breaks_off = breaks_off;
         co_return std::unique_ptr<net::HttpBody>(std::move(body));
     }
@@ -50,6 +51,7 @@ public:
     bool reachable = true, breaks_off = false;
     int code = 200;
     std::vector<std::string> pieces{"one\n", "two\n"};
+    net::Headers answered{{"content-type", "text/plain"}};
     std::string asked;
     ConnectTarget::Security security = ConnectTarget::Security::Plain;
     net::Headers headers;
@@ -74,6 +76,13 @@ TEST_F(StreamsTest, LogsComeFromThePodsNode) {
     const Answer log = get(std::string(Pod) + "/log?follow=true&tailLines=5&container=c");
     EXPECT_EQ(log.text, "one\ntwo\n");
     EXPECT_EQ(kubelet.asked, "10.0.0.5:10260/containerLogs/default/p/c?follow=true&tailLines=5");
+}
+
+TEST_F(StreamsTest, ComponentsTakeNoEndlessAnswers) {
+    kubelet.pieces.assign(80, std::string(1 << 20, 'x'));
+    const auto answer = sim::run(loop, transport->call({.method = "GET", .path = std::string(Pod) + "/log"}));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().reason, Reason::RequestEntityTooLarge);
 }
 
 TEST_F(StreamsTest, KubeletRefusalsBecomeStatuses) {
@@ -127,6 +136,35 @@ TEST_F(StreamsTest, ProxiesKeepTheRestOfThePathButNotTheUser) {
     get("/api/v1/namespaces/proxy/pods/q:8080/proxy/proxy/x");
     EXPECT_EQ(kubelet.asked, "10.244.0.7:8080/proxy/x");
     EXPECT_FALSE(kubelet.headers.has("authorization"));
+}
+
+TEST_F(StreamsTest, AProxyWithoutASlashRedirectsToItsRoot) {
+    HeaderKeeper keeper;
+    net::HttpRequest request{.method = "GET", .path = "/api/v1/nodes/n1/proxy", .query = "a=b"};
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), request, keeper)));
+    EXPECT_EQ(keeper.code, 301);
+    EXPECT_EQ(keeper.headers.get("location"), "/api/v1/nodes/n1/proxy/?a=b");
+    EXPECT_EQ(kubelet.asked, "");
+    request.method = "PUT";
+    HeaderKeeper put;
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), put)));
+    EXPECT_EQ(put.code, 200);
+    EXPECT_EQ(kubelet.asked, "10.0.0.5:10260/?a=b");
+}
+
+TEST_F(StreamsTest, LinksAndRedirectsOfAProxiedAnswerLeadThroughTheProxy) {
+    kubelet.answered = net::Headers{{"content-type", "text/html; charset=utf-8"}};
+    kubelet.pieces = {"<a hre", "f=\"/x\">x</a>"};
+    EXPECT_EQ(get("/api/v1/nodes/n1/proxy/logs/").text, "<a href=\"/api/v1/nodes/n1/proxy/x\">x</a>");
+    EXPECT_EQ(kubelet.headers.get("x-forwarded-uri"), "/api/v1/nodes/n1/proxy/logs/");
+    EXPECT_EQ(get(std::string(Pod) + "/log").text, "<a href=\"/x\">x</a>") << "a log is no page";
+
+    kubelet.answered = net::Headers{{"location", "http://10.0.0.5:10260/x/"}};
+    kubelet.code = 302;
+    HeaderKeeper keeper;
+    net::HttpRequest request{.method = "GET", .path = "/api/v1/nodes/n1/proxy/y"};
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+    EXPECT_EQ(keeper.headers.get("location"), "/api/v1/nodes/n1/proxy/x/");
 }
 
 /// Behind a proxy that names users in headers of the administrator's choice.

@@ -47,6 +47,16 @@ TEST_F(Subresources, ScaleShowsAndChangesReplicas) {
     EXPECT_EQ(deployment.body.at_path({"metadata", "generation"})->as_int(), 2);
 }
 
+TEST_F(Subresources, ABindingIsNoChangeOfThePodsSpecification) {
+    post(Pods, pod("p"));
+    ASSERT_EQ(bind("p", "n1").code, 201);
+    EXPECT_EQ(get(std::string(Pods) + "/p").body.at_path({"metadata", "generation"})->as_int(), 1);
+    const Answer debugged =
+        merge(std::string(Pods) + "/p/ephemeralcontainers",
+              R"({"spec":{"ephemeralContainers":[{"name":"debugger","image":"i","terminationMessagePolicy":"File"}]}})");
+    EXPECT_EQ(debugged.body.at_path({"metadata", "generation"})->as_int(), 2) << debugged.text;
+}
+
 TEST_F(Subresources, ScaleIsAppliedByManagersThatOwnTheNumber) {
     make_deployment();
     const std::string path = std::string(Deployments) + "/d/scale";
@@ -68,6 +78,40 @@ TEST_F(Subresources, ScaleIsAppliedByManagersThatOwnTheNumber) {
     EXPECT_NE(deployment.text.find(R"("manager":"scaler","operation":"Apply")"), std::string::npos);
     EXPECT_NE(deployment.text.find(R"("subresource":"scale")"), std::string::npos);
     EXPECT_EQ(deployment.body.at_path({"spec", "replicas"})->as_int(), 8);
+}
+
+TEST_F(Subresources, ResizeChangesCpuAndMemoryAlone) {
+    post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",
+        "resources":{"requests":{"cpu":"100m"},"limits":{"cpu":"200m"}}}]}})");
+    const std::string path = std::string(Pods) + "/p/resize";
+    const auto resize = [&](const std::string& resources, const std::string& more = "") {
+        return merge(path, R"({"spec":{"containers":[{"name":"c","image":"other","resources":)" + resources + "}]" + more + "}}");
+    };
+    const Answer resized = resize(R"({"requests":{"cpu":"150m"},"limits":{"cpu":"300m"}})", R"(,"priority":7)");
+    ASSERT_EQ(resized.code, 200) << resized.text;
+    const schema::Value& container = resized.body.at_path({"spec", "containers"})->as_array().at(0);
+    EXPECT_EQ(container.string_at({"resources", "limits", "cpu"}), "300m");
+    EXPECT_EQ(container.string_at({"image"}), "i") << "nothing else is written";
+    EXPECT_EQ(resized.body.at_path({"metadata", "generation"})->as_int(), 2);
+    EXPECT_EQ(get(path).text, get(std::string(Pods) + "/p").text);
+
+    const auto refusal = [&](const std::string& resources) {
+        const Answer refused = resize(resources);
+        EXPECT_EQ(refused.code, 422) << refused.text;
+        return std::string(refused.at({"message"}));
+    };
+    EXPECT_TRUE(refusal(R"({"requests":{"cpu":"150m"},"limits":null})")
+                    .contains("spec.containers[0].resources.limits: Forbidden: "
+                              "resource limits cannot be removed"));
+    EXPECT_TRUE(refusal(R"({"requests":{"cpu":"300m","memory":"1Gi"},"limits":{"cpu":"300m","memory":"1Gi"}})")
+                    .contains("Pod QOS Class may not change as a result of resizing"));
+    EXPECT_TRUE(refusal(R"({"requests":{"cpu":"150m","ephemeral-storage":"1Gi"},"limits":{"cpu":"300m"}})")
+                    .contains("only cpu and memory resources are mutable"));
+    EXPECT_TRUE(merge(path, R"({"spec":{"containers":[]}})").text.contains("containers may not be added or removed on resize"));
+    EXPECT_EQ(
+        merge(std::string(Pods) + "/p", R"({"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"1"}}}]}})").code,
+        422)
+        << "not through the pod itself";
 }
 
 TEST_F(Subresources, BindingPlacesAPodOnce) {

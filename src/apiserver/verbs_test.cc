@@ -239,6 +239,27 @@ TEST_F(Verbs, AppliesAndReportsConflictsOfManagers) {
     EXPECT_EQ(call("PATCH", path, body + "4\"}}", "application/apply-patch+yaml").code, 422) << "a manager is required";
 }
 
+TEST_F(Verbs, AppliesOnlyWhatTheSchemaDeclares) {
+    const auto apply = [&](const char* body, const char* validation) {
+        return call("PATCH", std::string(ConfigMaps) + "/a?fieldManager=m&fieldValidation=" + validation, body,
+                    "application/apply-patch+yaml");
+    };
+    constexpr const char* Unknown = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default, labls: {}}\ndatum: 1\n";
+    for (const char* validation : {"Strict", "Warn", "Ignore"}) {
+        const Answer refused = apply(Unknown, validation);
+        EXPECT_EQ(refused.code, 500);
+        EXPECT_EQ(refused.at({"message"}),
+                  "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): errors:\n"
+                  "  .metadata.labls: field not declared in schema\n  .datum: field not declared in schema");
+    }
+    constexpr const char* Twice = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: v\n  k: w\n";
+    const Answer refused = apply(Twice, "Strict");
+    EXPECT_EQ(refused.code, 400);
+    EXPECT_EQ(refused.at({"message"}),
+              "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 6: key \"k\" already set in map");
+    EXPECT_EQ(apply(Twice, "Ignore").at({"data", "k"}), "w");
+}
+
 TEST_F(Verbs, DeletesAtOnceOrWaitsForFinalizers) {
     post(ConfigMaps, config_map("a"));
     const Answer gone = remove(std::string(ConfigMaps) + "/a");

@@ -2,11 +2,13 @@
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
+#include "api/networking_v1.h"
 #include "api/scheduling_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
 #include "base/base64.h"
 #include "base/result.h"
 #include "base/values/ip.h"
+#include "objects/conditions.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -14,6 +16,7 @@ namespace {
 
 using namespace api::core::v1;
 using api::discovery::v1::EndpointSlice;
+using api::networking::v1::ServiceCIDR;
 using api::scheduling::v1::PriorityClass;
 
 /// Creates `wanted` unless it is there.
@@ -96,6 +99,25 @@ Task<> kubernetes_service(client::Client& client, BootstrapOptions options) {
     });
 }
 
+/// The range that services take their addresses from, as an object. A range that was configured later does not replace it, as upstream.
+Task<> default_service_range(client::Client& client, std::string service_cidr) {
+    const auto prefix = IpPrefix::parse(service_cidr);
+    if (!prefix) co_return {};
+    ServiceCIDR wanted;
+    wanted.metadata.name = "kubernetes";
+    wanted.spec.cidrs = {prefix->to_string()};
+    CO_TRY_VOID(co_await ensure(client, wanted));
+    CO_TRY(ServiceCIDR stored, co_await client.get<ServiceCIDR>(client::key_of(wanted)));
+    if (stored.spec.cidrs != wanted.spec.cidrs || objects::find_condition(stored.status.conditions, "Ready")) co_return {};
+    auto& ready = stored.status.conditions.emplace_back();
+    ready.type = "Ready";
+    ready.status = "True";
+    ready.message = "Kubernetes default Service CIDR is ready";
+    ready.last_transition_time = stored.metadata.creation_timestamp;
+    CO_TRY_VOID(co_await client.update_status(std::move(stored)));
+    co_return {};
+}
+
 /// Linux nodes answer DNS themselves at this address: the service has no selector. A controller keeps endpoints for the others.
 Task<> dns_service(client::Client& client, BootstrapOptions options) {
     Service service;
@@ -171,6 +193,7 @@ Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await namespaces(client));
     CO_TRY_VOID(co_await reconcile_bootstrap_policy(client));
     CO_TRY_VOID(co_await priority_classes(client));
+    CO_TRY_VOID(co_await default_service_range(client, options.service_cidr));
     CO_TRY_VOID(co_await kubernetes_service(client, options));
     CO_TRY_VOID(co_await dns_service(client, options));
     co_return co_await publish_authorities(client, options);

@@ -12,12 +12,12 @@ namespace porthole::apiserver {
 struct FrontProxyOptions {
     std::string ca_pem;  ///< who certifies it towards them; "": they are not told
     std::vector<std::string> allowed_names{"front-proxy-client"};
-    std::vector<std::string> username_headers{"X-Remote-User"}, uid_headers, group_headers{"X-Remote-Group"},
+    std::vector<std::string> username_headers{"X-Remote-User"}, uid_headers{"X-Remote-Uid"}, group_headers{"X-Remote-Group"},
         extra_prefixes{"X-Remote-Extra-"};
 };
 
-/// What every cluster has from its first moment: system namespaces, the service "kubernetes" and where it leads, the service
-/// of cluster DNS, priority classes, cluster-info for those who join, and the bootstrap roles.
+/// What every cluster has from its first moment: system namespaces, the range of services' addresses, the service "kubernetes" and where
+/// it leads, the service of cluster DNS, priority classes, cluster-info for those who join, and the bootstrap roles.
 struct BootstrapOptions {
     std::string advertise_address;  ///< of this server, as nodes and pods reach it
     std::uint16_t port = 6443;

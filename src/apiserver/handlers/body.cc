@@ -59,8 +59,12 @@ Result<Value> parse_body(RequestContext& context, const schema::Registry& regist
     switch (encoding) {
         case Encoding::Json:
             return schema::parse_json(body, duplicates);
-        case Encoding::Yaml:
-            return schema::parse_yaml(body, &duplicates);
+        case Encoding::Yaml: {
+            std::vector<schema::DuplicateKey> keys;
+            auto tree = schema::parse_yaml(body, &keys);
+            for (schema::DuplicateKey& one : keys) duplicates.push_back(std::move(one.path));
+            return tree;
+        }
         case Encoding::Protobuf:
             return schema::has_envelope(body) ? schema::decode_enveloped(registry, body) : schema::parse_json(body, duplicates);
     }

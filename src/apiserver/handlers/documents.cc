@@ -51,8 +51,10 @@ bool names_etag(std::string_view if_none_match, const std::string& etag) { retur
 
 }  // namespace
 
-Documents::Documents(const schema::Registry& registry, schema::RunTimeSchemas schemas, Version version, std::string server_address)
+Documents::Documents(const schema::Registry& registry, Groups groups, schema::RunTimeSchemas schemas, Version version,
+                     std::string server_address)
     : registry_(registry),
+      groups_(std::move(groups)),
       version_(std::move(version)),
       server_address_(std::move(server_address)),
       openapi_(registry, version_.git_version, std::move(schemas)) {}
@@ -72,9 +74,9 @@ Task<> Documents::handle(RequestContext& context) {
     for (const std::string_view known :
          {"/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
         paths.as_array().emplace_back(known);
-    for (const std::string& group : registry_.groups()) {
-        for (const std::string& group_version : registry_.versions(group))
-            paths.as_array().emplace_back(group.empty() ? "/api/" + group_version : "/apis/" + group + "/" + group_version);
+    for (const schema::DiscoveredGroup& group : groups_()) {
+        const std::string root = group.name.empty() ? "/api/" : "/apis/" + group.name + "/";
+        for (const schema::DiscoveredVersion& one : group.versions) paths.as_array().emplace_back(root + one.version);
     }
     co_return co_await reply_tree(context, 200, Value::object({{"paths", std::move(paths)}}));
 }
@@ -101,7 +103,7 @@ Task<> Documents::discovery(RequestContext& context) {
         if (!wanted) {
             // Beside a span of the server's address, the document never changes.
             co_return co_await reply_tree(context, 200,
-                                          core ? schema::discover_versions(server_address_) : schema::discover_groups(registry_));
+                                          core ? schema::discover_versions(server_address_) : schema::discover_groups(groups_()));
         }
         const auto root = core ? schema::AggregatedRoot::Core : schema::AggregatedRoot::Groups;
         co_return co_await document(context, aggregated_document(root, *wanted), std::string(schema::aggregated_content_type(*wanted)),
@@ -109,7 +111,7 @@ Task<> Documents::discovery(RequestContext& context) {
     }
     std::optional<Value> document;
     if (core && segments.size() == 2) document = schema::discover_resources(registry_, "", segments[1]);
-    if (!core && segments.size() == 2) document = schema::discover_group(registry_, segments[1]);
+    if (!core && segments.size() == 2) document = schema::discover_group(groups_(), segments[1]);
     if (!core && segments.size() == 3) document = schema::discover_resources(registry_, segments[1], segments[2]);
     if (!document) co_return co_await reply_text(context, 404, "404 page not found\n");
     co_return co_await reply_tree(context, 200, std::move(*document));
@@ -118,7 +120,7 @@ Task<> Documents::discovery(RequestContext& context) {
 const schema::OpenApiDocument& Documents::aggregated_document(schema::AggregatedRoot root, schema::AggregatedVersion version) {
     schema::OpenApiDocument& known = aggregated_[{root, version}];
     if (!known.body) {
-        known.body = bytes_of(schema::to_json(schema::discover_all(registry_, root, version)));
+        known.body = bytes_of(schema::to_json(schema::discover_all(registry_, groups_(), root, version)));
         known.hash = content_hash(*known.body);
     }
     return known;
@@ -135,7 +137,10 @@ Task<> Documents::openapi(RequestContext& context) {
         }
         co_return co_await document(context, openapi_.v2_json(), "application/json", false);
     }
-    if (path == V3 || path == "/openapi/v3/") co_return co_await document(context, openapi_.v3_index(), "application/json", false);
+    if (path == V3 || path == "/openapi/v3/") {
+        const auto others = others_ ? others_() : schema::OpenApi::Others();
+        co_return co_await document(context, openapi_.v3_index(others), "application/json", false);
+    }
     if (!path.starts_with(V3)) co_return co_await reply_text(context, 404, "404 page not found\n");
     const std::string_view name = std::string_view(path).substr(V3.size() + 1);
     const schema::OpenApiDocument* found = openapi_.v3(name);

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "apiserver/handlers/request_context.h"
 #include "runtime/task.h"
@@ -19,14 +20,20 @@ public:
         std::string git_version;  ///< "v1.36.0+porthole"
         std::string git_commit, build_date;
     };
+    /// Groups in the order of discovery.
+    using Groups = std::function<std::vector<schema::DiscoveredGroup>()>;
     /// `schemas` has those of custom resources; it may be empty.
-    Documents(const schema::Registry& registry, schema::RunTimeSchemas schemas, Version version, std::string server_address);
+    Documents(const schema::Registry& registry, Groups groups, schema::RunTimeSchemas schemas, Version version, std::string server_address);
+    /// Documents of other servers, which the index of OpenAPI v3 names too.
+    void set_others(std::function<schema::OpenApi::Others()> others) { others_ = std::move(others); }
 
     /// The resources of a group and version have changed.
     void forget(std::string_view group, std::string_view version) {
         openapi_.forget(group, version);
-        aggregated_.clear();
+        forget_groups();
     }
+    /// What `groups` yields has changed.
+    void forget_groups() { aggregated_.clear(); }
 
     /// Whether `path` is one of these.
     bool owns(std::string_view path) const;
@@ -41,6 +48,8 @@ private:
     Task<> document(RequestContext& context, const schema::OpenApiDocument& document, std::string content_type, bool immutable);
 
     const schema::Registry& registry_;
+    Groups groups_;
+    std::function<schema::OpenApi::Others()> others_;  ///< may be empty
     Version version_;
     std::string server_address_;
     schema::OpenApi openapi_;

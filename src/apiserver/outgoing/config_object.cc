@@ -22,8 +22,6 @@ void ConfigProblems::invalid(std::string_view path, std::string_view value, std:
     add(path, "Invalid value: " + quote(value) + ": " + std::string(why));
 }
 
-void ConfigProblems::refuse_expression(std::string_view path) { add(path, "CEL expressions are not supported by this server yet"); }
-
 Result<void> ConfigProblems::outcome(std::string_view source) const {
     if (texts_.empty()) return {};
     const std::string all = texts_.size() == 1 ? texts_.front() : "[" + join(texts_, ", ") + "]";
@@ -119,10 +117,6 @@ std::vector<std::string> ConfigObject::fields() const {
     return names;
 }
 
-void ConfigObject::refuse_expression(std::string_view field) {
-    if (has(field)) problems_->refuse_expression(path_of(field));
-}
-
 void ConfigObject::finish() {
     for (const std::string& field : fields())
         if (std::ranges::find(known_, field) == known_.end()) problems_->add("", "unknown field " + quote(path_of(field)));
@@ -130,7 +124,7 @@ void ConfigObject::finish() {
 
 Result<Value> parse_config(std::string_view text, std::string_view source, std::initializer_list<std::string_view> versions,
                            std::string_view kind) {
-    std::vector<std::string> duplicates;
+    std::vector<schema::DuplicateKey> duplicates;
     auto document = schema::parse_yaml(text, &duplicates);
     if (!document) return std::move(document).error().with_context(std::string(source));
     const std::string where(source);
@@ -139,7 +133,7 @@ Result<Value> parse_config(std::string_view text, std::string_view source, std::
     if (actual != kind || std::ranges::find(versions, version) == versions.end())
         return Error(Reason::BadRequest, where + ": apiVersion " + quote(version) + " with kind " + quote(actual) + " is not " +
                                              std::string(*versions.begin()) + " with kind " + std::string(kind));
-    if (!duplicates.empty()) return Error(Reason::BadRequest, where + ": duplicate field " + quote(duplicates.front()));
+    if (!duplicates.empty()) return Error(Reason::BadRequest, where + ": duplicate field " + quote(duplicates.front().path));
     document->erase("apiVersion");
     document->erase("kind");
     return std::move(*document);

@@ -19,8 +19,6 @@ public:
     void add(std::string_view path, std::string_view what);
     void required(std::string_view path, std::string_view why = "");
     void invalid(std::string_view path, std::string_view value, std::string_view why);
-    /// A field that holds an expression in the Common Expression Language.
-    void refuse_expression(std::string_view path);
     bool empty() const { return texts_.empty(); }
     /// BadRequest with all of them, after "<source>: ". Success when there are none.
     Result<void> outcome(std::string_view source) const;
@@ -58,8 +56,6 @@ public:
     const schema::Value& value(std::string_view field);
     /// The names of all fields of this object.
     std::vector<std::string> fields() const;
-    /// A problem where the field is there: an expression.
-    void refuse_expression(std::string_view field);
     ConfigProblems& problems() { return *problems_; }
 
     /// Reports the fields that were not asked for.

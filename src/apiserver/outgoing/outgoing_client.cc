@@ -33,16 +33,29 @@ public:
         : http_(std::move(http)), server_(std::move(server)), url_(std::move(url)), files_(files), clock_(clock) {}
 
     Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) override {
-        request.path = url_.prefix + request.path;
-        if (request.path.empty()) request.path = "/";
-        if (!request.headers.has("host")) request.headers.add("host", url_.authority());
-        request.headers.add("user-agent", "kube-apiserver");
-        CO_TRY(const std::string token, bearer_token());
-        if (!token.empty()) request.headers.add("authorization", "Bearer " + token);
+        CO_TRY_VOID(complete(request));
         co_return co_await with_timeout(exchange(http_, std::move(request), limits.answer_bytes), limits.time, "answer of the server");
+    }
+    Task<std::unique_ptr<net::HttpBody>> open(net::HttpRequest request) override {
+        CO_TRY_VOID(complete(request));
+        co_return co_await http_->open(std::move(request));
+    }
+    Task<net::Upgraded> upgrade(net::HttpRequest request) override {
+        CO_TRY_VOID(complete(request));
+        co_return co_await http_->upgrade(std::move(request));
     }
 
 private:
+    /// Where it goes, and as whom.
+    Result<void> complete(net::HttpRequest& request) {
+        request.path = url_.prefix + request.path;
+        if (request.path.empty()) request.path = "/";
+        if (!request.headers.has("host")) request.headers.add("host", url_.authority());
+        if (!request.headers.has("user-agent")) request.headers.add("user-agent", "kube-apiserver");
+        TRY(const std::string token, bearer_token());
+        if (!token.empty()) request.headers.add("authorization", "Bearer " + token);
+        return {};
+    }
     Result<std::string> bearer_token() {
         if (server_.token_file.empty()) return server_.token;
         if (token_.empty() || clock_.now() - read_at_ >= TokenFileAge) {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "client/kubeconfig.h"
-#include "net/http/http.h"
+#include "net/http/http_client.h"
 #include "runtime/task.h"
 
 namespace porthole {
@@ -27,6 +27,10 @@ public:
     /// cannot be reached or breaks off; Timeout; RequestEntityTooLarge when the answer is longer than allowed; Cancelled. Never one for a
     /// status code.
     virtual Task<net::HttpResponse> send(net::HttpRequest request, OutgoingLimits limits) = 0;
+    /// The answer as it comes, for as long as it takes. Errors: as of HttpClient::open.
+    virtual Task<std::unique_ptr<net::HttpBody>> open(net::HttpRequest request) = 0;
+    /// For a request that wants to leave HTTP. Errors: as of HttpClient::upgrade.
+    virtual Task<net::Upgraded> upgrade(net::HttpRequest request) = 0;
 };
 
 /// Makes the clients: over sockets, or as tests play the servers. Outlives them. Used on the API server's loop.

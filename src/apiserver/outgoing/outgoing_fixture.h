@@ -17,6 +17,9 @@ public:
     using Answer = std::function<Result<net::HttpResponse>(const net::HttpRequest&)>;
     struct Server {
         Answer answer;
+        /// A streamed answer, and one to an upgrade; empty: `answer` as a whole, and refused.
+        std::function<Result<std::unique_ptr<net::HttpBody>>(const net::HttpRequest&)> stream;
+        std::function<Result<net::Upgraded>(const net::HttpRequest&)> upgrade;
         Duration takes = Duration::zero();  ///< until the answer is there
         std::vector<net::HttpRequest> requests;
         OutgoingLimits limits;        ///< of the last request
@@ -48,6 +51,22 @@ public:
         CHECK(written.has_value());
     }
 
+    /// An answer in one piece.
+    class Body final : public net::HttpBody {
+    public:
+        explicit Body(net::HttpResponse whole) : whole_(std::move(whole)) {}
+        int code() const override { return whole_.code; }
+        const net::Headers& headers() const override { return whole_.headers; }
+        Task<std::optional<std::string>> next() override {
+            if (std::exchange(read_, true) || whole_.body.empty()) co_return std::optional<std::string>();
+            co_return std::optional(whole_.body);
+        }
+
+    private:
+        net::HttpResponse whole_;
+        bool read_ = false;
+    };
+
 private:
     class Client final : public OutgoingClient {
     public:
@@ -61,6 +80,20 @@ private:
             CO_TRY(auto response, server_.answer(request));
             if (response.body.size() > limits.answer_bytes) co_return Error(Reason::RequestEntityTooLarge, "the answer is longer");
             co_return response;
+        }
+
+        Task<std::unique_ptr<net::HttpBody>> open(net::HttpRequest request) override {
+            if (!server_.stream) {
+                CO_TRY(auto whole, co_await send(std::move(request), {.time = std::chrono::hours(1)}));
+                co_return std::unique_ptr<net::HttpBody>(std::make_unique<Body>(std::move(whole)));
+            }
+            server_.requests.push_back(request);
+            co_return server_.stream(request);
+        }
+        Task<net::Upgraded> upgrade(net::HttpRequest request) override {
+            server_.requests.push_back(request);
+            if (!server_.upgrade) co_return Error(Reason::Unavailable, "connection refused");
+            co_return server_.upgrade(request);
         }
 
     private:

@@ -8,6 +8,8 @@
 
 namespace porthole::apiserver {
 
+using api::core::v1::Service;
+using api::core::v1::ServicePort;
 using api::discovery::v1::EndpointSlice;
 
 Result<void> check_reachable_by_all(const std::string& host) {
@@ -32,6 +34,27 @@ Result<ServiceEndpoint> find_service_endpoint(const ObjectReader& reader, const 
         }
     }
     return Error(Reason::ServiceUnavailable, "no endpoints available for service " + quote(service));
+}
+
+Result<ServiceEndpoint> resolve_service(const ObjectReader& reader, const std::string& namespace_, const std::string& service,
+                                        std::int32_t port) {
+    TRY(const auto found, reader.find<Service>(namespace_, service));
+    if (!found) return Error(Reason::NotFound, "service " + quote(service) + " not found");
+    if (found->spec.type == "ExternalName") {
+        const std::string& name = found->spec.external_name;
+        if (IpAddress::parse(name)) TRY_VOID(check_reachable_by_all(name));
+        if (name == "localhost" || name.ends_with(".localhost"))
+            return Error(Reason::ServiceUnavailable, "address not allowed: " + quote(name));
+        return ServiceEndpoint{.host = name, .port = static_cast<std::uint16_t>(port)};
+    }
+    const auto wanted = std::ranges::find(found->spec.ports, port, &ServicePort::port);
+    if (wanted == found->spec.ports.end())
+        return Error(Reason::ServiceUnavailable, "no service port " + std::to_string(port) + " found for service " + quote(service));
+    return find_service_endpoint(reader, namespace_, service, *wanted);
+}
+
+std::string https_url(const std::string& host, std::int32_t port) {
+    return "https://" + (host.contains(':') ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
 }  // namespace porthole::apiserver

@@ -20,4 +20,12 @@ Result<void> check_reachable_by_all(const std::string& host);
 Result<ServiceEndpoint> find_service_endpoint(const ObjectReader& reader, const std::string& namespace_, const std::string& service,
                                               const api::core::v1::ServicePort& port);
 
+/// Where `port` of the service leads: one of its endpoints, or what an ExternalName stands for. Errors: NotFound when there is no such
+/// service; ServiceUnavailable when it does not have the port, or as above.
+Result<ServiceEndpoint> resolve_service(const ObjectReader& reader, const std::string& namespace_, const std::string& service,
+                                        std::int32_t port);
+
+/// "https://host:port"
+std::string https_url(const std::string& host, std::int32_t port);
+
 }  // namespace porthole::apiserver

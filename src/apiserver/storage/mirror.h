@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,29 +35,34 @@ public:
         revision_ = range.revision;
         return {};
     }
-    /// Follows changes until it is cancelled.
-    Task<> follow() {
+    /// Is told the name of an object that is there, is another or is gone; "" when it may be any.
+    using Changed = std::function<void(std::string_view name)>;
+    /// Follows changes until it is cancelled. `changed` may be empty.
+    Task<> follow(Changed changed = {}) {
         for (;;) {
             auto watch = store_.watch({.prefix = prefix_, .after = revision_});
-            if (watch) CO_TRY_VOID(co_await take_events(*watch));
+            if (watch) CO_TRY_VOID(co_await take_events(*watch, changed));
             CO_TRY_VOID(load());  // too much has been missed
+            if (changed) changed("");
         }
     }
 
 private:
     /// Ends well when the watch has expired.
-    Task<> take_events(store::Watch& watch) {
+    Task<> take_events(store::Watch& watch, const Changed& changed) {
         for (;;) {
             auto events = co_await watch.next();
             if (!events && events.error().reason == Reason::Expired) co_return {};
             if (!events) co_return std::move(events).error();
             for (const store::EventPtr& event : *events) {
+                const std::string name = event->record->key.substr(prefix_.size());
                 if (event->type == store::Event::Type::Delete) {
-                    objects_.erase(event->record->key.substr(prefix_.size()));
+                    objects_.erase(name);
                 } else {
                     put(*event->record);
                 }
                 revision_ = event->revision;
+                if (changed) changed(name);
             }
         }
     }

@@ -41,16 +41,18 @@ struct TransactionDraft {
 
 /// A field that selectors may name.
 struct SelectableField {
-    std::string_view name;         ///< dotted, for example "spec.nodeName"
-    std::string_view absent = "";  ///< its text where the object does not have it
-    std::string_view path = "";    ///< where it is in the object, if that is not its name
+    std::string_view name;            ///< dotted, for example "spec.nodeName"
+    std::string_view absent = "";     ///< its text where the object does not have it
+    std::string_view path = "";       ///< where it is in the object, if that is not its name
+    std::string_view otherwise = "";  ///< a path whose text stands for it where there is nothing at `path`
 };
 
 /// A subresource that writes a part of the object itself, such as pods/ephemeralcontainers.
 struct SubresourceStrategy {
     /// Takes from what was sent what the subresource may change; the rest stays as in `old`.
     std::function<void(ApiObject& object, const ApiObject& old, const WriteContext&)> prepare;
-    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate;  ///< may be empty
+    std::function<void(const ApiObject&, const ApiObject& old, FieldErrors&)> validate = {};  ///< may be empty
+    bool keeps_generation = false;  ///< metadata.generation does not count what it changes
 };
 
 /// What a kind does beyond its table, as upstream's strategies. A kind without one of its own has these defaults.

@@ -131,7 +131,7 @@ Task<> handle_eviction(ResourceHandler& handler, RequestContext& context) {
     CO_TRY(const Pod pod, schema::decode_json<Pod>(*record->value));
     WriteRequest request = handler.write_request(context, pods, options);
     // Before the budget: whoever may not evict the pod must not use up what others may.
-    CO_TRY_VOID(co_await handler.objects().check_admission(request, *record));
+    CO_TRY_VOID(co_await handler.objects().check_admission(request, record));
     CO_TRY_VOID(co_await charge_budget(handler, context, pod, options));
     const Timestamp now = handler.now();
     if (!needs_no_budget(pod))

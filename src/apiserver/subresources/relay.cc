@@ -1,8 +1,11 @@
 #include "apiserver/subresources/relay.h"
 
 #include <algorithm>
+#include <set>
 
 #include "apiserver/handlers/reply.h"
+#include "apiserver/subresources/proxied_links.h"
+#include "base/strings.h"
 #include "net/http/relay.h"
 #include "schema/json/json.h"
 
@@ -15,10 +18,18 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
     return std::ranges::find(names, name) != names.end();
 }
 
+/// What the header Connection names belongs to the connection, too (RFC 9110, section 7.6.1).
+std::set<std::string> names_of_connection(const net::Headers& headers) {
+    std::set<std::string> names;
+    for (const std::string_view value : headers.all("connection"))
+        for (const std::string& one : split_list(value)) names.insert(to_lower(one));
+    return names;
+}
+
 /// Who the user is ends here, and connections are each hop's own.
 bool is_passed_on(std::string_view name, bool upgrade) {
     if (is_one_of(name, {"host", "authorization", "content-length", "transfer-encoding", "keep-alive", "te", "trailer", "proxy-connection",
-                         "accept-encoding"}))
+                         "accept-encoding", "x-forwarded-uri"}))
         return false;
     if (name.starts_with("impersonate-") || name.starts_with("x-remote-")) return false;
     return upgrade || !is_one_of(name, {"connection", "upgrade"});
@@ -39,23 +50,11 @@ std::string without_bearer_protocol(std::string_view protocols) {
     return kept;
 }
 
-net::HttpRequest passed_on(const net::HttpRequest& request, std::string path, std::string query, bool upgrade) {
-    net::HttpRequest out{.method = request.method, .path = std::move(path), .query = std::move(query), .body = request.body};
-    for (const auto& [name, value] : request.headers.fields()) {
-        if (!is_passed_on(name, upgrade)) continue;
-        if (name != "sec-websocket-protocol") {
-            out.headers.add(name, value);
-        } else if (std::string protocols = without_bearer_protocol(value); !protocols.empty()) {
-            out.headers.add(name, std::move(protocols));
-        }
-    }
-    return out;
-}
-
 net::Headers answer_headers(const RequestContext& context, const net::Headers& from) {
     net::Headers headers{{"audit-id", context.audit_id}};
+    const auto of_connection = names_of_connection(from);
     for (const auto& [name, value] : from.fields())
-        if (is_passed_on(name, false)) headers.add(name, value);
+        if (is_passed_on(name, false) && name != "audit-id" && !of_connection.contains(name)) headers.add(name, value);
     return headers;
 }
 
@@ -85,9 +84,56 @@ Error kubelet_error(int code, std::string text) {
                  text.empty() ? "the node refused with code " + std::to_string(code) : text);
 }
 
-Task<> stream_body(RequestContext& context, net::HttpBody& body) {
+/// A refusal passes as the far end wrote it: kubectl itself puts "unable to upgrade connection: " before a plain text.
+Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop) {
+    auto answered = co_await connector.upgrade(target, std::move(request));
+    if (!answered) co_return unreachable(target, std::move(answered).error());
+    co_return co_await pass_back_upgrade(context, *std::move(answered), loop);
+}
+
+Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop,
+                 std::optional<ProxiedPage> page = std::nullopt) {
+    if (!connector) co_return no_connector();
+    const bool upgrade = wants_upgrade(context.request);
+    net::HttpRequest request = request_to_pass_on(context.request, std::move(path), std::move(query));
+    if (page) request.headers.add("x-forwarded-uri", page->prefix + request.path);
+    if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop);
+    auto body = co_await connector->open(target, std::move(request));
+    if (!body) co_return unreachable(target, std::move(body).error());
+    if (page) co_return co_await pass_back(context, *with_proxied_links(*std::move(body), *std::move(page)));
+    if ((*body)->code() >= 400) {
+        auto text = co_await read_all(**body);
+        if (!text) co_return unreachable(target, std::move(text).error());
+        co_return kubelet_error((*body)->code(), *std::move(text));
+    }
+    co_return co_await pass_back(context, **body);
+}
+
+}  // namespace
+
+bool wants_upgrade(const net::HttpRequest& request) {
+    return to_lower(request.headers.get("connection")).contains("upgrade") && request.headers.has("upgrade");
+}
+
+net::HttpRequest request_to_pass_on(const net::HttpRequest& request, std::string path, std::string query) {
+    const bool upgrade = wants_upgrade(request);
+    net::HttpRequest out{.method = request.method, .path = std::move(path), .query = std::move(query), .body = request.body};
+    const auto of_connection = names_of_connection(request.headers);
+    for (const auto& [name, value] : request.headers.fields()) {
+        if (!is_passed_on(name, upgrade) || (name != "upgrade" && of_connection.contains(name))) continue;
+        if (name != "sec-websocket-protocol") {
+            out.headers.add(name, name == "connection" ? "Upgrade" : value);
+        } else if (std::string protocols = without_bearer_protocol(value); !protocols.empty()) {
+            out.headers.add(name, std::move(protocols));
+        }
+    }
+    return out;
+}
+
+Task<> pass_back(RequestContext& context, net::HttpBody& body) {
     context.code = body.code();
     CO_TRY_VOID(co_await context.responder.start(body.code(), answer_headers(context, body.headers())));
+    context.give_back_seats();
     while (true) {
         CO_TRY(std::optional<std::string> piece, co_await body.next());
         if (!piece) co_return co_await context.responder.finish();
@@ -95,58 +141,32 @@ Task<> stream_body(RequestContext& context, net::HttpBody& body) {
     }
 }
 
-/// A refusal passes as the far end wrote it: kubectl itself puts "unable to upgrade connection: " before a plain text.
-Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarget target, net::HttpRequest request, EventLoop& loop) {
-    auto answered = co_await connector.upgrade(target, std::move(request));
-    if (!answered) co_return unreachable(target, std::move(answered).error());
-    if (!answered->stream) {
-        context.code = answered->response.code;
+Task<> pass_back_upgrade(RequestContext& context, net::Upgraded answered, EventLoop& loop) {
+    context.give_back_seats();
+    if (!answered.stream) {
+        context.code = answered.response.code;
         std::vector<store::Bytes> body;
-        body.push_back(bytes_of(std::move(answered->response.body)));
-        co_return co_await context.responder.respond(context.code, answer_headers(context, answered->response.headers), std::move(body));
+        body.push_back(bytes_of(std::move(answered.response.body)));
+        co_return co_await context.responder.respond(context.code, answer_headers(context, answered.response.headers), std::move(body));
     }
     context.code = 101;
     net::Headers headers;
-    for (const auto& [name, value] : answered->response.headers.fields())
+    for (const auto& [name, value] : answered.response.headers.fields())
         if (!is_one_of(name, {"content-length", "transfer-encoding", "date"})) headers.add(name, value);
-    const std::unique_ptr<net::ByteStream> far = std::move(answered->stream);
+    const std::unique_ptr<net::ByteStream> far = std::move(answered.stream);
     CO_TRY(const std::unique_ptr<net::ByteStream> near, co_await context.responder.upgrade(std::move(headers)));
     co_return co_await net::relay(loop, *near, *far);
 }
 
-Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop,
-                 bool from_kubelet) {
-    if (!connector) co_return no_connector();
-    const bool upgrade = wants_upgrade(context.request);
-    net::HttpRequest request = passed_on(context.request, std::move(path), std::move(query), upgrade);
-    if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop);
-    auto body = co_await connector->open(target, std::move(request));
-    if (!body) co_return unreachable(target, std::move(body).error());
-    if (from_kubelet && (*body)->code() >= 400) {
-        auto text = co_await read_all(**body);
-        if (!text) co_return unreachable(target, std::move(text).error());
-        co_return kubelet_error((*body)->code(), *std::move(text));
-    }
-    co_return co_await stream_body(context, **body);
-}
-
-}  // namespace
-
-bool wants_upgrade(const net::HttpRequest& request) {
-    std::string connection(request.headers.get("connection"));
-    for (char& c : connection)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    return connection.contains("upgrade") && request.headers.has("upgrade");
-}
-
-Task<> relay_request(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
-                     EventLoop& loop) {
-    return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, false);
+Task<> relay_through_proxy(RequestContext& context, Connector* connector, ConnectTarget target, std::string prefix, std::string path,
+                           EventLoop& loop) {
+    ProxiedPage page{std::move(prefix), target.host + ":" + std::to_string(target.port), std::string(context.request.headers.get("host"))};
+    return relay_any(context, connector, std::move(target), std::move(path), context.request.query, loop, std::move(page));
 }
 
 Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
                         EventLoop& loop) {
-    return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop, true);
+    return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop);
 }
 
 }  // namespace porthole::apiserver

@@ -4,8 +4,10 @@
 #include <charconv>
 
 #include "api/core_v1.h"
+#include "apiserver/handlers/reply.h"
 #include "apiserver/outgoing/service_endpoint.h"
 #include "apiserver/request/status.h"
+#include "apiserver/subresources/kubelet_target.h"
 #include "apiserver/subresources/relay.h"
 #include "apiserver/validation/field_errors.h"
 #include "base/strings.h"
@@ -16,8 +18,6 @@ namespace {
 
 using namespace api::core::v1;
 
-constexpr std::uint16_t KubeletPort = 10250;
-
 template <class T>
 Result<T> find_object(ResourceHandler& handler, const std::string& namespace_, const std::string& name) {
     const Resource& resource = handler.resources().of<T>();
@@ -26,18 +26,9 @@ Result<T> find_object(ResourceHandler& handler, const std::string& namespace_, c
     return schema::decode_json<T>(*record->value);
 }
 
-/// Where a node's kubelet answers.
 Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const std::string& node_name) {
     TRY(const Node node, find_object<Node>(handler, "", node_name));
-    ConnectTarget target{.port = static_cast<std::uint16_t>(node.status.daemon_endpoints.kubelet_endpoint.port)};
-    if (target.port == 0) target.port = KubeletPort;
-    for (const char* wanted : {"InternalIP", "ExternalIP", "Hostname"}) {
-        const auto found = std::ranges::find(node.status.addresses, wanted, &NodeAddress::type);
-        if (found == node.status.addresses.end()) continue;
-        target.host = found->address;
-        return target;
-    }
-    return Error(Reason::InternalError, "no preferred addresses found; known addresses: []");
+    return apiserver::kubelet_of(node);
 }
 
 Result<ConnectTarget> kubelet_of(ResourceHandler& handler, const Pod& pod) {
@@ -127,8 +118,8 @@ std::uint16_t parse_port(std::string_view text) {
     return error == std::errc() && end == text.data() + text.size() ? port : std::uint16_t{0};
 }
 
-/// What follows ".../NAME/proxy" in the path as it was sent.
-std::string rest_of_path(const RequestContext& context) {
+/// Where ".../NAME/proxy" ends in the path as it was sent.
+std::size_t end_of_proxy(const RequestContext& context) {
     // api v1 [namespaces NS] RESOURCE NAME proxy
     int segments = context.info.namespace_.empty() ? 5 : 7;
     const std::string& path = context.request.path;
@@ -137,7 +128,29 @@ std::string rest_of_path(const RequestContext& context) {
         position = std::min(path.find('/', position + 1), path.size());
         --segments;
     }
-    return position < path.size() ? path.substr(position) : "/";
+    return position;
+}
+
+std::string rest_of_path(const RequestContext& context) {
+    const std::string rest = context.request.path.substr(end_of_proxy(context));
+    return rest.empty() ? "/" : rest;
+}
+
+/// Relative links of the page at the root would lead elsewhere without the slash.
+Task<> redirect_to_root(RequestContext& context) {
+    const std::string& query = context.request.query;
+    net::Headers headers = common_headers(context);
+    headers.add("location", context.request.path + "/" + (query.empty() ? "" : "?" + query));
+    context.code = 301;
+    return context.responder.respond(context.code, std::move(headers), {});
+}
+
+Task<> proxy_to(RequestContext& context, Connector* connector, ConnectTarget target, EventLoop& loop) {
+    const std::size_t end = end_of_proxy(context);
+    const std::string& method = context.request.method;
+    if (end == context.request.path.size() && (method == "GET" || method == "HEAD") && !wants_upgrade(context.request))
+        return redirect_to_root(context);
+    return relay_through_proxy(context, connector, std::move(target), context.request.path.substr(0, end), rest_of_path(context), loop);
 }
 
 /// What the client asks for, as the options of the subresource's kind ("PodExecOptions"): webhooks see it as the object of a CONNECT.
@@ -236,7 +249,7 @@ Task<> Streams::proxy_node(RequestContext& context) {
         target.port = port;
         target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
     }
-    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
+    co_return co_await proxy_to(context, connector_, std::move(target), loop_);
 }
 
 Task<> Streams::proxy_pod(RequestContext& context) {
@@ -253,7 +266,7 @@ Task<> Streams::proxy_pod(RequestContext& context) {
         }
     }
     if (target.port == 0) target.port = name.scheme == "https" ? 443 : 80;
-    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
+    co_return co_await proxy_to(context, connector_, std::move(target), loop_);
 }
 
 Task<> Streams::proxy_service(RequestContext& context) {
@@ -272,7 +285,7 @@ Task<> Streams::proxy_service(RequestContext& context) {
     if (!endpoint) co_return std::move(endpoint).error();
     ConnectTarget target{.host = endpoint->host, .port = endpoint->port};
     target.security = name.scheme == "https" ? ConnectTarget::Security::AnyTls : ConnectTarget::Security::Plain;
-    co_return co_await relay_request(context, connector_, std::move(target), rest_of_path(context), context.request.query, loop_);
+    co_return co_await proxy_to(context, connector_, std::move(target), loop_);
 }
 
 }  // namespace porthole::apiserver

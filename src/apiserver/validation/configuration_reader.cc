@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "schema/yaml/yaml.h"
 
 namespace porthole::apiserver {
@@ -73,9 +74,9 @@ std::vector<std::string> ConfigurationObject::texts(std::string_view name) {
 const schema::Value* ConfigurationObject::object(std::string_view name) { return read(name); }
 
 Result<schema::Value> read_configuration(std::string_view text, ConfigurationFaults& faults) {
-    std::vector<std::string> duplicates;
+    std::vector<schema::DuplicateKey> duplicates;
     TRY(schema::Value tree, schema::parse_yaml(text, &duplicates));
-    for (const std::string& path : duplicates) faults.unknown.push_back("duplicate field \"" + path + '"');
+    for (const schema::DuplicateKey& one : duplicates) faults.unknown.push_back("duplicate field " + quote(one.path));
     return tree;
 }
 
