@@ -75,6 +75,24 @@ bool is_safe_sysctl(const std::string& name) {
 
 }  // namespace
 
+std::optional<Rejection> check_resize(const core::Pod& pod, const AdmissionContext& context) {
+    for (const char* name : {"cpu", "memory"}) {
+        const Quantity wanted = amount_of(objects::pod_requests(pod.spec), name), capacity = amount_of(context.allocatable, name);
+        Quantity used;
+        for (const auto& other : context.active)
+            if (other->metadata.uid != pod.metadata.uid) used += amount_of(objects::pod_requests(other->spec), name);
+        if (used + wanted <= capacity) continue;
+        const bool milli = name == std::string_view("cpu");
+        const auto number = [&](const Quantity& amount) { return std::to_string(milli ? amount.milli_value() : amount.value()); };
+        const std::string requested = std::string(name) + ", requested: " + number(wanted);
+        if (wanted > capacity)
+            return Rejection{"Infeasible", "Node didn't have enough capacity: " + requested + ", capacity: " + number(capacity)};
+        return Rejection{"Deferred",
+                         "Node didn't have enough resource: " + requested + ", used: " + number(used) + ", capacity: " + number(capacity)};
+    }
+    return std::nullopt;
+}
+
 std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& verdict, const AdmissionContext& context) {
     if (const auto wanted = pod.spec.node_selector.find(OsLabel);
         wanted != pod.spec.node_selector.end() && wanted->second != context.operating_system)

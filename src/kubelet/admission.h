@@ -23,4 +23,8 @@ struct AdmissionContext {
 /// except on Windows.
 std::optional<Rejection> admit(const core::Pod& pod, const windows::Verdict& verdict, const AdmissionContext& context);
 
+/// Whether a running pod may have the resources that it asks for now: nullopt, or with the reason of its condition PodResizePending. That
+/// is Deferred where there is room once other pods have ended, and Infeasible where the node is too small.
+std::optional<Rejection> check_resize(const core::Pod& pod, const AdmissionContext& context);
+
 }  // namespace porthole::kubelet

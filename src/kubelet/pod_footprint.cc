@@ -1,12 +1,45 @@
 #include "kubelet/pod_footprint.h"
 
+#include <algorithm>
+
 #include "objects/pod_resources.h"
 
 namespace porthole::kubelet {
+namespace {
+
+bool has_limit(const core::ResourceRequirements& resources, const char* name) {
+    return !objects::amount_of(resources.limits, name).is_zero();
+}
+
+/// Whether the pod, or each of its containers, has a limit.
+bool is_limited(const core::PodSpec& spec, const char* name) {
+    if (spec.resources && has_limit(*spec.resources, name)) return true;
+    const auto limited = [&](const core::Container& container) { return has_limit(container.resources, name); };
+    return std::ranges::all_of(spec.containers, limited) && std::ranges::all_of(spec.init_containers, limited);
+}
+
+/// What all containers may use together: the limits of some are none for the others.
+cri::LinuxContainerResources limits_of(const core::Pod& pod) {
+    objects::ResourceList limits = objects::pod_limits(pod.spec);
+    for (const char* name : {"cpu", "memory"})
+        if (!is_limited(pod.spec, name)) limits.erase(name);
+    return linux_resources(objects::pod_requests(pod.spec), limits);
+}
+
+}  // namespace
 
 Result<void> PodFootprint::ensure_cgroup(const core::Pod& pod) {
-    return cgroups_.ensure(cgroup(pod), linux_resources(objects::pod_requests(pod.spec), objects::pod_limits(pod.spec)),
-                           node_.pod_pids_limit);
+    return cgroups_.ensure(cgroup(pod), limits_of(pod), node_.pod_pids_limit);
+}
+
+Result<void> PodFootprint::ensure_cgroup_for_both(const core::Pod& before, const core::Pod& after) {
+    const cri::LinuxContainerResources old = limits_of(before);
+    cri::LinuxContainerResources limits = limits_of(after);
+    const auto wider = [](std::int64_t& limit, std::int64_t other) { limit = limit == 0 || other == 0 ? 0 : std::max(limit, other); };
+    limits.cpu_shares = std::max(limits.cpu_shares, old.cpu_shares);
+    wider(limits.cpu_quota, old.cpu_quota);
+    wider(limits.memory_limit_in_bytes, old.memory_limit_in_bytes);
+    return cgroups_.ensure(cgroup(after), limits, node_.pod_pids_limit);
 }
 
 Result<void> PodFootprint::ensure_directory(const core::Pod& pod) {

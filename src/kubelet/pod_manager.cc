@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "base/time/time.h"
+#include "kubelet/pod/resize.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -34,7 +35,7 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     if (found != pods_.end()) {
         Record& record = found->second;
         record.removed = false;
-        record.worker->update(pod);
+        update_known(record, pod);
         // A rejected pod that is deleted has nothing to end, but its deletion must be finished.
         if (record.rejected && record.worker->is_terminating()) start(uid, record);
         return;
@@ -53,6 +54,27 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
         if (!over && !runs) tell_differences(*pod, verdict);
         start(uid, record);
     }
+}
+
+/// What the node has no room for is put off; the pod goes on with what it has.
+void PodManager::update_known(Record& record, std::shared_ptr<const core::Pod> pod) {
+    record.resized = nullptr;
+    std::optional<Rejection> refusal;
+    const core::Pod& present = record.worker->pod();
+    if (!pod->metadata.deletion_timestamp && !record.rejected && differ_in_resources(*pod, present)) {
+        refusal = check_resize(*pod, admission_context_());
+        if (refusal) {
+            record.resized = pod;
+            pod = std::make_shared<const core::Pod>(with_resources_of(*pod, present));
+        }
+    }
+    record.worker->set_resize_pending(std::move(refusal));
+    record.worker->update(std::move(pod));
+}
+
+void PodManager::retry_resizes() {
+    for (auto& [uid, record] : pods_)
+        if (record.resized) update_known(record, record.resized);
 }
 
 void PodManager::start(const std::string& uid, Record& record) {
@@ -185,6 +207,7 @@ Task<> PodManager::run_housekeeping() {
     MonotonicTime collected = services_.loop.now();
     for (;;) {
         CO_TRY_VOID(co_await services_.loop.sleep(HousekeepingPeriod));
+        retry_resizes();
         auto finished = co_await finish_removed();
         if (is_cancelled(finished)) co_return std::move(finished).error();
         if (services_.loop.now() - collected < GcPeriod) continue;

@@ -43,12 +43,15 @@ public:
 private:
     struct Record {
         std::unique_ptr<PodWorker> worker;
-        bool rejected = false;  ///< never admitted: there is no running worker
-        bool removed = false;   ///< its source has dropped it
-        bool running = false;   ///< the worker's task
+        std::shared_ptr<const core::Pod> resized;  ///< with more resources than there is room for now; else null
+        bool rejected = false;                     ///< never admitted: there is no running worker
+        bool removed = false;                      ///< its source has dropped it
+        bool running = false;                      ///< the worker's task
     };
     Task<> run_worker(std::string uid);
     void start(const std::string& uid, Record& record);
+    void update_known(Record& record, std::shared_ptr<const core::Pod> pod);
+    void retry_resizes();
     void tell_differences(const core::Pod& pod, const windows::Verdict& verdict);
     void reject(const core::Pod& pod, const Rejection& rejection);
     void adopt_orphan(const PodSighting& sighting);

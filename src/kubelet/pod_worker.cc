@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kubelet/pod/resize.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -97,6 +98,7 @@ Task<> PodWorker::refresh() {
         co_return std::move(state).error();
     }
     state_ = std::move(*state);
+    note_resizes();
     const std::vector<std::string> addresses = pod_addresses();
     services_.probes.observe(pod_, state_, addresses.empty() ? pod_->status.pod_ip : addresses.front());
     report();
@@ -124,12 +126,44 @@ core::PodStatus PodWorker::status_now() const {
                                               .finishing = termination_.has_value(),
                                               .terminated = stopped_,
                                               .now = services_.loop.wall_now()});
+    add_resize_conditions(status);
     if (termination_ && !termination_->reason.empty()) {
         status.phase = core::PodPhase::Failed;
         status.reason = termination_->reason;
         status.message = termination_->message;
     }
     return status;
+}
+
+/// The runtime remembers what a container was made with.
+void PodWorker::note_resizes() {
+    std::erase_if(resized_, [this](const auto& entry) { return !state_.find_by_id(entry.first); });
+    for (cri::ContainerStatus& container : state_.containers)
+        if (const auto found = resized_.find(container.id); found != resized_.end()) set_given_resources(container, found->second);
+}
+
+void PodWorker::add_resize_conditions(core::PodStatus& status) const {
+    const auto show = [&](const char* type, bool holds, std::string reason, std::string message) {
+        if (!holds) {
+            std::erase_if(status.conditions, [&](const core::PodCondition& condition) { return condition.type == type; });
+            return;
+        }
+        core::PodCondition condition{.type = type, .status = "True", .reason = std::move(reason), .message = std::move(message)};
+        condition.observed_generation = pod_->metadata.generation;
+        objects::set_condition(status.conditions, std::move(condition), Timestamp(services_.loop.wall_now()));
+    };
+    show("PodResizePending", resize_pending_.has_value(), resize_pending_ ? resize_pending_->reason : "",
+         resize_pending_ ? resize_pending_->message : "");
+    const bool in_progress = !termination_ && !services_.node.windows && has_resize_ahead();
+    show("PodResizeInProgress", in_progress, resize_error_.empty() ? "" : "Error", resize_error_);
+}
+
+bool PodWorker::has_resize_ahead() const {
+    return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
+        const cri::ContainerStatus* status = state_.find_newest(spec.container.name);
+        const auto given = status && is_running(*status) ? given_resources(*status) : std::nullopt;
+        return given && resize_step(spec.container, *given) != ResizeStep::None;
+    });
 }
 
 std::optional<Duration> PodWorker::deadline_left() const {
@@ -176,6 +210,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
         if (!actions.create_sandbox) co_return true;
     } else {
         CO_TRY_VOID(co_await kill_containers(actions));
+        CO_TRY_VOID(co_await resize_containers(actions));
     }
     if (!actions.create_sandbox && actions.containers_to_start.empty()) co_return true;
     CO_TRY_VOID(co_await prepare());
@@ -283,6 +318,43 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
         }
         CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, kill.message, grace));
     }
+    co_return {};
+}
+
+/// The pod's own limits hold for all of its containers together: they are widened before and narrowed after.
+Task<> PodWorker::resize_containers(const PodActions& actions) {
+    if (actions.containers_to_resize.empty()) co_return {};
+    core::Pod before = *pod_;
+    for (auto list : {&core::PodSpec::init_containers, &core::PodSpec::containers}) {
+        for (core::Container& container : before.spec.*list) {
+            const cri::ContainerStatus* status = state_.find_newest(container.name);
+            if (!status) continue;
+            if (const auto given = given_resources(*status)) container.resources = *given;
+        }
+    }
+    Result<void> resized = services_.footprint.ensure_cgroup_for_both(before, *pod_);
+    for (const ContainerToResize& resize : actions.containers_to_resize) {
+        if (!resized) break;
+        const core::ResourceRequirements& wanted = resize.container.resources;
+        cri::UpdateContainerResourcesRequest request;
+        request.container_id = resize.id;
+        request.linux = linux_resources(wanted.requests, wanted.limits);
+        auto updated = co_await services_.containers.runtime.update_container_resources(std::move(request));
+        if (updated)
+            resized_[resize.id] = wanted;
+        else
+            resized = std::move(updated).error();
+    }
+    if (resized) resized = services_.footprint.ensure_cgroup(*pod_);
+    if (is_cancelled(resized)) co_return std::move(resized).error();
+    resize_error_ = resized ? "" : resized.error().message;
+    note_resizes();
+    if (!resized) {
+        services_.events.warning(reference_to(*pod_), "ResizeError", "error resizing pod: " + resize_error_);
+        report();
+        co_return std::move(resized).error();
+    }
+    services_.events.normal(reference_to(*pod_), "ResizeCompleted", "Pod resize completed");
     co_return {};
 }
 

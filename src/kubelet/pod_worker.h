@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "kubelet/admission.h"
 #include "kubelet/lifecycle/pod_containers.h"
 #include "kubelet/pod_footprint.h"
 #include "kubelet/pod_references.h"
@@ -78,6 +79,8 @@ public:
     const core::Pod& pod() const { return *pod_; }
     const std::shared_ptr<const core::Pod>& shared_pod() const { return pod_; }
     void update(std::shared_ptr<const core::Pod> pod);
+    /// Why the pod has less than it asks for, with the reason of its condition PodResizePending; nullopt when it has that. Before update().
+    void set_resize_pending(std::optional<Rejection> why) { resize_pending_ = std::move(why); }
     /// Something about the pod's containers may have changed.
     void wake() { wake_.set(); }
     /// Asked again, a shorter grace period cuts a running one.
@@ -96,11 +99,15 @@ private:
     cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> make_sandbox(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
+    Task<> resize_containers(const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
 
     Task<> refresh();
+    void note_resizes();
+    void add_resize_conditions(core::PodStatus& status) const;
+    bool has_resize_ahead() const;
     void report();
     core::PodStatus status_now() const;
     std::vector<std::string> pod_addresses() const;
@@ -114,6 +121,9 @@ private:
     std::shared_ptr<const core::Pod> pod_;
     PodRuntimeState state_;
     std::map<std::string, WaitingReason> waiting_;
+    std::map<std::string, core::ResourceRequirements> resized_;  ///< by container: what it was given after its start
+    std::optional<Rejection> resize_pending_;
+    std::string resize_error_;
     std::optional<Termination> termination_;
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row

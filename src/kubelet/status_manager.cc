@@ -45,6 +45,11 @@ Value changed_conditions(const Value& before, const Value& now) {
                 if (!patch.find(member.key)) patch[member.key] = nullptr;
         changed.as_array().push_back(std::move(patch));
     }
+    // Those of a resize come and go.
+    for (const char* type : {"PodResizePending", "PodResizeInProgress"}) {
+        if (find_condition(before, type) && !find_condition(now, type))
+            changed.as_array().push_back(Value::object({{"$patch", "delete"}, {"type", type}}));
+    }
     return changed;
 }
 

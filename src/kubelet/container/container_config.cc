@@ -66,8 +66,7 @@ std::vector<cri::PortMapping> port_mappings(const core::Pod& pod) {
 }
 
 cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
-    const core::ResourceRequirements& wanted = in.spec.container.resources;
-    cri::LinuxContainerResources resources = linux_resources(wanted.requests, wanted.limits);
+    cri::LinuxContainerResources resources = linux_resources(in.spec.container.resources.requests, in.spec.container.resources.limits);
     resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.platform.memory);
     // An out-of-memory kill ends the container as a whole: what is left of it would not be healthy.
     if (in.cgroup_v2) resources.unified["memory.oom.group"] = "1";
@@ -77,6 +76,7 @@ cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
 Result<void> add_linux_part(const ContainerInputs& in, cri::ContainerConfig& config) {
     TRY_VOID(verify_non_root(in.pod, in.spec.container, in.image_user));
     TRY(cri::LinuxContainerSecurityContext security, linux_security_context(in));
+    config.annotations[ResourcesAnnotation] = schema::encode_json(in.spec.container.resources);
     config.linux.emplace();
     config.linux->resources = container_resources(in);
     config.linux->security_context = std::move(security);

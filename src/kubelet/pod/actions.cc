@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kubelet/pod/resize.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -160,12 +162,22 @@ private:
             kill.message = "Container " + container.name + " failed startup probe";
             kill.failed_startup = true;
             kill.restart = effective_restart_policy(pod_, container) != Policy::Never;
+        } else if (plan_resize(container, status) == ResizeStep::Restart) {
+            kill.message = "Container " + container.name + " resize requires restart";
         } else {
             return has_started(container, status, probes_);
         }
-        if (kill.restart && !kill.message.ends_with("will be restarted")) kill.message += ", will be restarted";
+        if (kill.restart && !kill.message.ends_with("restart") && !kill.message.ends_with("will be restarted"))
+            kill.message += ", will be restarted";
         actions_.containers_to_kill.push_back(std::move(kill));
         return false;
+    }
+
+    ResizeStep plan_resize(const core::Container& container, const cri::ContainerStatus& status) {
+        const auto given = given_resources(status);
+        const ResizeStep step = given && !is_deleted(pod_) ? resize_step(container, *given) : ResizeStep::None;
+        if (step == ResizeStep::InPlace) actions_.containers_to_resize.push_back({status.id, container});
+        return step;
     }
 
     void start(ContainerKind kind, const core::Container& container) { actions_.containers_to_start.push_back({kind, container, ""}); }

@@ -22,6 +22,12 @@ struct ContainerToKill {
     bool restart = true;  ///< counts as a failure that is followed by a new start
 };
 
+/// A running container that is to have the cpu and memory that its pod says, without a restart.
+struct ContainerToResize {
+    std::string id;
+    core::Container container;
+};
+
 /// One step that brings the runtime's state nearer to the spec's.
 struct PodActions {
     bool kill_pod = false;  ///< stop the sandbox and everything in it first
@@ -30,15 +36,19 @@ struct PodActions {
     std::string sandbox_id;        ///< the one to use, or the one to replace
     std::uint32_t attempt = 0;     ///< of a new sandbox
     std::vector<ContainerToKill> containers_to_kill;
+    std::vector<ContainerToResize> containers_to_resize;
     std::vector<ContainerSpec> containers_to_start;  ///< in order; each waits for the one before
 
-    bool empty() const { return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_start.empty(); }
+    bool empty() const {
+        return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_resize.empty() && containers_to_start.empty();
+    }
 };
 
 /// The next step for a pod that is wanted. Pure; safe to repeat.
 ///
 /// Sandbox first; then init containers one by one, where a sidecar counts as done once it has started; then all regular containers.
-/// Containers that ended come back as their restart policy says. A pod whose every container is done gets kill_pod.
+/// Running containers get other resources in place, or by a restart where their resize policy says so. Containers that ended come back as
+/// their restart policy says. A pod whose every container is done gets kill_pod.
 PodActions compute_actions(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes);
 
 /// Whether a container that is not running now must be started (again): per-container policy and rules before the pod's.

@@ -23,6 +23,7 @@ inline constexpr const char* TerminationMessagePathAnnotation = "io.kubernetes.c
 inline constexpr const char* TerminationMessagePolicyAnnotation = "io.kubernetes.container.terminationMessagePolicy";
 inline constexpr const char* PreStopHandlerAnnotation = "io.kubernetes.container.preStopHandler";
 inline constexpr const char* PortsAnnotation = "io.kubernetes.container.ports";
+inline constexpr const char* ResourcesAnnotation = "porthole.internal/container.resources";
 inline constexpr const char* DeletionGracePeriodAnnotation = "io.kubernetes.pod.deletionGracePeriod";
 inline constexpr const char* TerminationGracePeriodAnnotation = "io.kubernetes.pod.terminationGracePeriod";
 

@@ -137,7 +137,7 @@ private:
 
     void add_details(const core::Container& container, const cri::ContainerStatus& from, core::ContainerStatus& status) const {
         if (is_running(from)) {
-            status.resources = container.resources;
+            status.resources = given_resources(from).value_or(container.resources);
             status.allocated_resources = container.resources.requests;
         }
         if (from.user && from.user->linux) {

@@ -1,0 +1,95 @@
+#include "kubelet/pod/resize.h"
+
+#include <gtest/gtest.h>
+
+#include "kubelet/pod/actions.h"
+
+namespace porthole::kubelet {
+namespace {
+
+Quantity quantity(const char* text) { return Quantity::parse(text).value(); }
+
+core::ResourceRequirements resources(const char* cpu, const char* memory) {
+    core::ResourceRequirements made;
+    made.requests = {{"cpu", quantity(cpu)}, {"memory", quantity(memory)}};
+    made.limits = made.requests;
+    return made;
+}
+
+core::Container container(const char* cpu, const char* memory) {
+    core::Container made{.name = "c"};
+    made.resources = resources(cpu, memory);
+    return made;
+}
+
+cri::ContainerStatus running(const core::ResourceRequirements& given) {
+    cri::ContainerStatus status;
+    status.id = "1";
+    status.state = cri::ContainerState::ContainerRunning;
+    status.metadata.emplace();
+    status.metadata->name = "c";
+    set_given_resources(status, given);
+    return status;
+}
+
+TEST(Resize, IsPlannedWhereCpuOrMemoryDiffer) {
+    core::Container wanted = container("200m", "64Mi");
+    wanted.resize_policy = {{.resource_name = "memory", .restart_policy = "RestartContainer"},
+                            {.resource_name = "cpu", .restart_policy = "NotRequired"}};
+    const struct {
+        const char *name, *cpu, *memory;
+        ResizeStep step;
+    } rows[] = {
+        {"nothing", "200m", "64Mi", ResizeStep::None}, {"the same in other words", "0.2", "65536Ki", ResizeStep::None},
+        {"cpu", "100m", "64Mi", ResizeStep::InPlace},  {"memory, whose policy asks for a restart", "200m", "32Mi", ResizeStep::Restart},
+        {"both", "100m", "32Mi", ResizeStep::Restart},
+    };
+    for (const auto& row : rows) EXPECT_EQ(resize_step(wanted, resources(row.cpu, row.memory)), row.step) << row.name;
+}
+
+TEST(Resize, GivenResourcesAreNotedWithTheContainer) {
+    EXPECT_EQ(given_resources(running(resources("1", "1Gi"))), resources("1", "1Gi"));
+    EXPECT_EQ(given_resources(cri::ContainerStatus()), std::nullopt) << "one of an older kubelet";
+}
+
+TEST(Resize, RunningContainersAreChangedInPlaceOrStartedAgain) {
+    core::Pod pod;
+    pod.spec.containers = {container("200m", "64Mi")};
+    PodRuntimeState state;
+    cri::PodSandboxStatus& sandbox = state.sandboxes.emplace_back();
+    sandbox.state = cri::PodSandboxState::SandboxReady;
+    sandbox.network.emplace();
+    sandbox.network->ip = "10.244.0.2";
+    state.containers = {running(resources("100m", "64Mi"))};
+    const ProbeVerdicts probes{.startup = [](const std::string&) { return ProbeVerdict::Unknown; },
+                               .liveness = [](const std::string&) { return ProbeVerdict::Unknown; },
+                               .readiness = [](const std::string&) { return ProbeVerdict::Unknown; }};
+
+    const PodActions in_place = compute_actions(pod, state, probes);
+    ASSERT_EQ(in_place.containers_to_resize.size(), 1u);
+    EXPECT_EQ(in_place.containers_to_resize[0].id, "1");
+    EXPECT_TRUE(in_place.containers_to_kill.empty());
+
+    pod.spec.containers[0].resize_policy = {{.resource_name = "cpu", .restart_policy = "RestartContainer"}};
+    const PodActions again = compute_actions(pod, state, probes);
+    EXPECT_TRUE(again.containers_to_resize.empty());
+    ASSERT_EQ(again.containers_to_kill.size(), 1u);
+    EXPECT_EQ(again.containers_to_kill[0].message, "Container c resize requires restart");
+
+    set_given_resources(state.containers[0], pod.spec.containers[0].resources);
+    EXPECT_TRUE(compute_actions(pod, state, probes).empty());
+}
+
+TEST(Resize, APodWaitsWithWhatItHas) {
+    core::Pod before, after;
+    before.spec.containers = {container("100m", "64Mi")};
+    after.spec.containers = {container("4", "64Mi")};
+    after.metadata.generation = 2;
+    EXPECT_TRUE(differ_in_resources(before, after));
+    const core::Pod waiting = with_resources_of(after, before);
+    EXPECT_FALSE(differ_in_resources(waiting, before));
+    EXPECT_EQ(waiting.metadata.generation, 2);
+}
+
+}  // namespace
+}  // namespace porthole::kubelet
