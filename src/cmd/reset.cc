@@ -6,6 +6,7 @@
 #include "local_cluster/system_unit.h"
 #include "node_join/agent_lock.h"
 #include "node_join/agent_options.h"
+#include "runtime/files/durable_file.h"
 #include "runtime/files/mounts.h"
 #include "teardown/teardown.h"
 
@@ -52,7 +53,7 @@ int run_reset(std::vector<std::string> arguments) {
     app.add_option("--cgroup-root", agent.cgroup_root, "pods' cgroups are below it")->capture_default_str();
     if (const auto code = parse_flags(app, std::move(arguments))) return *code;
     if (::geteuid() != 0) return fail("`reset` removes links, rules and services: run it as root, for example with sudo");
-    if (!fs::exists(agent.data)) return fail("no node found in " + agent.data + "; --data is the directory given to `join`");
+    if (!path_exists(agent.data)) return fail("no node found in " + agent.data + "; --data is the directory given to `join`");
 
     RealWorld world;
     Progress progress(world.loop, false);

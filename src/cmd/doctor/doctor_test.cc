@@ -31,7 +31,7 @@ Evidence hardened() {
                              {"client-ca-file", "/ca"},
                              {"enable-admission-plugins",
                               "NamespaceLifecycle,ServiceAccount,NodeRestriction,PodSecurity,AlwaysPullImages,EventRateLimit,"
-                              "DenyServiceExternalIPs,ValidatingAdmissionPolicy"},
+                              "DenyServiceExternalIPs,ImagePolicyWebhook"},
                              {"encryption-provider-config", "/e"},
                              {"encryption-providers", "aesgcm,identity"},
                              {"kubelet-certificate-authority", "/k"},

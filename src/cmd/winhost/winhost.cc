@@ -38,7 +38,10 @@ std::string find_programs() {
     return "";
 }
 
-std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+std::string absolute(const std::string& path) {
+    std::error_code ignored;  // of a working directory that has gone
+    return fs::absolute(path, ignored).lexically_normal().string();
+}
 
 /// Images and templates pass through large buffers. Left to itself the allocator keeps tens of megabytes of them for the next time.
 void give_back_large_buffers() {

@@ -29,8 +29,7 @@ void check_admission_plugins(const Evidence& evidence, Findings& findings) {
     constexpr Item Images{"5.5.1", "images are admitted by where they come from"};
     with_flag(evidence, findings, Images, "enable-admission-plugins", [&](const std::string& running) {
         if (has_word(running, "ImagePolicyWebhook")) return findings.pass(Images, "the server of ImagePolicyWebhook decides");
-        // ValidatingAdmissionWebhook is on by default, which does not say that a webhook is configured.
-        if (has_word(running, "ValidatingAdmissionPolicy")) return findings.pass(Images, "a policy can; look whether one does");
+        // ValidatingAdmissionWebhook and ValidatingAdmissionPolicy are on by default, which does not say that a webhook or policy is there.
         findings.warn(Images, "no plugin that judges images runs",
                       enable + "ImagePolicyWebhook, with a server that decides about images in --admission-control-config-file");
     });

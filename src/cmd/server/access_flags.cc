@@ -1,4 +1,4 @@
-#include "cmd/access_flags.h"
+#include "cmd/server/access_flags.h"
 
 #include "base/strings.h"
 
@@ -52,6 +52,9 @@ void add_authentication_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     add_list(app, "--requestheader-group-headers", flags.requestheader_group_headers, "headers with the user's groups, by comma");
     add_list(app, "--requestheader-extra-headers-prefix", flags.requestheader_extra_headers_prefix,
              "beginnings of headers with more about the user, by comma");
+    app.add_option("--proxy-client-cert-file", flags.proxy_client_cert_file,
+                   "file of the certificate that extension API servers are shown (default: the cluster's own of the front proxy)");
+    app.add_option("--proxy-client-key-file", flags.proxy_client_key_file, "file of its key");
 }
 
 void add_authorization_flags(CLI::App& app, apiserver::AccessFlags& flags) {

@@ -1,4 +1,4 @@
-#include "cmd/server_encryption.h"
+#include "cmd/server/server_encryption.h"
 
 #include "apiserver/encryption/kms_cipher.h"
 #include "apiserver/encryption/local_key.h"

@@ -1,4 +1,4 @@
-#include "cmd/server_audit.h"
+#include "cmd/server/server_audit.h"
 
 #include "base/time/time.h"
 #include "runtime/files/durable_file.h"

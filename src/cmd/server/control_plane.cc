@@ -1,0 +1,259 @@
+#include "cmd/server/control_plane.h"
+
+#include "apiserver/local_clients.h"
+#include "base/result.h"
+#include "base/version.h"
+#include "client/events.h"
+#include "client/informers/informer.h"
+#include "local_cluster/cluster.h"
+#include "local_cluster/kubeconfig_entry.h"
+#include "local_cluster/next_steps.h"
+#include "local_cluster/start.h"
+#include "runtime/component_thread.h"
+#include "runtime/files/durable_file.h"
+#include "scheduler/metrics.h"
+#include "scheduler/scheduler.h"
+#include "store/embedded/embedded_engine.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+using namespace node_join;
+using apiserver::ApiServer;
+namespace fs = std::filesystem;
+namespace {
+
+template <class T>
+Task<> close_and_reset(std::unique_ptr<T>& part) {
+    if (part) CO_TRY_VOID(co_await part->close());
+    part.reset();
+    co_return {};
+}
+
+/// Ends a part on its own loop, then its way to the API.
+template <class Component, class T>
+Task<> close_on(Component* component, std::unique_ptr<T>& part) {
+    if (!component) co_return {};
+    CO_TRY_VOID(co_await component->run([&part] { return close_and_reset(part); }));
+    co_return co_await component->close();
+}
+
+}  // namespace
+
+/// One of the control plane's components beside the API: a thread, its ways to the API, and what runs on them.
+class ControlPlane::Component {
+public:
+    Component(ApiServer& api, std::string name) : clients_(api, std::move(name)) {}
+
+    EventLoop& loop() { return thread_.loop(); }
+    apiserver::LocalClients& clients() { return clients_; }
+    Task<> run(std::function<Task<>()> task) { return thread_.run(std::move(task)); }
+    Task<> close() { return clients_.close(); }
+
+private:
+    apiserver::LocalClients clients_;
+    ComponentThread thread_;
+};
+
+/// The scheduler with what it needs, all on one loop.
+class ControlPlane::SchedulerProcess {
+public:
+    SchedulerProcess(EventLoop& loop, client::Client& client, client::SharedObjects& shared, Logger log)
+        : informers_({loop, client, random_, log, &shared}),
+          events_(loop, client, log, "default-scheduler"),
+          scheduler_({.loop = loop, .client = client, .informers = informers_, .events = events_, .random = random_, .log = log}),
+          scope_(loop, [log](const Error& error) { log.error("the scheduler ended", {{"error", error.message}}); }) {}
+
+    void start() {
+        informers_.start();
+        scope_.spawn(events_.run());
+        scope_.spawn(scheduler_.run());
+    }
+    Task<> close() {
+        CO_TRY_VOID(co_await scope_.close());
+        co_return co_await informers_.close();
+    }
+    std::string metrics() const { return scheduler::metrics_text(scheduler_); }
+
+private:
+    SystemRandom random_;
+    client::Informers informers_;
+    client::EventRecorder events_;
+    scheduler::Scheduler scheduler_;
+    Scope scope_;
+};
+
+ControlPlane::ControlPlane(RealWorld& world, ServerFlags flags, Logger log)
+    : world_(world), flags_(std::move(flags)), log_(std::move(log)), certificates_(world.loop, flags_, log_) {}
+ControlPlane::~ControlPlane() = default;
+
+apiserver::ApiServerOptions ControlPlane::options(const Pki& pki, const std::string& service_ip) const {
+    apiserver::ApiServerOptions options;
+    options.bootstrap = {.advertise_address = flags_.advertise_address,
+                         .port = flags_.port,
+                         .kubernetes_service_ip = service_ip,
+                         .cluster_dns = flags_.cluster_dns,
+                         .cluster_domain = flags_.cluster_domain,
+                         .service_cidr = flags_.service_cidr,
+                         .cluster_cidr = flags_.cluster_cidr,
+                         .backend = flags_.backend,
+                         .ca_pem = pki.ca_pem,
+                         .client_ca_pem = pki.ca_pem,
+                         .front_proxy = {.ca_pem = pki.front_proxy_ca.certificate_pem}};
+    options.service_cidrs = {flags_.service_cidr};
+    options.service_account_key_pem = pki.service_account_key_pem;
+    options.previous_service_account_key_pem = pki.previous_service_account_key_pem;
+    options.front_proxy_certificate_pem = pki.front_proxy_client.certificate_pem;
+    options.front_proxy_key_pem = pki.front_proxy_client.key_pem;
+    options.store_quota_bytes = flags_.store_quota_bytes;
+    options.issuer = "https://kubernetes.default.svc." + flags_.cluster_domain;
+    options.extend_service_account_tokens = flags_.extend_service_account_tokens;
+    options.flags = flags_.effective;
+    options.limits = flags_.limits;
+    options.priority_and_fairness = flags_.priority_and_fairness;
+    options.git_version = std::string(KubernetesVersion) + "+porthole-" + PortholeVersion;
+    return options;
+}
+
+Task<> ControlPlane::start() {
+    const DataDir data(flags_.data);
+    CO_TRY(const std::string service_ip, address_in(flags_.service_cidr, 1));
+    CO_TRY(const Pki pki, certificates_.ensure());
+    CO_TRY(auto engine, store::open_embedded_engine(data.store().string()));
+    CO_TRY_VOID(encryption_.open(flags_.encryption, data.encryption_file().string()));
+    engine = encryption_.wrap(std::move(engine));
+    apiserver::ApiServerOptions chosen = options(pki, service_ip);
+    chosen.more_metrics = [this] { return more_metrics(); };
+    if (flags_.kubelet_certificate_authority.empty() && pki.kubelets_unverified_until > SystemTime())
+        chosen.flags["kubelets-unverified-until"] = Timestamp(pki.kubelets_unverified_until).to_string();
+    CO_TRY_VOID(audit_.open(flags_.audit));
+    chosen.audit = audit_.auditor();
+    chosen.flags["encryption-providers"] = encryption_.providers();
+    access_reload_ = std::make_unique<apiserver::AccessReload>(
+        apiserver::AccessReload::Seams{.loop = world_.loop, .files = *files_, .log = log_.named("access")}, flags_.access, chosen.issuer);
+    CO_TRY_VOID(apiserver::read_access_flags(*files_, flags_.access, chosen));
+    proxy_ca_pem_ = chosen.authentication.request_header.ca_pem;
+    CO_TRY_VOID(make_connector(pki));
+    CO_TRY(api_, ApiServer::open({.loop = world_.loop,
+                                  .pool = *world_.pool,
+                                  .random = random_,
+                                  .log = log_.named("apiserver"),
+                                  .connector = connector_.get(),
+                                  .outgoing = outgoing_.get()},
+                                 std::move(engine), std::move(chosen)));
+    CO_TRY_VOID(encryption_.check_loaded());
+    CO_TRY_VOID(certificates_.trust_clients(pki, *api_));
+    CO_TRY_VOID(listen(pki));
+    CO_TRY_VOID(co_await api_->start());
+    log_.info("the API is ready", {{"address", flags_.advertise_address}, {"port", flags_.port}});
+    co_return co_await start_components(pki);
+}
+
+Result<void> ControlPlane::write_admin_kubeconfig() const {
+    return local_cluster::write_admin_kubeconfig(DataDir(flags_.data), server_url());
+}
+
+Result<std::string> ControlPlane::introduce() const {
+    const DataDir data(flags_.data);
+    const std::string server = server_url();
+    TRY_VOID(write_admin_kubeconfig());
+    TRY(const Pki pki, Pki::load(data.pki()));
+    TRY(const std::string ca_hash, pki.ca_hash());
+    return server_notes(data, server, ca_hash);
+}
+
+Result<void> ControlPlane::make_connector(const Pki& pki) {
+    TRY(auto tls, certificates_.kubelet_tls(pki));
+    TRY(auto any_tls, net::TlsClientContext::create({.insecure_skip_verify = true}));
+    connector_ = apiserver::make_connector(world_.loop, std::move(tls), std::move(any_tls), log_.named("apiserver"));
+    return {};
+}
+
+Result<void> ControlPlane::listen(const Pki& pki) {
+    TRY(const auto policy, net::TlsPolicy::parse(flags_.tls_min_version, flags_.tls_cipher_suites));
+    TRY(tls_, net::TlsServerContext::create({.certificate_pem = pki.server.certificate_pem,
+                                             .key_pem = pki.server.key_pem,
+                                             .client_ca_pem = pki.ca_pem,
+                                             .proxy_ca_pem = proxy_ca_pem_,
+                                             .policy = policy}));
+    http_ = std::make_unique<net::HttpServer>(world_.loop, api_->server(), net::HttpServerOptions{.tls = tls_}, log_.named("http"));
+    TRY_VOID(http_->listen(flags_.bind_address, flags_.port));
+    return {};
+}
+
+Task<> ControlPlane::start_components(const Pki& pki) {
+    controller_component_ = std::make_unique<Component>(*api_, "kube-controller-manager");
+    scheduler_component_ = std::make_unique<Component>(*api_, "kube-scheduler");
+    CO_TRY_VOID(co_await controller_component_->run([this, settings = controller_settings(pki)] { return start_controllers(settings); }));
+    co_return co_await scheduler_component_->run([this] { return start_scheduler(); });
+}
+
+Task<> ControlPlane::restart_controllers(const Pki& pki) {
+    CO_TRY_VOID(co_await controller_component_->run([this] { return close_and_reset(controllers_); }));
+    co_return co_await controller_component_->run([this, settings = controller_settings(pki)] { return start_controllers(settings); });
+}
+
+Task<> ControlPlane::follow_certificates() {
+    return certificates_.follow({.api = *api_,
+                                 .tls = *tls_,
+                                 .connector = *connector_,
+                                 .restart_controllers = [this](const Pki& pki) { return restart_controllers(pki); },
+                                 .write_admin_kubeconfig = [this] { return write_admin_kubeconfig(); }});
+}
+
+controllers::Settings ControlPlane::controller_settings(const Pki& pki) const {
+    controllers::Settings settings;
+    settings.cluster_cidrs = {flags_.cluster_cidr};
+    settings.service_cidrs = {flags_.service_cidr};
+    settings.root_ca_pem = pki.ca_pem;
+    settings.signer_certificate_pem = pki.ca_pem;
+    settings.signer_key_pem = pki.ca_key_pem();
+    settings.kubelet_signer_certificate_pem = pki.kubelet_serving_ca.certificate_pem;
+    settings.kubelet_signer_key_pem = pki.kubelet_serving_ca.key_pem;
+    settings.read_time_zone = [](const std::string& zone) { return read_file(fs::path("/usr/share/zoneinfo") / zone); };
+    return settings;
+}
+
+Task<> ControlPlane::start_controllers(controllers::Settings settings) {
+    Component& on = *controller_component_;
+    const auto client_of = [&on](const std::string& account) -> client::Client& { return on.clients().of(account); };
+    CO_TRY(controllers_,
+           controllers::ControllerManager::create({on.loop(), client_of, controller_random_, log_.named("controllers"), &shared_objects_},
+                                                  api_->registry(), std::move(settings)));
+    controllers_->start();
+    co_return {};
+}
+
+Task<> ControlPlane::start_scheduler() {
+    Component& on = *scheduler_component_;
+    scheduler_ = std::make_unique<SchedulerProcess>(on.loop(), on.clients().of(), shared_objects_, log_.named("scheduler"));
+    scheduler_->start();
+    co_return {};
+}
+
+Task<> ControlPlane::read_scheduler_metrics(std::string& into) {
+    if (scheduler_) into = scheduler_->metrics();
+    co_return {};
+}
+
+Task<std::string> ControlPlane::more_metrics() {
+    std::string text;
+    if (scheduler_component_) CO_TRY_VOID(co_await scheduler_component_->run([this, &text] { return read_scheduler_metrics(text); }));
+    encryption_.append_metrics(text);
+    access_reload_->append_metrics(text);
+    co_return text;
+}
+
+Task<> ControlPlane::close() {
+    if (http_) CO_TRY_VOID(co_await http_->close());
+    if (connector_) CO_TRY_VOID(co_await connector_->close());
+    CO_TRY_VOID(co_await outgoing_->close());
+    CO_TRY_VOID(co_await close_on(scheduler_component_.get(), scheduler_));
+    CO_TRY_VOID(co_await close_on(controller_component_.get(), controllers_));
+    scheduler_component_.reset();
+    controller_component_.reset();
+    if (api_) CO_TRY_VOID(co_await api_->close());
+    co_return co_await audit_.close();
+}
+
+}  // namespace porthole::cmd

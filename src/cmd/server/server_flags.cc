@@ -1,0 +1,95 @@
+#include "cmd/server/server_flags.h"
+
+#include "cmd/program/effective_flags.h"
+#include "cmd/server/access_flags.h"
+
+namespace porthole::cmd {
+namespace {
+
+using namespace std::chrono_literals;
+
+void add_flow_control_options(CLI::App& app, ServerFlags& flags) {
+    app.add_option("--max-requests-inflight", flags.limits.reading, "requests that read, at most at a time")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--max-mutating-requests-inflight", flags.limits.mutating, "requests that write, at most at a time")
+        ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    app.add_flag("--enable-priority-and-fairness", flags.priority_and_fairness,
+                 "divide the sum of both among priority levels, and queue requests fairly; false: only count")
+        ->default_str("true");
+}
+
+}  // namespace
+
+void add_server_flags(CLI::App& app, ServerFlags& flags) {
+    app.add_option("--data", flags.data, "the cluster's data directory")->capture_default_str();
+    app.add_option("--bind-address", flags.bind_address, "address to listen on")->capture_default_str();
+    app.add_option("--port", flags.port, "port to listen on")->capture_default_str();
+    app.add_option("--advertise-address", flags.advertise_address, "at which nodes and pods reach this server")->capture_default_str();
+    app.add_option("--service-cidr,--service-cluster-ip-range", flags.service_cidr, "addresses of services")->capture_default_str();
+    app.add_option("--cluster-cidr", flags.cluster_cidr, "addresses of pods")->capture_default_str();
+    app.add_option("--backend", flags.backend, "pod network between nodes, which joining nodes adopt: host-gw or vxlan")
+        ->check(CLI::IsMember({"host-gw", "vxlan"}))
+        ->capture_default_str();
+    app.add_option("--cluster-dns", flags.cluster_dns, "address of the cluster's DNS")->capture_default_str();
+    app.add_option("--cluster-domain", flags.cluster_domain, "domain of services")->capture_default_str();
+    add_audit_flags(app, flags.audit);
+    add_encryption_flags(app, flags.encryption);
+    add_access_flags(app, flags.access);
+    add_flow_control_options(app, flags);
+    app.add_option("--kubelet-certificate-authority", flags.kubelet_certificate_authority,
+                   "file of the authority that kubelets' serving certificates must be of; without it, pki/kubelet-serving-ca.crt");
+    app.add_option("--store-quota-bytes", flags.store_quota_bytes,
+                   "size of all objects with their history, beyond which creates and updates are refused; 0: no limit")
+        ->capture_default_str();
+    app.add_option("--service-account-extend-token-expiration", flags.extend_service_account_tokens,
+                   "extend pods' tokens to a year, for programs that do not reread them (true or false)")
+        ->capture_default_str();
+    app.add_option("--tls-min-version", flags.tls_min_version, "VersionTLS12 (default) or VersionTLS13");
+    app.add_option("--tls-cipher-suites", flags.tls_cipher_suites,
+                   "ciphers of TLS 1.2 that are accepted, by comma; those of TLS 1.3 are always")
+        ->delimiter(',');
+    app.add_flag("--revive-supervisor", flags.revive_supervisor, "start another supervisor when ours dies");
+    app.add_flag("--verbose,-v", flags.verbose, "log at debug level");
+    app.footer(
+        "When it serves, it prints where its administrator's kubeconfig is and how nodes join.\n\n"
+        "Examples:\n"
+        "  porthole server --advertise-address 10.0.0.5       for nodes that reach this machine at 10.0.0.5\n"
+        "  porthole server --backend vxlan --advertise-address 10.0.0.5\n"
+        "                                                     where the nodes are not on one link\n"
+        "  porthole token create --print-join-command         what to type on a node, in another terminal");
+}
+
+std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags) {
+    std::map<std::string, std::string> shown = effective_flags(app);
+    const std::filesystem::path pki = local_cluster::DataDir(flags.data).pki();
+    const std::pair<const char*, std::string> fixed[] = {
+        {"allow-privileged", "true"},
+        {"authorization-mode", "Node,RBAC"},
+        {"client-ca-file", pki / "ca.crt"},
+        {"kubelet-client-certificate", pki / "apiserver-kubelet-client.crt"},
+        {"kubelet-client-key", pki / "apiserver-kubelet-client.key"},
+        {"profiling", "false"},
+        {"request-timeout", std::to_string(apiserver::Server::Limits().request_time / 1s) + "s"},
+        {"root-ca-file", pki / "ca.crt"},
+        {"service-account-key-file", pki / "sa.key"},
+        {"service-account-lookup", "true"},
+        {"service-account-private-key-file", pki / "sa.key"},
+        {"tls-cert-file", pki / "apiserver.crt"},
+        {"tls-private-key-file", pki / "apiserver.key"},
+        {"use-service-account-credentials", "true"},
+    };
+    for (const auto& [name, value] : fixed)
+        if (std::string& given = shown[name]; given.empty()) given = value;
+    if (!flags.access.authorization_config.empty()) shown["authorization-mode"] = "";  // that file says which
+    std::string& kubelet_ca = shown["kubelet-certificate-authority"];
+    if (kubelet_ca.empty()) kubelet_ca = pki / "kubelet-serving-ca.crt";
+    std::string& encryption = shown["encryption-provider-config"];
+    if (encryption.empty()) encryption = local_cluster::DataDir(flags.data).encryption_file();
+    std::string& oldest_tls = shown["tls-min-version"];
+    if (oldest_tls.empty()) oldest_tls = "VersionTLS12";
+    return shown;
+}
+
+}  // namespace porthole::cmd

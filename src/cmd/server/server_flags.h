@@ -1,0 +1,44 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apiserver/access_flags.h"
+#include "apiserver/server.h"
+#include "cmd/program/flags.h"
+#include "cmd/server/server_audit.h"
+#include "cmd/server/server_encryption.h"
+#include "local_cluster/data_dir.h"
+#include "store/store.h"
+
+namespace porthole::cmd {
+
+/// What the command line of `porthole server` says.
+struct ServerFlags {
+    std::string data = local_cluster::default_data_dir();
+    std::string bind_address = "0.0.0.0", advertise_address = "127.0.0.1";
+    std::uint16_t port = 6443;
+    std::string service_cidr = "10.96.0.0/12", cluster_cidr = "10.244.0.0/16";
+    std::string backend = "host-gw";
+    std::string cluster_dns = "10.96.0.10", cluster_domain = "cluster.local";
+    AuditFlags audit;
+    EncryptionFlags encryption;
+    std::string kubelet_certificate_authority;
+    std::size_t store_quota_bytes = store::Store::Options().quota_bytes;
+    apiserver::AccessFlags access;
+    bool extend_service_account_tokens = true;
+    std::string tls_min_version;
+    std::vector<std::string> tls_cipher_suites;
+    apiserver::Server::Limits limits;
+    bool priority_and_fairness = true;
+    bool revive_supervisor = false, verbose = false;
+    std::map<std::string, std::string> effective;  ///< what /flagz shows
+};
+
+/// `flags` must outlive `app`.
+void add_server_flags(CLI::App& app, ServerFlags& flags);
+
+/// What /flagz shows: this program's options, and those of Kubernetes' that cannot be chosen here, as they always are.
+std::map<std::string, std::string> shown_flags(const CLI::App& app, const ServerFlags& flags);
+
+}  // namespace porthole::cmd
