@@ -149,7 +149,8 @@ class Services(HostCase):
             self.assertEqual(order, sorted(order), lines)
             for service in SERVICES:
                 self.assertTrue(self.is_running(f"{service}.exe"), service)
-                self.assertRegex(self.on_host("cmd", "/c", "type", f"C:\\k\\started\\{service}.log").splitlines()[0], rf"Z [DIWE] {service}: ")
+                first = lambda: self.on_host("cmd", "/c", "type", f"C:\\k\\started\\{service}.log", check=False).partition("\n")[0]
+                self.eventually(lambda: re.search(rf"Z [DIWE] {service}: ", first()), 20, f"the log of {service}")
             self.apply(web_server("web", nodeName=NODE))
             self.wait_ready("web")
         finally:

@@ -98,7 +98,7 @@ private:
                 if (!runs()) co_return Error(Reason::Unavailable, name + " has ended: see " + node_.log_folder + "\\" + name + ".log");
             }
             const auto found = co_await client.get<core::Node>({"", node_.name});
-            if (found && objects::is_ready(*found)) break;
+            if (found && objects::is_ready(*found) && is_reported_since_start(*found)) break;
             if (world_.loop.now() > deadline) {
                 co_return Error(Reason::Timeout, "flanneld, kubelet and kube-proxy run, but the node is not Ready: kubectl describe node " +
                                                      node_.name + " says why");
@@ -109,12 +109,18 @@ private:
         co_return {};
     }
 
+    /// Not what the kubelet of before reported: its condition stays for most of a minute.
+    bool is_reported_since_start(const core::Node& node) const {
+        return !started_.contains("kubelet") || objects::find_condition(node.status.conditions, "Ready")->last_heartbeat_time >= begun_;
+    }
+
     RealWorld& world_;
     WindowsNode node_;
     Progress progress_;
     std::unique_ptr<FileSystem> files_ = make_file_system();
     std::unique_ptr<client::Transport> transport_;
     std::map<std::string, std::function<bool()>> started_;  ///< whether each still runs
+    const Timestamp begun_{world_.loop.wall_now()};         ///< cut to the second, as heartbeats are
 };
 
 }  // namespace
