@@ -142,10 +142,10 @@ class Cluster:
     def kubectl(self, client, *words, **options):
         return run(self.kubectl_command(client, *words), env=self.environment(), **options)
 
-    def start_registry(self):
+    def start_registry(self, address=REGISTRY):
         settings = self.folder / "registry.yml"
         settings.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.images}/registry}}}}\n"
-                            f"http: {{addr: '{REGISTRY}'}}\n")
+                            f"http: {{addr: '{address}'}}\n")
         program = TOOLS / "docker-registry"
         self.registry = subprocess.Popen(self.network.inside([str(program), "serve", str(settings)]),
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)

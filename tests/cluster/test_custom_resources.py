@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from harness import ClusterCase
+from harness import ClusterCase, eventually
+from webhook_case import PORT, WebhookCase
 
 
 def definition(group, plural="sprockets", kind="Sprocket", scope="Namespaced"):
@@ -79,6 +80,28 @@ class CustomResources:
         error = self.kubectl_fails("create", "-f", "-", stdin=json.dumps(self.sprocket("bad", size=1, shape="round")))
         self.assertRegex(error, "(?i)unknown field")
 
+    def test_objects_obey_the_rules_of_their_definition(self):
+        ruled = definition(self.group, plural="cogs", kind="Cog")
+        ruled["spec"]["names"] = {"plural": "cogs", "kind": "Cog"}
+        spec = ruled["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["x-kubernetes-validations"] = [
+            {"rule": "self.replicas <= self.size", "messageExpression": "'at most %d replicas'.format([self.size])", "fieldPath": ".replicas"},
+            {"rule": "self.color == oldSelf.color", "message": "color is immutable"},
+        ]
+        self.addCleanup(self.kubectl_run, "delete", "crd", f"cogs.{self.group}", "--ignore-not-found", check=False)
+        self.kubectl("apply", "-f", "-", namespaced=False, stdin=json.dumps(ruled))
+        self.kubectl("wait", "--for=condition=Established", f"crd/cogs.{self.group}", "--timeout=10s", namespaced=False)
+        cog = {"apiVersion": f"{self.group}/v1", "kind": "Cog", "metadata": {"name": "one"}, "spec": {"size": 2, "replicas": 3}}
+        error = self.kubectl_fails("apply", "-f", "-", stdin=json.dumps(cog))
+        self.assertIn("spec.replicas: Invalid value: at most 2 replicas", error)
+        cog["spec"]["replicas"] = 1
+        self.apply(cog)
+        cog["spec"]["color"] = "blue"
+        self.assertIn("color is immutable", self.kubectl_fails("apply", "-f", "-", stdin=json.dumps(cog)))
+        spec["x-kubernetes-validations"] = [{"rule": "self.shape == 'round'"}]
+        error = self.kubectl_fails("apply", "-f", "-", namespaced=False, stdin=json.dumps(ruled))
+        self.assertIn("undefined field 'shape'", error)
+
     def test_objects_go_with_their_namespace(self):
         other = self.namespace + "-x"
         self.kubectl("create", "namespace", other, namespaced=False)
@@ -99,6 +122,73 @@ class CustomResources:
         self.kubectl("delete", "crd", f"sprockets.{self.group}", "--timeout=30s", namespaced=False)
         done = self.kubectl_run("get", f"sprockets.{self.group}", check=False)
         self.assertIn("doesn't have a resource type", done.stderr)
+
+
+class Conversion(WebhookCase):
+    """What upstream's conformance tests ask of conversion webhooks, and what a webhook that fails may spoil."""
+
+    PROPERTIES = {"v1": {"hostPort": {"type": "string"}}, "v2": {"host": {"type": "string"}, "port": {"type": "string"}}}
+
+    def versions(self, stored):
+        return [{"name": name, "served": True, "storage": name == stored,
+                 "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
+                 "additionalPrinterColumns": [{"name": field, "type": "string", "jsonPath": f".{field}"} for field in properties]}
+                for name, properties in self.PROPERTIES.items()]
+
+    def define(self, client):
+        self.apply({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                    "metadata": {"name": "backends.stable.example.com"},
+                    "spec": {"group": "stable.example.com", "scope": "Namespaced", "names": {"plural": "backends", "kind": "Backend"},
+                             "versions": self.versions("v1"),
+                             "conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1", "v1beta1"],
+                                                                               "clientConfig": {**client, "caBundle": self.authority}}}}})
+        self.server.kubectl("wait", "--for=condition=Established", "crd/backends.stable.example.com", "--timeout=10s")
+
+    def store_in(self, version):
+        self.server.kubectl("patch", "crd", "backends.stable.example.com", "--type=merge", "-p",
+                            json.dumps({"spec": {"versions": self.versions(version)}}))
+
+    def create(self, name, version="v1", **fields):
+        fields = fields or {"hostPort": "localhost:8080"}
+        self.apply({"apiVersion": f"stable.example.com/{version}", "kind": "Backend", "metadata": {"name": name}, **fields})
+
+    def get(self, version, *arguments):
+        return self.server.kubectl("get", f"backends.{version}.stable.example.com", *arguments, check=False)
+
+    def listed(self, version):
+        items = json.loads(self.get(version, "-o", "json").stdout)["items"]
+        return {one["metadata"]["name"]: {key: one.get(key) for key in ("apiVersion", "hostPort", "host", "port")} for one in items}
+
+    def test_objects_are_converted_between_versions(self):
+        self.serve()
+        self.define({"service": {"namespace": "default", "name": "hooks", "path": "/convert"}})
+        self.create("one")
+        v1 = {"apiVersion": "stable.example.com/v1", "hostPort": "localhost:8080", "host": None, "port": None}
+        v2 = {"apiVersion": "stable.example.com/v2", "hostPort": None, "host": "localhost", "port": "8080"}
+        self.assertEqual(self.listed("v2"), {"one": v2})
+        table = self.get("v2").stdout
+        self.assertRegex(table, r"NAME +HOST +PORT\none +localhost +8080")
+
+        self.store_in("v2")
+        eventually(lambda: self.server.kubectl("get", "crd", "backends.stable.example.com", "-o", "jsonpath={.status.storedVersions}").stdout
+                   == '["v1","v2"]', 10, "the storage version has changed")
+        self.create("two")
+        self.assertEqual(self.listed("v1"), {"one": v1, "two": v1})
+        self.assertEqual(self.listed("v2"), {"one": v2, "two": v2})
+        self.create("one", "v2", host="example.com", port="443")
+        self.assertEqual(self.listed("v1")["one"]["hostPort"], "example.com:443")
+        self.server.kubectl("patch", "backends.v1.stable.example.com", "two", "--type=merge", "-p", '{"hostPort":"a:1"}')
+        self.assertEqual(self.listed("v2")["two"]["host"], "a")
+        self.server.kubectl("delete", "backends.v1.stable.example.com", "--all")
+        self.assertEqual(self.listed("v2"), {})
+
+    def test_a_webhook_that_fails_spoils_other_versions_only(self):
+        self.define({"url": f"https://127.0.0.1:{PORT}/unconverted"})
+        self.create("one")
+        self.assertIn("invalid groupVersion (expected stable.example.com/v2, received stable.example.com/v1)", self.get("v2").stderr)
+        self.assertEqual(self.get("v1", "-o", "name").stdout.strip(), "backend.stable.example.com/one")
+        self.assertIn("apiserver_conversion_webhook_request_total", self.server.kubectl("get", "--raw", "/metrics").stdout)
+        self.server.kubectl("delete", "crd", "backends.stable.example.com", "--timeout=30s")
 
 
 class CustomResourcesWithTheNewestKubectl(CustomResources, ClusterCase):

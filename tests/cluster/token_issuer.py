@@ -3,47 +3,30 @@
 STATE is a folder: `jwks.json` is the set of keys that is served, and `policy.json` the status of every image review.
 """
 
-import http.server
 import json
 import pathlib
-import ssl
 import sys
 
+import tls_server
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
 
-    def answer(self, body):
-        text = json.dumps(body).encode() if not isinstance(body, bytes) else body
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
+class Handler(tls_server.Handler):
     def do_GET(self):
         if self.path == "/.well-known/openid-configuration":
-            return self.answer({"issuer": self.server.url, "jwks_uri": f"{self.server.url}/keys"})
-        return self.answer((self.server.state / "jwks.json").read_bytes())
+            return self.answer(200, json.dumps({"issuer": self.server.url, "jwks_uri": f"{self.server.url}/keys"}).encode())
+        return self.answer(200, (self.server.state / "jwks.json").read_bytes())
 
     def do_POST(self):
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        review = json.loads(self.body())
         review["status"] = json.loads((self.server.state / "policy.json").read_text())
-        self.answer(review)
-
-    def log_message(self, *_):
-        pass
+        return self.answer(200, json.dumps(review).encode())
 
 
 def main():
     port, certificate, key, state = sys.argv[1:]
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
+    server = tls_server.make_server(Handler, "127.0.0.1", port, certificate, key)
     server.url, server.state = f"https://127.0.0.1:{port}", pathlib.Path(state)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    print("serving", flush=True)
-    server.serve_forever()
+    tls_server.serve(server)
 
 
 if __name__ == "__main__":

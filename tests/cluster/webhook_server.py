@@ -1,11 +1,11 @@
-"""Admission webhooks for tests: webhook_server.py PORT CERTIFICATE KEY. The path says what one does."""
+"""Admission and conversion webhooks for tests: webhook_server.py PORT CERTIFICATE KEY. The path says what one does."""
 
 import base64
-import http.server
 import json
-import ssl
 import sys
 import time
+
+import tls_server
 
 
 def allowed(**more):
@@ -16,21 +16,34 @@ def patched(*operations):
     return allowed(patchType="JSONPatch", patch=base64.b64encode(json.dumps(operations).encode()).decode())
 
 
+def converted(request):
+    """Objects of stable.example.com: v1 has `hostPort` where v2 has `host` and `port`."""
+    objects = []
+    for given in request["objects"]:
+        one = {**given, "apiVersion": request["desiredAPIVersion"]}
+        if one["apiVersion"].endswith("/v2") and "hostPort" in one:
+            one["host"], one["port"] = one.pop("hostPort").split(":")
+        elif one["apiVersion"].endswith("/v1") and "host" in one:
+            one["hostPort"] = f"{one.pop('host')}:{one.pop('port')}"
+        objects.append(one)
+    return {"convertedObjects": objects, "result": {"status": "Success"}}
+
+
 ANSWERS = {
     "/allow": lambda request: allowed(),
     "/mutate": lambda request: patched({"op": "add", "path": "/data/webhook", "value": request["userInfo"]["username"]}),
     "/deny": lambda request: {"allowed": False, "warnings": ["ask the team"], "status": {"code": 403, "message": "not in this cluster"}},
     "/attach": lambda request: {"allowed": False, "status": {"message": f"{request['object']['kind']} {request['object'].get('stdin')}"}},
     "/slow": lambda request: time.sleep(20) or allowed(),
+    "/convert": converted,
+    "/unconverted": lambda request: {"convertedObjects": request["objects"], "result": {"status": "Success"}},
     "/wrong": lambda request: allowed(uid="another"),
 }
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(tls_server.Handler):
     def do_POST(self):
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        review = json.loads(self.body())
         path = self.path.split("?")[0]
         if path == "/loop":
             self.send_response(307)
@@ -38,32 +51,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             return self.end_headers()
         if path == "/huge":
-            text = b" " * (8 << 20)
-        else:
-            review["response"] = {"uid": review["request"]["uid"], **ANSWERS[path](review["request"])}
-            text = json.dumps(review).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        try:
-            self.wfile.write(text)
-        except OSError:
-            pass  # the API server has read enough
-
-    def log_message(self, *_):
-        pass
-
-
-def main():
-    port, certificate, key = sys.argv[1:]
-    server = http.server.ThreadingHTTPServer(("0.0.0.0", int(port)), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    print("serving", flush=True)
-    server.serve_forever()
+            return self.answer(200, b" " * (8 << 20))
+        review["response"] = {"uid": review["request"]["uid"], **ANSWERS[path](review["request"])}
+        return self.answer(200, json.dumps(review).encode())
 
 
 if __name__ == "__main__":
-    main()
+    tls_server.serve(tls_server.make_server(Handler, "0.0.0.0", *sys.argv[1:]))

@@ -33,15 +33,20 @@ def compile_static(source):
         return program.read_bytes()
 
 
-def busybox_image(name, version):
+def busybox_program():
+    """Its bytes, and the names of the programs that it is."""
     busybox = next(filter(pathlib.Path.exists, PLACES_OF_BUSYBOX), None)
     if not busybox:
         sys.exit("make.py: busybox is missing: install busybox-static, or let ./run test fetch it")
-    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    return busybox.read_bytes(), subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+
+
+def busybox_image(name, version):
+    busybox, applets = busybox_program()
     return image_archive.Image(
         name=name,
         files={
-            "bin/busybox": (busybox.read_bytes(), 0o755),
+            "bin/busybox": (busybox, 0o755),
             "bin/udp": (compile_static(HERE / "udp.c"), 0o755),
             "etc/passwd": (b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n", 0o644),
             "etc/group": (b"root:x:0:\nnogroup:x:65534:\n", 0o644),
@@ -63,23 +68,33 @@ def write_registry(folder, image, repository, tag):
                  for entry in tar.getmembers() if entry.name.startswith("blobs/sha256/")}
         index = json.loads(tar.extractfile("index.json").read())
     archive.unlink()
-    manifest = index["manifests"][0]["digest"].removeprefix("sha256:")
+    manifest = blobs.pop(index["manifests"][0]["digest"].removeprefix("sha256:"))
+    add_to_registry(folder / "docker/registry/v2", repository, tag, blobs.values(), manifest)
 
-    root = folder / "docker/registry/v2"
+
+def add_to_registry(root, repository, tag, blobs, manifest):
+    """Adds an image of config and layers, `blobs`, to the storage of a docker-registry."""
     of_repository = root / "repositories" / repository
-    for digest, content in blobs.items():
-        assert hashlib.sha256(content).hexdigest() == digest
-        _write(root / "blobs/sha256" / digest[:2] / digest / "data", content)
-        if digest != manifest:
-            _link(of_repository / "_layers/sha256" / digest, digest)
+    for content in blobs:
+        _link(of_repository / "_layers/sha256" / _add_blob(root, content))
+    manifest = _add_blob(root, manifest)
     tags = of_repository / "_manifests/tags" / tag
-    _link(of_repository / "_manifests/revisions/sha256" / manifest, manifest)
+    _link(of_repository / "_manifests/revisions/sha256" / manifest)
     _link(tags / "current", manifest)
-    _link(tags / "index/sha256" / manifest, manifest)
+    _link(tags / "index/sha256" / manifest)
 
 
-def _link(folder, digest):
-    _write(folder / "link", f"sha256:{digest}".encode())
+def _add_blob(root, content):
+    digest = hashlib.sha256(content).hexdigest()
+    place = root / "blobs/sha256" / digest[:2] / digest / "data"
+    if not place.exists():
+        _write(place, content)
+    return digest
+
+
+def _link(folder, digest=None):
+    """A folder that is named for a digest has a link to that."""
+    _write(folder / "link", f"sha256:{digest or folder.name}".encode())
 
 
 def _write(path, content):

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Upstream's conformance tests against a cluster of Porthole's: conformance.py [FOCUS] --programs FOLDER --results FILE.xml --logs FOLDER.
+
+The cluster has two Linux nodes in a network namespace without an uplink; a registry next to it answers for registry.k8s.io (images.py). Tests
+run in `--at-once` processes, then the serial ones alone. Ends with 1 when a test of must_pass.txt did not pass. FOCUS is a regular expression
+on names; `--tenth N` takes every tenth of must_pass.txt.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import xml.etree.ElementTree as xml
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[0] / "cluster"), str(HERE.parents[1] / "tools")]
+import harness  # noqa: E402
+from python_tests import OUTCOMES, PRINTABLE  # noqa: E402
+
+MARK = "[Conformance]"
+REGISTRY_PORT = 5001
+MIRROR = 'server = "http://{0}"\n[host."http://{0}"]\n  capabilities = ["pull", "resolve"]\n'
+SHOWN = 300  # characters of a failure
+BATCH = 6  # tests in one process
+
+
+@dataclasses.dataclass
+class Test:
+    name: str
+    serial: bool
+    outcome: str = ""
+    text: str = ""
+    seconds: float = 0.0
+
+
+def lines_of(path):
+    """Lines of a file of names without comments."""
+    return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def reasons_to_leave_out():
+    """Name -> why it cannot pass here, whatever Porthole does."""
+    entries = (line.partition(" # ") for line in lines_of(HERE / "left_out.txt"))
+    return {name.strip(): reason for name, _, reason in entries}
+
+
+class Suite:
+    """The compiled tests, and the options that they need."""
+
+    def __init__(self, programs, logs):
+        self.program, self.logs = programs / "e2e.test", logs
+        logs.mkdir(parents=True, exist_ok=True)
+
+    def tests(self):
+        reports = self.logs / "list.json"
+        harness.run([self.program, "--ginkgo.dry-run", "--ginkgo.focus", re.escape(MARK), "--ginkgo.json-report", reports,
+                     "--provider=skeleton"], seconds=300)
+        specs = [spec for spec in json.loads(reports.read_text())[0]["SpecReports"] if spec["State"] == "passed" and spec["LeafNodeType"] == "It"]
+        return [Test(name, "[Serial]" in name) for name in sorted(map(name_of, specs))]
+
+    def run(self, tests, cluster, limit):
+        """Runs tests one after another in one process, as starting it takes seconds, and sets what became of them. Ginkgo's own limit cleans
+        up; ours comes later and does not. A test that was not reached, as one before it crashed or hung, has no outcome afterwards."""
+        stem = re.sub("[^A-Za-z0-9]+", "-", tests[0].name)[:160].strip("-")
+        report, log = self.logs / f"{stem}.json", self.logs / f"{stem}.log"
+        report.unlink(missing_ok=True)
+        focus = "(" + "|".join(re.escape(test.name) for test in tests) + ")$"
+        command = cluster.network.inside([
+            self.program, "--ginkgo.focus", focus, "--ginkgo.timeout", f"{limit * len(tests)}s", "--ginkgo.json-report", report, "--ginkgo.no-color",
+            "--ginkgo.silence-skips", "--ginkgo.grace-period", "20s", "--kubeconfig", cluster.kubeconfig, "--provider=skeleton",
+            "--kubectl-path", harness.CLIENTS[harness.NEWEST_CLIENT], "--num-nodes=2", "--allowed-not-ready-nodes=0", "--dump-logs-on-failure=false",
+            "--disable-log-dump", "--delete-namespace-on-failure=true"])
+        with log.open("w") as output:
+            try:
+                subprocess.run([str(word) for word in command], env=cluster.environment(), stdin=subprocess.DEVNULL, stdout=output,
+                               stderr=subprocess.STDOUT, timeout=limit * len(tests) + 60)
+            except subprocess.TimeoutExpired:
+                pass  # the report is missing
+        ended = outcomes_in(report)
+        for test in tests:
+            test.outcome, test.text, test.seconds = ended.get(test.name, ("", "it did not end within its limit, or crashed", limit))
+        if all(test.outcome == "passed" for test in tests):
+            log.unlink()
+        report.unlink(missing_ok=True)
+
+
+def name_of(spec):
+    return " ".join([*(spec["ContainerHierarchyTexts"] or []), spec["LeafNodeText"]])
+
+
+def outcomes_in(report):
+    """Name -> (passed, failed or skipped, why, seconds) of the tests that ran, from a report of Ginkgo's."""
+    try:
+        specs = json.loads(report.read_text())[0]["SpecReports"]
+    except (OSError, ValueError):
+        return {}
+    ended = {}
+    for spec in specs:
+        why = spec.get("Failure", {}).get("Message", "")
+        if spec["LeafNodeType"] != "It" or spec["State"] == "pending" or (spec["State"] == "skipped" and not why):
+            continue
+        outcome = spec["State"] if spec["State"] in ("passed", "skipped") else "failed"
+        ended[name_of(spec)] = (outcome, why, spec["RunTime"] / 1e9)
+    return ended
+
+
+class ConformanceCluster(harness.Cluster):
+    """Two Linux nodes that pull from a registry beside them whatever names registry.k8s.io."""
+
+    def __init__(self, programs):
+        super().__init__()
+        self.images = programs
+
+    def start(self):
+        self.up()
+        nodes = json.loads(self.kubectl(harness.NEWEST_CLIENT, "get", "nodes", "-o", "json").stdout)["items"]
+        addresses = [entry["address"] for node in nodes for entry in node["status"]["addresses"] if entry["type"] == "InternalIP"]
+        self.start_registry(f"{addresses[0]}:{REGISTRY_PORT}")
+        for node in nodes:
+            folder = self.data / "nodes" / node["metadata"]["name"] / "certs.d/registry.k8s.io"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "hosts.toml").write_text(MIRROR.format(f"{addresses[0]}:{REGISTRY_PORT}"))
+
+
+class Results:
+    """Prints a line for each test as it ends; results are written after each, so that a run that is ended has them."""
+
+    def __init__(self, path, total, must_pass):
+        self.path, self.total, self.must_pass, self.ended, self.lock = path, total, must_pass, [], threading.Lock()
+
+    def add(self, test):
+        with self.lock:
+            self.ended.append(test)
+            reason = "" if test.outcome == "passed" else f"  {first_line(test.text)}"
+            print(f"{OUTCOMES[test.outcome]} {len(self.ended)}/{self.total} {test.name} ({test.seconds:.0f} s){reason}", flush=True)
+            self.write()
+
+    def write(self):
+        suite = xml.Element("testsuite", name="conformance", tests=str(len(self.ended)))
+        for test in sorted(self.ended, key=lambda each: each.name):
+            case = xml.SubElement(suite, "testcase", classname=area(test.name), name=test.name, time=f"{test.seconds:.1f}")
+            if test.outcome != "passed":
+                # A failure is one where the test has passed before: others are open work, and no news.
+                known = test.outcome == "failed" and test.name not in self.must_pass
+                kind = "failure" if test.outcome == "failed" and not known else "skipped"
+                message = ("fails, and is not in must_pass.txt: " if known else "") + first_line(test.text)
+                xml.SubElement(case, kind, message=PRINTABLE.sub("?", message)).text = PRINTABLE.sub("?", test.text)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        xml.ElementTree(suite).write(self.path, encoding="utf-8", xml_declaration=True)
+
+    def print_table(self):
+        areas = {}
+        for test in self.ended:
+            areas.setdefault(area(test.name), []).append(test.outcome)
+        print(f"\n{'area':<24}{'passed':>8}{'failed':>8}{'left out':>10}")
+        for name, outcomes in [*sorted(areas.items()), ("all", [test.outcome for test in self.ended])]:
+            print(f"{name:<24}{outcomes.count('passed'):>8}{outcomes.count('failed'):>8}{outcomes.count('skipped'):>10}")
+        for outcome, title in (("failed", "failed"), ("skipped", "left out")):
+            for test in sorted((each for each in self.ended if each.outcome == outcome), key=lambda each: each.name):
+                print(f"{title}: {test.name}\n    {first_line(test.text)}")
+
+
+def area(name):
+    return re.match(r"\[(sig-[a-z-]+)\]", name).group(1)
+
+
+def first_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines)[:SHOWN]
+
+
+def chosen(tests, must_pass, focus, tenth):
+    if tenth is not None:
+        names = set(sorted(must_pass)[tenth % 10::10])
+        return [test for test in tests if test.name in names]
+    return [test for test in tests if re.search(focus, test.name)]
+
+
+def run_all(suite, cluster, tests, results, at_once, limit):
+    reasons = reasons_to_leave_out()
+    for test in tests:
+        if test.name in reasons:
+            test.outcome, test.text = "skipped", reasons[test.name]
+            results.add(test)
+
+    def run(batch):
+        suite.run(batch, cluster, limit)
+        for test in batch:
+            if not test.outcome and len(batch) > 1:
+                suite.run([test], cluster, limit)
+            test.outcome = test.outcome or "failed"
+            results.add(test)
+
+    def batches(tests):
+        return [tests[begin:begin + BATCH] for begin in range(0, len(tests), BATCH)]
+
+    waiting = [test for test in tests if not test.outcome]
+    pool = concurrent.futures.ThreadPoolExecutor(at_once)
+    try:
+        list(pool.map(run, batches([test for test in waiting if not test.serial])))
+    finally:
+        pool.shutdown(cancel_futures=True)  # matters where this is interrupted
+    for batch in batches([test for test in waiting if test.serial]):
+        run(batch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("focus", nargs="?", default="")
+    parser.add_argument("--tenth", type=int)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--results", type=pathlib.Path, required=True)
+    parser.add_argument("--logs", type=pathlib.Path, required=True)
+    parser.add_argument("--at-once", type=int, default=3)
+    parser.add_argument("--limit", type=int, default=600, help="seconds for one test")
+    words = parser.parse_args()
+
+    suite = Suite(words.programs.resolve(), words.logs.resolve())
+    must_pass = set(lines_of(HERE / "must_pass.txt"))
+    known = suite.tests()
+    unknown = must_pass - {test.name for test in known}
+    tests = chosen(known, must_pass, words.focus, words.tenth)
+    if unknown or not tests:
+        sys.exit(f"conformance.py: {'no test is called ' + min(unknown) if unknown else 'no test matches ' + words.focus}")
+    results = Results(words.results, len(tests), must_pass)
+    cluster = ConformanceCluster(words.programs.resolve())
+    try:
+        cluster.start()
+        run_all(suite, cluster, tests, results, words.at_once, words.limit)
+    finally:
+        left = cluster.stop()
+    results.print_table()
+    missed = sorted(test.name for test in tests if test.name in must_pass and test.outcome != "passed")
+    for name in missed:
+        print(f"must pass: {name}")
+    for line in left:
+        print(f"left behind: {line}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
