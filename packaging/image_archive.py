@@ -100,7 +100,7 @@ class Archive:
 
 
 def _build(image):
-    layer = _layer(image)
+    layer = layer_of(image)
     diff_id = sha256(layer)
     config = {
         "Entrypoint": image.entrypoint or None,
@@ -118,7 +118,8 @@ def _build(image):
     }), diff_id
 
 
-def _layer(image):
+def layer_of(image):
+    """The tar file of the image's own files."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for folder, mode in sorted(_all_folders(image).items()):
