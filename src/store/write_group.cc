@@ -11,7 +11,7 @@ const std::string& key_of(const Operation& operation) {
     return std::visit([](const auto& one) -> const std::string& { return one.key; }, operation);
 }
 
-std::string quoted(const std::string& key) { return "key \"" + key + "\""; }
+std::string in_quotes(const std::string& key) { return "key \"" + key + "\""; }
 
 bool keys_are_distinct(const std::vector<Operation>& operations) {
     if (operations.size() < 2) return true;
@@ -37,9 +37,9 @@ Result<bool> WriteGroup::check(const Guard& guard) const {
     if (guard.kind == Guard::Kind::Absent) holds = !state.exists;
     if (guard.kind == Guard::Kind::Unchanged) holds = state.exists && state.modified == guard.modified;
     if (holds || !state.visible) return holds;
-    if (guard.kind == Guard::Kind::Absent) return Error(Reason::AlreadyExists, quoted(guard.key) + " already exists");
-    if (!state.exists) return Error(Reason::NotFound, quoted(guard.key) + " not found");
-    return Error(Reason::Conflict, quoted(guard.key) + " was changed at revision " + to_string(state.modified) + ", after revision " +
+    if (guard.kind == Guard::Kind::Absent) return Error(Reason::AlreadyExists, in_quotes(guard.key) + " already exists");
+    if (!state.exists) return Error(Reason::NotFound, in_quotes(guard.key) + " not found");
+    return Error(Reason::Conflict, in_quotes(guard.key) + " was changed at revision " + to_string(state.modified) + ", after revision " +
                                        to_string(guard.modified));
 }
 

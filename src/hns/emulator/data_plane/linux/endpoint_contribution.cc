@@ -14,7 +14,7 @@ namespace {
 
 using Mode = hcn::NetworkMode;
 
-std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+std::string in_quotes(const std::string& name) { return "\"" + name + "\""; }
 
 /// What one attached endpoint needs, with what is asked of it again and again.
 class EndpointRules {
@@ -158,11 +158,11 @@ private:
     void confine() {
         const bool internal = type_ == Mode::Internal || type_ == Mode::Private, overlay = type_ == Mode::Overlay;
         const bool host_route = std::ranges::any_of(network_.document.policies, [](const auto& p) { return is_policy(p, "HostRoute"); });
-        if (internal) element("confined", quoted(port_));
-        if (type_ == Mode::Private || (overlay && !host_route)) element("closed", quoted(port_));
-        if (overlay) element("hidden", quoted(port_));
+        if (internal) element("confined", in_quotes(port_));
+        if (type_ == Mode::Private || (overlay && !host_route)) element("closed", in_quotes(port_));
+        if (overlay) element("hidden", in_quotes(port_));
         if (type_ == Mode::Nat || type_ == Mode::Ics) element("nat-pods", address_);
-        if (type_ == Mode::L2Tunnel) element("tunnels", quoted(port_), fmt::format("{:#x}", TunnelMark | network_.number));
+        if (type_ == Mode::L2Tunnel) element("tunnels", in_quotes(port_), fmt::format("{:#x}", TunnelMark | network_.number));
     }
 
     void translate() {
