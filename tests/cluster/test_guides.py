@@ -61,16 +61,43 @@ class Guides(ClusterCase):
             ran += 1
         self.assertGreaterEqual(ran, 6)
 
-    def run_line(self, command):
+    # API-13, API-21, CLI-11
+    def test_the_commands_of_the_guide_to_extending_do_what_it_shows(self):
+        commands = blocks("extend.md")
+        for command, _ in commands[-3:]:
+            self.assertIn(" delete", command.replace("--delete", " delete"))
+            self.addCleanup(self.run_line, command)
+        for command, shown in commands[:-3]:
+            with self.subTest(command):
+                self.eventually(lambda: self.assert_shows(command, shown), 120, command)
+
+    def assert_shows(self, command, shown):
+        """Of a table the headings, of a refusal its whole text, of all else every line."""
+        if any(line.startswith("The ") for line in shown):
+            self.assertEqual(self.kubectl_fails(*self.words_of_kubectl(command)).splitlines(), shown)
+            return True
+        printed = self.run_line(command)
+        for word in headings(shown):
+            self.assertIn(word, printed)
+        if not headings(shown):
+            for line in shown:
+                self.assertRegex(printed, re.sub(r"(created|labeled)$", "(created|unchanged|configured|labeled)", line.replace(".", r"\.")))
+        return True
+
+    def words_of_kubectl(self, command):
         words = shlex.split(command.replace("\\", "\\\\"))
-        if words[0] == "porthole":
-            place = ["--namespace", self.namespace] if words[1] == "sample" else []
-            return self.cluster.porthole(*words[1:], *place, seconds=180).stdout
         self.assertEqual(words[0], "kubectl", command)
-        words = [str(ROOT / word) if word.startswith("samples/") else word for word in words[1:]]
+        return [str(ROOT / word) if word.startswith("samples/") else word for word in words[1:]]
+
+    def run_line(self, command):
+        if command.startswith("porthole "):
+            words = shlex.split(command)[1:]
+            place = ["--namespace", self.namespace] if words[0] == "sample" else []
+            return self.cluster.porthole(*words, *place, seconds=180).stdout
+        words = self.words_of_kubectl(command)
         if words[0] == "exec":  # names and rules may still be on their way
             return self.eventually(lambda: self.kubectl(*words), 30, command)
-        return self.kubectl(*words)
+        return self.kubectl(*words, warnings=words[0] in ("apply", "delete"))
 
     # NET-02, NET-45
     def test_the_network_guide_names_ports_and_its_route_command_prints_a_route_a_node(self):
