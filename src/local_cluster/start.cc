@@ -40,6 +40,12 @@ Result<void> check_programs(const ClusterOptions& options) {
     need(in_path("nft"), "nftables");
     if (options.linux_nodes > 0) need(path_exists("/usr/lib/cni/bridge"), "containernetworking-plugins");
     if (!missing.empty()) return Error(Reason::NotFound, "programs are missing; install them with: apt-get install" + missing);
+    std::error_code code;
+    if (std::filesystem::is_empty("/sys/fs/cgroup", code) || code) {
+        return Error(Reason::Unavailable,
+                     "no control groups are mounted at /sys/fs/cgroup, and containers need them: mount -t cgroup2 none /sys/fs/cgroup "
+                     "(in a network namespace: `nsenter --net=` keeps them, `ip netns exec` does not)");
+    }
     if (!options.windows_nodes.empty()) return EmulatedHost::preflight();
     return {};
 }
