@@ -60,9 +60,9 @@ public:
     }
     ~BenchServer() { CHECK(sim::run(loop_, api_->close()).has_value()); }
 
-    std::string call(std::string method, std::string path, std::string body) {
+    std::string call(std::string method, std::string path, std::string body, const std::string& accept = "application/json") {
         net::HttpRequest request{.method = std::move(method), .path = std::move(path), .body = std::move(body)};
-        request.headers = {{"host", "10.96.0.1"}, {"accept", "application/json"}, {"user-agent", "bench/1.0"}};
+        request.headers = {{"host", "10.96.0.1"}, {"accept", accept}, {"user-agent", "bench/1.0"}};
         if (!request.body.empty()) request.headers.add("content-type", "application/json");
         Answer answer(request.body);
         if (token_.empty()) {
@@ -79,9 +79,11 @@ public:
     void define(const std::string& definition) {
         const std::string token = std::exchange(token_, "");
         call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
-        CHECK(sim::run(loop_, loop_.sleep(std::chrono::milliseconds(10))).has_value());
+        wait(std::chrono::milliseconds(10));
         token_ = token;
     }
+    /// Of the simulated clock.
+    void wait(Duration duration) { CHECK(sim::run(loop_, loop_.sleep(duration)).has_value()); }
 
 private:
     void sign_in() {
@@ -109,13 +111,18 @@ const std::string PodBody = R"({"apiVersion":"v1","kind":"Pod","metadata":{"gene
     "spec":{"containers":[{"name":"c","image":"example.com/program:1","resources":{"requests":{"cpu":"10m","memory":"16Mi"}}}]}})";
 
 /// A custom resource with the kinds of fields that most have, and an object of it as large as ConfigMapBody.
-const std::string WidgetDefinition =
-    R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{
+std::string widget_definition(const std::string& rules) {
+    return R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{
     "group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,"storage":true,
-    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","required":["parts"],"properties":{
+    "subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","required":["parts"],)" +
+           rules + R"("properties":{
     "text":{"type":"string"},"size":{"type":"integer","minimum":1,"default":3},"parts":{"type":"array","x-kubernetes-list-type":"map",
     "x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string","pattern":"^[a-z0-9]+$"},
     "weight":{"type":"integer"},"mode":{"type":"string","enum":["fast","slow"],"default":"fast"}}}}}}}}}}]}})";
+}
+const std::string WidgetDefinition = widget_definition("");
+const std::string WidgetDefinitionWithRules = widget_definition(R"x("x-kubernetes-validations":[{"rule":"self.size <= 100"},
+    {"rule":"self.size >= 1"},{"rule":"self.size != 50"},{"rule":"self.size + 1 > 1"},{"rule":"has(self.text)"}],)x");
 std::string widget_body() {
     std::string parts;
     for (int i = 0; i < 4; ++i)
@@ -125,16 +132,18 @@ std::string widget_body() {
 }
 const std::string WidgetBody = widget_body();
 
-void create(benchmark::State& state, const std::string& path, const std::string& body, bool audited) {
+void create(benchmark::State& state, const std::string& path, const std::string& body, bool audited, const std::string& definition = "") {
     BenchServer server(audited);
-    if (path.contains("widgets")) server.define(WidgetDefinition);
+    if (!definition.empty()) server.define(definition);
     server.call("POST", "/api/v1/namespaces/default/serviceaccounts", R"({"metadata":{"name":"default"}})");
     for (auto _ : state) server.call("POST", path, body);
     state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK_CAPTURE(create, config_map, "/api/v1/namespaces/default/configmaps", ConfigMapBody, false)->Iterations(4000);
 BENCHMARK_CAPTURE(create, pod, "/api/v1/namespaces/default/pods", PodBody, false)->Iterations(2000);
-BENCHMARK_CAPTURE(create, custom_resource, "/apis/example.com/v1/namespaces/default/widgets", WidgetBody, false)->Iterations(4000);
+const std::string Widgets = "/apis/example.com/v1/namespaces/default/widgets";
+BENCHMARK_CAPTURE(create, custom_resource, Widgets, WidgetBody, false, WidgetDefinition)->Iterations(4000);
+BENCHMARK_CAPTURE(create, custom_resource_with_five_rules, Widgets, WidgetBody, false, WidgetDefinitionWithRules)->Iterations(4000);
 BENCHMARK_CAPTURE(create, config_map_audited, "/api/v1/namespaces/default/configmaps", ConfigMapBody, true)->Iterations(4000);
 BENCHMARK_CAPTURE(create, pod_audited, "/api/v1/namespaces/default/pods", PodBody, true)->Iterations(2000);
 
@@ -145,6 +154,28 @@ void get(benchmark::State& state, bool audited) {
 }
 BENCHMARK_CAPTURE(get, plain, false)->Iterations(4000);
 BENCHMARK_CAPTURE(get, audited, true)->Iterations(4000);
+
+/// All groups in one document, as kubectl asks for it, with 500 custom resources: `changed` after a change of one of them.
+void discovery(benchmark::State& state, bool changed) {
+    BenchServer server;
+    const auto define = [&](const std::string& name) {
+        std::string definition = WidgetDefinition;
+        for (std::size_t at; (at = definition.find("idget")) != std::string::npos;) definition.replace(at, 5, name);
+        server.define(definition);
+    };
+    for (int i = 0; i < 500; ++i) define("ares" + std::to_string(i) + "x");
+    int added = 0;
+    for (auto _ : state) {
+        if (changed) {
+            state.PauseTiming();
+            define("ots" + std::to_string(++added) + "x");
+            state.ResumeTiming();
+        }
+        server.call("GET", "/apis", "", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+    }
+}
+BENCHMARK_CAPTURE(discovery, unchanged, false)->Iterations(200)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(discovery, changed, true)->Iterations(20)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace porthole::apiserver

@@ -19,6 +19,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/cluster"))
+import extension  # noqa: E402
 import harness  # noqa: E402
 import hostile  # noqa: E402
 import instructions  # noqa: E402
@@ -274,17 +275,30 @@ def run_cluster_bench():
         bench.stop()
 
 
+def run_extension_bench():
+    bench = Bench(Table())
+    try:
+        bench.cluster.up()
+        bench.sign_in()
+        extension.measure_webhook(bench)
+        extension.measure_many(bench, resident)
+    finally:
+        bench.stop()
+
+
 def main():
     arguments = argparse.ArgumentParser(description="prints what was measured beside the budgets")
-    arguments.add_argument("names", nargs="*", help="cluster, windows, instructions, or the name of a benchmark program in build/release/bench")
+    arguments.add_argument("names", nargs="*", help="cluster, extension, windows, instructions, or the name of a benchmark program in build/release/bench")
     options = arguments.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench: starting a cluster on this machine needs root")
     programs = {path.name: path for path in sorted((ROOT / "build/release/bench").glob("*")) if os.access(path, os.X_OK) and path.is_file()}
-    for name in options.names or ["cluster", "windows", *programs]:
+    for name in options.names or ["cluster", "extension", "windows", *programs]:
         print(f"\n== {name}")
         if name == "cluster":
             run_cluster_bench()
+        elif name == "extension":
+            run_extension_bench()
         elif name == "windows":
             windows_node.WindowsNodeBench(Table()).run()
         elif name == "instructions":
@@ -292,7 +306,7 @@ def main():
         elif name in programs:
             subprocess.run([str(programs[name])], check=True)
         else:
-            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'windows', 'instructions', *programs])}")
+            sys.exit(f"bench: there is no benchmark '{name}'; there are: {' '.join(['cluster', 'extension', 'windows', 'instructions', *programs])}")
 
 
 if __name__ == "__main__":
