@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
 #include "apiserver/api_server_fixture.h"
+#include "net/memory_stream.h"
+#include "net/streams/websocket.h"
+#include "runtime/scope.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -13,13 +16,15 @@ public:
     const net::Headers& headers() const override { return headers_; }
     Task<std::optional<std::string>> next() override {
         if (at_ == pieces_.size() && breaks_off) co_return Error(Reason::Unavailable, "connection closed by the peer");
+        if (at_ == pieces_.size() && never_ends) CO_TRY_VOID(co_await never_.wait());
         if (at_ == pieces_.size()) co_return std::optional<std::string>();
         co_return std::optional(pieces_[at_++]);
     }
 
-    bool breaks_off = false;
+    bool breaks_off = false, never_ends = false;
 
 private:
+    Event never_;
     int code_;
     std::vector<std::string> pieces_;
     std::size_t at_ = 0;
@@ -36,6 +41,7 @@ public:
         if (!reachable) co_return Error(Reason::Unavailable, "connection refused");
         auto body = std::make_unique<FixedBody>(code, pieces, answered);
         body->breaks_off = breaks_off;
+        body->never_ends = never_ends;
         co_return std::unique_ptr<net::HttpBody>(std::move(body));
     }
     Task<net::Upgraded> upgrade(ConnectTarget, net::HttpRequest request) override {
@@ -48,7 +54,7 @@ public:
     }
     Task<> close() override { co_return {}; }
 
-    bool reachable = true, breaks_off = false;
+    bool reachable = true, breaks_off = false, never_ends = false;
     int code = 200;
     std::vector<std::string> pieces{"one\n", "two\n"};
     net::Headers answered{{"content-type", "text/plain"}};
@@ -249,6 +255,86 @@ TEST_F(StreamsTest, ATokenInTheWebSocketProtocolsStaysHere) {
     ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
     EXPECT_EQ(kubelet.headers.all("sec-websocket-protocol").size(), 1u);
     EXPECT_EQ(kubelet.headers.get("sec-websocket-protocol"), "v5.channel.k8s.io, v4.channel.k8s.io");
+}
+
+/// Takes the connection over, and speaks WebSocket at its other end.
+struct SocketKeeper final : net::KeptAnswer {
+    explicit SocketKeeper(EventLoop& of) : loop(of) {}
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers given) override {
+        code = 101;
+        headers = std::move(given);
+        auto [near, far] = net::make_memory_stream_pair();
+        client = net::WebSocket::over(loop, std::move(far), net::WebSocket::Role::Client, "");
+        co_return std::move(near);
+    }
+    Task<std::vector<net::WebSocketMessage>> receive_all() {
+        std::vector<net::WebSocketMessage> all;
+        for (;;) {
+            CO_TRY(auto message, co_await client->receive());
+            if (!message) co_return all;
+            all.push_back(*std::move(message));
+        }
+    }
+    EventLoop& loop;
+    std::unique_ptr<net::WebSocket> client;
+};
+
+net::HttpRequest log_by_websocket(const std::string& pod, const std::string& protocols) {
+    net::HttpRequest request{.method = "GET", .path = pod + "/log", .query = "follow=true"};
+    request.headers = {{"connection", "Upgrade"},
+                       {"upgrade", "websocket"},
+                       {"sec-websocket-version", "13"},
+                       {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
+    if (!protocols.empty()) request.headers.add("sec-websocket-protocol", protocols);
+    return request;
+}
+
+TEST_F(StreamsTest, LogsComeAsMessagesOfAWebSocket) {
+    struct {
+        const char *protocols, *chosen, *first;
+        bool binary;
+    } const rows[] = {{"binary.k8s.io", "binary.k8s.io", "one\n", true},
+                      {"base64.binary.k8s.io, binary.k8s.io", "base64.binary.k8s.io", "b25lCg==", false},
+                      {"", "", "one\n", true}};
+    for (const auto& row : rows) {
+        SocketKeeper keeper(loop);
+        ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), log_by_websocket(Pod, row.protocols), keeper)));
+        EXPECT_EQ(kubelet.asked, "10.0.0.5:10260/containerLogs/default/p/c?follow=true");
+        EXPECT_FALSE(kubelet.headers.has("upgrade")) << "the kubelet is asked for a plain log";
+        EXPECT_EQ(keeper.headers.get("sec-websocket-protocol"), row.chosen);
+        const auto messages = sim::run(loop, keeper.receive_all());
+        ASSERT_TRUE(messages) << messages.error().message;
+        ASSERT_EQ(messages->size(), 2u);
+        EXPECT_EQ(messages->front().data, row.first);
+        EXPECT_EQ(messages->front().binary, row.binary);
+    }
+}
+
+TEST_F(StreamsTest, ARefusedLogIsNoWebSocket) {
+    kubelet.code = 404;
+    kubelet.pieces = {"no such container"};
+    SocketKeeper keeper(loop);
+    ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), log_by_websocket(Pod, "binary.k8s.io"), keeper)));
+    EXPECT_EQ(keeper.code, 404);
+}
+
+TEST_F(StreamsTest, AClientThatClosesItsWebSocketEndsTheLog) {
+    kubelet.never_ends = true;
+    SocketKeeper keeper(loop);
+    bool over = false;
+    Scope scope(loop);
+    scope.spawn([](auto handled, bool& over) -> Task<> {
+        CO_TRY_VOID(co_await std::move(handled));
+        over = true;
+        co_return {};
+    }(api->server().handle_as(loopback_user(), log_by_websocket(Pod, "binary.k8s.io"), keeper), over));
+    loop.run_ready();
+    ASSERT_TRUE(keeper.client);
+    EXPECT_FALSE(over);
+    keeper.client->close(1000, "");
+    loop.run_ready();
+    EXPECT_TRUE(over);
+    ASSERT_TRUE(sim::run(loop, scope.close()));
 }
 
 TEST_F(StreamsTest, RunningSomethingByAWebSocketNeedsCreate) {

@@ -5,8 +5,11 @@
 
 #include "apiserver/handlers/reply.h"
 #include "apiserver/subresources/proxied_links.h"
+#include "base/base64.h"
 #include "base/strings.h"
+#include "net/child_task.h"
 #include "net/http/relay.h"
+#include "net/streams/websocket.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -91,6 +94,16 @@ Task<> relay_upgrade(RequestContext& context, Connector& connector, ConnectTarge
     co_return co_await pass_back_upgrade(context, *std::move(answered), loop);
 }
 
+/// The answer to a request that the kubelet did not refuse.
+Task<std::unique_ptr<net::HttpBody>> open_at_kubelet(Connector& connector, ConnectTarget target, net::HttpRequest request) {
+    auto body = co_await connector.open(target, std::move(request));
+    if (!body) co_return unreachable(target, std::move(body).error());
+    if ((*body)->code() < 400) co_return std::move(body);
+    auto text = co_await read_all(**body);
+    if (!text) co_return unreachable(target, std::move(text).error());
+    co_return kubelet_error((*body)->code(), *std::move(text));
+}
+
 Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query, EventLoop& loop,
                  std::optional<ProxiedPage> page = std::nullopt) {
     if (!connector) co_return no_connector();
@@ -98,15 +111,45 @@ Task<> relay_any(RequestContext& context, Connector* connector, ConnectTarget ta
     net::HttpRequest request = request_to_pass_on(context.request, std::move(path), std::move(query));
     if (page) request.headers.add("x-forwarded-uri", page->prefix + request.path);
     if (upgrade) co_return co_await relay_upgrade(context, *connector, std::move(target), std::move(request), loop);
-    auto body = co_await connector->open(target, std::move(request));
-    if (!body) co_return unreachable(target, std::move(body).error());
-    if (page) co_return co_await pass_back(context, *with_proxied_links(*std::move(body), *std::move(page)));
-    if ((*body)->code() >= 400) {
-        auto text = co_await read_all(**body);
-        if (!text) co_return unreachable(target, std::move(text).error());
-        co_return kubelet_error((*body)->code(), *std::move(text));
+    if (page) {
+        auto body = co_await connector->open(target, std::move(request));
+        if (!body) co_return unreachable(target, std::move(body).error());
+        co_return co_await pass_back(context, *with_proxied_links(*std::move(body), *std::move(page)));
     }
-    co_return co_await pass_back(context, **body);
+    CO_TRY(const auto body, co_await open_at_kubelet(*connector, std::move(target), std::move(request)));
+    co_return co_await pass_back(context, *body);
+}
+
+Task<> send_pieces(net::HttpBody& body, net::WebSocket& socket) {
+    const bool is_text = socket.protocol().starts_with("base64.");
+    for (;;) {
+        CO_TRY(std::optional<std::string> piece, co_await body.next());
+        if (!piece) co_return {};
+        CO_TRY_VOID(co_await socket.send({is_text ? encode_base64(*piece) : *std::move(piece), !is_text}));
+    }
+}
+
+/// What the client sends means nothing, but its end does.
+Task<> receive_until_closed(net::WebSocket& socket) {
+    for (;;) {
+        CO_TRY(const auto message, co_await socket.receive());
+        if (!message) co_return {};
+    }
+}
+
+/// Until the body ends or the client closes.
+Task<> pass_back_as_messages(net::HttpBody& body, net::WebSocket& socket, EventLoop& loop) {
+    net::ChildTask sending(loop), receiving(loop);
+    Event ended;
+    sending.start(send_pieces(body, socket), [&] { ended.set(); });
+    receiving.start(receive_until_closed(socket), [&] { ended.set(); });
+    const auto waited = co_await ended.wait();
+    sending.cancel();
+    receiving.cancel();
+    (void)co_await sending.join();
+    (void)co_await receiving.join();
+    socket.close(1000, "");
+    co_return waited;
 }
 
 }  // namespace
@@ -167,6 +210,20 @@ Task<> relay_through_proxy(RequestContext& context, Connector* connector, Connec
 Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
                         EventLoop& loop) {
     return relay_any(context, connector, std::move(target), std::move(path), std::move(query), loop);
+}
+
+Task<> stream_from_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
+                           EventLoop& loop) {
+    if (!net::is_websocket_request(context.request))
+        co_return co_await relay_to_kubelet(context, connector, std::move(target), std::move(path), std::move(query), loop);
+    if (!connector) co_return no_connector();
+    CO_TRY(const auto body,
+           co_await open_at_kubelet(*connector, std::move(target), {.method = "GET", .path = std::move(path), .query = std::move(query)}));
+    CO_TRY(const auto socket,
+           co_await net::accept_websocket(loop, context.request, context.responder, {"binary.k8s.io", "base64.binary.k8s.io", ""}));
+    context.code = 101;
+    context.give_back_seats();
+    co_return co_await pass_back_as_messages(*body, *socket, loop);
 }
 
 }  // namespace porthole::apiserver

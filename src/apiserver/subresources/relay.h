@@ -25,4 +25,9 @@ Task<> relay_through_proxy(RequestContext& context, Connector* connector, Connec
 Task<> relay_to_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
                         EventLoop& loop);
 
+/// A GET of a kubelet's that is answered piece by piece, such as a log. Where the request begins a WebSocket, each piece is a message of
+/// its own: as it is (binary.k8s.io) or as text (base64.binary.k8s.io).
+Task<> stream_from_kubelet(RequestContext& context, Connector* connector, ConnectTarget target, std::string path, std::string query,
+                           EventLoop& loop);
+
 }  // namespace porthole::apiserver

@@ -185,7 +185,7 @@ Task<> Streams::log(RequestContext& context) {
     CO_TRY(std::string query, log_query(context));
     CO_TRY(ConnectTarget target, kubelet_of(handler_, pod));
     std::string path = "/containerLogs/" + pod.metadata.namespace_ + "/" + pod.metadata.name + "/" + container;
-    co_return co_await relay_to_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
+    co_return co_await stream_from_kubelet(context, connector_, std::move(target), std::move(path), std::move(query), loop_);
 }
 
 /// A WebSocket begins with GET, but to run something in a container is more than to read: `create` is needed either way.
