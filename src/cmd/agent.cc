@@ -9,6 +9,7 @@
 #include "dns/server.h"
 #include "kubelet/container/cgroups.h"
 #include "kubelet/cri/cri_grpc.h"
+#include "kubelet/images/image_mounts.h"
 #include "kubelet/kubelet.h"
 #include "kubelet/options/options.h"
 #include "kubelet/probes/network_prober.h"
@@ -89,6 +90,7 @@ private:
 
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<bundled_images::BundledImageService> images_;
+    std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
     std::unique_ptr<kubelet::Cgroups> cgroups_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
@@ -248,6 +250,7 @@ Result<void> Agent::make_kubelet() {
     images_ = std::make_unique<bundled_images::BundledImageService>(runtime_->images(), [this](const bundled_images::BundledImage& image) {
         return bundled_images::import_into_containerd(*world_.processes, options_.runtime_endpoint, image);
     });
+    image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
     cgroups_ = std::make_unique<kubelet::CgroupFiles>(*files_);
     prober_ = kubelet::make_network_prober(world_.loop);
     host_ = kubelet::make_host(*files_);
@@ -261,7 +264,8 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .mounter = *mounter_,
                                                                                                   .cgroups = *cgroups_,
                                                                                                   .prober = *prober_,
-                                                                                                  .host = *host_});
+                                                                                                  .host = *host_,
+                                                                                                  .image_mounts = image_mounts_.get()});
     return {};
 }
 

@@ -6,6 +6,7 @@
 #include "kubelet/api_objects.h"
 #include "kubelet/api_pods.h"
 #include "kubelet/eviction.h"
+#include "kubelet/images/pulled_image_volumes.h"
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/runtime_check.h"
@@ -65,25 +66,28 @@ struct Kubelet::Impl {
           tokens(deps.loop, deps.client),
           probes({.loop = deps.loop, .random = deps.random, .runtime = deps.runtime, .network = deps.prober, .events = events},
                  [this](const std::string& uid) { pods.wake(uid); }),
+          puller(deps.loop, deps.images, events, config.parallel_image_pulls),
+          image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
                    .mounter = deps.mounter,
                    .objects = objects,
                    .tokens = tokens,
-                   .client = deps.client},
+                   .client = deps.client,
+                   .images = image_volumes.get()},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,
                       .runtime = deps.runtime,
-                      .images = deps.images,
+                      .puller = puller,
                       .network = deps.prober,
                       .files = deps.files,
                       .volumes = volumes,
                       .objects = objects,
                       .events = events,
                       .log = deps.log},
-                     starter_config(config, facts, deps.cgroups), config.restart_backoff, config.parallel_image_pulls),
+                     starter_config(config, facts, deps.cgroups), config.restart_backoff),
           footprint(deps.files, deps.cgroups, volumes, node),
           references(deps.client, objects, services, events),
           statuses(deps.loop, deps.client, deps.log.named("status")),
@@ -102,7 +106,8 @@ struct Kubelet::Impl {
           static_pods(deps.loop, deps.client, deps.files, deps.log.named("static-pods"), config.static_pod_directory, config.node.name,
                       pods, statuses),
           api_pods(informers, config.node.name, pods, static_pods, statuses),
-          image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc),
+          image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc,
+                   [this] { return images_of_volumes(pods.active()); }),
           eviction({.loop = deps.loop,
                     .host = deps.host,
                     .files = deps.files,
@@ -222,6 +227,8 @@ struct Kubelet::Impl {
     ApiObjects objects;
     ApiTokens tokens;
     ProbeManager probes;
+    ImagePuller puller;
+    std::unique_ptr<ImageVolumes> image_volumes;
     VolumeManager volumes;
     PodContainers containers;
     PodFootprint footprint;

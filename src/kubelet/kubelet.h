@@ -3,6 +3,7 @@
 
 #include "client/informers/informer.h"
 #include "kubelet/eviction.h"
+#include "kubelet/images/image_mounts.h"
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
@@ -54,6 +55,7 @@ struct KubeletDependencies {
     Cgroups& cgroups;
     NetworkProber& prober;
     Host& host;
+    ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.

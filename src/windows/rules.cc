@@ -99,6 +99,10 @@ bool misplaces_pipe(const PodSpec& spec) {
            std::ranges::any_of(spec.init_containers, in_wrong_place) || std::ranges::any_of(spec.containers, in_wrong_place);
 }
 
+bool has_image_volume(const PodSpec& spec) {
+    return std::ranges::any_of(spec.volumes, [](const core::Volume& volume) { return volume.image.has_value(); });
+}
+
 bool may_land_on_either(const PodSpec& spec, Systems systems) {
     return systems.linux && systems.windows && spec.node_name.empty() && system_asked_for(spec).empty();
 }
@@ -168,6 +172,8 @@ constexpr PodRule PodRules[] = {
               "a named pipe of the host (\\\\.\\pipe\\NAME, without a type) can be mounted at \\\\.\\pipe\\NAME only, and nothing else can "
               "be mounted there: the container will not start"},
      .pod = {misplaces_pipe}},
+    {.rule = {"spec.volumes[*].image", Advised, "", "Windows nodes have no image volumes: the container will not start"},
+     .pod = {has_image_volume}},
     {.rule = {"spec.containers[*].resources.requests[memory]", Advised, "",
               "differs from the limit, and Windows cannot guarantee it: set the limit only, or make both equal"},
      .resources = {request_differs_from_limit}},

@@ -2,9 +2,29 @@
 
 import unittest
 
-from harness import ClusterCase
+from harness import IMAGE, ClusterCase
 from manifests import SLEEP, container, pod, service
 from test_stateful import stateful_set
+
+
+class ImageVolumes(ClusterCase):
+    def test_a_pod_reads_the_files_of_an_image_and_cannot_change_them(self):
+        mounted = container(script=SLEEP, volumeMounts=[{"name": "files", "mountPath": "/files"},
+                                                        {"name": "files", "mountPath": "/programs", "subPath": "bin"}])
+        self.apply(pod("reader", mounted, volumes=[{"name": "files", "image": {"reference": IMAGE, "pullPolicy": "IfNotPresent"}}]))
+        self.wait_ready("reader")
+        self.assertIn("busybox", self.exec("reader", "ls", "/files/bin"))
+        self.assertIn("busybox", self.exec("reader", "ls", "/programs"))
+        self.assertIn("Read-only", self.kubectl_fails("exec", "reader", "--", "touch", "/files/new"))
+        uid = self.get("pod", "reader")["metadata"]["uid"]
+        self.kubectl("delete", "pod", "reader")
+        for folder in (self.cluster.data / "nodes").glob("*/kubelet/pods"):
+            self.eventually(lambda: not (folder / uid).exists(), 20, "nothing is left of the volume")
+
+    def test_an_image_that_does_not_exist_is_named(self):
+        self.apply(pod("waits", container(script=SLEEP, volumeMounts=[{"name": "files", "mountPath": "/files"}]),
+                       volumes=[{"name": "files", "image": {"reference": "porthole.test/none:1", "pullPolicy": "Never"}}]))
+        self.wait_event("FailedMount", 'Container image "porthole.test/none:1" is not present with pull policy of Never')
 
 
 class PersistentVolumes(ClusterCase):

@@ -50,6 +50,7 @@ private:
         config.node.version = KubernetesVersion;
         if (config.serving.client_ca_file.empty()) config.serving.client_ca_file = options_.kubeconfig;  // which names the authority
         runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
+        if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
         prober_ = kubelet::make_network_prober(world_.loop);
         kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
                                                                                                       .random = random_,
@@ -61,7 +62,8 @@ private:
                                                                                                       .mounter = *system_.mounter,
                                                                                                       .cgroups = *system_.cgroups,
                                                                                                       .prober = *prober_,
-                                                                                                      .host = *host_});
+                                                                                                      .host = *host_,
+                                                                                                      .image_mounts = image_mounts_.get()});
         return {};
     }
 
@@ -111,6 +113,7 @@ private:
     kubelet::KubeletOptions options_;
     bool issued_ = false;  ///< the server has a certificate of the cluster
     KubeletSystem system_ = make_kubelet_system(*files_);
+    std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
     std::unique_ptr<kubelet::Host> host_;

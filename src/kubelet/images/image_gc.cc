@@ -9,7 +9,7 @@ namespace porthole::kubelet {
 Task<> ImageGc::look() {
     CO_TRY(const auto images, co_await images_.list_images({}));
     CO_TRY(const auto containers, co_await runtime_.list_containers({}));
-    std::set<std::string> used;
+    std::set<std::string> used = mounted_();
     for (const cri::Container& container : containers.containers) {
         used.insert(container.image_ref);
         used.insert(container.image_id);

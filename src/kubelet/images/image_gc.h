@@ -10,8 +10,8 @@
 
 namespace porthole::kubelet {
 
-/// Removes images that no container uses, those used longest ago first, once the disk is fuller than the high mark, until it is
-/// below the low one. Pinned and kept images and those seen for less than `min_age` stay. `disk` is a path on the images' disk;
+/// Removes images that no container and no volume uses, those used longest ago first, once the disk is fuller than the high mark, until it
+/// is below the low one. Pinned and kept images and those seen for less than `min_age` stay. `disk` is a path on the images' disk;
 /// references must outlive it.
 class ImageGc {
 public:
@@ -20,8 +20,18 @@ public:
         Duration min_age = std::chrono::minutes(2);
         std::vector<std::string> kept;  ///< names of images that stay though no container uses them: the sandboxes' own
     };
-    ImageGc(EventLoop& loop, RuntimeService& runtime, ImageService& images, FileSystem& files, Logger log, std::string disk, Policy policy)
-        : loop_(loop), runtime_(runtime), images_(images), files_(files), log_(std::move(log)), disk_(std::move(disk)), policy_(policy) {}
+    /// `mounted` tells the names of the images that volumes show.
+    ImageGc(
+        EventLoop& loop, RuntimeService& runtime, ImageService& images, FileSystem& files, Logger log, std::string disk, Policy policy,
+        std::function<std::set<std::string>()> mounted = [] { return std::set<std::string>(); })
+        : loop_(loop),
+          runtime_(runtime),
+          images_(images),
+          files_(files),
+          log_(std::move(log)),
+          disk_(std::move(disk)),
+          policy_(policy),
+          mounted_(std::move(mounted)) {}
 
     /// Looks once. Error: Io when the disk is full and nothing can be removed (worth an event on the node).
     Task<> collect();
@@ -43,6 +53,7 @@ private:
     Logger log_;
     std::string disk_;
     Policy policy_;
+    std::function<std::set<std::string>()> mounted_;
     std::map<std::string, Record> records_;  // by image id
 };
 

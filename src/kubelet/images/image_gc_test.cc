@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 
 struct ImageGcTest : testing::Test {
     /// Names of the images that are left once everything unused had to go.
-    std::vector<std::string> left_of(std::vector<std::string> names, ImageGc::Policy policy) {
+    std::vector<std::string> left_of(std::vector<std::string> names, ImageGc::Policy policy, std::set<std::string> mounted = {}) {
         for (const std::string& name : names) runtime.add_image(name);
-        ImageGc gc(loop, runtime, runtime, files, Logger(make_null_sink(), "test"), "/", std::move(policy));
+        ImageGc gc(loop, runtime, runtime, files, Logger(make_null_sink(), "test"), "/", std::move(policy), [&] { return mounted; });
         EXPECT_TRUE(porthole::sim::run(loop, gc.collect()));
         loop.advance(3min);
         EXPECT_TRUE(porthole::sim::run(loop, gc.remove_unused(1 << 30)));
@@ -31,6 +31,10 @@ struct ImageGcTest : testing::Test {
 // PAU-02: a node that lost its sandboxes' image could start no pod any more.
 TEST_F(ImageGcTest, KeptImagesStayThoughNothingUsesThem) {
     EXPECT_EQ(left_of({"app:1", "pause:1"}, {.kept = {"pause:1"}}), std::vector<std::string>{"pause:1"});
+}
+
+TEST_F(ImageGcTest, ImagesThatVolumesShowStay) {
+    EXPECT_EQ(left_of({"app:1", "data:1"}, {}, {"data:1"}), std::vector<std::string>{"data:1"});
 }
 
 }  // namespace

@@ -55,6 +55,12 @@ std::string ImageName::full() const {
     return text;
 }
 
+std::string ImageName::canonical() const {
+    std::string text = repository;
+    if (!text.starts_with(registry() + "/")) text = registry() + (text.contains('/') ? "/" : "/library/") + text;
+    return text + (digest.empty() ? ":" + (tag.empty() ? "latest" : tag) : "@" + digest);
+}
+
 Result<ImageName> parse_image_name(const std::string& text) {
     ImageName name;
     std::string rest = text;

@@ -15,6 +15,8 @@ struct ImageName {
     std::string registry() const;
     /// With ":latest" where neither tag nor digest is given.
     std::string full() const;
+    /// As runtimes list it: with its registry, by its digest where it has one.
+    std::string canonical() const;
 };
 
 /// Error: BadRequest in the words of the distribution project.

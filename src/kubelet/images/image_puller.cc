@@ -21,8 +21,8 @@ ImageOutcome outcome_of(const cri::Image& image, const std::string& fallback_ref
 }
 
 /// Without a policy, `latest` is pulled always and other tags when missing.
-std::string policy_of(const core::Container& container, const ImageName& name) {
-    if (!container.image_pull_policy.empty()) return container.image_pull_policy;
+std::string policy_of(const WantedImage& wanted, const ImageName& name) {
+    if (!wanted.pull_policy.empty()) return wanted.pull_policy;
     const bool latest = name.digest.empty() && (name.tag.empty() || name.tag == "latest");
     return latest ? core::PullPolicy::Always : core::PullPolicy::IfNotPresent;
 }
@@ -56,11 +56,10 @@ struct ImagePuller::Request {
 ImagePuller::ImagePuller(EventLoop& loop, ImageService& images, client::EventRecorder& events, std::size_t parallel_pulls)
     : loop_(loop), images_(images), events_(events), pulls_(parallel_pulls) {}
 
-Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const ContainerSpec& spec,
-                                             const std::vector<std::shared_ptr<const core::Secret>>& secrets,
+Task<ImageOutcome> ImagePuller::ensure_image(WantedImage wanted, std::vector<std::shared_ptr<const core::Secret>> secrets,
                                              cri::PodSandboxConfig sandbox) {
-    const core::ObjectReference reference = reference_to(pod, &spec);
-    const std::string text = spec.container.image;
+    const core::ObjectReference& reference = wanted.reference;
+    const std::string& text = wanted.name;
     const Result<ImageName> name = parse_image_name(text);
     if (!name) {
         events_.warning(reference, "InspectFailed", "Failed to apply default image tag \"" + text + "\": " + name.error().message);
@@ -74,7 +73,7 @@ Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const Contain
         events_.warning(reference, "InspectFailed", message);
         co_return failed("ImageInspectError", message);
     }
-    const std::string policy = policy_of(spec.container, *name);
+    const std::string policy = policy_of(wanted, *name);
     if (status->image && policy != core::PullPolicy::Always) {
         events_.normal(reference, "Pulled", "Container image \"" + text + "\" already present on machine and can be accessed by the pod");
         co_return outcome_of(*status->image, full);
@@ -84,7 +83,7 @@ Task<ImageOutcome> ImagePuller::ensure_image(const core::Pod& pod, const Contain
         events_.warning(reference, "ErrImageNeverPull", message);
         co_return failed("ErrImageNeverPull", message);
     }
-    const std::string key = pod.metadata.uid + "_" + full;
+    const std::string key = wanted.pod_uid + "_" + full;
     if (const auto before = failures_.find(key); before != failures_.end() && backoff_.is_waiting(key, before->second.since, loop_.now())) {
         const std::string message = "Back-off pulling image \"" + text + "\"";
         events_.normal(reference, "BackOff", message);

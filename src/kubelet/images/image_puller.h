@@ -16,6 +16,14 @@ struct ImageOutcome {
     std::optional<WaitingReason> failure;
 };
 
+/// An image that a pod wants, for a container or for a volume.
+struct WantedImage {
+    core::ObjectReference reference;  ///< what events are about
+    std::string pod_uid;
+    std::string name;         ///< as the pod writes it
+    std::string pull_policy;  ///< "": as its tag suggests
+};
+
 /// Brings images onto the node as the pull policy says, with back-off per pod and image, and records it in events. At most
 /// `parallel_pulls` at a time; others wait in order of asking. References must outlive it and its tasks.
 class ImagePuller {
@@ -23,8 +31,8 @@ public:
     ImagePuller(EventLoop& loop, ImageService& images, client::EventRecorder& events, std::size_t parallel_pulls = 1);
 
     /// Takes as long as the pull. `sandbox` is the one the image is for. Fails only by cancellation.
-    Task<ImageOutcome> ensure_image(const core::Pod& pod, const ContainerSpec& spec,
-                                    const std::vector<std::shared_ptr<const core::Secret>>& secrets, cri::PodSandboxConfig sandbox);
+    Task<ImageOutcome> ensure_image(WantedImage wanted, std::vector<std::shared_ptr<const core::Secret>> secrets,
+                                    cri::PodSandboxConfig sandbox);
     /// When a pull that is held back may be tried again; nullopt when none of the pod's is.
     std::optional<Duration> retry_after(const std::string& pod_uid) const;
     void forget_pod(const std::string& pod_uid);

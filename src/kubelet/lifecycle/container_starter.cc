@@ -42,7 +42,11 @@ Task<std::optional<WaitingReason>> ContainerStarter::start(const PodStartContext
     };
     if (auto held = hold_back(context, spec)) co_return held;
 
-    CO_TRY(ImageOutcome image, co_await services_.puller.ensure_image(*context.pod, spec, context.pull_secrets, context.sandbox));
+    CO_TRY(ImageOutcome image, co_await services_.puller.ensure_image({.reference = reference_to(*context.pod, &spec),
+                                                                       .pod_uid = context.pod->metadata.uid,
+                                                                       .name = spec.container.image,
+                                                                       .pull_policy = spec.container.image_pull_policy},
+                                                                      context.pull_secrets, context.sandbox));
     if (image.failure) {
         services_.events.warning(reference, "Failed", "Error: " + image.failure->reason);
         co_return image.failure;

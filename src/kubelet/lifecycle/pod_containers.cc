@@ -4,10 +4,10 @@
 
 namespace porthole::kubelet {
 
-PodContainers::PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts, std::size_t parallel_image_pulls)
+PodContainers::PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts)
     : runtime(given.runtime),
       reader(given.runtime, given.files),
-      puller(given.loop, given.images, given.events, parallel_image_pulls),
+      puller(given.puller),
       starter({.loop = given.loop,
                .random = given.random,
                .runtime = given.runtime,

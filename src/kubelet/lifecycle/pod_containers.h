@@ -12,7 +12,7 @@ struct PodContainers {
         EventLoop& loop;
         Random& random;
         RuntimeService& runtime;
-        ImageService& images;
+        ImagePuller& puller;
         NetworkProber& network;
         FileSystem& files;
         VolumeManager& volumes;
@@ -21,7 +21,7 @@ struct PodContainers {
         Logger log;
     };
     /// All that `given` refers to outlives it. `restarts` is the back-off of containers that keep ending.
-    PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts, std::size_t parallel_image_pulls);
+    PodContainers(const Dependencies& given, const StarterConfig& config, Backoff restarts);
 
     Task<> run_sandbox(cri::PodSandboxConfig config, std::string runtime_handler);
     /// The soonest time at which a container of the pod that is held back may be tried again; nullopt when none is.
@@ -31,7 +31,7 @@ struct PodContainers {
 
     RuntimeService& runtime;
     StateReader reader;
-    ImagePuller puller;
+    ImagePuller& puller;
     ContainerStarter starter;
     ContainerKiller killer;
     ContainerGc gc;

@@ -30,6 +30,7 @@ public:
 class FakeMounter final : public Mounter {
 public:
     std::map<std::string, std::string> mounts;  ///< target → source
+    std::set<std::string> read_only;
 
     Result<void> mount_memory(const std::string& directory, std::uint64_t) override {
         mounts[directory] = "tmpfs";
@@ -40,6 +41,10 @@ public:
         return target;
     }
     Result<void> make_beneath(const std::string&, const std::string&) override { return {}; }
+    Result<void> make_read_only(const std::string& directory) override {
+        read_only.insert(directory);
+        return {};
+    }
     Result<void> unmount(const std::string& target) override {
         mounts.erase(target);
         return {};

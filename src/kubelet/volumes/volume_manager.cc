@@ -46,6 +46,10 @@ cri::MountPropagation propagation_of(const core::VolumeMount& mount) {
     return cri::MountPropagation::PropagationPrivate;
 }
 
+bool is_image(const core::Pod& pod, const std::string& volume) {
+    return std::ranges::any_of(pod.spec.volumes, [&](const core::Volume& one) { return one.name == volume && one.image; });
+}
+
 /// Of either system: "/a", "\\a", "C:\\a".
 bool is_absolute(const std::string& path) { return path.starts_with('/') || path.starts_with('\\') || (path.size() > 1 && path[1] == ':'); }
 
@@ -105,7 +109,7 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = is_absolute(wanted.mount_path) ? wanted.mount_path : "/" + wanted.mount_path;
         mount.host_path = std::move(host_path);
-        mount.readonly = wanted.read_only;
+        mount.readonly = wanted.read_only || is_image(pod, wanted.name);
         mount.propagation = propagation_of(wanted);
     }
     return mounts;

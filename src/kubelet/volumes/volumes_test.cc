@@ -100,6 +100,18 @@ struct Objects final : ObjectSource {
     }
 };
 
+struct Images final : ImageVolumes {
+    explicit Images(sim::FakeMounter& of) : mounter(of) {}
+    Task<> mount(std::shared_ptr<const core::Pod>, core::ImageVolumeSource source, std::string directory) override {
+        if (source.reference == "missing:1") co_return Error(Reason::Unavailable, "ErrImagePull: not found");
+        ++asked;
+        mounter.mounts[directory] = source.reference;
+        co_return {};
+    }
+    sim::FakeMounter& mounter;
+    int asked = 0;
+};
+
 struct VolumesTest : testing::Test {
     VolumesTest() {
         objects.maps["settings"].data = {{"color", "red"}, {"size", "9"}};
@@ -132,9 +144,36 @@ struct VolumesTest : testing::Test {
     Tokens tokens;
     client::FakeApi api{loop};
     client::Client client{api};
-    VolumeManager manager{{loop, random, files, mounter, objects, tokens, client}, Logger(make_null_sink(), ""), "/k"};
+    Images images{mounter};
+    VolumeManager manager{{loop, random, files, mounter, objects, tokens, client, &images}, Logger(make_null_sink(), ""), "/k"};
     std::shared_ptr<const core::Pod> pod;
 };
+
+TEST_F(VolumesTest, ImagesAreMountedOnceAndForReadingOnly) {
+    const std::string spec = R"({"volumes":[{"name":"data","image":{"reference":"data:1","pullPolicy":"Always"}}]})";
+    const auto first = mounts(spec);
+    ASSERT_TRUE(first) << first.error().message;
+    EXPECT_TRUE(first->at(0).readonly) << "whatever the container asks";
+    const std::string directory = first->at(0).host_path;
+    EXPECT_EQ(mounter.mounts[directory], "data:1");
+    EXPECT_TRUE(mounter.read_only.contains(directory));
+    ASSERT_TRUE(mounts(spec));
+    EXPECT_EQ(images.asked, 1) << "a later sync of the pod finds it mounted";
+    ASSERT_TRUE(manager.tear_down("u"));
+    EXPECT_TRUE(mounter.mounts.empty());
+}
+
+TEST_F(VolumesTest, AnImageThatIsNotThereFailsItsVolume) {
+    EXPECT_EQ(mounts(R"({"volumes":[{"name":"data","image":{"reference":"missing:1"}}]})").error().message,
+              "MountVolume.SetUp failed for volume \"data\" : ErrImagePull: not found");
+}
+
+TEST_F(VolumesTest, ANodeWithoutImageVolumesSaysSo) {
+    VolumeManager other{{loop, random, files, mounter, objects, tokens, client}, Logger(make_null_sink(), ""), "/k"};
+    (void)mounts(R"({"volumes":[{"name":"data","image":{"reference":"data:1"}}]})");
+    EXPECT_EQ(porthole::sim::run(loop, other.set_up(pod, {})).error().message,
+              "MountVolume.SetUp failed for volume \"data\" : image volumes are not supported on this node");
+}
 
 TEST_F(VolumesTest, ChosenKeysGetTheirPathsAndModes) {
     const auto result = mounts(

@@ -251,6 +251,10 @@ Task<> carry_answers(RemoteCommand& to, RemoteCommand& from) {
     if (status.empty() && from.version() >= FirstWithJsonStatus) {
         status = remote_command_status(to.version(), Error(Reason::InternalError, "lost the connection to the container runtime"));
     }
+    // An older client takes any text for a failure.
+    if ((to.version() < FirstWithJsonStatus) != (from.version() < FirstWithJsonStatus)) {
+        status = remote_command_status(to.version(), parse_remote_command_status(from.version(), status));
+    }
     if (!status.empty()) CO_TRY_VOID(co_await to.status->write(status));
     co_return co_await to.status->end_writing();
 }

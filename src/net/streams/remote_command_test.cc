@@ -415,7 +415,8 @@ TEST_F(Streaming, ExecOverSpdyServesTheOldestClients) {
 /// A pair of ends of one exec connection, in memory.
 struct MemoryCommand final : RemoteCommand {
     Event over;
-    int version() const override { return 4; }
+    int spoken = 4;
+    int version() const override { return spoken; }
     void close() override { over.set(); }
     Task<> wait_over() override { return over.wait(); }
 
@@ -448,6 +449,18 @@ TEST_F(Bridge, CarriesACommandToItsEnd) {
     loop.run_ready();
     EXPECT_TRUE(scope.empty());
     EXPECT_TRUE(front.over.is_set() && back.over.is_set());
+}
+
+TEST_F(Bridge, GivesAnOlderClientTheStatusThatItUnderstands) {
+    front.spoken = 1;
+    run(finish_remote_command(runtime, 0));
+    EXPECT_EQ(run(read_all(*user.status)).value(), "") << "any text would be a failure";
+}
+
+TEST_F(Bridge, GivesAnOlderClientTheFailureAsText) {
+    front.spoken = 1;
+    run(finish_remote_command(runtime, 3));
+    EXPECT_EQ(run(read_all(*user.status)).value(), "command terminated with non-zero exit code: exit status 3");
 }
 
 TEST_F(Bridge, TellsTheUserWhenTheRuntimeIsLost) {

@@ -20,6 +20,8 @@ public:
     /// there may write here. As above, links may not lead out of `root`: whatever a container does meanwhile, nothing outside is
     /// made or changed. Error: Forbidden then.
     virtual Result<void> make_beneath(const std::string& root, const std::string& sub_path) = 0;
+    /// What is mounted at `directory` is from now on for reading only, without devices and set-user-id.
+    virtual Result<void> make_read_only(const std::string& directory) = 0;
     /// Success if nothing is mounted there.
     virtual Result<void> unmount(const std::string& target) = 0;
     /// Mount points at or below `directory`, deepest first.

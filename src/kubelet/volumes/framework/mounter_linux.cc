@@ -47,6 +47,12 @@ public:
         return {};
     }
 
+    Result<void> make_read_only(const std::string& directory) override {
+        constexpr unsigned long Flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NODEV | MS_NOSUID;
+        if (::mount(nullptr, directory.c_str(), nullptr, Flags, nullptr) != 0) return mount_error("making read-only " + directory);
+        return {};
+    }
+
     Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {
         const Descriptor base(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (!base.is_open()) return mount_error("opening " + root);

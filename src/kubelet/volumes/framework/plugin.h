@@ -21,6 +21,15 @@ public:
     virtual void forget_pod(const std::string& uid) = 0;
 };
 
+/// Where image volumes come from.
+class ImageVolumes {
+public:
+    virtual ~ImageVolumes() = default;
+    /// Brings the image to the node as its policy says, and shows its files at `directory`, which exists. Safe to repeat. Error: its
+    /// message says why the pod waits.
+    virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
+};
+
 /// What plugins work with. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
@@ -30,6 +39,7 @@ struct VolumeServices {
     ObjectSource& objects;
     TokenSource& tokens;
     client::Client& client;
+    ImageVolumes* images = nullptr;  ///< null where there are none
 };
 
 /// One volume of one pod.
