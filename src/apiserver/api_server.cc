@@ -60,11 +60,16 @@ Result<ServiceAllocator::Settings> allocator_settings(const ApiServerOptions& op
     return settings;
 }
 
-/// The built-in kinds without the resources of beta and alpha versions, which are off unless asked for.
-schema::Registry stable_kinds() {
+/// Beta, but without it no CustomResourceDefinition could stop to serve a version that something was stored in.
+constexpr std::string_view ServedBeta = "storagemigration.k8s.io";
+
+/// The built-in kinds without the resources of other beta versions and of alpha versions, which Kubernetes has off unless asked for.
+schema::Registry served_kinds() {
     std::vector<const schema::Kind*> kinds;
-    for (const schema::Kind* kind : api::kinds())
-        if (!kind->is(schema::Kind::Resource) || kind->lifecycle.stage == schema::Stage::Stable) kinds.push_back(kind);
+    for (const schema::Kind* kind : api::kinds()) {
+        const bool stable = kind->lifecycle.stage == schema::Stage::Stable || kind->group == ServedBeta;
+        if (!kind->is(schema::Kind::Resource) || stable) kinds.push_back(kind);
+    }
     return schema::Registry(kinds);
 }
 
@@ -132,7 +137,7 @@ private:
 
 /// What must be known before the store can be read.
 struct Tables {
-    schema::Registry registry = stable_kinds();  ///< and custom resources
+    schema::Registry registry = served_kinds();  ///< and custom resources
     ServiceAllocator allocator;
     ResourceTable resources;
 

@@ -28,6 +28,18 @@ TEST_F(Kinds, DefaultsAPod) {
     EXPECT_EQ(created.at({"status", "qosClass"}), "Guaranteed");
 }
 
+TEST_F(Kinds, SysctlsOfAPodAreNamedAsTheKernelDoes) {
+    const auto refused = [&](const std::string& name) {
+        const Answer created = post(Pods, R"({"metadata":{"generateName":"p-"},"spec":{"containers":[{"name":"c","image":"i"}],
+            "securityContext":{"sysctls":[{"name":")" +
+                                              name + R"(","value":"1"}]}}})");
+        return created.code == 422 && created.text.contains("must have at most 253 characters and match regex");
+    };
+    for (const char* name : {"kernel.shmmax", "safe-and-unsafe", "net/ipv4/conf/eth_0.1/x"}) EXPECT_FALSE(refused(name)) << name;
+    for (const char* name : {"foo-", "bar..", ".a", "a.-b", "A", "a b"}) EXPECT_TRUE(refused(name)) << name;
+    EXPECT_TRUE(refused(std::string(254, 'a')));
+}
+
 TEST_F(Kinds, TheQosClassIsThatOfThePodsOwnResources) {
     const Answer created = post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"busybox"}],
         "resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}})");

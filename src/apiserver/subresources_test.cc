@@ -31,6 +31,20 @@ protected:
     }
 };
 
+// As in Go's JSON, where a struct without content is an empty object.
+TEST_F(Subresources, AnEmptyStatusIsThereForAJsonPatch) {
+    const std::string claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    const Answer made =
+        post(claims, R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"x"}}]}},
+                                        "status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}})");
+    ASSERT_EQ(made.code, 201) << made.text;
+    ASSERT_TRUE(made.body.find("status"));
+    EXPECT_TRUE(made.body.find("status")->as_object().empty()) << "what a creator says of it is not taken";
+    const Answer patched =
+        call("PATCH", claims + "/c/status", R"([{"op":"add","path":"/status/allocation","value":{}}])", "application/json-patch+json");
+    EXPECT_EQ(patched.code, 200) << patched.text;
+}
+
 TEST_F(Subresources, ScaleShowsAndChangesReplicas) {
     make_deployment();
     const Answer scale = get(std::string(Deployments) + "/d/scale");

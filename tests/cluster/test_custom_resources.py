@@ -182,6 +182,23 @@ class Conversion(WebhookCase):
         self.server.kubectl("delete", "backends.v1.stable.example.com", "--all")
         self.assertEqual(self.listed("v2"), {})
 
+    def stored_versions(self):
+        return self.server.kubectl("get", "crd", "backends.stable.example.com", "-o", "jsonpath={.status.storedVersions}").stdout
+
+    def test_a_migration_frees_a_definition_of_an_old_version(self):
+        self.define({"url": f"https://127.0.0.1:{PORT}/convert"})
+        self.create("one")
+        self.store_in("v2")
+        eventually(lambda: self.stored_versions() == '["v1","v2"]', 10, "the storage version has changed")
+        self.apply({"apiVersion": "storagemigration.k8s.io/v1beta1", "kind": "StorageVersionMigration", "metadata": {"name": "backends"},
+                    "spec": {"resource": {"group": "stable.example.com", "resource": "backends"}}})
+        self.server.kubectl("wait", "--for=condition=Succeeded", "storageversionmigration/backends", "--timeout=60s")
+        eventually(lambda: self.stored_versions() == '["v2"]', 20, "v1 is not stored any more")
+        self.server.kubectl("patch", "crd", "backends.stable.example.com", "--type=merge", "-p", json.dumps(
+            {"spec": {"versions": self.versions("v2")[1:], "conversion": {"strategy": "None", "webhook": None}}}))
+        expected = {"one": {"apiVersion": "stable.example.com/v2", "hostPort": None, "host": "localhost", "port": "8080"}}
+        eventually(lambda: self.listed("v2") == expected, 20, "the object is read without a conversion")
+
     def test_a_webhook_that_fails_spoils_other_versions_only(self):
         self.define({"url": f"https://127.0.0.1:{PORT}/unconverted"})
         self.create("one")

@@ -105,7 +105,15 @@ bool ApiObject::same_field(std::string_view field, const ApiObject& other) const
     return schema::at(tree(), field) == schema::at(other.tree(), field);
 }
 
-void ApiObject::clear_field(std::string_view field) { edit_tree().erase(field); }
+void ApiObject::clear_field(std::string_view field) {
+    const schema::Field* found = kind_->type->find_field(field);
+    const bool stays = is_built_in() && found && found->form == schema::Form::Struct && found->is_single() &&
+                       !found->is(schema::Field::Pointer) && !found->is(schema::Field::OmitZero);
+    if (stays)
+        edit_tree()[field] = schema::Value::object();
+    else
+        edit_tree().erase(field);
+}
 
 std::string ApiObject::to_json() const {
     std::string text;

@@ -74,6 +74,7 @@ public:
     /// One top-level field, such as status, taken from another object of the same kind.
     void copy_field(std::string_view field, const ApiObject& from);
     bool same_field(std::string_view field, const ApiObject& other) const;
+    /// Leaves nothing of it, or an empty object where Kubernetes' JSON has one for a struct without content.
     void clear_field(std::string_view field);
 
     /// JSON after apiVersion and kind.

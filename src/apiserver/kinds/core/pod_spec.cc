@@ -44,6 +44,21 @@ void validate_dns(const PodSpec& spec, const FieldPath& path, FieldErrors& error
         if (options[i].name.empty()) errors.required((config / "options").index(i));
 }
 
+constexpr std::size_t LongestSysctl = 253;
+
+/// Words of lower-case letters, digits, '-' and '_', joined by '.' or '/'; each begins and ends with a letter or digit.
+bool is_sysctl_name(std::string_view name) {
+    const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    char before = '.';
+    for (const char c : name) {
+        const bool joins = c == '.' || c == '/', begins = before == '.' || before == '/';
+        if (!is_plain(c) && !joins && c != '-' && c != '_') return false;
+        if ((joins && !is_plain(before)) || (begins && !is_plain(c))) return false;
+        before = c;
+    }
+    return is_plain(before) && name.size() <= LongestSysctl;
+}
+
 void validate_security(const PodSpec& spec, const FieldPath& path, FieldErrors& errors) {
     if (!spec.security_context) return;
     const PodSecurityContext& context = *spec.security_context;
@@ -64,6 +79,10 @@ void validate_security(const PodSpec& spec, const FieldPath& path, FieldErrors& 
         const FieldPath at = (path / "sysctls").index(i);
         if (sysctl.name.empty())
             errors.required(at / "name");
+        else if (!is_sysctl_name(sysctl.name))
+            errors.invalid(at / "name", sysctl.name,
+                           "must have at most 253 characters and match regex "
+                           "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
         else if (!seen.insert(sysctl.name).second)
             errors.duplicate(at / "name", sysctl.name);
         if (spec.host_network && sysctl.name.starts_with("net."))
