@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the images that upstream's conformance tests run, as the storage of a docker-registry: images.py FOLDER --programs FOLDER.
 
-No registry is asked. agnhost and sample-apiserver are upstream's own programs, compiled from their sources; everything around them is Debian's:
+No registry is asked. agnhost, nonewprivs and sample-apiserver are upstream's own programs, compiled from their sources; everything around them is Debian's:
 `BASE` unpacked below all images stands in for the Alpine and Debian images that upstream builds on, nginx and etcd are Debian's. Names and
 versions are those of upstream's test/utils/image/manifest.go.
 """
@@ -155,6 +155,8 @@ def make_images(folder, programs):
     for tag in ("2.55", "2.63.0"):
         registry.add(f"{E2E}/agnhost", tag, agnhost, ["pause"], ["/agnhost"])
     registry.add(f"{E2E}/nonroot", "1.5", agnhost, ["pause"], ["/agnhost"], user="1234")
+    # Set-user-id, to show whose rights it gets.
+    registry.add(f"{E2E}/nonewprivs", "1.4", [base, layer_of_files({"usr/local/bin/nnp": (program("nonewprivs"), 0o4755)})], ["nnp"])
     for name in ("kitten", "nautilus"):
         registry.add(f"{E2E}/{name}", "1.8", [*agnhost, layer_of_files(files_in(programs / "files" / name))], ["test-webserver"], ["/agnhost"])
     registry.add(f"{E2E}/glibc-dns-testing", "2.0.0", [base], ["/bin/bash"])

@@ -87,6 +87,7 @@ TEST_F(DaemonSetTest, PutsOnePodOnEveryNode) {
     EXPECT_EQ(revisions[0].revision, 1);
     EXPECT_EQ(revisions[0].metadata.name, "agent-" + pod.metadata.labels.at("controller-revision-hash"));
     EXPECT_EQ(revisions[0].data.string_at({"spec", "template", "$patch"}), "replace");
+    EXPECT_TRUE(schema::to_json(revisions[0].data).starts_with(R"({"spec":{"template":{"$patch":"replace","metadata":{)")) << "as Go sorts";
     EXPECT_EQ(status().desired_number_scheduled, 3);
     EXPECT_EQ(status().number_available, 3);
     EXPECT_EQ(status().updated_number_scheduled, 3);

@@ -18,6 +18,14 @@ namespace {
 
 constexpr std::string_view Alphabet = "bcdfghjklmnpqrstvwxz2456789";
 
+void sort_keys(Value& value) {
+    if (value.is_array())
+        for (Value& item : value.as_array()) sort_keys(item);
+    if (!value.is_object()) return;
+    value.as_object().sort_keys();
+    for (auto& member : value.as_object()) sort_keys(member.value);
+}
+
 }  // namespace
 
 Value template_data(const PodTemplateSpec& pod_template) {
@@ -25,6 +33,7 @@ Value template_data(const PodTemplateSpec& pod_template) {
     Value& body = data.ensure_path({"spec", "template"});
     body = schema::to_value(pod_template);
     body["$patch"] = "replace";
+    sort_keys(data);
     return data;
 }
 

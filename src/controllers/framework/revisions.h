@@ -22,6 +22,7 @@ std::string safe_encode(std::string_view decimal);
 std::string template_hash(const api::core::v1::PodTemplateSpec& pod_template, std::optional<std::int32_t> collision_count);
 
 /// A pod template as history keeps it: {"spec":{"template":{…,"$patch":"replace"}}}, ready to be applied to its owner.
+/// Members are in the order of their names: clients compare the bytes with what Go makes of the template.
 schema::Value template_data(const api::core::v1::PodTemplateSpec& pod_template);
 /// The template in such data. Error: BadRequest.
 Result<api::core::v1::PodTemplateSpec> template_of(const api::apps::v1::ControllerRevision& revision);

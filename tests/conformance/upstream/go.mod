@@ -4,6 +4,7 @@ go 1.26.0
 
 tool (
 	k8s.io/kubernetes/test/images/agnhost
+	k8s.io/kubernetes/test/images/nonewprivs
 	k8s.io/sample-apiserver
 )
 
