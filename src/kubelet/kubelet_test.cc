@@ -128,6 +128,18 @@ TEST_F(KubeletTest, RegistersItsNodeAndRenewsItsLease) {
     EXPECT_EQ(renewed() - before, 20s);
 }
 
+TEST_F(KubeletTest, WhatOthersSayTheNodeHasStays) {
+    ASSERT_TRUE(until([&] { return api.find<core::Node>({"", "n1"}).has_value(); }));
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.capacity["example.com/card"] = Quantity::from_value(2); });
+    loop.advance(6min);  // beyond every report
+    auto status = api.find<core::Node>({"", "n1"})->status;
+    EXPECT_EQ(status.capacity["example.com/card"].value(), 2);
+    EXPECT_EQ(status.allocatable["example.com/card"].value(), 2);
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) { node.status.capacity.erase("example.com/card"); });
+    loop.advance(6min);
+    EXPECT_FALSE(api.find<core::Node>({"", "n1"})->status.allocatable.contains("example.com/card"));
+}
+
 // SCH-04
 TEST_F(KubeletTest, LabelsOfItsSystemStayTrue) {
     const auto system = [&]() -> std::string {

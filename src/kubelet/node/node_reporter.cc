@@ -63,6 +63,14 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
     return schema::to_json(Value::object({{"status", std::move(status)}}));
 }
 
+/// What others say the node has: an administrator, or a program for devices. Their names have a domain; those of the kubelet have none.
+ResourceList extended_resources(const ResourceList& capacity) {
+    ResourceList extended;
+    for (const auto& [name, amount] : capacity)
+        if (name.contains('/')) extended[name] = amount;
+    return extended;
+}
+
 }  // namespace
 
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files) {
@@ -158,8 +166,11 @@ void NodeReporter::set_condition(core::NodeStatus& status, core::NodeCondition m
 
 void NodeReporter::fill_status(core::NodeStatus& status) {
     const NodeHealth health = services_.health();
+    const ResourceList extended = extended_resources(status.capacity);
     status.capacity = node_capacity(identity_, facts_, services_.files);
     status.allocatable = node_allocatable(identity_, status.capacity);
+    status.capacity.insert(extended.begin(), extended.end());
+    status.allocatable.insert(extended.begin(), extended.end());
     status.addresses = node_addresses(identity_);
     status.daemon_endpoints.kubelet_endpoint.port = identity_.port;
 
