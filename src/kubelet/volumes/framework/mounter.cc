@@ -33,7 +33,7 @@ public:
     }
 
     Result<void> make_read_only(const std::string& directory) override {
-        return Error(Reason::BadRequest, directory + " is no mount: this system has none");
+        return Error(Reason::BadRequest, directory + " is not a mount: this system has none");
     }
     Result<void> unmount(const std::string&) override { return {}; }
     Result<std::vector<std::string>> mounts_below(const std::string&) override { return std::vector<std::string>(); }
