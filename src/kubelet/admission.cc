@@ -19,7 +19,8 @@ std::optional<Rejection> check_resources(const core::Pod& pod, const AdmissionCo
     if (static_cast<std::int64_t>(context.active.size()) + 1 > pods)
         return lacking("pods", 1, static_cast<std::int64_t>(context.active.size()), pods);
     for (const auto& [name, wanted] : objects::pod_requests(pod.spec)) {
-        if (wanted.is_zero()) continue;
+        // A resource of others that this node is not known to have was counted by whoever chose the node.
+        if (wanted.is_zero() || (is_extended_resource(name) && !context.allocatable.contains(name))) continue;
         Quantity used;
         for (const auto& other : context.active) used += amount_of(objects::pod_requests(other->spec), name);
         const Quantity capacity = amount_of(context.allocatable, name);

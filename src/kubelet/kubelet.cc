@@ -138,7 +138,10 @@ struct Kubelet::Impl {
         context.node_labels = config.node.labels;
         context.node_labels["kubernetes.io/os"] = facts.operating_system;
         context.node_labels["kubernetes.io/hostname"] = config.node.name;
-        if (const auto found = own_node.find({"", config.node.name})) context.node_labels = found->metadata.labels;
+        if (const auto found = own_node.find({"", config.node.name})) {
+            context.node_labels = found->metadata.labels;
+            context.allocatable.merge(extended_resources(found->status.allocatable));
+        }
         context.active = pods.active();
         context.memory_pressure = eviction.memory_pressure();
         return context;

@@ -335,6 +335,24 @@ TEST_F(KubeletTest, AVanishedPodIsEndedEvenIfTheApiForgotIt) {
     EXPECT_TRUE(until([&] { return runtime.containers().empty() && runtime.sandboxes().empty(); }, 60s));
 }
 
+TEST_F(KubeletTest, ExtendedResourcesCountWhereTheNodeHasThem) {
+    const auto wanting = [](int cards) {
+        return R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"example.com/card":")" + std::to_string(cards) +
+               R"("},"requests":{"example.com/card":")" + std::to_string(cards) + R"("}}}]})";
+    };
+    add("early", wanting(9));
+    ASSERT_TRUE(until([&] { return ready("early"); })) << "the node does not know them";
+    api.change<core::Node>({"", "n1"}, [](core::Node& node) {
+        node.status.capacity["example.com/card"] = node.status.allocatable["example.com/card"] = Quantity::from_value(10);
+    });
+    loop.advance(1s);
+    add("late", wanting(2));
+    ASSERT_TRUE(until([&] { return pod("late").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("late").status.reason, "OutOfexample.com/card");
+    add("small", wanting(1));
+    EXPECT_TRUE(until([&] { return ready("small"); }));
+}
+
 TEST_F(KubeletTest, APodThatDoesNotFitFails) {
     add("big", R"({"containers":[{"name":"a","image":"image:1","resources":{"requests":{"cpu":"5"}}}]})");
     ASSERT_TRUE(until([&] { return pod("big").status.phase == "Failed"; }));

@@ -63,15 +63,14 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
     return schema::to_json(Value::object({{"status", std::move(status)}}));
 }
 
-/// What others say the node has: an administrator, or a program for devices. Their names have a domain; those of the kubelet have none.
-ResourceList extended_resources(const ResourceList& capacity) {
+}  // namespace
+
+ResourceList extended_resources(const ResourceList& amounts) {
     ResourceList extended;
-    for (const auto& [name, amount] : capacity)
-        if (name.contains('/')) extended[name] = amount;
+    for (const auto& [name, amount] : amounts)
+        if (is_extended_resource(name)) extended[name] = amount;
     return extended;
 }
-
-}  // namespace
 
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files) {
     ResourceList capacity;

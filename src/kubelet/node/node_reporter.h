@@ -16,6 +16,8 @@ struct NodeHealth {
     std::string runtime_version;  ///< "containerd://1.6.20"
 };
 
+/// Those of `amounts` that others than the kubelet say the node has: an administrator, or a program for devices.
+ResourceList extended_resources(const ResourceList& amounts);
 ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts, FileSystem& files);
 ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& capacity);
 

@@ -5,6 +5,8 @@
 namespace porthole::kubelet {
 
 using objects::amount_of;
+/// Not one of Kubernetes' own: its name has a domain.
+inline bool is_extended_resource(std::string_view name) { return name.contains('/'); }
 using objects::ResourceList;
 
 /// The kernel's bias for killing this container first, -997 to 1000.
