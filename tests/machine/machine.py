@@ -46,7 +46,7 @@ SETTINGS = {
     "etc/systemd/network/uplink.network": "[Match]\nDriver=virtio_net\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\n",
     "var/log/journal/.keep": "",
 }
-# A kernel that patches its own code while another processor runs it can panic where instructions are translated: one thread, and once more.
+# A kernel that patches its own code can panic where instructions are translated: it starts once more by itself.
 COMMAND_LINE = "root=/dev/vda rw console=ttyS0 systemd.show_status=false panic=5"
 
 
@@ -142,7 +142,7 @@ class Machine:
         def drive(name, file, form, more=""):
             return ["-drive", f"id={name},if=none,file={file},format={form}{more}", "-device", f"virtio-blk-pci,drive={name}"]
         return ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-sandbox", "on", "-display", "none", "-machine", "q35",
-                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=single", "-cpu", "max"]), "-smp", "2", "-m", "2048",
+                *(["-accel", "kvm", "-cpu", "host"] if KVM else ["-accel", "tcg,thread=multi", "-cpu", "max"]), "-smp", "2", "-m", "2048",
                 "-kernel", self.image.folder / "vmlinuz", "-initrd", self.image.folder / "initrd.img", "-append", COMMAND_LINE,
                 *drive("disk", self.disk, "qcow2"), *drive("files", self.folder / "files", "raw", ",readonly=on"),
                 # QEMU answers ARP for the gateway and drops everything else.
