@@ -352,7 +352,7 @@ class Node(WindowsCase):
 
     # POD-13
     def test_limits_are_shown_by_describe(self):
-        self.apply(windows_pod("limited", container_fields={"image": IMAGE, "resources": {"limits": {"memory": "128Mi", "cpu": "2"}}}))
+        self.apply(windows_pod("limited", container_fields={"image": IMAGE, "resources": {"limits": {"memory": "128Mi", "cpu": "1"}}}))
         self.wait_phase("limited", "Running", seconds=60)
         self.assertIn("128Mi", self.kubectl("describe", "pod", "limited"))
         self.assertEqual(self.get("pod", "limited")["spec"]["nodeSelector"], WINDOWS["nodeSelector"])
