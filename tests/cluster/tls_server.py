@@ -8,6 +8,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     """Silent, with connections that stay open."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or each answer waits 40 ms, until the client has acknowledged its head
 
     def body(self):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
