@@ -135,22 +135,26 @@ Result<ServiceAccountTokens::ClaimsPtr> ServiceAccountTokens::signed_claims(std:
     const std::size_t first = token.find('.');
     const std::size_t last = token.rfind('.');
     if (first == token.npos || last == first) return ClaimsPtr();
-    std::string digest = net::sha256(token);
-    if (const auto known = verified_.find(digest); known != verified_.end()) return known->second;
+    const std::string_view content = token.substr(0, last);
+    std::string encoded_signature(token.substr(last + 1));
+    if (const auto known = verified_.find(encoded_signature); known != verified_.end() && known->second.content == content)
+        return known->second.claims;
 
-    const auto payload = decode_base64url(token.substr(first + 1, last - first - 1));
-    const auto header = decode_base64url(token.substr(0, first));
-    const auto signature = decode_base64url(token.substr(last + 1));
+    const auto payload = decode_base64url(content.substr(first + 1));
+    const auto header = decode_base64url(content.substr(0, first));
+    const auto signature = decode_base64url(encoded_signature);
     if (!payload || !header || !signature) return ClaimsPtr();
     auto claims = schema::parse_json(*payload);
     const auto head = schema::parse_json(*header);
     if (!claims || !head || claims->string_at({"iss"}) != settings_.issuer) return ClaimsPtr();
     const auto key = std::ranges::find(keys_, head->string_at({"kid"}), &TokenKey::id);
-    if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(token.substr(0, last), *signature)) {
+    if (key == keys_.end() || head->string_at({"alg"}) != key->algorithm || !key->verify(content, *signature)) {
         return unauthorized("invalid bearer token: the signature is not this server's");
     }
     if (verified_.size() == VerifiedTokens) verified_.clear();
-    return verified_[std::move(digest)] = std::make_shared<const Value>(std::move(*claims));
+    const auto signed_by_us = std::make_shared<const Value>(std::move(*claims));
+    verified_.insert_or_assign(std::move(encoded_signature), VerifiedToken{std::string(content), signed_by_us});
+    return signed_by_us;
 }
 
 Result<std::optional<ServiceAccountTokens::Verified>> ServiceAccountTokens::verify(std::string_view token,

@@ -68,9 +68,13 @@ private:
     const ObjectReader& reader_;
     const Clock& clock_;
     Random& random_;
-    /// By the token's SHA-256: checking a signature costs more than all else that a request does. What can change (time, the
-    /// objects a token is bound to) is checked each time.
-    mutable std::unordered_map<std::string, ClaimsPtr> verified_;
+    struct VerifiedToken {
+        std::string content;  ///< header and payload as they were signed
+        ClaimsPtr claims;
+    };
+    /// By the encoded signature: checking it costs more than all else that a request does. What can change (time, the objects a token is
+    /// bound to) is checked each time.
+    mutable std::unordered_map<std::string, VerifiedToken> verified_;
 };
 
 /// "Authorization: Bearer <service account token>".

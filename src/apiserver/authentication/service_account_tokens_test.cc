@@ -154,6 +154,14 @@ TEST_F(ServiceAccountTokensTest, RefusesForgeriesAndStrangers) {
     EXPECT_EQ(verified(token(vault)), "service account token has none of the audiences it is asked for");
 }
 
+TEST_F(ServiceAccountTokensTest, ASignatureThatIsKnownSpeaksForItsOwnTokenAlone) {
+    const std::string first = token(), second = token(bound_to_pod());
+    ASSERT_EQ(verified(first), "system:serviceaccount:a:robot");
+    const std::string borrowed = second.substr(0, second.rfind('.')) + first.substr(first.rfind('.'));
+    EXPECT_EQ(verified(borrowed), "invalid bearer token: the signature is not this server's");
+    EXPECT_EQ(verified(first), "system:serviceaccount:a:robot");
+}
+
 TEST_F(ServiceAccountTokensTest, RefusesToIssueWhatCannotHold) {
     TokenRequest brief;
     brief.spec.expiration_seconds = 599;
