@@ -6,6 +6,7 @@ so that tests neither see nor wait for each other. Only processes that the clust
 
 import atexit
 import fnmatch
+import itertools
 import json
 import os
 import pathlib
@@ -30,6 +31,8 @@ needs_newest_kubectl = unittest.skipUnless(CLIENTS["new"].exists(), "the newest 
 IMAGE, IMAGE_2 = "porthole.test/busybox:1", "porthole.test/busybox:2"
 REGISTRY = "127.0.0.1:5000"
 PULLED_IMAGE = REGISTRY + "/pulled/busybox:1"
+MIRROR_PORT = 5001
+MIRROR = 'server = "{0}"\n[host."{0}"]\n  capabilities = ["pull", "resolve"]\n'
 
 sys.path.insert(0, str(ROOT / "tests/images"))
 
@@ -150,6 +153,16 @@ class Cluster:
         self.registry = subprocess.Popen(self.network.inside([str(program), "serve", str(settings)]),
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
 
+    def start_mirror(self, *hosts):
+        """The registry, on an address of the first node, and every node pulls from it what names one of `hosts`. Requires: up()."""
+        nodes = json.loads(self.kubectl(NEWEST_CLIENT, "get", "nodes", "-o", "json").stdout)["items"]
+        address = next(entry["address"] for entry in nodes[0]["status"]["addresses"] if entry["type"] == "InternalIP") + f":{MIRROR_PORT}"
+        self.start_registry(address)
+        for node, host in itertools.product(nodes, hosts):
+            folder = self.data / "nodes" / node["metadata"]["name"] / "certs.d" / host
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "hosts.toml").write_text(MIRROR.format(f"http://{address}"))
+
     def processes(self):
         """Name -> pid of the processes that the cluster wrote down as its own and that still run."""
         state = json.loads((self.data / "cluster.json").read_text())
@@ -256,9 +269,10 @@ def processes_naming(marks):
 class SharedCluster:
     """A cluster that many tests use. A failed start is remembered, so that it costs its time once."""
 
-    def __init__(self, nodes, *options):
+    def __init__(self, nodes, *options, kind=Cluster):
         self.nodes = nodes
         self.options = options
+        self.kind = kind
         self.cluster = None
         self.failed = False
         self.lock = threading.Lock()
@@ -277,7 +291,7 @@ class SharedCluster:
         self.failed = True
         if not PORTHOLE.exists():
             raise AssertionError(f"{PORTHOLE} is missing: ./run build")
-        cluster = Cluster(self.nodes, self.options)
+        cluster = self.kind(self.nodes, self.options)
         try:
             cluster.start()
         except Exception as error:  # whatever it is, it is the reason why nothing can be tested

@@ -23,8 +23,6 @@ import harness  # noqa: E402
 from python_tests import OUTCOMES, PRINTABLE  # noqa: E402
 
 MARK = "[Conformance]"
-REGISTRY_PORT = 5001
-MIRROR = 'server = "http://{0}"\n[host."http://{0}"]\n  capabilities = ["pull", "resolve"]\n'
 SHOWN = 300  # characters of a failure
 BATCH = 6  # tests in one process
 
@@ -118,13 +116,7 @@ class ConformanceCluster(harness.Cluster):
 
     def start(self):
         self.up()
-        nodes = json.loads(self.kubectl(harness.NEWEST_CLIENT, "get", "nodes", "-o", "json").stdout)["items"]
-        addresses = [entry["address"] for node in nodes for entry in node["status"]["addresses"] if entry["type"] == "InternalIP"]
-        self.start_registry(f"{addresses[0]}:{REGISTRY_PORT}")
-        for node in nodes:
-            folder = self.data / "nodes" / node["metadata"]["name"] / "certs.d/registry.k8s.io"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "hosts.toml").write_text(MIRROR.format(f"{addresses[0]}:{REGISTRY_PORT}"))
+        self.start_mirror("registry.k8s.io")
 
 
 class Results:

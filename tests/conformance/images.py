@@ -19,8 +19,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "packaging"), str(ROOT / "packaging/pause"), str(ROOT / "tests/images")]
 import image_archive  # noqa: E402
+import image_registry  # noqa: E402
 import make  # noqa: E402
 import make_image  # noqa: E402
+from image_registry import Registry, layer_of_files  # noqa: E402
 
 BASE = ["bash", "bind9-dnsutils", "busybox-static", "ca-certificates", "curl", "dash", "iproute2", "libc-bin", "netcat-openbsd"]
 USERS = ("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\nwww-data:x:33:33:www-data:/var/www:/bin/false\n"
@@ -30,32 +32,7 @@ GROUPS = "root:x:0:\nnogroup:x:65534:\nwww-data:x:33:\nuser-defined-in-image:x:1
 RELEASE = 'NAME="Alpine Linux"\nPRETTY_NAME="Debian\'s programs in place of Alpine Linux"\nID=debian\n'
 NGINX = ("user www-data; pid /run/nginx.pid; error_log /dev/stderr; events {}\n"
          "http { include /etc/nginx/mime.types; access_log /dev/stdout; server { listen 80; root /usr/share/nginx/html; } }\n")
-PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 E2E = "e2e-test-images"  # of registry.k8s.io, as pause and etcd are
-
-
-class Registry:
-    """Writes the storage of a docker-registry. A layer is the bytes of a tar file, and is written once however many images have it."""
-
-    def __init__(self, folder):
-        self.root = folder / "docker/registry/v2"
-
-    def add(self, repository, tag, layers, command=(), entrypoint=(), user="", environment=(PATH,)):
-        config = image_archive.to_json({
-            "architecture": "amd64", "os": "linux",
-            "config": {"Entrypoint": list(entrypoint), "Cmd": list(command), "Env": list(environment), "User": user, "WorkingDir": "/"},
-            "rootfs": {"type": "layers", "diff_ids": ["sha256:" + image_archive.sha256(layer) for layer in layers]}})
-        manifest = image_archive.to_json({
-            "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": image_archive.descriptor_of("application/vnd.oci.image.config.v1+json", config),
-            "layers": [image_archive.descriptor_of("application/vnd.oci.image.layer.v1.tar", layer) for layer in layers]})
-        make.add_to_registry(self.root, repository, tag, [config, *layers], manifest)
-        return config, manifest
-
-
-def layer_of_files(files, links=None, folders=None):
-    texts = {path: (content.encode() if isinstance(content, str) else content, mode) for path, (content, mode) in files.items()}
-    return image_archive.layer_of(image_archive.Image(name="", files=texts, links=links or {}, folders=folders or {}))
 
 
 def layer_of_folder(folder):
@@ -117,12 +94,10 @@ def replace(path):
     return path
 
 
-def busybox_layer():
-    """Debian's older shell of busybox drops environment variables whose names are no shell variables'; bash passes them on."""
-    busybox, applets = make.busybox_program()
-    bash = (ROOT / "build/tools/bash-static").read_bytes()
-    return layer_of_files({"bin/busybox": (busybox, 0o755), "bin/bash": (bash, 0o755), "etc/passwd": (USERS, 0o644), "etc/group": (GROUPS, 0o644)},
-                          {f"bin/{applet}": "bash" if applet == "sh" else "busybox" for applet in applets if applet not in ("bash", "busybox")},
+def busybox_layer(busybox):
+    applets = subprocess.run([busybox, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    return layer_of_files({"bin/busybox": (busybox.read_bytes(), 0o755), "etc/passwd": (USERS, 0o644), "etc/group": (GROUPS, 0o644)},
+                          {f"bin/{applet}": "busybox" for applet in applets if applet != "busybox"},
                           {"tmp": 0o1777, "root": 0o700, "usr/bin": 0o755, "var": 0o755, "home": 0o755})
 
 
@@ -160,7 +135,7 @@ def make_images(folder, programs):
     for name in ("kitten", "nautilus"):
         registry.add(f"{E2E}/{name}", "1.8", [*agnhost, layer_of_files(files_in(programs / "files" / name))], ["test-webserver"], ["/agnhost"])
     registry.add(f"{E2E}/glibc-dns-testing", "2.0.0", [base], ["/bin/bash"])
-    registry.add(f"{E2E}/busybox", "1.37.0-1", [busybox_layer()], ["sh"])
+    registry.add(f"{E2E}/busybox", "1.37.0-1", [busybox_layer(programs / "busybox")], ["sh"])
 
     nginx = [debian_layer(["busybox-static", "nginx-light"]), layer_of_files({
         "etc/nginx/nginx.conf": (NGINX, 0o644), "usr/share/nginx/html/index.html": ("<html><body>Welcome to nginx!</body></html>\n", 0o644)})]
@@ -178,7 +153,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     words = parser.parse_args()
-    sources = [HERE / "images.py", pathlib.Path(make.__file__), pathlib.Path(image_archive.__file__)]
+    sources = [HERE / "images.py", *(pathlib.Path(module.__file__) for module in (make, image_archive, image_registry))]
     stamp, mark = image_archive.sha256(b"".join(path.read_bytes() for path in sources)), words.folder / "stamp"
     if not mark.exists() or mark.read_text() != stamp:
         shutil.rmtree(words.folder, ignore_errors=True)
