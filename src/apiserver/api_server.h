@@ -1,60 +1,25 @@
 #pragma once
-#include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "apiserver/admission/plugins.h"
-#include "apiserver/authentication/authentication_config.h"
+#include "apiserver/api_server_options.h"
 #include "apiserver/authentication/client_certificates.h"
-#include "apiserver/authorization/authorization_config.h"
-#include "apiserver/bootstrap/bootstrap.h"
 #include "apiserver/encryption/encrypting_engine.h"
 #include "apiserver/local_transport.h"
 #include "apiserver/server.h"
-#include "apiserver/subresources/connector.h"
-#include "runtime/worker_pool.h"
 #include "store/store.h"
 
 namespace porthole::apiserver {
 
-/// What an administrator chooses for the API server, and the certificates that go with it.
-struct ApiServerOptions {
-    BootstrapOptions bootstrap;
-    std::vector<std::string> service_cidrs;
-    std::uint16_t first_node_port = 30000, last_node_port = 32767;
-    std::string service_account_key_pem;           ///< EC P-256 or RSA
-    std::string previous_service_account_key_pem;  ///< whose tokens still hold; "" for none
-    bool extend_service_account_tokens = true;     ///< --service-account-extend-token-expiration
-    std::string issuer = "https://kubernetes.default.svc.cluster.local";
-    std::string git_version = "v1.36.0";
-    std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< as which extension API servers are asked; "" for none
-    Server::Limits limits;
-    std::size_t store_quota_bytes = store::Store::Options().quota_bytes;  ///< 0: none
-    AuthenticationOptions authentication;
-    std::vector<AuthorizerOptions> authorizers{{.type = AuthorizerOptions::Type::Node}, {.type = AuthorizerOptions::Type::Rbac}};
-    AdmissionOptions admission;
-    Auditor* audit = nullptr;                  ///< records requests; outlives the server
-    std::map<std::string, std::string> flags;  ///< what /flagz shows: the settings by the names of Kubernetes' flags, no secrets
-    bool priority_and_fairness = true;         ///< else requests in flight are counted
-    /// Appended to /metrics: what other components of this process count. Called on the API's loop; may be empty.
-    std::function<Task<std::string>()> more_metrics;
-};
+struct ApiServerParts;
 
 /// The API as a whole: store, caches, who may do what, the rules of every kind, and the routes. Construction only; each part
 /// is in the folder of its name. Owns them all, and lives on one loop; the seams must outlive it. The order is open(), start(), close(),
 /// also when start() fails: destroying it without close() aborts.
 class ApiServer {
 public:
-    struct Seams {
-        EventLoop& loop;
-        WorkerPool& pool;
-        Random& random;
-        Logger log;
-        Connector* connector = nullptr;       ///< the way to kubelets and pods; null where there is none
-        OutgoingClients* outgoing = nullptr;  ///< the way to webhooks and issuers of tokens; null where there is none
-    };
+    using Seams = ApiServerSeams;
     /// Loads the store from `engine`. Errors: those of the engine; BadRequest for options that are not valid.
     static Result<std::unique_ptr<ApiServer>> open(Seams seams, std::unique_ptr<store::Engine> engine, ApiServerOptions options);
     ~ApiServer();
@@ -88,9 +53,8 @@ public:
     std::unique_ptr<LocalTransport> transport(User user, std::string agent);
 
 private:
-    struct Impl;
-    explicit ApiServer(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit ApiServer(std::unique_ptr<ApiServerParts> parts);
+    std::unique_ptr<ApiServerParts> parts_;
 };
 
 }  // namespace porthole::apiserver

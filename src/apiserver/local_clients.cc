@@ -7,23 +7,17 @@ namespace {
 
 constexpr const char* SystemNamespace = "kube-system";
 
+std::unique_ptr<LocalTransport> open(ApiServer& api, const std::string& component, const std::string& account) {
+    User user = account.empty() ? component_user(component) : service_account_user(SystemNamespace, account);
+    // As upstream's: managedFields show the component, the audit log which part of it.
+    std::string agent = component + "/" + KubernetesVersion;
+    if (!account.empty()) agent += "/" + user.name;
+    return api.transport(std::move(user), std::move(agent));
+}
+
 }  // namespace
 
-client::Client& LocalClients::of(const std::string& account) {
-    auto& way = ways_[account];
-    if (!way) {
-        User user = account.empty() ? component_user(component_) : service_account_user(SystemNamespace, account);
-        // As upstream's: managedFields show the component, the audit log which part of it.
-        std::string agent = component_ + "/" + KubernetesVersion;
-        if (!account.empty()) agent += "/" + user.name;
-        way = std::make_unique<Way>(api_.transport(std::move(user), std::move(agent)));
-    }
-    return way->client;
-}
-
-Task<> LocalClients::close() {
-    for (const auto& [account, way] : ways_) CO_TRY_VOID(co_await way->transport->close());
-    co_return {};
-}
+LocalClients::LocalClients(ApiServer& api, std::string component)
+    : clients_([&api, component = std::move(component)](const std::string& account) { return open(api, component, account); }) {}
 
 }  // namespace porthole::apiserver

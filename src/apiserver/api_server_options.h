@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "apiserver/admission/plugins.h"
+#include "apiserver/authentication/authentication_config.h"
+#include "apiserver/authorization/authorization_config.h"
+#include "apiserver/bootstrap/bootstrap.h"
+#include "apiserver/server.h"
+#include "apiserver/subresources/connector.h"
+#include "runtime/worker_pool.h"
+#include "store/store.h"
+
+namespace porthole::apiserver {
+
+/// What an administrator chooses for the API server, and the certificates that go with it.
+struct ApiServerOptions {
+    BootstrapOptions bootstrap;
+    std::vector<std::string> service_cidrs;
+    std::uint16_t first_node_port = 30000, last_node_port = 32767;
+    std::string service_account_key_pem;           ///< EC P-256 or RSA
+    std::string previous_service_account_key_pem;  ///< whose tokens still hold; "" for none
+    bool extend_service_account_tokens = true;     ///< --service-account-extend-token-expiration
+    std::string issuer = "https://kubernetes.default.svc.cluster.local";
+    std::string git_version = "v1.36.0";
+    std::string front_proxy_certificate_pem, front_proxy_key_pem;  ///< as which extension API servers are asked; "" for none
+    Server::Limits limits;
+    std::size_t store_quota_bytes = store::Store::Options().quota_bytes;  ///< 0: none
+    AuthenticationOptions authentication;
+    std::vector<AuthorizerOptions> authorizers{{.type = AuthorizerOptions::Type::Node}, {.type = AuthorizerOptions::Type::Rbac}};
+    AdmissionOptions admission;
+    Auditor* audit = nullptr;                  ///< records requests; outlives the server
+    std::map<std::string, std::string> flags;  ///< what /flagz shows: the settings by the names of Kubernetes' flags, no secrets
+    bool priority_and_fairness = true;         ///< else requests in flight are counted
+    /// Appended to /metrics: what other components of this process count. Called on the API's loop; may be empty.
+    std::function<Task<std::string>()> more_metrics;
+};
+
+/// What an API server is made with; outlives it.
+struct ApiServerSeams {
+    EventLoop& loop;
+    WorkerPool& pool;
+    Random& random;
+    Logger log;
+    Connector* connector = nullptr;       ///< the way to kubelets and pods; null where there is none
+    OutgoingClients* outgoing = nullptr;  ///< the way to webhooks and issuers of tokens; null where there is none
+};
+
+}  // namespace porthole::apiserver
