@@ -248,7 +248,10 @@ class Machine:
         self.run("porthole up --detach; porthole image load /files/busybox.tar")
 
     def wait_for_api(self):
-        self.run("until kubectl get --raw /readyz >/dev/null 2>&1; do sleep 0.5; done", seconds=60)
+        try:
+            self.run("until kubectl get --raw /readyz >/dev/null 2>&1; do sleep 0.5; done", seconds=60)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n" + self.run("{ kubectl get --raw /readyz; porthole status; journalctl -b -n 60 --no-pager; } 2>&1 || true")) from None
 
     def kubectl(self, words, seconds=60):
         return self.run(f"kubectl {words}", seconds)
