@@ -98,7 +98,7 @@ Result<Value> find_body(const Value& document, const char* section, const char* 
 Result<void> change_file(FileSystem& files, const std::string& given_path, const std::function<bool(Kubeconfig&)>& change) {
     TRY_VOID(files.create_directories(parent_path(given_path), 0700));
     const std::string path = files.exists(given_path) ? files.real_path(given_path).value_or(given_path) : given_path;
-    const std::string lock = path + ".lock", fresh = path + ".new";
+    const std::string lock = path + ".lock";
     // A link is made or refused in one step, and kubectl takes any file of this name for a lock.
     if (auto locked = files.create_symlink("porthole", lock); !locked) {
         if (locked.error().reason != Reason::AlreadyExists) return locked;
@@ -110,8 +110,7 @@ Result<void> change_file(FileSystem& files, const std::string& given_path, const
         Result<Kubeconfig> config = Kubeconfig::parse(text.value_or(""));
         if (!config) return std::move(config).error().with_context(path);
         if (!change(*config)) return {};
-        TRY_VOID(files.write(fresh, config->text(), 0600));
-        return files.rename(fresh, path);
+        return files.replace(path, config->text(), 0600);
     };
     Result<void> written = write();
     (void)files.remove(lock);

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/sim/memory_file_system.h"
+#include "runtime/sim/sim_loop.h"
+
 namespace porthole::client {
 namespace {
 
@@ -64,6 +67,15 @@ TEST_F(KubeconfigTest, KeepsWhatOthersHaveWritten) {
     const auto after = load_kubeconfig(*files, {path});
     EXPECT_EQ(after->current_context(), "");
     EXPECT_EQ(after->contexts(), std::vector<std::string>{"work"});
+}
+
+TEST_F(KubeconfigTest, AChangedFileOutlivesAPowerCut) {
+    const sim::SimLoop loop;
+    sim::MemoryFileSystem disk(loop);
+    ASSERT_TRUE(add_to_kubeconfig(disk, "/root/.kube/config", entry()));
+    const std::string before = disk.read("/root/.kube/config").value();
+    disk.cut_power();
+    EXPECT_EQ(disk.read("/root/.kube/config").value(), before);
 }
 
 TEST_F(KubeconfigTest, FilesNamedInTheConfigAreRelativeToIt) {

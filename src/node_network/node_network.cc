@@ -156,10 +156,7 @@ Result<void> NodeNetwork::reconcile_configuration() {
     const auto present = context_.files.read(configuration_file());
     if (present && *present == text) return {};
     TRY_VOID(context_.files.create_directories(options_.cni_conf_dir, 0755));
-    // Another ending while it is written, so that the runtime never reads half a file.
-    const std::string temporary = configuration_file() + ".new";
-    TRY_VOID(context_.files.write(temporary, text, 0600));
-    return context_.files.rename(temporary, configuration_file());
+    return context_.files.replace(configuration_file(), text, 0600);
 }
 
 Task<> NodeNetwork::remove() {

@@ -133,9 +133,7 @@ Result<void> Daemon::write(const std::string& path, const std::string& text) {
     const auto present = context_.files.read(path);
     if (present && *present == text) return {};
     TRY_VOID(context_.files.create_directories(parent_path(path), 0755));
-    // Another ending while it is written, so that no runtime ever reads half a file.
-    TRY_VOID(context_.files.write(path + ".new", text, 0644));
-    return context_.files.rename(path + ".new", path);
+    return context_.files.replace(path, text, 0644);
 }
 
 }  // namespace porthole::cni::flannel

@@ -98,6 +98,16 @@ TEST_F(EmulatorTest, RebootDropsNamespacesAndKeepsPersistentEndpoints) {
     EXPECT_EQ(emulator().model().endpoints.size(), 1u);
 }
 
+TEST_F(EmulatorTest, NetworksAndEndpointsOutliveAPowerCut) {
+    start();
+    make_endpoint(make_bridge().id);
+    stop();
+    files.cut_power();
+    start();
+    EXPECT_EQ(emulator().model().networks.size(), 1u);
+    EXPECT_EQ(emulator().model().endpoints.size(), 1u);
+}
+
 TEST_F(EmulatorTest, LeavesOutADamagedFile) {
     start();
     const auto bridge = make_bridge();

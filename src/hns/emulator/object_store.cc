@@ -190,9 +190,7 @@ Result<void> ObjectStore::save_table(const std::string& name, const Model& model
         schema::Value file = schema::Value::object();
         file["document"] = schema::to_value(object->document);
         write_facts(*object, file);
-        const std::string fresh = path + ".new";
-        TRY_VOID(files_.write(fresh, schema::to_json(file), 0600));
-        TRY_VOID(files_.rename(fresh, path));
+        TRY_VOID(files_.replace(path, schema::to_json(file), 0600));
     }
     return {};
 }

@@ -52,13 +52,16 @@ public:
     }
     /// Creates the file or replaces its contents, not atomically; a file that is there keeps its inode and gets `mode`.
     virtual Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) = 0;
+    /// Creates the file or replaces its contents so that a reader, also after the machine's power was cut, finds the old contents or the
+    /// new. Writes `path`.new first, so there may be only one writer; a link at `path` is replaced, not followed.
+    virtual Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) = 0;
     /// Creates the directory and those above it; succeeds if it is there (its mode then stays).
     virtual Result<void> create_directories(const std::string& path, std::uint32_t mode) = 0;
     /// A file, a link or an empty directory.
     virtual Result<void> remove(const std::string& path) = 0;
     /// With everything below; succeeds if it is not there. Never follows links and never enters another device (Io).
     virtual Result<void> remove_all(const std::string& path);
-    /// Replaces `to`, atomically.
+    /// Replaces `to`, atomically. What was written to `from` a moment ago may be lost with the machine's power: see replace().
     virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
     virtual Result<void> create_symlink(const std::string& target, const std::string& path) = 0;
     virtual Result<std::string> read_link(const std::string& path) = 0;

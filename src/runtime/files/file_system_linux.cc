@@ -109,13 +109,32 @@ public:
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override {
         const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600));
         if (file.fd < 0) return file_error("open", path);
+        return write_open(file.fd, path, contents, mode);
+    }
+
+    static Result<void> write_open(int fd, const std::string& path, std::string_view contents, std::uint32_t mode) {
         while (!contents.empty()) {
-            const ssize_t count = ::write(file.fd, contents.data(), contents.size());
+            const ssize_t count = ::write(fd, contents.data(), contents.size());
             if (count < 0 && errno == EINTR) continue;
             if (count < 0) return file_error("write", path);
             contents.remove_prefix(count);
         }
-        if (::fchmod(file.fd, mode) != 0) return file_error("chmod", path);
+        if (::fchmod(fd, mode) != 0) return file_error("chmod", path);
+        return {};
+    }
+
+    Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        const std::string fresh = path + ".new";
+        {
+            const OpenFile file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+            if (file.fd < 0) return file_error("open", fresh);
+            TRY_VOID(write_open(file.fd, path, contents, mode));
+            if (::fsync(file.fd) != 0) return file_error("sync", path);
+        }
+        TRY_VOID(rename(fresh, path));
+        // Until then a power cut may bring the old file back.
+        const OpenFile folder(::open(parent_path(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (folder.fd < 0 || ::fsync(folder.fd) != 0) return file_error("sync", parent_path(path));
         return {};
     }
 

@@ -44,6 +44,15 @@ TEST_P(FileSystemTest, WritesReadsAndKeepsModes) {
     EXPECT_EQ(files->status(at("a/b/f"))->size, 6u);
 }
 
+TEST_P(FileSystemTest, ReplacesContentsAndMode) {
+    ASSERT_TRUE(files->create_directories(at("a"), 0700));
+    ASSERT_TRUE(files->write(at("a/f"), "old and longer", 0644));
+    ASSERT_TRUE(files->replace(at("a/f"), "new", 0600));
+    EXPECT_EQ(files->read(at("a/f")).value(), "new");
+    EXPECT_EQ(files->status(at("a/f"))->mode, 0600u);
+    EXPECT_EQ(files->list(at("a")).value(), std::vector<std::string>{"f"});
+}
+
 TEST_P(FileSystemTest, FailuresAreNamedByReason) {
     ASSERT_TRUE(files->write(at("f"), "x", 0644));
     EXPECT_EQ(files->read(at("none")).error().reason, Reason::NotFound);

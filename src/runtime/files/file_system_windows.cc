@@ -160,6 +160,10 @@ public:
     }
 
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        return write_file(path, contents, mode, false);
+    }
+
+    Result<void> write_file(const std::string& path, std::string_view contents, std::uint32_t mode, bool flush) {
         const Handle file = open_for(path, GENERIC_WRITE, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL);
         if (!file) return file_error("open", path);
         if (!SetEndOfFile(file.get())) return file_error("write", path);
@@ -170,7 +174,13 @@ public:
             if (!WriteFile(file.get(), contents.data(), step, &count, nullptr)) return file_error("write", path);
             contents.remove_prefix(count);
         }
+        if (flush && !FlushFileBuffers(file.get())) return file_error("flush", path);
         return {};
+    }
+
+    Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        TRY_VOID(write_file(path + ".new", contents, mode, true));
+        return rename(path + ".new", path);  // writes through
     }
 
     Result<void> create_directories(const std::string& path, std::uint32_t mode) override {

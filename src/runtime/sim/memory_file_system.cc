@@ -111,10 +111,27 @@ Result<void> MemoryFileSystem::write(const std::string& path, std::string_view c
     Node& node = **found;
     if (!node.status.is_regular()) return Error(Reason::Io, "write " + path + ": Is a directory");
     node.contents = contents;
+    node.durable = false;
     node.status.size = contents.size();
     node.status.mode = mode;
     node.status.modified = clock_.wall_now();
     return {};
+}
+
+Result<void> MemoryFileSystem::replace(const std::string& path, std::string_view contents, std::uint32_t mode) {
+    const std::string fresh = path + ".new";
+    TRY_VOID(write(fresh, contents, mode));
+    TRY(Node* const node, find(fresh, false));
+    node->durable = true;
+    return rename(fresh, path);
+}
+
+void MemoryFileSystem::cut_power() {
+    for (auto& [path, node] : nodes_) {
+        if (!node.status.is_regular() || node.durable) continue;
+        node.contents.clear();
+        node.status.size = 0;
+    }
 }
 
 Result<void> MemoryFileSystem::create_directories(const std::string& path, std::uint32_t mode) {

@@ -13,12 +13,15 @@ public:
     explicit MemoryFileSystem(const Clock& clock);
 
     void fail_writes(bool full) { full_ = full; }
+    /// Plays a machine whose power is cut: files that were written with write() are empty afterwards.
+    void cut_power();
     /// Plays a system without symbolic links.
     void refuse_links(bool refuse) { refuses_links_ = refuse; }
 
     Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override;
     Result<void> write(const std::string& path, std::string_view contents, std::uint32_t mode) override;
+    Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) override;
     Result<void> create_directories(const std::string& path, std::uint32_t mode) override;
     Result<void> remove(const std::string& path) override;
     Result<void> remove_all(const std::string& path) override;
@@ -37,6 +40,7 @@ private:
     struct Node {
         FileStatus status;
         std::string contents;  // of a file, or a link's target
+        bool durable = false;  // whether they outlive a power cut
     };
     Result<std::string> resolve(const std::string& path, bool follow_last) const;
     Result<Node*> find(const std::string& path, bool follow_last);

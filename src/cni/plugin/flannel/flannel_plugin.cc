@@ -50,9 +50,7 @@ std::string FlannelPlugin::kept_file(const CniRequest& request) const {
 
 Result<void> FlannelPlugin::keep(const std::string& path, const Value& config) {
     TRY_VOID(files_.create_directories(parent_path(path), 0700));
-    const std::string fresh = path + ".new";
-    TRY_VOID(files_.write(fresh, schema::to_json(config), 0600));
-    return files_.rename(fresh, path);
+    return files_.replace(path, schema::to_json(config), 0600);
 }
 
 Result<Value> FlannelPlugin::kept(const std::string& path) {

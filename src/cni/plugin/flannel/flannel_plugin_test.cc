@@ -176,6 +176,15 @@ TEST(FlannelPlugin, UndoesWhatItDelegatedThoughTheSubnetHasChanged) {
     EXPECT_EQ(node.bridge.calls.size(), calls);
 }
 
+TEST(FlannelPlugin, UndoesWhatItDelegatedAfterAPowerCut) {
+    LinuxNode node;
+    ASSERT_TRUE(node.run(node.plugin.add(request(R"({"name":"n"})"))));
+    node.files.cut_power();
+    ASSERT_TRUE(node.run(node.plugin.remove(request(R"({"name":"n"})"))));
+    EXPECT_THAT(node.bridge.calls.back(), testing::StartsWith("DEL "));
+    EXPECT_THAT(node.kept(), IsEmpty());
+}
+
 TEST(FlannelPlugin, LeavesNothingOfAFailedAddAndCanRepeatAFailedDel) {
     LinuxNode node;
     node.bridge.failure = cni_error(CniCode::Internal, "no");

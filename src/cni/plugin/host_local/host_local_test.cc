@@ -34,6 +34,10 @@ public:
         TRY_VOID(spend());
         return inner_.write(path, contents, mode);
     }
+    Result<void> replace(const std::string& path, std::string_view contents, std::uint32_t mode) override {
+        TRY_VOID(spend());
+        return inner_.replace(path, contents, mode);
+    }
     Result<void> create_directories(const std::string& path, std::uint32_t mode) override { return inner_.create_directories(path, mode); }
     Result<void> remove(const std::string& path) override { return inner_.remove(path); }
     Result<void> remove_all(const std::string& path) override { return inner_.remove_all(path); }
@@ -93,6 +97,14 @@ struct Ipam {
 };
 
 const char* const Small = R"({"type":"host-local","subnet":"10.1.2.0/29"})";
+
+TEST(HostLocal, AnAddressIsStillTakenAfterAPowerCut) {
+    Ipam ipam;
+    ASSERT_THAT(ipam.add("a", Small), ElementsAre("10.1.2.2/29"));
+    ipam.memory.cut_power();
+    EXPECT_EQ(ipam.memory.read("/leases/cbr0/10.1.2.2").value(), "a\r\neth0");
+    EXPECT_THAT(ipam.add("b", Small), ElementsAre("10.1.2.3/29"));
+}
 
 // IPM-02, IPM-08
 TEST(HostLocal, IPM02_GivesAddressesUntilTheRangeIsEmpty) {
@@ -162,7 +174,7 @@ TEST(HostLocal, IPM09_GivesOneAddressOfEachFamily) {
 // IPM-08
 TEST(HostLocal, IPM08_LeavesNothingWhenItFails) {
     const char* dual = R"({"ranges":[[{"subnet":"10.1.2.0/24"}],[{"subnet":"10.1.3.0/24"}]]})";
-    for (int changes = 0; changes < 8; ++changes) {
+    for (int changes = 0; changes < 4; ++changes) {
         SCOPED_TRACE(changes);
         Ipam ipam;
         ipam.files.changes_left = changes;

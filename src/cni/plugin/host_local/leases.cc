@@ -66,10 +66,6 @@ std::string Leases::path_of(const IpAddress& address) const {
     return join_path(folder_, name);
 }
 
-Result<void> Leases::write(const std::string& path, const std::string& text) {
-    const std::string fresh = join_path(folder_, ".new");
-    TRY_VOID(files_.write(fresh, text, 0600));
-    return files_.rename(fresh, path);
-}
+Result<void> Leases::write(const std::string& path, const std::string& text) { return files_.replace(path, text, 0600); }
 
 }  // namespace porthole::cni
