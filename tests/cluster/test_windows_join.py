@@ -26,7 +26,8 @@ class Joining(ClusterCase):
         return found.groups()
 
     def join(self, server, token, ca_hash):
-        return self.on_host("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE)
+        return self.on_host("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", NODE,
+                            "--shared-disk")
 
     def wait_node(self, status="True"):
         self.eventually(lambda: condition(self.node(), "Ready") == status, 60, f"{NODE} Ready is {status}")

@@ -93,7 +93,7 @@ class Overlay(WindowsCase):
         self.kubectl("delete", "node", node, namespaced=False)
         text = self.cluster.porthole("token", "create", "--ttl", "10m", "--print-join-command").stdout
         server, token, ca_hash = re.search(r"join (\S+) --token (\S+) --\S*ca-cert-hash (\S+)", text).groups()
-        join = ("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", node)
+        join = ("kubeadm.exe", "join", server, "--token", token, "--discovery-token-ca-cert-hash", ca_hash, "--node-name", node, "--shared-disk")
         with self.assertRaisesRegex(AssertionError, "the pod network of this cluster is vxlan, not host-gw"):
             self.host(node, "exec", "--", *join, "--network-mode", "l2bridge")
         self.host(node, "exec", "--", *join)  # nobody says overlay
