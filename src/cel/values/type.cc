@@ -146,6 +146,13 @@ TypeRef bounded(const TypeRef& type, std::uint64_t max_size) {
     return std::make_shared<const Type>(std::move(copy));
 }
 
+TypeRef any(std::uint64_t max_size) {
+    Type type = *dyn();
+    type.name = "any";
+    type.max_size = max_size;
+    return std::make_shared<const Type>(std::move(type));
+}
+
 TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size) {
     Type type = *list(std::move(element));
     type.list = semantics;

@@ -53,6 +53,7 @@ struct Type {
 
     bool is(TypeKind other) const { return kind == other; }
     bool is_dyn() const { return kind == TypeKind::Dyn; }
+    bool is_any() const { return is_dyn() && name == "any"; }
     bool is_optional() const { return kind == TypeKind::Opaque && name == "optional_type"; }
     /// Name and parameters agree.
     bool operator==(const Type& other) const;
@@ -100,6 +101,8 @@ private:
 namespace types {
 TypeRef error();
 TypeRef dyn();
+/// As dyn, with a bound that also holds for what is selected by name from a map of it.
+TypeRef any(std::uint64_t max_size);
 TypeRef null();
 TypeRef boolean();
 TypeRef integer();
