@@ -111,6 +111,15 @@ TEST(Cel, EndsAtTheCostLimit) {
     EXPECT_EQ(cut.value.to_string(), "operation cancelled: actual cost limit exceeded");
 }
 
+TEST(Cel, DoesNothingThatCostsMoreThanIsLeft) {
+    const auto program = Environment::kubernetes().with_variable("many", types::list(types::integer())).compile("many.distinct()");
+    ASSERT_TRUE(program) << program.error().to_string();
+    Tree many = Tree::array();
+    for (int i = 0; i < 300'000; ++i) many.as_array().emplace_back(i);
+    // Each item would be compared with all others, which takes minutes.
+    EXPECT_TRUE(program->evaluate(Activation().set("many", Value::of(many)), {.cost_limit = 1'000'000}).is_cancelled);
+}
+
 TEST(Cel, EstimatesCostByDeclaredSizes) {
     const Rules rules;
     const auto program = rules.environment.compile("self.spec.tags.all(t, t.startsWith(self.spec.x__dash__y))");
@@ -140,6 +149,18 @@ TEST(Cel, BoundsWhatIsCompiled) {
              std::string chain = "optional.of(1)";
              for (int i = 0; i < 30; ++i) chain += ".optMap(x, x)";
              return chain;
+         }()},
+        {"a type that each step doubles",
+         [] {
+             std::string chain = "[1]";
+             for (int i = 0; i < 45; ++i) chain += ".map(x, {x: x})";
+             return chain;
+         }()},
+        {"a type that each step doubles, of an item that is not known yet",
+         [] {
+             std::string chain = "[]";
+             for (int i = 0; i < 45; ++i) chain += ".map(x, {x: x})";
+             return chain + " == []";
          }()},
     };
     for (const auto& row : rows) {

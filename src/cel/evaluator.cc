@@ -253,7 +253,13 @@ private:
             return *mistake;
         }
         const std::span<const Value> given(arguments.data(), count);
-        Value result = mistake ? *mistake : dispatch(step, given);
+        if (mistake || !is_charged_by_result(step.cost)) {
+            charge(call_cost(step.cost, given, mistake ? *mistake : Value()));
+            // Before it is done: what a function costs is a bound of what it does.
+            if (cancelled_) return cancellation();
+            return mistake ? *mistake : dispatch(step, given);
+        }
+        Value result = dispatch(step, given);
         charge(call_cost(step.cost, given, result));
         return result;
     }
