@@ -6,17 +6,12 @@ The programs are in tests/clients; each check of theirs is one test here.
 import re
 import unittest
 
-from harness import IMAGE, ROOT, TOOLS, ClusterCase, run
+from harness import ROOT, TOOLS, run
+from library_case import LibraryCase, add_tests
 
 GO_PROGRAM = TOOLS / "client-go"
 PYTHON = "/usr/bin/python3"  # the one that Debian's python3-kubernetes is for
 PYTHON_PROGRAM = ROOT / "tests/clients/python/checks.py"
-
-
-class LibraryCase(ClusterCase):
-    def check_with(self, *program):
-        environment = {**self.cluster.environment(), "NAMESPACE": self.namespace, "IMAGE": IMAGE}
-        run(self.cluster.network.inside([*program, self.check]), seconds=90, env=environment)
 
 
 class ClientGo(LibraryCase):
@@ -31,14 +26,6 @@ class PythonClient(LibraryCase):
         if run([PYTHON, "-c", "import kubernetes"], check=False).returncode != 0:
             raise unittest.SkipTest("Debian's python3-kubernetes is not installed")
         self.check_with(PYTHON, PYTHON_PROGRAM)
-
-
-def add_tests(case, names):
-    for name in names:
-        def test(self, name=name):
-            self.check = name
-            self.run_check()
-        setattr(case, "test_" + re.sub(r"\W", "_", name), test)
 
 
 add_tests(ClientGo, re.findall(r'^\t"([a-z-]+)": ', (ROOT / "tests/clients/client-go/main.go").read_text(), re.M))

@@ -10,10 +10,12 @@ CHART = pathlib.Path(__file__).with_name("charts") / "shop"
 
 
 class Helm(ClusterCase):
+    program = TOOLS / "helm"
+
     def helm(self, *words):
-        if not (TOOLS / "helm").exists():
+        if not self.program.exists():
             self.skipTest("Helm is not built: ./run clients")
-        command = self.cluster.network.inside([str(TOOLS / "helm"), "--namespace", self.namespace, *words])
+        command = self.cluster.network.inside([str(self.program), "--namespace", self.namespace, *words])
         return run(command, env=self.cluster.environment(), seconds=120).stdout
 
     def test_release_goes_through_its_life(self):

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Compiles controller-runtime's own tests, of the packages that suites.txt names, each into a folder of its name: build.sh FOLDER.
+set -euo pipefail
+cd "$(dirname "$0")"
+read -r module version <module.txt
+names=$(<suites.txt)
+folder=$(GOFLAGS=-mod=mod go mod download -json "$module@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+cd "$folder"
+for name in $names; do
+    mkdir -p "$1/$name"
+    CGO_ENABLED=0 nice go test -c -vet=off -trimpath -ldflags "-s -w" -o "$1/$name/suite" "./pkg/$name"
+    [ ! -d "pkg/$name/testdata" ] || cp -r "pkg/$name/testdata" "$1/$name"
+done
+chmod -R u+w "$1"
