@@ -95,6 +95,19 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
     EXPECT_TRUE(files->exists(at("keep/f")));
 }
 
+TEST_P(FileSystemTest, TellsWhatATreeTakes) {
+    ASSERT_TRUE(files->create_directories(at("t/below"), 0755));
+    ASSERT_TRUE(files->write(at("t/below/f"), std::string(100'000, 'x'), 0644));
+    ASSERT_TRUE(files->create_symlink(root, at("t/out")));
+    ASSERT_TRUE(files->write(at("outside"), std::string(1'000'000, 'x'), 0644));
+    const auto used = files->tree_usage(at("t"));
+    ASSERT_TRUE(used);
+    EXPECT_GE(used->bytes, 100'000u);
+    EXPECT_LT(used->bytes, 200'000u) << "links are not followed";
+    EXPECT_EQ(used->inodes, 4u);
+    EXPECT_EQ(files->tree_usage(at("none")).error().reason, Reason::NotFound);
+}
+
 TEST_P(FileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
     ASSERT_TRUE(files->write(at("secret"), "hidden", 0600));
     ASSERT_TRUE(files->write(at("message"), "all is well", 0644));
