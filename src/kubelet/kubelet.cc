@@ -75,6 +75,7 @@ struct Kubelet::Impl {
                    .objects = objects,
                    .tokens = tokens,
                    .client = deps.client,
+                   .events = events,
                    .images = image_volumes.get()},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -154,6 +155,12 @@ struct Kubelet::Impl {
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         health.runtime_version = runtime_check.version();
+        for (const cri::RuntimeHandler& handler : node.runtime_handlers) {
+            core::NodeRuntimeHandler& shown = health.runtime_handlers.emplace_back();
+            shown.name = handler.name;
+            shown.features.emplace().recursive_read_only_mounts = handler.features && handler.features->recursive_read_only_mounts;
+            shown.features->user_namespaces = handler.features && handler.features->user_namespaces;
+        }
         health.memory_pressure = eviction.memory_pressure();
         health.disk_pressure = eviction.disk_pressure();
         return health;

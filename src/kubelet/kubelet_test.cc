@@ -552,6 +552,54 @@ TEST_F(KubeletTest, AFullDiskIsToldAndPodsStartOnceThereIsRoom) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
+TEST_F(KubeletTest, RecursiveReadOnlyMountsNeedAHandlerThatCanMakeThem) {
+    const auto spec = [](const std::string& mode) {
+        return R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1","volumeMounts":[)"
+               R"({"name":"v","mountPath":"/v","readOnly":true,"recursiveReadOnly":")" +
+               mode + R"("}]}]})";
+    };
+    add("refused", spec("Enabled"));
+    add("possible", spec("IfPossible"));
+    ASSERT_TRUE(until([&] { return ready("possible") && waiting("refused") == "CreateContainerConfigError"; }));
+    EXPECT_EQ(pod("refused").status.container_statuses[0].state.waiting->message,
+              "volume \"v\" requested recursive read-only mode, but it is not supported by the runtime");
+    EXPECT_EQ(pod("possible").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Disabled");
+    cri::RuntimeHandler handler;
+    handler.features.emplace().recursive_read_only_mounts = true;
+    runtime.handlers = {handler};
+    ASSERT_TRUE(until([&] { return ready("refused"); }, 60s));
+    EXPECT_TRUE(runtime.find("refused", "a")->config.mounts[0].recursive_read_only);
+    EXPECT_EQ(pod("refused").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Enabled");
+    ASSERT_TRUE(until([&] { return !api.find<core::Node>({"", "n1"})->status.runtime_handlers.empty(); }, 6min));
+    EXPECT_TRUE(*api.find<core::Node>({"", "n1"})->status.runtime_handlers[0].features->recursive_read_only_mounts);
+}
+
+TEST_F(KubeletTest, ABlockVolumeReachesItsContainerAsADevice) {
+    ASSERT_TRUE(files.create_directories("/dev", 0755));
+    files.add_special("/dev/loop9", FileType::BlockDevice);
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "raw";
+    claim.metadata.namespace_ = "default";
+    claim.spec.volume_name = "pv1";
+    claim.status.phase = "Bound";
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.volume_mode = "Block";
+    volume.spec.local.emplace().path = "/dev/loop8";
+    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+    api.put(volume);
+    add("p", R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"raw"}}],"containers":[{"name":"a","image":"image:1",)"
+             R"("volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return !events("FailedMapVolume").empty(); }));
+    EXPECT_EQ(events("FailedMapVolume")[0], "MapVolume.MapPodDevice failed for volume \"pv1\" : path \"/dev/loop8\" does not exist");
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& one) { one.spec.local->path = "/dev/loop9"; });
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto& devices = runtime.find("p", "a")->config.devices;
+    ASSERT_EQ(devices.size(), 1u);
+    EXPECT_EQ(devices[0].host_path, "/dev/loop9");
+    EXPECT_EQ(devices[0].container_path, "/dev/x");
+}
+
 TEST_F(KubeletTest, PodsWaitForTheNetwork) {
     runtime.network_ready = false;
     loop.advance(10s);

@@ -121,6 +121,7 @@ Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
         variable.value = value;
     }
     config.mounts = std::move(in.mounts);
+    config.devices = std::move(in.devices);
     config.labels = identity_labels(in.pod);
     config.labels[ContainerNameLabel] = container.name;
     config.annotations = container_annotations(in.pod, container, in.attempt);

@@ -180,6 +180,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     info.kernel_version = facts_.kernel_version;
     info.os_image = facts_.os_image;
     info.container_runtime_version = health.runtime_version;
+    status.runtime_handlers = health.runtime_handlers;
     info.kubelet_version = identity_.version;
     info.operating_system = facts_.operating_system;
     info.architecture = facts_.architecture;

@@ -119,6 +119,7 @@ Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
         network.message = "cni plugin not initialized";
     }
     response.status->conditions = {runtime, network};
+    response.runtime_handlers = handlers;
     co_return response;
 }
 

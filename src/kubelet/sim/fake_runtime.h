@@ -37,6 +37,7 @@ public:
     Duration pull_time{};
     bool runtime_ready = true, network_ready = true;
     std::string runtime_version = "1.6.20";
+    std::vector<cri::RuntimeHandler> handlers;
     std::set<std::string> missing_images;  ///< not in any registry
     void add_image(const std::string& name, cri::Image image = {});
 
