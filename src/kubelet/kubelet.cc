@@ -109,12 +109,19 @@ struct Kubelet::Impl {
           api_pods(informers, config.node.name, pods, static_pods, statuses),
           image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc,
                    [this] { return images_of_volumes(pods.active()); }),
+          storage({.loop = deps.loop,
+                   .files = deps.files,
+                   .workers = deps.workers,
+                   .volumes = volumes,
+                   .log_root = config.log_root,
+                   .pods = [this] { return pods.active(); }}),
           eviction({.loop = deps.loop,
                     .host = deps.host,
                     .files = deps.files,
                     .runtime = deps.runtime,
                     .pods = pods,
                     .images = image_gc,
+                    .storage = storage,
                     .events = events,
                     .log = deps.log.named("eviction")},
                    config.root_directory, config.eviction),
@@ -206,6 +213,7 @@ struct Kubelet::Impl {
         scope.spawn(reporter.run_lease());
         scope.spawn(run_log_rotation());
         scope.spawn(run_image_gc());
+        scope.spawn(storage.run());
         scope.spawn(eviction.run());
         informers.start();
         scope.spawn(api_pods.run(services));
@@ -250,6 +258,7 @@ struct Kubelet::Impl {
     StaticPods static_pods;
     ApiPods api_pods;
     ImageGc image_gc;
+    StorageUsage storage;
     Eviction eviction;
     LogRotation rotation;
     NodeReporter reporter;
@@ -271,5 +280,6 @@ const StatusManager& Kubelet::statuses() const { return impl_->statuses; }
 const KubeletConfig& Kubelet::config() const { return impl_->config; }
 const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }
 const NodeFacts& Kubelet::node() const { return impl_->node; }
+const StorageUsage& Kubelet::storage() const { return impl_->storage; }
 
 }  // namespace porthole::kubelet
