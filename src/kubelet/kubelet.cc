@@ -71,6 +71,7 @@ struct Kubelet::Impl {
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
+                   .workers = deps.workers,
                    .mounter = deps.mounter,
                    .objects = objects,
                    .tokens = tokens,

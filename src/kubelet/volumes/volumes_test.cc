@@ -140,6 +140,7 @@ struct VolumesTest : testing::Test {
     porthole::sim::SimLoop loop;
     SeededRandom random{1};
     porthole::sim::MemoryFileSystem files{loop};
+    porthole::sim::SimWorkerPool pool{loop};
     sim::FakeMounter mounter;
     Objects objects;
     Tokens tokens;
@@ -150,7 +151,8 @@ struct VolumesTest : testing::Test {
     bool recursive_read_only = false;
     std::vector<cri::Device> devices;  ///< that mounts() found
     Images images{mounter};
-    VolumeManager manager{{loop, random, files, mounter, objects, tokens, client, events, &images}, Logger(make_null_sink(), ""), "/k"};
+    VolumeManager manager{
+        {loop, random, files, pool, mounter, objects, tokens, client, events, &images}, Logger(make_null_sink(), ""), "/k"};
     std::shared_ptr<const core::Pod> pod;
 };
 
@@ -174,7 +176,7 @@ TEST_F(VolumesTest, AnImageThatIsNotThereFailsItsVolume) {
 }
 
 TEST_F(VolumesTest, ANodeWithoutImageVolumesSaysSo) {
-    VolumeManager other{{loop, random, files, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k"};
+    VolumeManager other{{loop, random, files, pool, mounter, objects, tokens, client, events}, Logger(make_null_sink(), ""), "/k"};
     (void)mounts(R"({"volumes":[{"name":"data","image":{"reference":"data:1"}}]})");
     EXPECT_EQ(porthole::sim::run(loop, other.set_up(pod, {})).error().message,
               "MountVolume.SetUp failed for volume \"data\" : image volumes are not supported on this node");

@@ -42,7 +42,24 @@ void add_tree(FileSystem& files, const std::string& path, const FileStatus& foun
     }
 }
 
+Result<void> share_tree(FileSystem& files, const std::string& path, std::uint32_t gid, std::uint64_t device) {
+    TRY(const FileStatus found, files.link_status(path));
+    if (found.is_directory() && found.device != device) return {};
+    TRY_VOID(files.change_owner(path, std::nullopt, gid));
+    if (found.type == FileType::Symlink) return {};
+    TRY_VOID(files.change_mode(path, found.mode | (found.is_directory() ? FileSystem::SharedFolder : FileSystem::SharedFile)));
+    if (!found.is_directory()) return {};
+    TRY(const auto names, files.list(path));
+    for (const std::string& name : names) TRY_VOID(ignore_not_found(share_tree(files, join_path(path, name), gid, device)));
+    return {};
+}
+
 }  // namespace
+
+Result<void> FileSystem::share_with_group(const std::string& path, std::uint32_t gid) {
+    TRY(const FileStatus root, link_status(path));
+    return share_tree(*this, path, gid, root.device);
+}
 
 Result<TreeUsage> FileSystem::tree_usage(const std::string& path) {
     TRY(const FileStatus root, link_status(path));

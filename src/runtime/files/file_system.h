@@ -42,6 +42,8 @@ struct TreeUsage {
 /// Every operation may fail with NotFound, AlreadyExists, Forbidden or Io; the message names the path.
 class FileSystem {
 public:
+    /// What share_with_group() adds to a mode.
+    static constexpr std::uint32_t SharedFile = 0660, SharedFolder = 02770;
     static constexpr std::size_t ReadLimit = 64 << 20;
     virtual ~FileSystem() = default;
 
@@ -81,6 +83,9 @@ public:
     virtual Result<void> change_mode(const std::string& path, std::uint32_t mode) = 0;
     /// Does not follow links.
     virtual Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) = 0;
+    /// Gives `path` and everything below to the group: it may read and write, and what is made in folders later is its too. Follows no
+    /// links, also not where a container puts one meanwhile (Linux), and enters no other device. Takes long for a large tree.
+    virtual Result<void> share_with_group(const std::string& path, std::uint32_t gid);
     virtual Result<FileSystemUsage> usage(const std::string& path) = 0;
     /// Follows no links and enters no other device; files that come or go meanwhile are counted or not. Takes long for a large tree.
     virtual Result<TreeUsage> tree_usage(const std::string& path);

@@ -73,6 +73,32 @@ Result<FileStatus> status_of(const std::string& path, int flags) {
     return status;
 }
 
+/// Every file is opened without following a link, and changed through its descriptor: a container that moves folders about meanwhile
+/// cannot lead to a file of the node.
+Result<void> share_open(int parent, const char* name, const std::string& path, gid_t gid, std::optional<dev_t> device) {
+    if (path.size() >= PATH_MAX) return file_error("open", path.substr(0, 100), ENAMETOOLONG);  // the depth that a container can make
+    const OpenFile file(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat found;
+    if (file.fd < 0 && errno == ENOENT && device) return {};  // gone since it was listed
+    if (file.fd < 0 || ::fstat(file.fd, &found) != 0) return file_error("open", path);
+    const bool folder = S_ISDIR(found.st_mode);
+    if (folder && device && *device != found.st_dev) return {};
+    if (::fchownat(file.fd, "", static_cast<uid_t>(-1), gid, AT_EMPTY_PATH) != 0) return file_error("chown", path);
+    if (S_ISLNK(found.st_mode)) return {};
+    const mode_t mode = (found.st_mode & 07777) | (folder ? FileSystem::SharedFolder : FileSystem::SharedFile);
+    if (::chmod(("/proc/self/fd/" + std::to_string(file.fd)).c_str(), mode) != 0) return file_error("chmod", path);
+    if (!folder) return {};
+    const int listed = ::openat(file.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(listed < 0 ? nullptr : ::fdopendir(listed), &::closedir);
+    if (!open) return file_error("open", path);
+    while (const dirent* entry = ::readdir(open.get())) {
+        const std::string_view below(entry->d_name);
+        if (below == "." || below == "..") continue;
+        TRY_VOID(share_open(file.fd, entry->d_name, join_path(path, below), gid, found.st_dev));
+    }
+    return {};
+}
+
 class LinuxFileSystem final : public FileSystem {
 public:
     Result<std::string> read(const std::string& path, std::size_t limit) override {
@@ -190,6 +216,10 @@ public:
 
     Result<FileStatus> status(const std::string& path) override { return status_of(path, 0); }
     Result<FileStatus> link_status(const std::string& path) override { return status_of(path, AT_SYMLINK_NOFOLLOW); }
+
+    Result<void> share_with_group(const std::string& path, std::uint32_t gid) override {
+        return share_open(AT_FDCWD, path.c_str(), path, gid, std::nullopt);
+    }
 
     /// As `du -x`: blocks, not lengths, and a file with several names once.
     Result<TreeUsage> tree_usage(const std::string& path) override {

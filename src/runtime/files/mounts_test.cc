@@ -1,5 +1,5 @@
-#include "runtime/files/file_system.h"
 #include "runtime/files/mounts.h"
+#include "runtime/files/file_system.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -58,7 +58,7 @@ public:
         if (there && request.is_ready(services.files)) co_return MountedVolume{request.directory};
         CO_TRY_VOID(services.files.create_directories(request.directory, 0777));
         CO_TRY_VOID(mount(request, services));
-        CO_TRY_VOID(apply_fs_group(services.files, request.directory, *request.pod));
+        CO_TRY_VOID(co_await apply_fs_group(request.directory, request.pod, services));
         CO_TRY_VOID(request.set_ready(services.files));
         co_return MountedVolume{request.directory};
     }

@@ -5,6 +5,7 @@
 #include "kubelet/volumes/framework/mounter.h"
 #include "runtime/files/file_system.h"
 #include "runtime/random.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::kubelet {
 
@@ -36,6 +37,7 @@ struct VolumeServices {
     EventLoop& loop;
     Random& random;
     FileSystem& files;
+    WorkerPool& workers;
     Mounter& mounter;
     ObjectSource& objects;
     TokenSource& tokens;
@@ -100,6 +102,6 @@ public:
 };
 
 /// Gives everything below `path` to the pod's fsGroup, as fsGroupChangePolicy asks; nothing where there is no fsGroup.
-Result<void> apply_fs_group(FileSystem& files, const std::string& path, const core::Pod& pod);
+Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services);
 
 }  // namespace porthole::kubelet

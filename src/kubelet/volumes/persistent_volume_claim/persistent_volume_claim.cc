@@ -39,7 +39,7 @@ public:
             CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
             mounted.path = source.path;
         } else if (volume.spec.local) {
-            CO_TRY(mounted.path, mount_local(request, volume, mounted.read_only, services));
+            CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
         } else {
             co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }
@@ -69,19 +69,20 @@ private:
         return services.files.real_path(volume.spec.local->path);
     }
 
-    static Result<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
-                                           VolumeServices& services) {
+    static Task<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
+                                         VolumeServices& services) {
         const std::string& path = volume.spec.local->path;
         request.step.text = "MountVolume.NewMounter initialization failed for volume \"" + volume.metadata.name + "\" : ";
-        TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
+        CO_TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
         if (status.type == FileType::BlockDevice)
-            return Error(Reason::BadRequest, path + " is a block device: this node does not make a file system on it");
-        if (!status.is_directory()) return Error(Reason::BadRequest, "only directory and block device are supported");
+            co_return Error(Reason::BadRequest, path + " is a block device: this node does not make a file system on it");
+        if (!status.is_directory()) co_return Error(Reason::BadRequest, "only directory and block device are supported");
         request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
-        if (read_only || request.is_ready(services.files)) return path;
-        TRY_VOID(apply_fs_group(services.files, path, *request.pod));
-        TRY_VOID(request.set_ready(services.files));
-        return path;
+        if (read_only || request.is_ready(services.files)) co_return path;
+        CO_TRY(const std::string real, services.files.real_path(path));
+        CO_TRY_VOID(co_await apply_fs_group(real, request.pod, services));
+        CO_TRY_VOID(request.set_ready(services.files));
+        co_return path;
     }
 
     static Result<FileStatus> find_local(const core::LocalVolumeSource& source, FileSystem& files) {
