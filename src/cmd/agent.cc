@@ -261,6 +261,7 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .runtime = runtime_->runtime(),
                                                                                                   .images = *images_,
                                                                                                   .files = *files_,
+                                                                                                  .workers = *world_.pool,
                                                                                                   .mounter = *mounter_,
                                                                                                   .cgroups = *cgroups_,
                                                                                                   .prober = *prober_,

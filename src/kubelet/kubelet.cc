@@ -71,10 +71,12 @@ struct Kubelet::Impl {
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
+                   .workers = deps.workers,
                    .mounter = deps.mounter,
                    .objects = objects,
                    .tokens = tokens,
                    .client = deps.client,
+                   .events = events,
                    .images = image_volumes.get()},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -108,12 +110,19 @@ struct Kubelet::Impl {
           api_pods(informers, config.node.name, pods, static_pods, statuses),
           image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc,
                    [this] { return images_of_volumes(pods.active()); }),
+          storage({.loop = deps.loop,
+                   .files = deps.files,
+                   .workers = deps.workers,
+                   .volumes = volumes,
+                   .log_root = config.log_root,
+                   .pods = [this] { return pods.active(); }}),
           eviction({.loop = deps.loop,
                     .host = deps.host,
                     .files = deps.files,
                     .runtime = deps.runtime,
                     .pods = pods,
                     .images = image_gc,
+                    .storage = storage,
                     .events = events,
                     .log = deps.log.named("eviction")},
                    config.root_directory, config.eviction),
@@ -154,6 +163,12 @@ struct Kubelet::Impl {
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         health.runtime_version = runtime_check.version();
+        for (const cri::RuntimeHandler& handler : node.runtime_handlers) {
+            core::NodeRuntimeHandler& shown = health.runtime_handlers.emplace_back();
+            shown.name = handler.name;
+            shown.features.emplace().recursive_read_only_mounts = handler.features && handler.features->recursive_read_only_mounts;
+            shown.features->user_namespaces = handler.features && handler.features->user_namespaces;
+        }
         health.memory_pressure = eviction.memory_pressure();
         health.disk_pressure = eviction.disk_pressure();
         return health;
@@ -199,6 +214,7 @@ struct Kubelet::Impl {
         scope.spawn(reporter.run_lease());
         scope.spawn(run_log_rotation());
         scope.spawn(run_image_gc());
+        scope.spawn(storage.run());
         scope.spawn(eviction.run());
         informers.start();
         scope.spawn(api_pods.run(services));
@@ -243,6 +259,7 @@ struct Kubelet::Impl {
     StaticPods static_pods;
     ApiPods api_pods;
     ImageGc image_gc;
+    StorageUsage storage;
     Eviction eviction;
     LogRotation rotation;
     NodeReporter reporter;
@@ -264,5 +281,6 @@ const StatusManager& Kubelet::statuses() const { return impl_->statuses; }
 const KubeletConfig& Kubelet::config() const { return impl_->config; }
 const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }
 const NodeFacts& Kubelet::node() const { return impl_->node; }
+const StorageUsage& Kubelet::storage() const { return impl_->storage; }
 
 }  // namespace porthole::kubelet

@@ -7,6 +7,7 @@
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
+#include "kubelet/storage_usage.h"
 
 namespace porthole::kubelet {
 
@@ -51,6 +52,7 @@ struct KubeletDependencies {
     RuntimeService& runtime;
     ImageService& images;
     FileSystem& files;
+    WorkerPool& workers;
     Mounter& mounter;
     Cgroups& cgroups;
     NetworkProber& prober;
@@ -74,6 +76,7 @@ public:
     const KubeletConfig& config() const;
     const KubeletDependencies& dependencies() const;
     const NodeFacts& node() const;
+    const StorageUsage& storage() const;
 
 private:
     struct Impl;

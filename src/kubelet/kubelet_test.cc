@@ -53,6 +53,7 @@ struct KubeletTest : testing::Test {
                                                                         .runtime = runtime,
                                                                         .images = runtime,
                                                                         .files = files,
+                                                                        .workers = pool,
                                                                         .mounter = mounter,
                                                                         .cgroups = cgroups,
                                                                         .prober = prober,
@@ -100,6 +101,7 @@ struct KubeletTest : testing::Test {
     client::Client client{api};
     sim::FakeRuntime runtime{loop};
     porthole::sim::MemoryFileSystem files{loop};
+    porthole::sim::SimWorkerPool pool{loop};
     sim::FakeMounter mounter;
     NoCgroups cgroups;
     sim::FakeProber prober;
@@ -552,6 +554,76 @@ TEST_F(KubeletTest, AFullDiskIsToldAndPodsStartOnceThereIsRoom) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
+TEST_F(KubeletTest, RecursiveReadOnlyMountsNeedAHandlerThatCanMakeThem) {
+    const auto spec = [](const std::string& mode) {
+        return R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1","volumeMounts":[)"
+               R"({"name":"v","mountPath":"/v","readOnly":true,"recursiveReadOnly":")" +
+               mode + R"("}]}]})";
+    };
+    add("refused", spec("Enabled"));
+    add("possible", spec("IfPossible"));
+    ASSERT_TRUE(until([&] { return ready("possible") && waiting("refused") == "CreateContainerConfigError"; }));
+    EXPECT_EQ(pod("refused").status.container_statuses[0].state.waiting->message,
+              "volume \"v\" requested recursive read-only mode, but it is not supported by the runtime");
+    EXPECT_EQ(pod("possible").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Disabled");
+    cri::RuntimeHandler handler;
+    handler.features.emplace().recursive_read_only_mounts = true;
+    runtime.handlers = {handler};
+    ASSERT_TRUE(until([&] { return ready("refused"); }, 60s));
+    EXPECT_TRUE(runtime.find("refused", "a")->config.mounts[0].recursive_read_only);
+    EXPECT_EQ(pod("refused").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Enabled");
+    ASSERT_TRUE(until([&] { return !api.find<core::Node>({"", "n1"})->status.runtime_handlers.empty(); }, 6min));
+    EXPECT_TRUE(*api.find<core::Node>({"", "n1"})->status.runtime_handlers[0].features->recursive_read_only_mounts);
+}
+
+TEST_F(KubeletTest, ABlockVolumeReachesItsContainerAsADevice) {
+    ASSERT_TRUE(files.create_directories("/dev", 0755));
+    files.add_special("/dev/loop9", FileType::BlockDevice);
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "raw";
+    claim.metadata.namespace_ = "default";
+    claim.spec.volume_name = "pv1";
+    claim.status.phase = "Bound";
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.volume_mode = "Block";
+    volume.spec.local.emplace().path = "/dev/loop8";
+    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+    api.put(volume);
+    add("p", R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"raw"}}],"containers":[{"name":"a","image":"image:1",)"
+             R"("volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return !events("FailedMapVolume").empty(); }));
+    EXPECT_EQ(events("FailedMapVolume")[0], "MapVolume.MapPodDevice failed for volume \"pv1\" : path \"/dev/loop8\" does not exist");
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& one) { one.spec.local->path = "/dev/loop9"; });
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto& devices = runtime.find("p", "a")->config.devices;
+    ASSERT_EQ(devices.size(), 1u);
+    EXPECT_EQ(devices[0].host_path, "/dev/loop9");
+    EXPECT_EQ(devices[0].container_path, "/dev/x");
+}
+
+TEST_F(KubeletTest, HugePagesAreTheNodesAndLimitTheirContainers) {
+    stop();
+    for (const auto& [name, count] : {std::pair("2048kB", "16\n"), std::pair("1048576kB", "0\n")}) {
+        const std::string folder = std::string("/sys/kernel/mm/hugepages/hugepages-") + name;
+        ASSERT_TRUE(files.create_directories(folder, 0755));
+        ASSERT_TRUE(files.write(folder + "/nr_hugepages", count, 0644));
+    }
+    start();
+    const auto node = [&] { return api.find<core::Node>({"", "n1"}).value_or(core::Node()).status; };
+    ASSERT_TRUE(until([&] { return node().capacity["hugepages-2Mi"].to_string() == "32Mi"; }));
+    EXPECT_EQ(node().allocatable["hugepages-2Mi"].to_string(), "32Mi");
+    EXPECT_EQ(node().capacity["hugepages-1Gi"].to_string(), "0");
+    EXPECT_EQ(node().allocatable["memory"].value(), (8ll << 30) - (100ll << 20) - (32ll << 20));
+    add("p", R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"memory":"1Gi","hugepages-2Mi":"4Mi"},)"
+             R"("requests":{"memory":"1Gi","hugepages-2Mi":"4Mi"}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto& limits = runtime.find("p", "a")->config.linux->resources->hugepage_limits;
+    ASSERT_EQ(limits.size(), 1u);
+    EXPECT_EQ(limits[0].page_size, "2MB");
+    EXPECT_EQ(limits[0].limit, 4u << 20);
+}
+
 TEST_F(KubeletTest, PodsWaitForTheNetwork) {
     runtime.network_ready = false;
     loop.advance(10s);
@@ -584,6 +656,50 @@ TEST_F(KubeletTest, MemoryPressureIsToldAndCostsAPodThatAskedForNothing) {
     EXPECT_TRUE(until([&] { return pressure().type == "MemoryPressure" && pressure().status == "True"; }));
     EXPECT_TRUE(until([&] { return pressure().status == "False"; }, 6min));
     EXPECT_TRUE(ready("modest"));
+}
+
+TEST_F(KubeletTest, PodsThatWriteMoreThanTheirLimitsAreEvicted) {
+    const auto volume = [&](const std::string& name) {
+        return "/var/lib/kubelet/pods/" + pod(name).metadata.uid + "/volumes/kubernetes.io~empty-dir/v";
+    };
+    const auto with = [](const std::string& empty_dir, const std::string& limits) {
+        return R"({"volumes":[{"name":"v","emptyDir":)" + empty_dir +
+               R"(}],"containers":[{"name":"a","image":"image:1","resources":{"limits":)" + limits +
+               R"(},"volumeMounts":[{"name":"v","mountPath":"/v"}]},{"name":"b","image":"image:1"}]})";
+    };
+    add("volume", with(R"({"sizeLimit":"1Mi"})", "{}"));
+    add("pod", with("{}", R"({"ephemeral-storage":"1Mi"})"));
+    add("container", with("{}", R"({"ephemeral-storage":"1Mi"})"));
+    add("modest", with(R"({"sizeLimit":"1Mi"})", R"({"ephemeral-storage":"4Mi"})"));
+    add("critical", R"({"priority":2000000000,)" + with(R"({"sizeLimit":"1Mi"})", "{}").substr(1));
+    for (const char* name : {"volume", "pod", "container", "modest", "critical"}) ASSERT_TRUE(until([&] { return ready(name); })) << name;
+    for (const char* name : {"volume", "critical"}) ASSERT_TRUE(files.write(volume(name) + "/f", std::string((1 << 20) + 1, 'x'), 0644));
+    ASSERT_TRUE(files.write(volume("modest") + "/f", std::string(1 << 20, 'x'), 0644));
+    ASSERT_TRUE(files.write(volume("pod") + "/f", std::string(600 << 10, 'x'), 0644));
+    runtime.written = [](const std::string& name) { return name == "pod" ? 300u << 10 : name == "container" ? 600u << 10 : 0; };
+    ASSERT_TRUE(
+        files.write("/var/log/pods/default_container_" + pod("container").metadata.uid + "/a/0.log", std::string(500 << 10, 'x'), 0644));
+    const auto message = [&](const std::string& name) {
+        EXPECT_TRUE(until([&] { return pod(name).status.reason == "Evicted"; }, 90s)) << name;
+        EXPECT_EQ(pod(name).status.phase, "Failed");
+        return pod(name).status.message;
+    };
+    EXPECT_EQ(message("volume"), "Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\". ");
+    EXPECT_EQ(message("pod"), "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ");
+    EXPECT_THAT(message("container"), HasSubstr("exceeds the total limit of containers 1Mi. "));
+    EXPECT_THAT(events("Evicted"), Contains("Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\". "));
+    loop.advance(90s);
+    EXPECT_TRUE(ready("modest"));
+    EXPECT_TRUE(ready("critical"));
+}
+
+TEST_F(KubeletTest, AContainerThatWritesMoreThanItsOwnLimitCostsThePod) {
+    add("p", R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"ephemeral-storage":"1Mi"}}},)"
+             R"({"name":"b","image":"image:1","resources":{"limits":{"ephemeral-storage":"9Mi"}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    runtime.written = [](const std::string&) { return 2u << 20; };
+    ASSERT_TRUE(until([&] { return pod("p").status.reason == "Evicted"; }));
+    EXPECT_EQ(pod("p").status.message, "Container a exceeded its local ephemeral storage limit \"1Mi\". ");
 }
 
 TEST_F(KubeletTest, ActiveDeadlineEndsThePod) {

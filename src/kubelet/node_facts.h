@@ -15,6 +15,14 @@ struct NodeFacts {
     std::int64_t pod_pids_limit = -1;  ///< processes and threads of one pod; -1 for no limit
     std::string log_root;
     bool windows = false;
+    std::vector<cri::RuntimeHandler> runtime_handlers;  ///< that the runtime tells of; older ones tell of none
+
+    /// Whether the runtime, with this handler, can make what is mounted below a volume read-only too.
+    bool can_mount_recursively_read_only(const std::string& handler) const {
+        for (const cri::RuntimeHandler& one : runtime_handlers)
+            if (one.name == handler) return one.features && one.features->recursive_read_only_mounts;
+        return false;
+    }
 };
 
 }  // namespace porthole::kubelet

@@ -59,6 +59,7 @@ private:
                                                                                                       .runtime = runtime_->runtime(),
                                                                                                       .images = runtime_->images(),
                                                                                                       .files = *files_,
+                                                                                                      .workers = *world_.pool,
                                                                                                       .mounter = *system_.mounter,
                                                                                                       .cgroups = *system_.cgroups,
                                                                                                       .prober = *prober_,

@@ -115,7 +115,8 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
             co_return Error(Reason::BadRequest, refusal);
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
-    CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment));
+    CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
+    CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
     std::string target;
     if (!spec.target_container.empty()) {
@@ -131,6 +132,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                      .attempt = attempt,
                                      .environment = std::move(environment),
                                      .mounts = std::move(mounts),
+                                     .devices = std::move(devices),
                                      .image_ref = image.ref,
                                      .image_user = image.user,
                                      .platform = config_.platform,

@@ -25,6 +25,7 @@ struct PodStartContext {
     DownwardContext downward;
     Environment services;
     MountedVolumes volumes;
+    bool recursive_read_only = false;  ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
 };
