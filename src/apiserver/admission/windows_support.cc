@@ -39,25 +39,24 @@ public:
 private:
     void warn_of_pod(const AdmissionAttributes& attributes) const {
         const Pod& pod = attributes.object->view<Pod>();
-        if (!has_controller(pod)) tell(attributes, windows::warnings(pod.spec, "spec", systems_()));
+        if (!has_controller(pod)) tell(attributes, windows::warnings(pod.spec, "spec", systems_(), pod.metadata.annotations));
     }
 
     void warn_of_service(const AdmissionAttributes& attributes) const {
-        const Service& service = attributes.object->view<Service>();
-        if (attributes.old_object &&
-            attributes.old_object->view<Service>().spec.session_affinity_config == service.spec.session_affinity_config)
-            return;
-        if (service.spec.session_affinity_config) tell(attributes, windows::warnings(service, systems_()));
+        std::vector<std::string> warnings = windows::warnings(attributes.object->view<Service>(), systems_());
+        if (attributes.old_object && windows::warnings(attributes.old_object->view<Service>(), systems_()) == warnings) return;
+        tell(attributes, std::move(warnings));
     }
 
     void warn_of_workload(const AdmissionAttributes& attributes) const {
         const TemplateInside wanted = template_in(*attributes.object);
         if (!wanted.pods) return;
         const TemplateInside before = attributes.old_object ? template_in(*attributes.old_object) : TemplateInside();
-        if (before.pods && before.pods->spec == wanted.pods->spec) return;
+        if (before.pods && before.pods->spec == wanted.pods->spec && before.pods->metadata.annotations == wanted.pods->metadata.annotations)
+            return;
         PodSpec spec = wanted.pods->spec;
         take_selector_of_class(spec);
-        tell(attributes, windows::warnings(spec, std::string(wanted.path) + ".spec", systems_()));
+        tell(attributes, windows::warnings(spec, std::string(wanted.path) + ".spec", systems_(), wanted.pods->metadata.annotations));
     }
 
     /// A pod has its runtime class's selector from admission on; its template does not.

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/environment.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -73,6 +74,8 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
     const std::set<std::string> used = used_volumes(*pod);
     for (const core::Volume& volume : pod->spec.volumes) {
         if (!used.contains(volume.name)) continue;
+        if (const std::string refusal = services_.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
+            co_return Error(Reason::BadRequest, "MountVolume.SetUp failed for volume \"" + volume.name + "\" : " + refusal);
         const auto plugin = std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& p) { return p->supports(volume); });
         if (plugin == plugins_.end())
             co_return Error(Reason::BadRequest, "MountVolume.SetUp failed for volume \"" + volume.name +

@@ -40,6 +40,7 @@ struct VolumeServices {
     TokenSource& tokens;
     client::Client& client;
     ImageVolumes* images = nullptr;  ///< null where there are none
+    bool windows = false;            ///< the system that the volumes are for
 };
 
 /// One volume of one pod.
