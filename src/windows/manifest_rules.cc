@@ -163,7 +163,12 @@ constexpr ManifestRule Rules[] = {
      find_moved_images},
 };
 
+constexpr Rule Unreadable = {"WIN901", "spec", Refused, "", "cannot be read as what its kind has",
+                             "write the fields as kubectl explain shows them"};
+
 }  // namespace
+
+const Rule& unreadable_rule() { return Unreadable; }
 
 std::span<const ManifestRule> manifest_rules() { return Rules; }
 

@@ -17,6 +17,8 @@ struct ManifestRule {
     std::vector<std::string> (*find)(const schema::Value& object, std::string_view pod);
 };
 std::span<const ManifestRule> manifest_rules();
+/// The rule for a field of the wrong type.
+const Rule& unreadable_rule();
 
 /// The version that an object of a removed one can be read as without other changes; "" when there is none, or it is not removed.
 std::string_view current_version(std::string_view api_version, std::string_view kind);

@@ -162,6 +162,7 @@ std::span<const Rule> rules() {
         for (const PodRule& one : pod_rules()) made.push_back(one.rule);
         for (const ServiceRule& one : service_rules()) made.push_back(one.rule);
         for (const ManifestRule& one : manifest_rules()) made.push_back(one.rule);
+        made.push_back(unreadable_rule());
         return made;
     }();
     return all;
