@@ -97,7 +97,7 @@ private:
                         .because = because_,
                         .document = index_,
                         .path = joined(object_->path, field)};
-        problem.fixable = !edits_for(problem, *document_).empty();
+        problem.fixable = !edits_for(rule.code, problem.path, *document_).empty();
         problems_.push_back(std::move(problem));
     }
 

@@ -6,7 +6,6 @@
 
 #include "schema/json/json.h"
 #include "schema/yaml/yaml.h"
-#include "windows/lint/check.h"
 #include "windows/lint/objects.h"
 #include "windows/manifest_rules.h"
 
@@ -241,9 +240,8 @@ std::vector<TextChange> scalar_changes(const schema::YamlSpan& span, std::string
 
 }  // namespace
 
-std::vector<Edit> edits_for(const Problem& problem, const Value& document) {
-    const std::string_view code = problem.rule->code;
-    const Steps steps = steps_of(problem.path);
+std::vector<Edit> edits_for(std::string_view code, const std::string& path, const Value& document) {
+    const Steps steps = steps_of(path);
     const Value* value = tree_at(document, steps);
     if (!value) return {};
     std::vector<Edit> edits;
@@ -257,8 +255,8 @@ std::vector<Edit> edits_for(const Problem& problem, const Value& document) {
     if (code == "WIN702") return add_selector(steps, document);
     if (code == "WIN703" || code == "WIN704") return rename_label(steps, document);
     if (code == "WIN706") return replacement(steps, moved_image(value->string_or("")));
-    if (code == "WIN315" || code == "WIN316" || code == "WIN318") remove_modes(problem.path, document, edits);
-    if (code == "WIN317") remove_modes_of_sources(problem.path, document, edits);
+    if (code == "WIN315" || code == "WIN316" || code == "WIN318") remove_modes(path, document, edits);
+    if (code == "WIN317") remove_modes_of_sources(path, document, edits);
     return edits;
 }
 

@@ -9,8 +9,6 @@
 
 namespace porthole::windows::lint {
 
-struct Problem;
-
 /// One change of a document, which is made both to its tree and to its text: reading the changed text has to yield the changed tree.
 struct Edit {
     enum class Kind {
@@ -26,8 +24,8 @@ struct Edit {
     std::string before;
 };
 
-/// What removes the problem; empty where only a person can.
-std::vector<Edit> edits_for(const Problem& problem, const schema::Value& document);
+/// What removes the problem that the rule of that code has with the field; empty where only a person can.
+std::vector<Edit> edits_for(std::string_view code, const std::string& path, const schema::Value& document);
 
 /// False when the edit's place is not there.
 bool apply(const Edit& edit, schema::Value& document);

@@ -112,7 +112,7 @@ private:
         Mappings mappings;
         for (const Problem& problem : fixed_.left.problems) {
             if (!problem.fixable || given_up_.contains(identity(problem))) continue;
-            for (Edit& edit : edits_for(problem, trees[problem.document])) {
+            for (Edit& edit : edits_for(problem.rule->code, problem.path, trees[problem.document])) {
                 Proposal one{identity(problem), problem.document, std::move(edit), {}};
                 const YamlNode& document = (*outline)[problem.document];
                 one.changes = changes_for(one.edit, document, fixed_.text);
