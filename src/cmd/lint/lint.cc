@@ -69,8 +69,8 @@ public:
         // What --fix makes of standard input has standard output for itself.
         const bool to_input = flags_.fix && !flags_.paths.empty() && flags_.paths.front() == "-";
         std::fputs(to_report(reports_, *format_of(flags_.output), color && !to_input).c_str(), to_input ? stderr : stdout);
-        if (fixed_) std::fprintf(stderr, "lint: %zu fixes\n", fixed_);
-        if (templates_) std::fprintf(stderr, "lint: %zu templates of Helm left out; lint what `helm template` prints\n", templates_);
+        if (fixed_) std::fprintf(stderr, "lint: fixes made: %zu\n", fixed_);
+        if (templates_) std::fprintf(stderr, "lint: templates of Helm left out: %zu; lint what `helm template` prints\n", templates_);
         for (const FileReport& one : reports_)
             if (!one.error.empty()) std::fprintf(stderr, "lint: %s: %s\n", one.name.c_str(), one.error.c_str());
         return exit_code();

@@ -1,9 +1,13 @@
 #include "windows/lint/report.h"
 
+#include <fstream>
+#include <iterator>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schema/json/json.h"
+#include "windows/lint/fix.h"
 #include "windows/support.h"
 
 namespace porthole::windows::lint {
@@ -82,6 +86,23 @@ TEST(WindowsReport, ARuleIsExplained) {
         EXPECT_THAT(text, HasSubstr(part));
     EXPECT_THAT(list_of_rules(), HasSubstr("WIN901"));
     EXPECT_EQ(format_of("xml"), std::nullopt);
+}
+
+/// What follows `start` in the guide, up to the end of its block.
+std::string block(const std::string& guide, const std::string& start) {
+    const std::size_t at = guide.find(start);
+    EXPECT_NE(at, guide.npos) << start;
+    return at == guide.npos ? "" : guide.substr(at + start.size(), guide.find("```", at + start.size()) - at - start.size());
+}
+
+TEST(WindowsReport, TheGuideShowsWhatIsPrinted) {
+    std::ifstream file(PORTHOLE_SOURCE_DIR "/docs/guide/lint.md");
+    const std::string guide{std::istreambuf_iterator<char>(file), {}};
+    const std::string manifest = block(guide, "```yaml\n");
+    EXPECT_EQ(block(guide, "$ porthole lint web.yaml\n"), to_report({{"web.yaml", manifest, "", check(manifest).value()}}, Format::Text));
+    const Fixed fixed = fix(manifest).value();
+    EXPECT_EQ(block(guide, "$ porthole lint --fix web.yaml\n"), to_report({{"web.yaml", fixed.text, "", fixed.left}}, Format::Text));
+    EXPECT_EQ(block(guide, "$ porthole lint --explain WIN305\n"), explain(*find_rule("WIN305")));
 }
 
 }  // namespace
