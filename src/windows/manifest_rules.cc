@@ -163,8 +163,8 @@ constexpr ManifestRule Rules[] = {
      find_moved_images},
 };
 
-constexpr Rule Unreadable = {"WIN901", "spec", Refused, "", "cannot be read as what its kind has",
-                             "write the fields as kubectl explain shows them"};
+constexpr Rule Unreadable = {
+    "WIN901", "spec", Refused, "", "cannot be read as what its kind has", "write the fields as kubectl explain shows them"};
 
 }  // namespace
 

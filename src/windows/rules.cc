@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "windows/builds.h"
 #include "windows/image_builds.h"
 
 namespace porthole::windows {
@@ -17,7 +18,6 @@ using enum Outcome;
 
 constexpr std::int32_t DefaultAffinitySeconds = 10800;
 constexpr std::int32_t DefaultMode = 0644;
-constexpr std::uint32_t FirstBuildWithAffinity = 19551;
 constexpr std::string_view NotThere = "WindowsFieldIgnored";
 constexpr std::string_view RemoveIt = "remove it";
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "windows/features.h"
 #include "windows/manifest_rules.h"
 #include "windows/rules.h"
 
@@ -243,8 +244,16 @@ std::string support_table() {
         "# Windows support of manifest fields\n\n"
         "This page is generated from the table in `src/windows`, which the API server uses for warnings, the kubelet and the proxy on\n"
         "Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is `windows`, the API server rejects, as\n"
-        "Kubernetes does, the fields of pods under 1 and 2 that are \"refused\" here, `hostUsers`, and every ignored field under\n"
+        "Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`, and every ignored field under\n"
         "`securityContext`. If the pod only selects Windows nodes, it warns. `containers[*]` includes init and ephemeral containers.\n\n"
+        "## Features\n\n"
+        "\"Since\" is the first version of Kubernetes with that maturity, \"build\" the first of Windows.\n\n"
+        "| Feature | Maturity | Since | Build | Note |\n|---|---|---|---|---|\n";
+    for (const FeatureSupport& one : features())
+        text += "| " + std::string(one.feature) + " | " + std::string(text_of(one.maturity)) + " | " + std::string(one.since) + " | " +
+                std::to_string(one.build) + " | " + std::string(one.note) + " |\n";
+    text +=
+        "\n## Fields\n\n"
         "A code never changes its meaning. \"Since\" is the version of Kubernetes from which on Windows nodes are like that; a name next "
         "to\n"
         "it is the kubelet's feature gate that lifts the rule.\n\n"

@@ -1,5 +1,6 @@
 #include "windows/support.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "schema/json/json.h"
+#include "windows/builds.h"
+#include "windows/features.h"
 
 namespace porthole::windows {
 namespace {
@@ -341,6 +344,24 @@ TEST(WindowsSupport, EveryRuleHasACodeAndARemedy) {
     }
     EXPECT_EQ(find_rule("WIN000"), nullptr);
     EXPECT_EQ(anchor_of(*find_rule("WIN101")), "docs/guide/windows_support.md#win101");
+}
+
+// API-23
+TEST(WindowsSupport, FeaturesSayWhatIsEnforced) {
+    const auto build_of = [](std::string_view feature) {
+        const auto found = std::ranges::find(features(), feature, &FeatureSupport::feature);
+        return found == features().end() ? 0 : found->build;
+    };
+    for (const FeatureSupport& one : features()) {
+        EXPECT_GE(one.build, OldestBuild) << one.feature;
+        EXPECT_FALSE(one.since.empty() || one.note.empty()) << one.feature;
+    }
+    const auto service = schema::decode_json<core::Service>(R"({"spec":{"sessionAffinity":"ClientIP"}})").value();
+    const auto codes = [&](std::uint32_t build) { return codes_of(find(service, {.systems = Mixed, .build = build})); };
+    const std::uint32_t affinity = build_of("session affinity of services");
+    EXPECT_THAT(codes(affinity - 1), ElementsAre("WIN404"));
+    EXPECT_THAT(codes(affinity), IsEmpty());
+    EXPECT_EQ(unknown_build("10.0." + std::to_string(build_of("Windows nodes and containers"))), "");
 }
 
 TEST(WindowsSupport, TheUserGuideShowsTheTable) {
