@@ -74,6 +74,48 @@ spec:
 )");
 }
 
+TEST(WindowsFix, KindsOfEveryEraBecomeThoseOfToday) {
+    const std::string pods =
+        "  template:\n    metadata: {labels: {app: a}}\n    spec:\n      nodeSelector: {beta.kubernetes.io/os: windows}\n"
+        "      containers: [{name: a, image: 'microsoft/iis:windowsservercore-1803', resources: {limits: {cpu: 1}}}]\n";
+    struct {
+        const char* name;
+        std::string text;
+        const char* version;  // afterwards
+    } const rows[] = {
+        {"1.5, a pod", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"iis"},"spec":{"containers":[{"name":"iis",
+            "image":"microsoft/iis:windowsservercore-1709","resources":{"limits":{"cpu":1}}}],"nodeSelector":{"beta.kubernetes.io/os":"windows"}}})",
+         "v1"},
+        {"1.5, Deployment", "apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: 1\n" + pods,
+         "apps/v1"},
+        {"1.6, StatefulSet", "apiVersion: apps/v1beta1\nkind: StatefulSet\nmetadata: {name: a}\nspec:\n  serviceName: a\n" + pods,
+         "apps/v1"},
+        {"1.8, Deployment", "apiVersion: apps/v1beta2\nkind: Deployment\nspec:\n  selector: {matchLabels: {app: a}}\n" + pods, "apps/v1"},
+        {"1.9, DaemonSet", "apiVersion: extensions/v1beta1\nkind: DaemonSet\nspec:\n" + pods, "apps/v1"},
+        {"1.11, ReplicaSet", "apiVersion: extensions/v1beta1\nkind: ReplicaSet\nspec:\n  replicas: 2\n" + pods, "apps/v1"},
+        {"1.14, affinity",
+         "apiVersion: v1\nkind: Pod\nspec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+         "        nodeSelectorTerms:\n        - matchExpressions:\n          - {key: beta.kubernetes.io/os, operator: In, values: "
+         "[windows]}\n"
+         "          - key: beta.kubernetes.io/arch\n            operator: In\n            values: [amd64]\n"
+         "  containers: [{name: a, image: x, resources: {limits: {cpu: 1}}}]\n",
+         "v1"},
+        {"1.15, CronJob",
+         "apiVersion: batch/v1beta1\nkind: CronJob\nspec:\n  schedule: '* * * * *'\n  jobTemplate:\n    spec:\n      template:\n        "
+         "spec:\n"
+         "          nodeSelector:\n            beta.kubernetes.io/os: windows\n            kubernetes.io/os: windows\n"
+         "          containers: [{name: a, image: x, resources: {limits: {cpu: 1}}}]\n",
+         "batch/v1"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        EXPECT_THAT(check(row.text)->problems, Not(IsEmpty())) << "it is recognised";
+        const std::string text = fixed(row.text);
+        EXPECT_THAT(check(text)->problems, IsEmpty()) << text;
+        EXPECT_EQ(parse(text)->front().string_at({"apiVersion"}), row.version);
+    }
+}
+
 TEST(WindowsFix, FieldsAreRemovedWithTheirLines) {
     EXPECT_EQ(
         fixed(pod("  # why\n  hostPID: true  # gone\n  securityContext:\n    runAsUser: 1\n    fsGroup: 2\n  containers: [] # none\n")),
