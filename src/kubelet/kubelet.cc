@@ -24,6 +24,7 @@ StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts
     made.log_root = config.log_root;
     made.log_link_directory = config.log_link_directory;
     made.platform = platform_of(facts);
+    made.gates = config.feature_gates;
     made.cgroup_v2 = cgroups.is_v2();
     made.seccomp_default = config.seccomp_default;
     return made;
@@ -47,6 +48,7 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.pod_pids_limit = config.pod_pids_limit;
     node.log_root = config.log_root;
     node.windows = platform_of(facts).windows;
+    node.gates = config.feature_gates;
     return node;
 }
 
@@ -77,7 +79,8 @@ struct Kubelet::Impl {
                    .tokens = tokens,
                    .client = deps.client,
                    .events = events,
-                   .images = image_volumes.get()},
+                   .images = image_volumes.get(),
+                   .windows = node.windows},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,

@@ -46,6 +46,7 @@ struct KubeletTest : testing::Test {
         config.node.version = "v1.36.2";
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
+        config.feature_gates = gates;
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
                                                                         .random = random,
                                                                         .log = Logger(make_null_sink(), "kubelet"),
@@ -69,10 +70,11 @@ struct KubeletTest : testing::Test {
     }
 
     /// `spec` is the pod's spec as JSON.
-    void add(const std::string& name, const std::string& spec) {
+    void add(const std::string& name, const std::string& spec, std::map<std::string, std::string> annotations = {}) {
         core::Pod pod = schema::decode_json<core::Pod>(R"({"spec":)" + spec + "}").value();
         pod.metadata.name = name;
         pod.metadata.namespace_ = "default";
+        pod.metadata.annotations = std::move(annotations);
         pod.spec.node_name = "n1";
         if (pod.spec.restart_policy.empty()) pod.spec.restart_policy = "Always";
         if (!pod.spec.termination_grace_period_seconds) pod.spec.termination_grace_period_seconds = 30;
@@ -106,6 +108,7 @@ struct KubeletTest : testing::Test {
     NoCgroups cgroups;
     sim::FakeProber prober;
     sim::FakeHost host;
+    windows::Gates gates;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;
 };
@@ -373,6 +376,50 @@ struct WindowsKubeletTest : KubeletTest {
         start();
     }
 };
+
+// STO-03, STO-17
+TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
+    loop.advance(10s);
+    EXPECT_EQ(waiting("p"), "ContainerCreating");
+    EXPECT_THAT(events("FailedMount"),
+                Contains("MountVolume.SetUp failed for volume \"v\" : memory-backed emptyDir is not supported on Windows"));
+}
+
+constexpr const char* WithSubPath = R"({"volumes":[{"name":"v","emptyDir":{}}],
+    "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s","subPath":"x"}]}]})";
+
+// STO-11, STO-12
+TEST_F(WindowsKubeletTest, SubPathsAreRefused) {
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return waiting("p") == "CreateContainerConfigError"; }));
+    EXPECT_THAT(events("Failed"), Contains(HasSubstr("sub-paths are not supported on Windows")));
+}
+
+// STO-30
+TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
+    stop();
+    gates = {"WindowsSubPath"};
+    start();
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// STO-13, STO-14, SEC-14, LIM-01
+TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"Bidirectional"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("p").status.reason, "MountPropagationUnsupported");
+    add("b", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("b").status.phase == "Failed"; }));
+    EXPECT_THAT(pod("b").status.message, HasSubstr("volume mode Block is not supported on Windows"));
+    add("h", OneContainer, {{"experimental.windows.kubernetes.io/isolation-type", "hyperv"}});
+    ASSERT_TRUE(until([&] { return pod("h").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("h").status.reason, "HyperVIsolationUnsupported");
+}
 
 // POD-24, POD-29, POS-28
 TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {

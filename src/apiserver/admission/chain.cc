@@ -79,6 +79,7 @@ bool runs(const Listed& plugin, const AdmissionOptions& options) {
 Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, const AdmissionOptions& options) {
     TRY_VOID(check_names(options));
     dependencies.configurations = &options.configurations;
+    dependencies.windows_strict = options.windows_strict;
     AdmissionChain chain;
     for (const Listed& listed : Plugins) {
         if (!runs(listed, options)) continue;

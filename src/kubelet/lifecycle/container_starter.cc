@@ -6,7 +6,6 @@
 #include "base/result.h"
 #include "base/time/time.h"
 #include "kubelet/container/windows_config.h"
-#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -111,7 +110,7 @@ std::optional<Duration> ContainerStarter::restart_delay(const core::Pod& pod, co
 Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image) {
     const core::Container& container = spec.container;
     if (config_.platform.windows)
-        if (const std::string refusal = windows::container_refusal(container); !refusal.empty())
+        if (const std::string refusal = windows::container_refusal(container, config_.gates); !refusal.empty())
             co_return Error(Reason::BadRequest, refusal);
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));

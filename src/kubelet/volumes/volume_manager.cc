@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/environment.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -102,6 +103,8 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
 
 Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
                                               VolumeStep& step) {
+    if (const std::string refusal = services_.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
+        co_return Error(Reason::BadRequest, refusal);
     const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
     if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
     const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);

@@ -44,6 +44,7 @@ struct VolumeServices {
     client::Client& client;
     client::EventRecorder& events;
     ImageVolumes* images = nullptr;  ///< null where there are none
+    bool windows = false;            ///< the system that the volumes are for
 };
 
 /// Where a volume is on the node, and what containers may do with it.
