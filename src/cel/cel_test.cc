@@ -237,6 +237,16 @@ TEST(Cel, TellsWhichFieldsOfAVariableAreSelected) {
     }
 }
 
+TEST(Cel, TellsWhetherAVariableIsUsedAsAWhole) {
+    const Environment environment = Environment::kubernetes().with_variable("claims", types::map(types::string(), types::dyn()));
+    for (const char* whole : {"claims", "claims == claims", "[claims]", "claims['email']", "dyn(claims).email", "[1].map(x, claims)",
+                              "claims.?email.orValue(claims)", "{'a': claims}"})
+        EXPECT_TRUE(environment.compile(whole)->uses_whole("claims")) << whole;
+    for (const char* by_field : {"1", "claims.email", "claims.?email.orValue('')", "has(claims.email)", "claims.a.b + claims.c",
+                                 "['x'].map(claims, claims + 'y')", "'claims'"})
+        EXPECT_FALSE(environment.compile(by_field)->uses_whole("claims")) << by_field;
+}
+
 TEST(Cel, AppendsToAnAccumulatorInPlace) {
     // Quadratic copying would take minutes.
     const auto program = Environment::kubernetes().compile("lists.range(100000).map(i, i + 1).filter(i, i % 2 == 0).size()");
