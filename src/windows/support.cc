@@ -95,7 +95,12 @@ std::vector<std::string> texts(const std::vector<Finding>& findings) {
     return made;
 }
 
-Notice notice(const Finding& finding) { return {std::string(finding.rule->reason), text_of({finding.field}, *finding.rule)}; }
+/// Advice alone says what to do: where something is refused or ignored, the API server has said it.
+Notice notice(const Finding& finding) {
+    Notice made{std::string(finding.rule->reason), text_of({finding.field}, *finding.rule)};
+    if (finding.rule->outcome == Outcome::Advised) made.message += "; " + std::string(finding.rule->remedy);
+    return made;
+}
 
 void append(std::vector<Notice>& notices, Notice added) {
     const auto same = std::ranges::find(notices, added.reason, &Notice::reason);

@@ -261,6 +261,7 @@ TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     const Verdict verdict = Verdict::of(spec);
     ASSERT_THAT(verdict.notices, SizeIs(1));
     EXPECT_EQ(verdict.notices[0].reason, "EnvironmentNameWithColon");
+    EXPECT_THAT(verdict.notices[0].message, HasSubstr("'__'"));
     EXPECT_FALSE(verdict.effective) << "it is taken as it stands";
 }
 

@@ -269,13 +269,17 @@ class Refusals(WindowsCase):
         self.assertIn("Warning: spec.volumes[0].emptyDir.medium: memory-backed emptyDir is not supported on Windows; remove it", told)
         self.assertIn("Warning: spec.containers[0].volumeMounts[0].subPath: sub-paths are not supported on Windows", told)
         self.wait_event("FailedMount", "memory-backed emptyDir is not supported on Windows")
-        waiting = lambda: self.status_of("part")["state"].get("waiting", {})
+        def waiting():
+            statuses = self.get("pod", "part")["status"].get("containerStatuses", [])
+            return statuses[0]["state"].get("waiting", {}) if statuses else {}
         self.eventually(lambda: waiting().get("reason") == "CreateContainerConfigError", 60, "the container's refusal")
         self.assertIn("sub-paths are not supported on Windows", waiting()["message"])
 
     # POD-27
     def test_huge_pages_fit_nowhere(self):
-        self.apply(windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}}))
+        huge = windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}})
+        told = self.kubectl_run("create", "-f", "-", stdin=json.dumps(huge)).stderr
+        self.assertIn("Warning: spec.containers[0].resources: Windows nodes have no huge pages", told)
         self.wait_event("FailedScheduling", "Insufficient hugepages-2Mi")
 
 
