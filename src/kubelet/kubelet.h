@@ -7,6 +7,7 @@
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
+#include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::kubelet {
 
@@ -56,6 +57,7 @@ struct KubeletDependencies {
     NetworkProber& prober;
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
+    ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.
@@ -74,6 +76,8 @@ public:
     const KubeletConfig& config() const;
     const KubeletDependencies& dependencies() const;
     const NodeFacts& node() const;
+    /// What of the pod's volumes are claims.
+    std::vector<ClaimVolume> claim_volumes() const;
 
 private:
     struct Impl;

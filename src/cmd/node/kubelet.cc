@@ -52,18 +52,20 @@ private:
         runtime_ = kubelet::connect_runtime(world_.loop, options_.runtime_endpoint);
         if (!KubeletOnWindows) image_mounts_ = kubelet::make_containerd_image_mounts(*world_.processes, options_.runtime_endpoint);
         prober_ = kubelet::make_network_prober(world_.loop);
-        kubelet_ = std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
-                                                                                                      .random = random_,
-                                                                                                      .log = log_.named("kubelet"),
-                                                                                                      .client = *client_,
-                                                                                                      .runtime = runtime_->runtime(),
-                                                                                                      .images = runtime_->images(),
-                                                                                                      .files = *files_,
-                                                                                                      .mounter = *system_.mounter,
-                                                                                                      .cgroups = *system_.cgroups,
-                                                                                                      .prober = *prober_,
-                                                                                                      .host = *host_,
-                                                                                                      .image_mounts = image_mounts_.get()});
+        kubelet_ =
+            std::make_unique<kubelet::Kubelet>(std::move(config), kubelet::KubeletDependencies{.loop = world_.loop,
+                                                                                               .random = random_,
+                                                                                               .log = log_.named("kubelet"),
+                                                                                               .client = *client_,
+                                                                                               .runtime = runtime_->runtime(),
+                                                                                               .images = runtime_->images(),
+                                                                                               .files = *files_,
+                                                                                               .mounter = *system_.mounter,
+                                                                                               .cgroups = *system_.cgroups,
+                                                                                               .prober = *prober_,
+                                                                                               .host = *host_,
+                                                                                               .image_mounts = image_mounts_.get(),
+                                                                                               .image_disks = system_.image_disks.get()});
         return {};
     }
 
@@ -112,7 +114,7 @@ private:
 
     kubelet::KubeletOptions options_;
     bool issued_ = false;  ///< the server has a certificate of the cluster
-    KubeletSystem system_ = make_kubelet_system(*files_);
+    KubeletSystem system_ = make_kubelet_system(*files_, *world_.processes);
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::NetworkProber> prober_;

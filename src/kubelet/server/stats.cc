@@ -245,11 +245,25 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
             value["interfaces"] = std::move(interfaces);
             shown["network"] = std::move(value);
         }
+        if (!only_cpu_and_memory) shown["volume"] = volumes_value(pod.uid, time);
         if (!only_cpu_and_memory && pod.sandbox && pod.sandbox->process)
             shown["process_stats"] = Value::object({{"process_count", number(pod.sandbox->process->process_count)}});
         list.as_array().push_back(std::move(shown));
     }
     co_return Value::object({{"node", std::move(node)}, {"pods", std::move(list)}});
+}
+
+/// Those of the pod that are claims.
+Value Stats::volumes_value(const std::string& pod_uid, const std::string& time) const {
+    Value volumes = Value::array();
+    for (const ClaimVolume& one : kubelet_.claim_volumes()) {
+        if (one.pod_uid != pod_uid) continue;
+        Value volume = file_system_value(kubelet_.dependencies().files, one.path, time);
+        volume["name"] = one.volume;
+        volume["pvcRef"] = Value::object({{"name", one.claim}, {"namespace", one.namespace_}});
+        volumes.as_array().push_back(std::move(volume));
+    }
+    return volumes;
 }
 
 Task<std::string> Stats::resource_metrics() {
@@ -363,7 +377,40 @@ std::string Stats::kubelet_metrics() {
         .add("", static_cast<double>(kubelet_.pods().pods().size()));
     Family(out, "kubelet_active_pods", "gauge", "The number of pods the kubelet considers active.")
         .add("", static_cast<double>(kubelet_.pods().active().size()));
+    volume_metrics(out);
     return out;
+}
+
+/// Of every claim once, whose pods may be several.
+void Stats::volume_metrics(std::string& out) const {
+    std::map<std::string, FileSystemUsage> claims;  // by labels
+    for (const ClaimVolume& one : kubelet_.claim_volumes()) {
+        if (const auto usage = kubelet_.dependencies().files.usage(one.path))
+            claims[fmt::format("namespace=\"{}\",persistentvolumeclaim=\"{}\"", one.namespace_, one.claim)] = *usage;
+    }
+    struct Metric {
+        const char *name, *help;
+        std::uint64_t (*value)(const FileSystemUsage&);
+    };
+    static constexpr Metric Metrics[] = {
+        {"kubelet_volume_stats_available_bytes", "Number of available bytes in the volume",
+         [](const FileSystemUsage& usage) { return usage.available; }},
+        {"kubelet_volume_stats_capacity_bytes", "Capacity in bytes of the volume",
+         [](const FileSystemUsage& usage) { return usage.capacity; }},
+        {"kubelet_volume_stats_inodes", "Maximum number of inodes in the volume",
+         [](const FileSystemUsage& usage) { return usage.inodes; }},
+        {"kubelet_volume_stats_inodes_free", "Number of free inodes in the volume",
+         [](const FileSystemUsage& usage) { return usage.inodes_free; }},
+        {"kubelet_volume_stats_inodes_used", "Number of used inodes in the volume",
+         [](const FileSystemUsage& usage) { return usage.inodes - usage.inodes_free; }},
+        {"kubelet_volume_stats_used_bytes", "Number of used bytes in the volume",
+         [](const FileSystemUsage& usage) { return usage.capacity - usage.available; }},
+    };
+    for (const Metric& metric : Metrics) {
+        if (claims.empty()) return;
+        Family family(out, metric.name, "gauge", metric.help);
+        for (const auto& [labels, usage] : claims) family.add(labels, static_cast<double>(metric.value(usage)));
+    }
 }
 
 }  // namespace porthole::kubelet

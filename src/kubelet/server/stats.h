@@ -22,6 +22,8 @@ private:
     struct ContainerUse;
     struct PodUse;
     Task<std::vector<PodUse>> collect();
+    schema::Value volumes_value(const std::string& pod_uid, const std::string& time) const;
+    void volume_metrics(std::string& out) const;
 
     Kubelet& kubelet_;
     std::int64_t last_cpu_ = 0;

@@ -84,6 +84,8 @@ Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod,
         if (!path) {
             co_return Error(path.error().reason, "MountVolume.SetUp failed for volume \"" + volume.name + "\" : " + path.error().message);
         }
+        if (const std::string claim = claim_of(*pod, volume); !claim.empty())
+            claim_volumes_.insert({pod->metadata.uid, pod->metadata.namespace_, claim, volume.name, *path});
         mounted[volume.name] = std::move(*path);
     }
     co_return mounted;
@@ -148,6 +150,7 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
 
 Result<void> VolumeManager::tear_down(const std::string& uid) {
     services_.tokens.forget_pod(uid);
+    std::erase_if(claim_volumes_, [&](const ClaimVolume& one) { return one.pod_uid == uid; });
     const std::string directory = pod_directory(uid);
     TRY(const auto mounts, services_.mounter.mounts_below(directory));
     for (const std::string& mount : mounts) TRY_VOID(services_.mounter.unmount(mount));

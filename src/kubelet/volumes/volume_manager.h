@@ -1,4 +1,6 @@
 #pragma once
+#include <set>
+
 #include "base/log.h"
 #include "kubelet/volumes/framework/plugin.h"
 
@@ -6,6 +8,14 @@ namespace porthole::kubelet {
 
 /// Volumes by name: where each is on the node.
 using MountedVolumes = std::map<std::string, std::string>;
+
+/// A volume of a pod that is a claim, for statistics.
+struct ClaimVolume {
+    std::string pod_uid, namespace_, claim, volume;
+    std::string path;  ///< on the node
+
+    auto operator<=>(const ClaimVolume&) const = default;
+};
 
 /// Sets up, refreshes and removes the volumes of pods below `root_directory`/pods/<uid>. Owns the plugins. Calls for one pod must not
 /// overlap.
@@ -24,6 +34,9 @@ public:
     /// Pods that have a directory here.
     std::vector<std::string> pods_on_disk();
 
+    /// Of the pods that have been set up since the kubelet's start.
+    std::vector<ClaimVolume> claim_volumes() const { return {claim_volumes_.begin(), claim_volumes_.end()}; }
+
     std::string pod_directory(const std::string& uid) const { return root_ + "/pods/" + uid; }
 
 private:
@@ -35,6 +48,7 @@ private:
     Logger log_;
     std::string root_;
     std::vector<std::unique_ptr<VolumePlugin>> plugins_;
+    std::set<ClaimVolume> claim_volumes_;
 };
 
 }  // namespace porthole::kubelet

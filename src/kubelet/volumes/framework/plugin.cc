@@ -2,6 +2,11 @@
 
 namespace porthole::kubelet {
 
+std::string claim_of(const core::Pod& pod, const core::Volume& volume) {
+    if (volume.ephemeral) return pod.metadata.name + "-" + volume.name;
+    return volume.persistent_volume_claim ? volume.persistent_volume_claim->claim_name : "";
+}
+
 Result<void> apply_fs_group(FileSystem& files, const std::string& path, std::uint32_t group, bool only_if_needed) {
     TRY(const FileStatus status, files.link_status(path));
     if (status.type == FileType::Symlink) return {};

@@ -1,5 +1,6 @@
 #pragma once
 #include "client/client.h"
+#include "client/events.h"
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/framework/mounter.h"
 #include "runtime/files/file_system.h"
@@ -30,6 +31,8 @@ public:
     virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
 };
 
+class LocalVolumes;
+
 /// What plugins work with. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
@@ -39,7 +42,9 @@ struct VolumeServices {
     ObjectSource& objects;
     TokenSource& tokens;
     client::Client& client;
-    ImageVolumes* images = nullptr;  ///< null where there are none
+    ImageVolumes* images = nullptr;         ///< null where there are none
+    LocalVolumes* local_volumes = nullptr;  ///< as above
+    client::EventRecorder* events = nullptr;
 };
 
 /// One volume of one pod.
@@ -71,6 +76,9 @@ public:
     /// the pod's sync is repeated later. Everything below request.directory is unmounted and deleted by the volume manager.
     virtual Task<std::string> set_up(VolumeRequest request, VolumeServices& services) = 0;
 };
+
+/// The claim behind the volume, also an ephemeral one; "" for other kinds.
+std::string claim_of(const core::Pod& pod, const core::Volume& volume);
 
 /// Sets group, setgid and group permissions of everything below, as fsGroup asks; `only_if_needed` looks at the top first.
 Result<void> apply_fs_group(FileSystem& files, const std::string& path, std::uint32_t group, bool only_if_needed);

@@ -1,9 +1,19 @@
 #include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/local_volume/local_volumes.h"
+#include "objects/local_volume.h"
 
 namespace porthole::kubelet {
 namespace {
 
-/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node.
+namespace local_volume = objects::local_volume;
+
+const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
+    const auto found = amounts.find("storage");
+    return found == amounts.end() ? nullptr : &found->second;
+}
+
+/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node or was made for it by the
+/// provisioner of local volumes.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
     const char* name() const override { return "kubernetes.io/local-volume"; }
@@ -12,9 +22,7 @@ public:
     }
 
     Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
-        const std::string claim_name = request.volume.ephemeral ? request.pod->metadata.name + "-" + request.volume.name
-                                                                : request.volume.persistent_volume_claim->claim_name;
-        const client::NamespacedName key{request.pod->metadata.namespace_, claim_name};
+        const client::NamespacedName key{request.pod->metadata.namespace_, claim_of(*request.pod, request.volume)};
         CO_TRY(const auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
             co_return Error(Reason::BadRequest,
@@ -35,10 +43,53 @@ public:
             if (const auto group = request.fs_group()) CO_TRY_VOID(apply_fs_group(services.files, volume.spec.local->path, *group, true));
             co_return volume.spec.local->path;
         }
+        if (local_volume::is_local(volume) && services.local_volumes)
+            co_return co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                            std::make_shared<const core::PersistentVolume>(volume), request, services);
         co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
     }
 
 private:
+    using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
+    using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+
+    static Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, VolumeRequest request, VolumeServices& services) {
+        // A pod that was bound by hand must not find an empty volume where its data are not.
+        if (const std::string node = local_volume::node_of(*volume); node != request.pod->spec.node_name)
+            co_return Error(Reason::BadRequest, "PV " + volume->metadata.name + " is on node \"" + node + "\"");
+        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+        const bool grows = offered && known && *known < *offered;
+        Result<bool> grown = false;
+        if (grows) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
+        if (is_cancelled(grown)) co_return grown.error();
+        CO_TRY(std::string path, co_await services.local_volumes->set_up(volume, request.directory));
+        if (grows && grown && !*grown) {
+            const auto mounted = services.local_volumes->grow(*volume, request.directory);
+            if (!mounted) grown = mounted.error();
+        }
+        if (grows) CO_TRY_VOID(co_await tell_growth(claim, volume, grown ? Result<void>() : Result<void>(grown.error()), services));
+        if (const auto group = request.fs_group()) CO_TRY_VOID(apply_fs_group(services.files, path, *group, true));
+        co_return path;
+    }
+
+    /// The pod goes on with what it has where the volume cannot grow.
+    static Task<> tell_growth(ClaimRef claim, VolumeRef volume, Result<void> grown, VolumeServices& services) {
+        if (!grown) {
+            const char* reason = grown.error().reason == Reason::MethodNotAllowed ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
+            const std::string message = "NodeExpandVolume failed for volume \"" + volume->metadata.name + "\" : " + grown.error().message;
+            if (services.events) services.events->warning(*claim, reason, message);
+            co_return {};
+        }
+        core::PersistentVolumeClaim told = *claim;
+        told.status.capacity["storage"] = *storage_of(volume->spec.capacity);
+        told.status.allocated_resource_statuses.erase("storage");
+        std::erase_if(told.status.conditions, [](const auto& condition) { return condition.type == "FileSystemResizePending"; });
+        CO_TRY_VOID(co_await services.client.update_status(std::move(told)));
+        const std::string message = "NodeExpandVolume succeeded for volume \"" + volume->metadata.name + "\"";
+        if (services.events) services.events->normal(*claim, "FileSystemResizeSuccessful", message);
+        co_return {};
+    }
+
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {
         for (const auto& owner : claim.metadata.owner_references)
             if (owner.uid == pod.metadata.uid) return true;
