@@ -3,9 +3,10 @@
 import json
 import unittest
 
-from harness import ClusterCase
+from harness import ROOT, ClusterCase
 from manifests import SLEEP, container, pod, service
 from test_stateful import stateful_set
+from test_windows_node import WindowsCase
 
 NODE_DATA = "local-volumes"
 
@@ -107,6 +108,39 @@ class LocalVolumes(LocalVolumeCase):
         self.apply(claim("data", "500Ti"), user("user", "data"))
         self.wait_event("ProvisioningFailed", "not enough free storage on node")
         self.assertEqual(self.get("pvc", "data")["status"]["phase"], "Pending")
+
+
+class LocalVolumesOfWindowsNodes(LocalVolumeCase, WindowsCase):
+    def folder_of(self, volume):
+        node = volume["metadata"]["labels"]["local.porthole.io/node"]
+        found = list((self.cluster.data / "nodes" / node).rglob(f"{NODE_DATA}/{volume['spec']['csi']['volumeHandle']}"))
+        self.assertLessEqual(len(found), 1, found)
+        return found[0] if found else None
+
+    def starts(self, name):
+        return self.exec(name, "cmd", "/c", r"type C:\site\data\starts").split()
+
+    def test_each_pod_of_a_stateful_set_gets_a_volume_and_finds_its_data_again(self):  # LIM-54 STO-01 STO-19 WKL-03
+        self.kubectl("apply", "-f", ROOT / "samples/claim.yaml")
+        for name in ("win-web-store-0", "win-web-store-1"):
+            self.wait_ready(name)
+        node = self.get("pod", "win-web-store-1")["spec"]["nodeName"]
+        self.assertEqual(self.starts("win-web-store-1"), ["started"])
+        self.kubectl("delete", "pod", "win-web-store-1", seconds=90)
+        self.wait_ready("win-web-store-1")
+        self.assertEqual(self.starts("win-web-store-1"), ["started", "started"])
+        self.assertEqual(self.get("pod", "win-web-store-1")["spec"]["nodeName"], node)
+
+        self.kubectl("patch", "pvc", "data-win-web-store-1", "-p", '{"spec":{"resources":{"requests":{"storage":"128Mi"}}}}')
+        self.wait_event("FileSystemResizeUnsupported", "volumes cannot grow while they are mounted", 120)  # STO-18
+        self.assertEqual(self.size("data-win-web-store-1"), "64Mi")
+
+        volume = self.volume_of("data-win-web-store-1")
+        self.assertTrue(self.folder_of(volume).is_dir())
+        self.kubectl("delete", "statefulset,service", "win-web-store", seconds=90)
+        self.kubectl("delete", "pvc", "data-win-web-store-0", "data-win-web-store-1", seconds=90)
+        self.gone(volume)
+        self.assertIsNone(self.folder_of(volume))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ TEST_F(ImageDisksTest, TwoPodsSeeOneFileSystemAndTheDeviceEndsWithTheLast) {
     EXPECT_TRUE(fs::exists(root + "/b/file")) << "data outlive the device";
 }
 
-TEST_F(ImageDisksTest, WhatAKilledAgentLeftIsMadeAnew) {
+TEST_F(ImageDisksTest, WhatAKilledAgentLeftIsMadeAgain) {
     ASSERT_TRUE(run_task(loop, disks->make(image, 16 * Mebibyte)));
     fs::rename(image, image + ".new");
     fs::create_directory(image + ".new.mounted");
