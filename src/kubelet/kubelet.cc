@@ -10,6 +10,7 @@
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/runtime_check.h"
+#include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -70,6 +71,7 @@ struct Kubelet::Impl {
                  [this](const std::string& uid) { pods.wake(uid); }),
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
+          local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
@@ -80,6 +82,7 @@ struct Kubelet::Impl {
                    .client = deps.client,
                    .events = events,
                    .images = image_volumes.get(),
+                   .local_volumes = &local_volumes,
                    .windows = node.windows},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
@@ -221,8 +224,15 @@ struct Kubelet::Impl {
         scope.spawn(eviction.run());
         informers.start();
         scope.spawn(api_pods.run(services));
+        scope.spawn(reclaim_local_volumes());
         Event never;
         co_return co_await never.wait();
+    }
+
+    Task<> reclaim_local_volumes() {
+        CO_TRY_VOID(co_await wait_until_local_volumes_may_be_seen(deps.loop, deps.client, config.node.name));
+        reclaimer.emplace(deps.loop, deps.client, informers, events, deps.log.named("volumes"), local_volumes, config.node.name);
+        co_return co_await reclaimer->run();
     }
 
     Result<void> prepare_directories() {
@@ -251,6 +261,7 @@ struct Kubelet::Impl {
     ProbeManager probes;
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
+    LocalVolumes local_volumes;
     VolumeManager volumes;
     PodContainers containers;
     PodFootprint footprint;
@@ -266,6 +277,7 @@ struct Kubelet::Impl {
     Eviction eviction;
     LogRotation rotation;
     NodeReporter reporter;
+    std::optional<LocalVolumeReclaimer> reclaimer;
     Scope scope;
 };
 

@@ -8,6 +8,7 @@
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
 #include "kubelet/storage_usage.h"
+#include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::kubelet {
 
@@ -59,6 +60,7 @@ struct KubeletDependencies {
     NetworkProber& prober;
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
+    ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.

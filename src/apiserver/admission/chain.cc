@@ -25,7 +25,7 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 15> Missing = {
+constexpr std::array<std::string_view, 14> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
     "ClusterTrustBundleAttest",
@@ -36,7 +36,6 @@ constexpr std::array<std::string_view, 15> Missing = {
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
     "OwnerReferencesPermissionEnforcement",
-    "PersistentVolumeClaimResize",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
     "PodResizeValidator",

@@ -5,6 +5,7 @@
 #include "kubelet/sim/fake_node.h"
 #include "kubelet/volumes/atomic_writer/atomic_writer.h"
 #include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 #include "kubelet/volumes/volume_manager.h"
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -481,6 +482,217 @@ TEST_F(VolumesTest, ClaimsLeadToTheirVolume) {
     const auto result = mounts(spec);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ((*result)[0].host_path, "/disks/1");
+}
+
+/// Remembers images by path, and how large their file system is.
+struct FakeDisks final : ImageDisks {
+    FakeDisks(FileSystem& files, sim::FakeMounter& mounter) : files_(files), mounter_(mounter) {}
+    Task<> make(std::string image, std::uint64_t bytes) override {
+        ++made;
+        if (!problem.empty()) co_return Error(Reason::Io, problem);
+        sizes[image] = bytes;
+        co_return files_.write(image, "", 0600);
+    }
+    Result<void> mount(const std::string& image, const std::string& directory) override {
+        mounter_.mounts[directory] = image;
+        return {};
+    }
+    Result<void> grow(const std::string& image, const std::string&, std::uint64_t bytes) override {
+        sizes[image] = bytes;
+        return {};
+    }
+    bool grows_mounted() override { return mounted; }
+    Task<> grow_unmounted(std::string image, std::uint64_t bytes) override {
+        sizes[image] = bytes;
+        co_return {};
+    }
+    Result<bool> in_use(const std::string& image) override {
+        return std::ranges::any_of(mounter_.mounts, [&](const auto& mount) { return mount.second == image; });
+    }
+    std::map<std::string, std::uint64_t> sizes;
+    std::string problem;
+    bool mounted = true;
+    int made = 0;
+
+private:
+    FileSystem& files_;
+    sim::FakeMounter& mounter_;
+};
+
+struct LocalVolumesTest : VolumesTest {
+    /// A claim for 1Gi with a volume on `node`.
+    void put_volume(const std::string& node = "n1", const std::string& handle = "pvc-1") {
+        core::PersistentVolumeClaim claim;
+        claim.metadata.name = "data";
+        claim.metadata.namespace_ = "ns";
+        claim.spec.volume_name = "pvc-1";
+        claim.status.phase = "Bound";
+        claim.status.capacity["storage"] = *Quantity::parse("1Gi");
+        volume.metadata.name = "pvc-1";
+        volume.metadata.labels["local.porthole.io/node"] = node;
+        volume.metadata.finalizers = {"local.porthole.io/node-data"};
+        volume.spec.capacity["storage"] = *Quantity::parse("1Gi");
+        volume.spec.persistent_volume_reclaim_policy = "Delete";
+        volume.spec.csi.emplace() = {.driver = "local.porthole.io", .volume_handle = handle};
+        volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+        volume.status.phase = "Bound";
+        api.put(volume);
+    }
+    /// Where the pod finds the volume, or why it does not.
+    std::string path(VolumeManager& of) {
+        (void)mounts(R"({"nodeName":"n1","volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}}]})");
+        const auto mounted = porthole::sim::run(loop, of.set_up(pod, {}));
+        return mounted ? mounted->at("v").path : mounted.error().message;
+    }
+    VolumeManager on(LocalVolumes& volumes) {
+        return {{loop, random, files, pool, mounter, objects, tokens, client, events, nullptr, &volumes}, Logger(make_null_sink(), ""), "/k"};
+    }
+
+    core::PersistentVolume volume;
+    FakeDisks disks{files, mounter};
+    LocalVolumes local{loop, files, &disks, "/k"}, plain{loop, files, nullptr, "/k"};
+    VolumeManager linux_node = on(local), windows_node = on(plain);
+    static constexpr const char* Directory = "/k/pods/u/volumes/kubernetes.io~local-volume/v";
+    static constexpr const char* Image = "/k/local-volumes/pvc-1/image";
+};
+
+TEST_F(LocalVolumesTest, AreMadeAtFirstUseWithTheSizeOfTheVolume) {  // STO-05
+    put_volume();
+    EXPECT_EQ(path(linux_node), Directory);
+    EXPECT_EQ(mounter.mounts[Directory], Image);
+    EXPECT_EQ(disks.sizes[Image], 1ull << 30);
+    EXPECT_EQ(files.status("/k/local-volumes")->mode, 0700u) << "containers see the inside only";
+    ASSERT_TRUE(linux_node.tear_down("u"));
+    EXPECT_TRUE(files.exists(Image));
+    EXPECT_EQ(path(linux_node), Directory);
+    EXPECT_EQ(disks.made, 1);
+    EXPECT_EQ(linux_node.mounted("u")->at("v").claim, "data") << "for statistics";
+}
+
+TEST_F(LocalVolumesTest, ArePlainDirectoriesWhereTheSystemHasNoMeans) {
+    put_volume();
+    EXPECT_EQ(path(windows_node), "/k/local-volumes/pvc-1/data");
+    EXPECT_EQ(files.status("/k/local-volumes/pvc-1/data")->mode, 0777u);
+}
+
+TEST_F(LocalVolumesTest, AreNotMadeWithoutTheSizeThatIsRequired) {
+    put_volume();
+    disks.problem = "no loop devices";
+    EXPECT_EQ(
+        path(linux_node),
+        "MountVolume.SetUp failed for volume \"pvc-1\" : the size of the volume cannot be enforced: no loop devices. A StorageClass with the "
+        "parameter sizeEnforcement: BestEffort does without");
+    volume.spec.csi->volume_attributes["sizeEnforcement"] = "Required";
+    api.put(volume);
+    EXPECT_THAT(path(windows_node),
+                HasSubstr("the size of the volume cannot be enforced: this node's operating system has no means for that"));
+    volume.spec.csi->volume_attributes["sizeEnforcement"] = "BestEffort";
+    api.put(volume);
+    EXPECT_EQ(path(linux_node), "/k/local-volumes/pvc-1/data");
+}
+
+TEST_F(LocalVolumesTest, AreNotMadeOnAnotherNodeOrInAnotherFolderOrWithoutSpace) {
+    put_volume("n2");
+    EXPECT_THAT(path(linux_node), HasSubstr("PV pvc-1 is on node \"n2\""));
+    put_volume("n1", "../../etc");
+    EXPECT_THAT(path(linux_node), HasSubstr("volumeHandle \"../../etc\" must consist of"));
+    put_volume();
+    volume.spec.capacity["storage"] = *Quantity::parse("1Pi");
+    api.put(volume);
+    EXPECT_THAT(path(linux_node), HasSubstr("not enough space on the node's disk"));
+    EXPECT_EQ(disks.made, 0);
+}
+
+TEST_F(LocalVolumesTest, GrowWhenTheirVolumeSaysSoAndTellTheClaim) {
+    put_volume();
+    (void)path(linux_node);
+    volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
+    api.put(volume);
+    api.change<core::PersistentVolumeClaim>({"ns", "data"}, [](auto& claim) {
+        claim.status.conditions.emplace_back().type = "FileSystemResizePending";
+        claim.status.allocated_resource_statuses["storage"] = "NodeResizePending";
+    });
+    EXPECT_EQ(path(linux_node), Directory);
+    EXPECT_EQ(disks.sizes[Image], 2ull << 30);
+    const auto status = api.find<core::PersistentVolumeClaim>({"ns", "data"})->status;
+    EXPECT_EQ(status.capacity.at("storage").to_string(), "2Gi");
+    EXPECT_TRUE(status.conditions.empty());
+    EXPECT_TRUE(status.allocated_resource_statuses.empty());
+}
+
+TEST_F(LocalVolumesTest, GrowWithTheNextPodWhereAMountedFileSystemCannot) {
+    put_volume();
+    disks.mounted = false;
+    (void)path(linux_node);
+    EXPECT_TRUE(files.exists(Directory));
+    volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
+    api.put(volume);
+    EXPECT_EQ(path(linux_node), Directory) << "the pod goes on";
+    EXPECT_EQ(disks.sizes[Image], 1ull << 30);
+    ASSERT_TRUE(linux_node.tear_down("u"));
+    EXPECT_EQ(path(linux_node), Directory);
+    EXPECT_EQ(disks.sizes[Image], 2ull << 30);
+    EXPECT_EQ((api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity.at("storage").to_string()), "2Gi");
+}
+
+TEST_F(LocalVolumesTest, DoNotGrowOnWindows) {  // STO-18
+    put_volume();
+    volume.spec.capacity["storage"] = *Quantity::parse("2Gi");
+    api.put(volume);
+    EXPECT_EQ(path(windows_node), "/k/local-volumes/pvc-1/data") << "the pod goes on with what it has";
+    EXPECT_EQ((api.find<core::PersistentVolumeClaim>({"ns", "data"})->status.capacity.at("storage").to_string()), "1Gi");
+}
+
+/// The reclaimer of n1.
+struct ReclaimerTest : LocalVolumesTest {
+    ReclaimerTest() {
+        put_volume();
+        (void)path(linux_node);
+        informers.start();
+        scope.spawn(reclaimer.run());
+        loop.advance(1s);
+    }
+    ~ReclaimerTest() override {
+        EXPECT_TRUE(porthole::sim::run(loop, scope.close()));
+        EXPECT_TRUE(porthole::sim::run(loop, informers.close()));
+    }
+    void change(const std::function<void(core::PersistentVolume&)>& change) {
+        api.change<core::PersistentVolume>({"", "pvc-1"}, change);
+        loop.advance(5s);
+    }
+    bool is_held() {
+        const auto found = api.find<core::PersistentVolume>({"", "pvc-1"});
+        return found && !found->metadata.finalizers.empty();
+    }
+
+    Logger log{make_null_sink(), ""};
+    client::EventRecorder events{loop, client, log, "kubelet", "n1"};
+    client::Informers informers{{loop, client, random, log}};
+    LocalVolumeReclaimer reclaimer{loop, client, informers, events, log, local, "n1"};
+    Scope scope{loop};
+};
+
+TEST_F(ReclaimerTest, DeletesDataWhenTheVolumeIsDeletedAndNobodyUsesThem) {
+    change([&](auto& volume) { volume.metadata.deletion_timestamp = Timestamp(loop.wall_now()); });
+    EXPECT_TRUE(files.exists(Image)) << "a claim has it";
+    change([](auto& volume) { volume.status.phase = "Released"; });
+    EXPECT_TRUE(files.exists(Image)) << "a pod has it mounted";
+    EXPECT_TRUE(is_held());
+    ASSERT_TRUE(linux_node.tear_down("u"));
+    loop.advance(5s);
+    EXPECT_FALSE(files.exists("/k/local-volumes/pvc-1"));
+    EXPECT_FALSE(is_held());
+}
+
+TEST_F(ReclaimerTest, KeepsDataThatAreToBeRetained) {
+    ASSERT_TRUE(linux_node.tear_down("u"));
+    change([&](auto& volume) {
+        volume.spec.persistent_volume_reclaim_policy = "Retain";
+        volume.status.phase = "Released";
+        volume.metadata.deletion_timestamp = Timestamp(loop.wall_now());
+    });
+    EXPECT_TRUE(files.exists(Image));
+    EXPECT_FALSE(is_held());
 }
 
 }  // namespace

@@ -2,6 +2,11 @@
 
 namespace porthole::kubelet {
 
+std::string claim_of(const core::Pod& pod, const core::Volume& volume) {
+    if (volume.ephemeral) return pod.metadata.name + "-" + volume.name;
+    return volume.persistent_volume_claim ? volume.persistent_volume_claim->claim_name : "";
+}
+
 Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services) {
     const auto& security = pod->spec.security_context;
     if (!security || !security->fs_group) co_return {};

@@ -32,6 +32,8 @@ public:
     virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
 };
 
+class LocalVolumes;
+
 /// What plugins work with. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
@@ -43,8 +45,9 @@ struct VolumeServices {
     TokenSource& tokens;
     client::Client& client;
     client::EventRecorder& events;
-    ImageVolumes* images = nullptr;  ///< null where there are none
-    bool windows = false;            ///< the system that the volumes are for
+    ImageVolumes* images = nullptr;         ///< null where there are none
+    LocalVolumes* local_volumes = nullptr;  ///< as above
+    bool windows = false;                   ///< the system that the volumes are for
 };
 
 /// Where a volume is on the node, and what containers may do with it.
@@ -101,6 +104,9 @@ public:
     /// Everything below request.directory is unmounted and deleted by the volume manager.
     virtual Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) = 0;
 };
+
+/// The claim behind the volume, also an ephemeral one; "" for other kinds.
+std::string claim_of(const core::Pod& pod, const core::Volume& volume);
 
 /// Gives everything below `path` to the pod's fsGroup, as fsGroupChangePolicy asks; nothing where there is no fsGroup.
 Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services);

@@ -1,9 +1,19 @@
 #include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/local_volume/local_volumes.h"
+#include "objects/local_volume.h"
 
 namespace porthole::kubelet {
 namespace {
 
-/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node.
+namespace local_volume = objects::local_volume;
+
+const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
+    const auto found = amounts.find("storage");
+    return found == amounts.end() ? nullptr : &found->second;
+}
+
+/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node or was made for it by the
+/// provisioner of local volumes.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
     const char* name() const override { return "kubernetes.io/local-volume"; }
@@ -14,8 +24,7 @@ public:
     Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         request.step.text = "Unable to attach or mount volumes: unmounted volumes=[" + request.volume.name +
                             "], unattached volumes=[], failed to process volumes=[" + request.volume.name + "]: ";
-        const std::string claim_name = request.volume.ephemeral ? request.pod->metadata.name + "-" + request.volume.name
-                                                                : request.volume.persistent_volume_claim->claim_name;
+        const std::string claim_name = claim_of(*request.pod, request.volume);
         const client::NamespacedName key{request.pod->metadata.namespace_, claim_name};
         CO_TRY(const auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
@@ -40,6 +49,11 @@ public:
             mounted.path = source.path;
         } else if (volume.spec.local) {
             CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
+        } else if (local_volume::is_local(volume) && services.local_volumes) {
+            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
+            CO_TRY(mounted.path, co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                                       std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only,
+                                                       services));
         } else {
             co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }
@@ -47,6 +61,9 @@ public:
     }
 
 private:
+    using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
+    using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+
     static std::string mode_of(const core::PersistentVolume& volume) {
         return volume.spec.volume_mode.value_or(core::PersistentVolumeMode::Filesystem);
     }
@@ -89,6 +106,46 @@ private:
         auto status = files.status(source.path);
         if (is_not_found(status)) return Error(Reason::NotFound, "path \"" + source.path + "\" does not exist");
         return status;
+    }
+
+    static Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
+                                          VolumeServices& services) {
+        // A pod that was bound by hand must not find an empty volume where its data are not.
+        if (const std::string node = local_volume::node_of(*volume); node != request.pod->spec.node_name)
+            co_return Error(Reason::BadRequest, "PV " + volume->metadata.name + " is on node \"" + node + "\"");
+        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+        const bool grows = offered && known && *known < *offered;
+        Result<bool> grown = false;
+        if (grows) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
+        if (is_cancelled(grown)) co_return grown.error();
+        CO_TRY(std::string path, co_await services.local_volumes->set_up(volume, request.directory));
+        if (grows && grown && !*grown) {
+            const auto mounted = services.local_volumes->grow(*volume, request.directory);
+            if (!mounted) grown = mounted.error();
+        }
+        if (grows) CO_TRY_VOID(co_await tell_growth(claim, volume, grown ? Result<void>() : Result<void>(grown.error()), services));
+        if (read_only || request.is_ready(services.files)) co_return path;
+        CO_TRY_VOID(co_await apply_fs_group(path, request.pod, services));
+        CO_TRY_VOID(request.set_ready(services.files));
+        co_return path;
+    }
+
+    /// The pod goes on with what it has where the volume cannot grow.
+    static Task<> tell_growth(ClaimRef claim, VolumeRef volume, Result<void> grown, VolumeServices& services) {
+        if (!grown) {
+            const char* reason = grown.error().reason == Reason::MethodNotAllowed ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
+            const std::string message = "NodeExpandVolume failed for volume \"" + volume->metadata.name + "\" : " + grown.error().message;
+            services.events.warning(*claim, reason, message);
+            co_return {};
+        }
+        core::PersistentVolumeClaim told = *claim;
+        told.status.capacity["storage"] = *storage_of(volume->spec.capacity);
+        told.status.allocated_resource_statuses.erase("storage");
+        std::erase_if(told.status.conditions, [](const auto& condition) { return condition.type == "FileSystemResizePending"; });
+        CO_TRY_VOID(co_await services.client.update_status(std::move(told)));
+        const std::string message = "NodeExpandVolume succeeded for volume \"" + volume->metadata.name + "\"";
+        services.events.normal(*claim, "FileSystemResizeSuccessful", message);
+        co_return {};
     }
 
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {
