@@ -566,7 +566,7 @@ TEST_F(LocalVolumesTest, AreMadeAtFirstUseWithTheSizeOfTheVolume) {  // STO-05
     EXPECT_TRUE(files.exists(Image));
     EXPECT_EQ(path(linux_node), Directory);
     EXPECT_EQ(disks.made, 1);
-    EXPECT_EQ(linux_node.mounted("u")->at("v").claim, "data") << "for statistics";
+    EXPECT_EQ(linux_node.find_mounted("u")->at("v").claim, "data") << "for statistics";
 }
 
 TEST_F(LocalVolumesTest, ArePlainDirectoriesWhereTheSystemHasNoMeans) {
