@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "api/autoscaling_v2.h"
 #include "base/base64.h"
 #include "net/tls/x509.h"
+#include "schema/convert.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -520,6 +522,21 @@ TEST(AutoscalerConversion, GoesBothWays) {
     const Value stored = conversion.to_stored(older);
     EXPECT_EQ(stored.find("spec")->find("metrics")->as_array().at(0).at_path({"resource", "target", "averageUtilization"})->as_int(), 70);
     EXPECT_EQ(conversion.from_stored(stored), older);
+}
+
+TEST(AutoscalerConversion, IgnoresAnnotationsThatCannotBeRead) {
+    const Conversions conversions = kind_conversions();
+    const Conversion& conversion = conversions.at("autoscaling/v1/HorizontalPodAutoscaler");
+    const std::string prefix = "autoscaling.alpha.kubernetes.io/";
+    for (const char* bad : {"[1]", "1", R"([{"type":5}])", R"({"scaleUp":5})", "[[]]", R"([{"resource":"x"}])", "{", R"([null])"}) {
+        for (const char* name : {"metrics", "behavior", "conditions"}) {
+            Value older = *schema::parse_json(R"({"metadata":{"annotations":{}},"spec":{"maxReplicas":2},"status":{}})");
+            older.ensure_path({"metadata", "annotations"})[prefix + name] = bad;
+            const Value stored = conversion.to_stored(older);
+            EXPECT_TRUE(schema::from_value<api::autoscaling::v2::HorizontalPodAutoscaler>(stored)) << name << " " << bad;
+            EXPECT_FALSE(stored.at_path({"spec", "metrics"}) || stored.at_path({"spec", "behavior"})) << name << " " << bad;
+        }
+    }
 }
 
 // --- The list ---

@@ -1,6 +1,6 @@
 #include "schema/fields/field_errors.h"
 
-#include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -37,7 +37,16 @@ void FieldErrors::add(const char* type, const FieldPath& path, std::string_view 
     std::string message(what);
     if (!value.empty()) message.append(": ").append(value);
     if (!detail.empty()) message.append(": ").append(detail);
-    causes_.push_back({type, std::move(message), path.text()});
+    add({type, std::move(message), path.text()});
+}
+
+void FieldErrors::add(Cause cause) {
+    if (causes_.size() >= MostCauses || bytes_ >= MostBytes) {
+        ++left_out_;
+        return;
+    }
+    bytes_ += cause.message.size() + cause.field.size();
+    causes_.push_back(std::move(cause));
 }
 
 void FieldErrors::required(const FieldPath& path, std::string_view detail) {
@@ -80,16 +89,19 @@ void FieldErrors::too_few(const FieldPath& path, std::size_t actual, std::size_t
 void FieldErrors::internal(const FieldPath& path, std::string_view detail) { add("InternalError", path, "Internal error", "", detail); }
 
 void FieldErrors::append(FieldErrors other) {
-    std::move(other.causes_.begin(), other.causes_.end(), std::back_inserter(causes_));
+    for (Cause& cause : other.causes_) add(std::move(cause));
+    left_out_ += other.left_out_;
     std::move(other.warnings_.begin(), other.warnings_.end(), std::back_inserter(warnings_));
 }
 
 std::string FieldErrors::text() const {
     std::vector<std::string> texts;
+    std::unordered_set<std::string> known;
     for (const Cause& cause : causes_) {
         std::string text = cause.field.empty() ? cause.message : cause.field + ": " + cause.message;
-        if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
+        if (known.insert(text).second) texts.push_back(std::move(text));
     }
+    if (left_out_ > 0) texts.push_back(fmt::format("and {} more errors", left_out_));
     if (texts.size() == 1) return texts[0];
     return fmt::format("[{}]", fmt::join(texts, ", "));
 }

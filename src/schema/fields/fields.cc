@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "schema/convert.h"
+#include "schema/findings.h"
 #include "schema/json/json.h"
 #include "schema/json/json_struct_parser.h"
 #include "schema/path_step.h"
@@ -32,7 +33,7 @@ public:
             const Field* field = type.find_field(entry.key);
             if (!field) {
                 if (keeps || (resource && (entry.key == "apiVersion" || entry.key == "kind"))) return false;
-                unknown_.push_back(here.strict_text());
+                add_finding(unknown_, [&] { return here.strict_text(); });
                 return true;
             }
             const bool run_time = type.create == nullptr;

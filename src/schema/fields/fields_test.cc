@@ -41,6 +41,20 @@ TEST(Decoding, TellsUnknownAndDuplicateFieldsByTheMode) {
     EXPECT_THAT(ignored->warnings, IsEmpty());
 }
 
+TEST(Decoding, TellsOfAHundredFindingsAndCutsTheirPaths) {
+    const std::string key(100'000, 'k');
+    std::string twice;
+    for (int i = 0; i < 1000; ++i) twice += R"("a":"1",)";
+    // In a body with apiVersion, and in one that is read as a tree for want of it.
+    for (const char* head : {R"({"apiVersion":"apps/v1","kind":"Deployment",)", "{"}) {
+        const auto decoded = decode_object(kind("apps/v1", "Deployment"), head + ("\"" + key + "\":{" + twice + "\"b\":1}}"),
+                                           FieldValidation::Warn);
+        ASSERT_TRUE(decoded);
+        EXPECT_LE(decoded->warnings.size(), 200u);
+        for (const std::string& warning : decoded->warnings) EXPECT_LT(warning.size(), 5000u);
+    }
+}
+
 TEST(Decoding, TellsWrongTypesInGosWords) {
     const std::string start = "Deployment in version \"v1\" cannot be handled as a Deployment: ";
     struct {
@@ -136,6 +150,20 @@ TEST(Structure, RefusesAChangeOfAnImmutableField) {
     validate_immutable(*parse_json(R"({"value":1,"description":"a"})"), *parse_json(R"({"value":2,"description":"b"})"),
                        kind("scheduling.k8s.io/v1", "PriorityClass"), errors);
     EXPECT_EQ(errors.text(), "value: Invalid value: 2: field is immutable");
+}
+
+TEST(FieldErrors, AreBoundedInNumberAndSize) {
+    FieldErrors many;
+    for (int i = 0; i < 100'000; ++i) many.required(FieldPath("spec").index(i));
+    EXPECT_EQ(many.size(), FieldErrors::MostCauses);
+    EXPECT_TRUE(many.text().ends_with("spec[999]: Required value, and 99000 more errors]"));
+    FieldErrors large;
+    const FieldPath path = FieldPath("spec").key(std::string(600'000, 'k'));
+    for (int i = 0; i < 1000; ++i) large.required(path);
+    EXPECT_EQ(large.size(), 2u);
+    many.append(large);
+    EXPECT_EQ(many.size(), FieldErrors::MostCauses);
+    EXPECT_TRUE(many.text().ends_with("and 100000 more errors]"));
 }
 
 TEST(FieldErrors, BecomeAStatus) {

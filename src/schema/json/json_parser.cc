@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "schema/findings.h"
 #include "schema/json/json.h"
 #include "schema/json/json_errors.h"
 
@@ -107,7 +108,7 @@ private:
         Value* earlier = object.find(level.key);
         if (!earlier && duplicates_) return object.append(level.key, Value());  // paths need the key
         if (!earlier) return object.append(std::move(level.key), Value());
-        if (duplicates_) duplicates_->push_back(path());
+        if (duplicates_) add_finding(*duplicates_, [this] { return path(); });
         *earlier = Value();
         return *earlier;
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "schema/access.h"
+#include "schema/findings.h"
 #include "schema/json/json.h"
 #include "schema/json/json_errors.h"
 #include "schema/scalar.h"
@@ -127,7 +128,7 @@ private:
         Level& level = levels_.back();
         if (level.kind == Kind::Map) {
             level.name = text_;
-            if (findings_ && level.field->access->find(level.memory, text_)) findings_->duplicates.push_back(strict_path());
+            if (findings_ && level.field->access->find(level.memory, text_)) add_finding(findings_->duplicates, [this] { return strict_path(); });
             return;
         }
         level.meta = Meta::None;
@@ -136,7 +137,7 @@ private:
         if (!findings_) return;
         const auto index = static_cast<std::size_t>(level.current - level.type->fields.data());
         if (index >= level.seen.size()) return;
-        if (level.seen[index]) findings_->duplicates.push_back(strict_path());
+        if (level.seen[index]) add_finding(findings_->duplicates, [this] { return strict_path(); });
         level.seen[index] = true;
     }
 
@@ -148,7 +149,7 @@ private:
             level.meta = Meta::KindName;
         if (level.meta != Meta::None || !findings_) return;
         level.name = text_;
-        findings_->unknown.push_back(strict_path());
+        add_finding(findings_->unknown, [this] { return strict_path(); });
     }
 
     /// False where the value is to be skipped.

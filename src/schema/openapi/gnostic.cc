@@ -79,8 +79,12 @@ void write_schema(Writer& schema, const Value& object) {
     }
     if (const Value* values = object.find("additionalProperties")) {
         Writer item(schema, 21);
-        Writer inner(item, 1);
-        write_schema(inner, *values);
+        if (values->is_bool()) {
+            item.add_bool(2, values->as_bool());
+        } else {
+            Writer inner(item, 1);
+            write_schema(inner, *values);
+        }
     }
     if (object.find("type")) {
         Writer type(schema, 22);

@@ -7,6 +7,7 @@
 
 #include "api/registry.h"
 #include "schema/json/json.h"
+#include "schema/openapi/gnostic.h"
 
 namespace porthole::schema {
 namespace {
@@ -147,6 +148,16 @@ TEST_F(OpenApiTest, ProtobufSaysTheSame) {
     const std::string all = field(document, 9);
     for (protozero::pbf_reader reader(all.data(), all.size()); reader.next(1); reader.skip()) ++definitions;
     EXPECT_EQ(definitions, json.find("definitions")->as_object().size());
+}
+
+TEST_F(OpenApiTest, ProtobufTellsThatAnythingIsAllowedBesides) {
+    std::string out;
+    append_gnostic_definition("a", *parse_json(R"({"type":"object","additionalProperties":true})"), out);
+    // Definitions.NamedSchema.Schema, there additional_properties (21) with boolean (2).
+    const std::string item = field(entry(out, 1, "a"), 21);
+    protozero::pbf_reader reader(item);
+    ASSERT_TRUE(reader.next(2));
+    EXPECT_TRUE(reader.get_bool());
 }
 
 // --- What other servers have ---

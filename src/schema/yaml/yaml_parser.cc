@@ -11,6 +11,9 @@
 namespace porthole::schema {
 namespace {
 
+/// Repeated keys that are told of, as many as of JSON, and the longest of them.
+constexpr std::size_t MostDuplicates = 100, LongestKey = 4096;
+
 static_assert(YamlLimits().depth == MaxTreeDepth);
 
 class YamlReader {
@@ -171,7 +174,8 @@ private:
             if (merge) {
                 merged.push_back(std::move(value));
             } else if (Value* earlier = members.find(key)) {
-                if (duplicates_) duplicates_->push_back({fmt::format("{}", fmt::join(path_, "")), key, line});
+                if (duplicates_ && duplicates_->size() < MostDuplicates && key.size() <= LongestKey)
+                    duplicates_->push_back({fmt::format("{}", fmt::join(path_, "")), key, line});
                 *earlier = std::move(value);
             } else {
                 members.append(std::move(key), std::move(value));

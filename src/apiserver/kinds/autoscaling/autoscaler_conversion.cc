@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "api/autoscaling_v2.h"
 #include "apiserver/kinds/kinds.h"
+#include "schema/convert.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -30,11 +34,21 @@ Value from_annotation(Value& object, const char* key) {
     return parsed ? std::move(*parsed) : Value();
 }
 
+/// A list that is not one of Ts counts as absent, as upstream ignores what it cannot read.
+template <class T>
+Value list_from_annotation(Value& object, const char* key) {
+    Value list = from_annotation(object, key);
+    const auto is_one = [](const Value& item) { return item.is_object() && schema::from_value<T>(item); };
+    return list.is_array() && std::ranges::all_of(list.as_array(), is_one) ? std::move(list) : Value();
+}
+
 Value to_v2(Value object) {
-    Value metrics = from_annotation(object, OtherMetrics);
+    using namespace api::autoscaling::v2;
+    Value metrics = list_from_annotation<MetricSpec>(object, OtherMetrics);
     if (!metrics.is_array()) metrics = Value::array();
     Value behavior = from_annotation(object, Behavior);
-    Value conditions = from_annotation(object, ConditionsAnnotation);
+    if (!schema::from_value<HorizontalPodAutoscalerBehavior>(behavior)) behavior = Value();
+    Value conditions = list_from_annotation<HorizontalPodAutoscalerCondition>(object, ConditionsAnnotation);
     if (Value* spec = object.find("spec")) {
         if (const Value* target = spec->find("targetCPUUtilizationPercentage")) {
             Value cpu =
