@@ -565,6 +565,37 @@ TEST_F(Aggregation, OpenApiNamesTheDocumentOfTheServerThatHasIt) {
     EXPECT_EQ(get("/openapi/v3/apis/wardle.example.com/v1alpha1").code, 503);
 }
 
+TEST_F(Aggregation, TheOpenApiV2DocumentHoldsThatOfTheServerWhileItCanBeReached) {
+    make_service();
+    make_endpoint();
+    std::string tag = "one";
+    extension().answer = [&tag](const net::HttpRequest& request) {
+        if (request.path != "/openapi/v2") return answer_of(request.path == "/apis" ? 404 : 200, FlunderList);
+        if (request.headers.get("if-none-match") == tag) return answer_of(304, "");
+        net::HttpResponse answer = answer_of(
+            200, R"({"paths":{"/apis/wardle.example.com/v1alpha1/)" + tag + R"(":{"get":{"operationId":"x"}},"/apis/apps/v1":{}}})");
+        answer.headers.add("etag", tag);
+        return answer;
+    };
+    const std::string before = get("/openapi/v2").text;
+    ASSERT_EQ(post(ApiServices, api_service()).code, 201);
+    loop.run_ready();
+    EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"}));
+    EXPECT_FALSE(get("/openapi/v2").body.at_path({"paths", "/apis/apps/v1"}));
+    loop.advance(1min);
+    EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"})) << "the server said that it still holds";
+    const Answer converted = get("/openapi/v3/apis/wardle.example.com/v1alpha1");
+    EXPECT_TRUE(converted.body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one", "get"})) << "this server has none of version 3";
+    EXPECT_TRUE(get("/openapi/v3").body.at_path({"paths", "apis/wardle.example.com/v1alpha1"}));
+    tag = "two";
+    loop.advance(1min);
+    EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/two"}));
+    EXPECT_FALSE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"}));
+    extension().answer = {};
+    loop.advance(1min);
+    EXPECT_EQ(get("/openapi/v2").text, before);
+}
+
 // --- The kind ---
 
 TEST_F(Aggregation, RefusesBadObjectsInKubernetesWords) {

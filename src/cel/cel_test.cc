@@ -111,6 +111,15 @@ TEST(Cel, EndsAtTheCostLimit) {
     EXPECT_EQ(cut.value.to_string(), "operation cancelled: actual cost limit exceeded");
 }
 
+TEST(Cel, DoesNothingThatCostsMoreThanIsLeft) {
+    const auto program = Environment::kubernetes().with_variable("many", types::list(types::integer())).compile("many.distinct()");
+    ASSERT_TRUE(program) << program.error().to_string();
+    Tree many = Tree::array();
+    for (int i = 0; i < 300'000; ++i) many.as_array().emplace_back(i);
+    // Each item would be compared with all others, which takes minutes.
+    EXPECT_TRUE(program->evaluate(Activation().set("many", Value::of(many)), {.cost_limit = 1'000'000}).is_cancelled);
+}
+
 TEST(Cel, EstimatesCostByDeclaredSizes) {
     const Rules rules;
     const auto program = rules.environment.compile("self.spec.tags.all(t, t.startsWith(self.spec.x__dash__y))");
@@ -140,6 +149,18 @@ TEST(Cel, BoundsWhatIsCompiled) {
              std::string chain = "optional.of(1)";
              for (int i = 0; i < 30; ++i) chain += ".optMap(x, x)";
              return chain;
+         }()},
+        {"a type that each step doubles",
+         [] {
+             std::string chain = "[1]";
+             for (int i = 0; i < 45; ++i) chain += ".map(x, {x: x})";
+             return chain;
+         }()},
+        {"a type that each step doubles, of an item that is not known yet",
+         [] {
+             std::string chain = "[]";
+             for (int i = 0; i < 45; ++i) chain += ".map(x, {x: x})";
+             return chain + " == []";
          }()},
     };
     for (const auto& row : rows) {
@@ -214,6 +235,16 @@ TEST(Cel, TellsWhichFieldsOfAVariableAreSelected) {
         ASSERT_TRUE(program) << program.error().to_string();
         EXPECT_EQ(program->selects_field("claims", "email"), row.selects) << row.expression;
     }
+}
+
+TEST(Cel, TellsWhetherAVariableIsUsedAsAWhole) {
+    const Environment environment = Environment::kubernetes().with_variable("claims", types::map(types::string(), types::dyn()));
+    for (const char* whole : {"claims", "claims == claims", "[claims]", "claims['email']", "dyn(claims).email", "[1].map(x, claims)",
+                              "claims.?email.orValue(claims)", "{'a': claims}"})
+        EXPECT_TRUE(environment.compile(whole)->uses_whole("claims")) << whole;
+    for (const char* by_field : {"1", "claims.email", "claims.?email.orValue('')", "has(claims.email)", "claims.a.b + claims.c",
+                                 "['x'].map(claims, claims + 'y')", "'claims'"})
+        EXPECT_FALSE(environment.compile(by_field)->uses_whole("claims")) << by_field;
 }
 
 TEST(Cel, AppendsToAnAccumulatorInPlace) {

@@ -23,7 +23,7 @@ public:
         Evaluation done;
         done.value = evaluate(*plan_.root);
         done.cost = cost_;
-        done.work = work_;
+        done.work = work_.done;
         done.is_cancelled = cancelled_;
         if (cancelled_) done.value = cancellation();
         return done;
@@ -38,8 +38,7 @@ private:
     }
 
     void count_work(std::uint64_t amount) {
-        work_ += amount;
-        if (work_ > options_.work_limit) cancelled_ = true;
+        if (!work_.add(amount)) cancelled_ = true;
     }
     static std::uint64_t deep_size(const Value& value) {
         std::uint64_t size = 1;
@@ -253,7 +252,13 @@ private:
             return *mistake;
         }
         const std::span<const Value> given(arguments.data(), count);
-        Value result = mistake ? *mistake : dispatch(step, given);
+        if (mistake || !is_charged_by_result(step.cost)) {
+            charge(call_cost(step.cost, given, mistake ? *mistake : Value()));
+            // Before it is done: what a function costs is a bound of what it does.
+            if (cancelled_) return cancellation();
+            return mistake ? *mistake : dispatch(step, given);
+        }
+        Value result = dispatch(step, given);
         charge(call_cost(step.cost, given, result));
         return result;
     }
@@ -421,7 +426,8 @@ private:
     const Plan& plan_;
     const Activation& activation_;
     EvaluateOptions options_;
-    std::uint64_t cost_ = 0, work_ = 0;
+    std::uint64_t cost_ = 0;
+    Work work_{.limit = options_.work_limit};
     bool cancelled_ = false;
     std::vector<const Value*> globals_;
     std::vector<Local> locals_;

@@ -37,7 +37,7 @@ struct EvaluateOptions {
     std::uint64_t cost_limit = UINT64_MAX;
     /// How many values comparisons may look at. Costs count only the outermost list or map of those that are compared, so that time has no
     /// bound by them. Upstream ends what takes too long with its request.
-    std::uint64_t work_limit = UINT64_MAX;
+    std::uint64_t work_limit = 20'000'000;
 };
 
 /// How an evaluation ended. `value` is an error (Value::is_error) where the expression failed.
@@ -66,6 +66,8 @@ public:
     bool uses_variable(std::string_view name) const;
     /// Whether the expression names a field of the variable: `claims.email`, `claims.?email` or `has(claims.email)`, not `claims["email"]`.
     bool selects_field(std::string_view variable, std::string_view field) const;
+    /// Whether the expression uses the variable other than by naming a field of it: `claims == {}`, `[claims]`, `claims["email"]`.
+    bool uses_whole(std::string_view variable) const;
     const std::string& text() const;
 
 private:

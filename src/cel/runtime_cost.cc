@@ -100,9 +100,10 @@ std::uint64_t size_of(const Value& value) {
     return value.size().value_or(1);
 }
 
-std::uint64_t scaled(std::uint64_t size, double factor) {
-    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(size) * factor));
-}
+/// The most that there is where it is more.
+std::uint64_t whole(double number) { return number >= 18446744073709551615.0 ? UINT64_MAX : static_cast<std::uint64_t>(number); }
+
+std::uint64_t scaled(std::uint64_t size, double factor) { return whole(std::ceil(static_cast<double>(size) * factor)); }
 
 std::uint64_t traversal(const Value& value) {
     switch (value.kind()) {
@@ -132,7 +133,8 @@ std::uint64_t pattern_cost(std::uint64_t text, std::uint64_t pattern) {
 }
 
 std::uint64_t list_cost(double factor, std::uint64_t size) {
-    return static_cast<std::uint64_t>(static_cast<double>(size) * factor) + 1 + costs::List;
+    const std::uint64_t items = whole(static_cast<double>(size) * factor);
+    return items > UINT64_MAX - 1 - costs::List ? UINT64_MAX : items + 1 + costs::List;
 }
 
 std::uint64_t self_comparison(const Value& list) {

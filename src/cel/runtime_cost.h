@@ -54,6 +54,8 @@ enum class CostRule : std::uint8_t {
 
 /// `overload` is "" where the checker left several.
 CostRule cost_rule(std::string_view function, std::string_view overload);
+/// Whether the cost is known only once the call was made; that of all others bounds what they do, and is charged before.
+inline bool is_charged_by_result(CostRule rule) { return rule == CostRule::ReadResultTwice || rule == CostRule::ListOfResult; }
 std::uint64_t call_cost(CostRule rule, std::span<const Value> arguments, const Value& result);
 
 }  // namespace porthole::cel

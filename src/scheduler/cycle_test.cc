@@ -27,6 +27,14 @@ TEST(Cycle, CountsReasonsOverNodesInUpstreamsWords) {
               "Insufficient memory.");
 }
 
+TEST(Cycle, APodWithResourceClaimsWaitsAndSaysWhy) {
+    World world;
+    world.cluster.set_node(node("lin"));
+    PodInfo claiming = pod("a");
+    claiming.claims_devices = true;
+    EXPECT_EQ(world.choice(claiming), "0/1 nodes are available: the pod has resource claims, which Porthole does not allocate.");
+}
+
 TEST(Cycle, FiltersByWhatThePodAsksOfANode) {
     World world;
     world.cluster.set_node(labeled(node("lin"), {{"kubernetes.io/os", "linux"}, {"gen", "3"}}));

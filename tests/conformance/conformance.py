@@ -3,7 +3,8 @@
 
 The cluster has two Linux nodes in a network namespace without an uplink; a registry next to it answers for registry.k8s.io (images.py). Tests
 run in `--at-once` processes, then the serial ones alone. Ends with 1 when a test of must_pass.txt did not pass. FOCUS is a regular expression
-on names; `--tenth N` takes every tenth of must_pass.txt.
+on names; `--tenth N` takes every tenth of must_pass.txt. `--others SEED` takes a random tenth of the suite's tests that are not for conformance
+and that others_left_out.txt does not name, and ends with 1 when fewer than 95 of 100 pass.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import concurrent.futures
 import dataclasses
 import json
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from python_tests import OUTCOMES, PRINTABLE  # noqa: E402
 MARK = "[Conformance]"
 SHOWN = 300  # characters of a failure
 BATCH = 6  # tests in one process
+OTHERS_THAT_PASS = 0.95
 
 
 @dataclasses.dataclass
@@ -41,9 +44,9 @@ def lines_of(path):
     return [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def reasons_to_leave_out():
+def reasons_to_leave_out(file="left_out.txt"):
     """Name -> why it cannot pass here, whatever Porthole does."""
-    entries = (line.partition(" # ") for line in lines_of(HERE / "left_out.txt"))
+    entries = (line.partition(" # ") for line in lines_of(HERE / file))
     return {name.strip(): reason for name, _, reason in entries}
 
 
@@ -56,8 +59,7 @@ class Suite:
 
     def tests(self):
         reports = self.logs / "list.json"
-        harness.run([self.program, "--ginkgo.dry-run", "--ginkgo.focus", re.escape(MARK), "--ginkgo.json-report", reports,
-                     "--provider=skeleton"], seconds=300)
+        harness.run([self.program, "--ginkgo.dry-run", "--ginkgo.json-report", reports, "--provider=skeleton"], seconds=300)
         specs = [spec for spec in json.loads(reports.read_text())[0]["SpecReports"] if spec["State"] == "passed" and spec["LeafNodeType"] == "It"]
         return [Test(name, "[Serial]" in name) for name in sorted(map(name_of, specs))]
 
@@ -166,6 +168,12 @@ def first_line(text):
     return " ".join(lines)[:SHOWN]
 
 
+def others(tests, seed):
+    unfit = re.compile("|".join(reasons_to_leave_out("others_left_out.txt")))
+    fit = [test for test in tests if not unfit.search(test.name)]
+    return random.Random(seed).sample(fit, len(fit) // 10)
+
+
 def chosen(tests, must_pass, focus, tenth):
     if tenth is not None:
         names = set(sorted(must_pass)[tenth % 10::10])
@@ -205,6 +213,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("focus", nargs="?", default="")
     parser.add_argument("--tenth", type=int)
+    parser.add_argument("--others", type=int, metavar="SEED")
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--results", type=pathlib.Path, required=True)
     parser.add_argument("--logs", type=pathlib.Path, required=True)
@@ -214,9 +223,13 @@ def main():
 
     suite = Suite(words.programs.resolve(), words.logs.resolve())
     must_pass = set(lines_of(HERE / "must_pass.txt"))
-    known = suite.tests()
+    all_tests = suite.tests()
+    known = [test for test in all_tests if MARK in test.name]
     unknown = must_pass - {test.name for test in known}
-    tests = chosen(known, must_pass, words.focus, words.tenth)
+    if words.others is not None:
+        tests = chosen(others([test for test in all_tests if MARK not in test.name], words.others), must_pass, words.focus, None)
+    else:
+        tests = chosen(known, must_pass, words.focus, words.tenth)
     if unknown or not tests:
         sys.exit(f"conformance.py: {'no test is called ' + min(unknown) if unknown else 'no test matches ' + words.focus}")
     results = Results(words.results, len(tests), must_pass)
@@ -232,7 +245,9 @@ def main():
         print(f"must pass: {name}")
     for line in left:
         print(f"left behind: {line}")
-    sys.exit(1 if missed else 0)
+    passed = sum(test.outcome == "passed" for test in tests)
+    too_few = words.others is not None and passed < OTHERS_THAT_PASS * sum(test.outcome != "skipped" for test in tests)
+    sys.exit(1 if missed or too_few else 0)
 
 
 if __name__ == "__main__":

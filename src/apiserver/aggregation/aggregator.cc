@@ -67,7 +67,8 @@ struct Aggregator::Remote {
     std::optional<APIServiceCondition> found;  ///< when it was last looked at
     std::size_t failures = 0;                  ///< in a row
     RemoteResources resources;                 ///< null until they have been fetched once
-    std::string openapi_hash;                  ///< "" where the server has no such document
+    std::string openapi_v3_hash;               ///< "" where the server has no such document
+    RemoteOpenApi openapi_v2;
     bool stale = true;
     std::optional<MonotonicTime> fetched;  ///< when, and of this spec
 };
@@ -218,7 +219,10 @@ Task<> Aggregator::refresh(std::shared_ptr<Remote> remote, bool available) {
         if (is_cancelled(fetched)) co_return fetched.error();
         auto hash = co_await fetch_openapi_hash(servers_, object);
         if (is_cancelled(hash)) co_return hash.error();
-        remote->openapi_hash = hash.value_or("");
+        auto openapi_v2 = co_await fetch_openapi(servers_, object, remote->fetched ? remote->openapi_v2 : RemoteOpenApi());
+        if (is_cancelled(openapi_v2)) co_return openapi_v2.error();
+        remote->openapi_v3_hash = hash.value_or("");
+        remote->openapi_v2 = openapi_v2.value_or(RemoteOpenApi());
         remote->stale = !fetched;
         if (fetched && !(before && **fetched == *before)) remote->resources = *std::move(fetched);
         if (remote->object->spec == object->spec) remote->fetched = seams_.loop.now();
@@ -257,7 +261,10 @@ std::shared_ptr<const APIService> Aggregator::find_document(std::string_view pat
     constexpr std::string_view Root = "/openapi/v3/apis/";
     if (!path.starts_with(Root)) return nullptr;
     const std::vector<std::string_view> parts = split_views(path.substr(Root.size()), '/');
-    return parts.size() == 2 ? find_remote(parts[0], parts[1]) : nullptr;
+    auto object = parts.size() == 2 ? find_remote(parts[0], parts[1]) : nullptr;
+    const auto remote = object ? remotes_.find(object->metadata.name) : remotes_.end();
+    const bool converted = remote != remotes_.end() && remote->second->openapi_v2.part && remote->second->openapi_v3_hash.empty();
+    return converted && is_available(*object) ? nullptr : object;
 }
 
 Task<> Aggregator::handle_document(RequestContext& context) {
@@ -266,11 +273,15 @@ Task<> Aggregator::handle_document(RequestContext& context) {
     return pass_document(context, servers_, std::move(object), pseudonym_);
 }
 
-std::map<std::string, std::string> Aggregator::documents() const {
-    std::map<std::string, std::string> hashes;
-    for (const auto& [name, remote] : remotes_)
-        if (!remote->openapi_hash.empty() && is_available(*remote->object)) hashes[openapi_path(*remote->object)] = remote->openapi_hash;
-    return hashes;
+schema::OpenApi::Others Aggregator::documents() const {
+    schema::OpenApi::Others others;
+    for (const auto& [name, remote] : remotes_) {
+        if (!is_available(*remote->object)) continue;
+        const std::string path = openapi_path(*remote->object);
+        if (!remote->openapi_v3_hash.empty()) others.v3_hashes[path] = remote->openapi_v3_hash;
+        if (remote->openapi_v2.part) others.v2_parts[path] = remote->openapi_v2.part;
+    }
+    return others;
 }
 
 std::vector<schema::DiscoveredGroup> Aggregator::groups() const {

@@ -12,6 +12,7 @@
 #include "runtime/random.h"
 #include "runtime/scope.h"
 #include "schema/discovery/discovery.h"
+#include "schema/openapi/openapi.h"
 
 namespace porthole::apiserver {
 
@@ -48,12 +49,12 @@ public:
     bool is_remote(const RequestInfo& info) const { return find_remote(info.group, info.version) != nullptr; }
     /// Requires: is_remote(), and that the request is authorized.
     Task<> handle(RequestContext& context);
-    /// Whether another server has the document of OpenAPI at this path.
+    /// Whether another server has the document of OpenAPI at this path. One whose OpenAPI is of version 2 only has none of version 3.
     bool is_remote_document(std::string_view path) const { return find_document(path) != nullptr; }
     /// Requires: is_remote_document(), and that the request is authorized.
     Task<> handle_document(RequestContext& context);
-    /// Hashes of the documents of OpenAPI v3 that other servers have, by path below /openapi/v3/.
-    std::map<std::string, std::string> documents() const;
+    /// What the servers that can be reached have of OpenAPI.
+    schema::OpenApi::Others documents() const;
     /// What discovery shows, in the order of the priorities.
     std::vector<schema::DiscoveredGroup> groups() const;
     void append_metrics(std::string& out) const;

@@ -17,7 +17,9 @@ using api::meta::v1::APIResource;
 using api::meta::v1::APIResourceList;
 using api::meta::v1::GroupVersionKind;
 
+constexpr std::size_t LongestHash = 256;
 constexpr OutgoingLimits DocumentLimits{.time = std::chrono::seconds(5), .answer_bytes = 2 << 20};
+constexpr OutgoingLimits OpenApiLimits{.time = std::chrono::seconds(5), .answer_bytes = 4 << 20};
 constexpr const char* Aggregated =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -32,13 +34,15 @@ GroupVersionKind kind_of(const APIResource& resource) {
     return {.group = resource.group, .version = resource.version, .kind = resource.kind};
 }
 
-Task<net::HttpResponse> ask(ExtensionServers& servers, std::shared_ptr<const APIService> service, std::string path, std::string accept) {
+Task<net::HttpResponse> ask(ExtensionServers& servers, std::shared_ptr<const APIService> service, std::string path, std::string accept,
+                            std::string known_etag = "", OutgoingLimits limits = DocumentLimits) {
     CO_TRY(const ExtensionServers::Way way, servers.way_to(*service));
     net::HttpRequest request{.method = "GET", .path = std::move(path)};
     request.headers.add("host", way.host);
     request.headers.add("accept", std::move(accept));
+    if (!known_etag.empty()) request.headers.add("if-none-match", std::move(known_etag));
     CO_TRY_VOID(add_identity(request.headers, aggregator_user()));
-    co_return co_await way.client->send(std::move(request), DocumentLimits);
+    co_return co_await way.client->send(std::move(request), limits);
 }
 
 }  // namespace
@@ -82,7 +86,6 @@ Result<RemoteResources> read_resource_list(std::string_view body, std::string_vi
 }
 
 Result<std::string> read_openapi_index(std::string_view body, std::string_view group, std::string_view version) {
-    constexpr std::size_t LongestHash = 256;
     TRY(const schema::Value index, schema::parse_json(body));
     const std::string path = "apis/" + std::string(group) + "/" + std::string(version);
     const std::string_view url = index.string_at({"paths", path, "serverRelativeURL"});
@@ -99,6 +102,18 @@ Task<std::string> fetch_openapi_hash(ExtensionServers& servers, std::shared_ptr<
     CO_TRY(const auto index, co_await ask(servers, service, "/openapi/v3", "application/json"));
     if (index.code != 200) co_return std::string();
     co_return read_openapi_index(index.body, service->spec.group, service->spec.version);
+}
+
+Task<RemoteOpenApi> fetch_openapi(ExtensionServers& servers, std::shared_ptr<const APIService> service, RemoteOpenApi known) {
+    CO_TRY(const auto answer, co_await ask(servers, service, "/openapi/v2", "application/json", known.etag, OpenApiLimits));
+    if (answer.code == 304) co_return known;
+    if (answer.code != 200) co_return RemoteOpenApi();
+    std::string etag(answer.headers.get("etag"));
+    if (etag.size() > LongestHash) etag.clear();
+    auto part = schema::read_openapi_part(answer.body, "/" + openapi_path(*service));
+    if (!part) co_return RemoteOpenApi{.part = nullptr, .etag = std::move(etag)};
+    if (known.part && *known.part == *part) co_return RemoteOpenApi{.part = std::move(known.part), .etag = std::move(etag)};
+    co_return RemoteOpenApi{.part = std::make_shared<schema::OpenApiPart>(*std::move(part)), .etag = std::move(etag)};
 }
 
 Task<RemoteResources> fetch_resources(ExtensionServers& servers, std::shared_ptr<const APIService> service) {

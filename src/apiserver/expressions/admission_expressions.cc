@@ -10,6 +10,8 @@ using cel::TypeKind;
 using cel::TypeRef;
 
 constexpr const char* VariablesType = "kubernetes.variables";
+constexpr const char* VariablesName = "variables";
+constexpr int DeepestVariable = 100;  ///< that reads one that reads one, and so on
 
 struct FieldOf {
     const char* name;
@@ -111,7 +113,7 @@ AdmissionCompiler::AdmissionCompiler()
     base_ = base_.with_types(types_)
                 .with_variable("request", FixedTypes::get().request)
                 .with_variable("namespaceObject", FixedTypes::get().namespace_object)
-                .with_variable("variables", cel::types::object(*types_->find(VariablesType)));
+                .with_variable(VariablesName, cel::types::object(*types_->find(VariablesType)));
     assume(nullptr, nullptr);
 }
 
@@ -138,14 +140,17 @@ cel::Environment AdmissionCompiler::environment(AdmissionNames names) const {
 }
 
 const Expression& AdmissionCompiler::add_variable(const std::string& name, const std::string& text, AdmissionNames names) {
-    variables_.emplace_back(name, Expression(environment(names), text));
+    variables_.emplace_back(name, compile(text, names, {}));
     const Expression& added = variables_.back().second;
     types_->declare(VariablesType).add_named(name, name, variable_type(added.type()), true);
     return added;
 }
 
 Expression AdmissionCompiler::compile(const std::string& text, AdmissionNames names, std::initializer_list<TypeRef> results) const {
-    return Expression(environment(names), text, results);
+    Expression expression(environment(names), text, results);
+    // A variable that were all of them would hold itself, and so have no end.
+    expression.refuse_whole(VariablesName);
+    return expression;
 }
 
 TypeRef apply_configuration_type() {
@@ -172,13 +177,16 @@ AdmissionScope::AdmissionScope(const AdmissionInput& input, const NamedExpressio
     for (const auto& [name, expression] : variables)
         fields.emplace_back(name, [this, &name = name, &expression = expression] { return variable(name, expression); });
     static const ObjectType type{.name = VariablesType};
-    activation_.set("variables", cel::Value::lazy_object(cel::types::object(type), std::move(fields)));
+    activation_.set(VariablesName, cel::Value::lazy_object(cel::types::object(type), std::move(fields)));
 }
 
 cel::Value AdmissionScope::variable(const std::string& name, const Expression& expression) const {
     const std::string what = "composited variable " + quote(name);
     if (!expression.compiles()) return cel::Value::error(what + " fails to compile: " + expression.problem());
-    const cel::Evaluation done = expression.program().evaluate(activation_, {.cost_limit = budget_.limit()});
+    if (depth_ == DeepestVariable) return cel::Value::error(what + " fails to evaluate: variables depend on each other too deeply");
+    ++depth_;
+    const BoundedEvaluation done = evaluate_within(budget_.limit(), expression, activation_);
+    --depth_;
     budget_.owed += done.cost;
     if (done.value.is_error()) return cel::Value::error(what + " fails to evaluate: " + std::string(done.value.as_text()));
     return done.value;

@@ -72,6 +72,7 @@ private:
     cel::Value variable(const std::string& name, const Expression& expression) const;
 
     CostBudget& budget_;
+    mutable int depth_ = 0;  ///< variables that are being evaluated
     cel::Activation activation_;
 };
 

@@ -8,6 +8,8 @@ namespace porthole::apiserver {
 namespace {
 
 constexpr int ReleaseMinor = 36;
+/// Values that comparisons may look at for a unit of cost. Upstream charges 1 for two objects however large they are.
+constexpr std::uint64_t WorkOfUnit = 20;
 
 /// As messages outside of the checker show a type: "google.protobuf.Timestamp" where the checker's say "timestamp".
 std::string type_text(const cel::TypeRef& type) {
@@ -44,7 +46,20 @@ Expression::Expression(const cel::Environment& environment, std::string text, st
         problem_ = "must evaluate to " + expected_text(results) + " but got " + type_text(found);
 }
 
+void Expression::refuse_whole(const std::string& variable) {
+    if (!program_ || !program_->uses_whole(variable)) return;
+    program_.reset();
+    problem_ = "compilation failed: " + variable + " can only be used by its fields, such as " + variable + ".name";
+}
+
 std::uint64_t CostBudget::limit() const { return std::min(expression_costs::Call, left - std::min(left, owed)); }
+
+BoundedEvaluation evaluate_within(std::uint64_t limit, const Expression& expression, const cel::Activation& activation) {
+    const std::uint64_t work_limit = limit * WorkOfUnit;
+    cel::Evaluation done = expression.program().evaluate(activation, {.cost_limit = limit, .work_limit = work_limit});
+    const std::uint64_t cost = std::max(done.cost, done.work / WorkOfUnit);
+    return {std::move(done.value), done.work > work_limit ? std::max(cost, limit + 1) : cost};
+}
 
 std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget) {
     ExpressionResult result;
@@ -53,7 +68,7 @@ std::optional<ExpressionResult> evaluate(const Expression& expression, const cel
         result.fails_to_compile = true;
         return result;
     }
-    const cel::Evaluation done = expression.program().evaluate(activation, {.cost_limit = std::min(expression_costs::Call, budget.left)});
+    const BoundedEvaluation done = evaluate_within(std::min(expression_costs::Call, budget.left), expression, activation);
     const std::uint64_t cost = done.cost + std::exchange(budget.owed, 0);
     if (cost > budget.left) {
         budget.left = 0;

@@ -26,6 +26,9 @@ public:
     /// `results` are the types that it may have; none: any.
     Expression(const cel::Environment& environment, std::string text, std::initializer_list<cel::TypeRef> results = {});
 
+    /// From now on it does not compile if it uses the variable other than by naming a field of it.
+    void refuse_whole(const std::string& variable);
+
     const std::string& text() const { return text_; }
     bool compiles() const { return program_.has_value(); }
     /// In upstream's words: "compilation failed: ERROR: <input>:1:1: ..." or "must evaluate to bool but got string"; "" where it compiles.
@@ -61,6 +64,13 @@ struct ExpressionResult {
     std::string error;  ///< in upstream's words; "" where there is a value
     bool fails_to_compile = false;
 };
+
+struct BoundedEvaluation {
+    cel::Value value;
+    std::uint64_t cost = 0;  ///< more than the limit where that has ended it
+};
+/// Evaluates at a cost of at most `limit`, in which comparisons count by what they look at. Requires: it compiles.
+BoundedEvaluation evaluate_within(std::uint64_t limit, const Expression& expression, const cel::Activation& activation);
 
 /// Evaluates and pays. nullopt: the budget is spent. Requires: it was not spent before.
 std::optional<ExpressionResult> evaluate(const Expression& expression, const cel::Activation& activation, CostBudget& budget);

@@ -81,6 +81,32 @@ TEST_F(AdmissionExpressions, VariablesAreEvaluatedOnceWhenTheyAreRead) {
     EXPECT_LT(expression_costs::Policy - budget.left, 2 * once);
 }
 
+TEST_F(AdmissionExpressions, VariablesAreUsedByTheirFields) {
+    const std::string refused = "compilation failed: variables can only be used by its fields, such as variables.name";
+    EXPECT_EQ(compiler.add_variable("self", "variables", {}).problem(), refused);
+    EXPECT_EQ(compiler.add_variable("list", "[variables]", {}).problem(), refused);
+    EXPECT_EQ(problem("variables == variables", {}), refused);
+    EXPECT_EQ(problem("dyn(variables).self == 1", {}), refused);
+}
+
+TEST_F(AdmissionExpressions, AChainOfVariablesHasAnEnd) {
+    compiler.add_variable("v0", "1", {});
+    for (int i = 1; i < 2000; ++i) compiler.add_variable("v" + std::to_string(i), "variables.v" + std::to_string(i - 1), {});
+    EXPECT_EQ(value_of("variables.v50"), "1");
+    EXPECT_NE(value_of("variables.v1999").find("variables depend on each other too deeply"), std::string::npos);
+}
+
+TEST_F(AdmissionExpressions, ComparisonsAreChargedForWhatTheyLookAt) {
+    // Two lists of 2^60 items in all, of which each is there once.
+    std::string doubled = "[[1]]";
+    for (int i = 0; i < 60; ++i) doubled += ".map(x, [x, x])";
+    EXPECT_EQ(value_of(doubled + ".all(y, y == y)"), "expression '" + doubled + ".all(y, y == y)' resulted in error: "
+                                                     "operation cancelled: actual cost limit exceeded");
+    EXPECT_LT(budget.left, expression_costs::Policy - expression_costs::Call);
+    budget = {.left = 1000};
+    EXPECT_EQ(value_of(doubled + ".all(y, y == y)"), OutOfBudget);
+}
+
 TEST_F(AdmissionExpressions, EndWhenTheBudgetIsSpent) {
     budget.left = 3;
     EXPECT_EQ(value_of("object.data.k == 'v' && object.metadata.name == 'a'"), OutOfBudget);

@@ -129,6 +129,7 @@ const schema::OpenApiDocument& Documents::aggregated_document(schema::Aggregated
 Task<> Documents::openapi(RequestContext& context) {
     constexpr std::string_view V3 = "/openapi/v3";
     const std::string& path = context.info.path;
+    if (others_) openapi_.set_others(others_());
     if (path == "/openapi/v2") {
         const bool protobuf = context.request.headers.get("accept").contains("proto-openapi");
         if (protobuf) {
@@ -138,8 +139,7 @@ Task<> Documents::openapi(RequestContext& context) {
         co_return co_await document(context, openapi_.v2_json(), "application/json", false);
     }
     if (path == V3 || path == "/openapi/v3/") {
-        const auto others = others_ ? others_() : schema::OpenApi::Others();
-        co_return co_await document(context, openapi_.v3_index(others), "application/json", false);
+        co_return co_await document(context, openapi_.v3_index(), "application/json", false);
     }
     if (!path.starts_with(V3)) co_return co_await reply_text(context, 404, "404 page not found\n");
     const std::string_view name = std::string_view(path).substr(V3.size() + 1);

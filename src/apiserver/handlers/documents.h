@@ -24,7 +24,7 @@ public:
     using Groups = std::function<std::vector<schema::DiscoveredGroup>()>;
     /// `schemas` has those of custom resources; it may be empty.
     Documents(const schema::Registry& registry, Groups groups, schema::RunTimeSchemas schemas, Version version, std::string server_address);
-    /// Documents of other servers, which the index of OpenAPI v3 names too.
+    /// What other servers have, which is in the documents of OpenAPI too.
     void set_others(std::function<schema::OpenApi::Others()> others) { others_ = std::move(others); }
 
     /// The resources of a group and version have changed.

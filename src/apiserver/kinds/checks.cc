@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace porthole::apiserver {
 namespace {
 
@@ -28,6 +30,13 @@ void check_format(const std::string& value, FormatCheck format, const FieldPath&
 }
 void check_required_format(const std::string& value, FormatCheck format, const FieldPath& path, FieldErrors& errors) {
     if (check_required(value, path, errors)) invalid_all(errors, path, value, format(value));
+}
+
+void check_driver_name(const std::string& value, const FieldPath& path, FieldErrors& errors) {
+    constexpr std::size_t Longest = 63;
+    if (!check_required(value, path, errors)) return;
+    if (value.size() > Longest) errors.too_long(path, Longest);
+    invalid_all(errors, path, value, names::check_dns1123_subdomain(to_lower(value)));
 }
 
 }  // namespace porthole::apiserver

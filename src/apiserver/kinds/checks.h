@@ -60,4 +60,7 @@ inline void check_object_name(const std::string& value, const FieldPath& path, F
     check_format(value, names::check_dns1123_subdomain, path, errors);
 }
 
+/// The name of a driver of volumes or devices: a domain name of at most 63 characters, in any case of letters.
+void check_driver_name(const std::string& value, const FieldPath& path, FieldErrors& errors);
+
 }  // namespace porthole::apiserver

@@ -172,6 +172,63 @@ TEST(VolumeRules, RefuseInKubernetesWords) {
               "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creati");
 }
 
+// --- Devices ---
+
+TEST(DeviceClassRules, SelectorsAreCheckedAsUpstreamCompilesThem) {
+    RulesOf rules("resource.k8s.io", "v1", "DeviceClass", "spec: {}");
+    const auto create = [&](const std::string& expression) {
+        return rules.create(("spec: {selectors: [{cel: {expression: '" + expression + "'}}]}").c_str());
+    };
+    for (const char* good :
+         {R"(device.driver == "dra.example.com")", R"(device.attributes["dra.example.com"].name)",
+          R"(cel.bind(dra, device.attributes["dra.example.com"], dra.a && dra.b))", R"("dra.example.com" in device.attributes)",
+          R"(device.attributes["dra.example.com"].version.isGreaterThan(semver("0.0.1")))",
+          R"(device.attributes["dra.example.com"].services.matches("[^a]?sym"))", "device.allowMultipleAllocations",
+          R"(device.capacity["dra.example.com"].memory.compareTo(quantity("1Gi")) >= 0)"})
+        EXPECT_EQ(create(good), "") << good;
+    const std::string where = "spec.selectors[0].cel.expression: ";
+    EXPECT_EQ(create("1"), where + "Invalid value: \"1\": must evaluate to bool or the unknown type, not int");
+    EXPECT_TRUE(create("?!").starts_with(where + "Invalid value: \"?!\": compilation failed: ERROR: <input>:1:1: Syntax error"));
+    EXPECT_TRUE(create("device.colour").contains("undefined field"));
+    EXPECT_EQ(create(R"(device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, true)))))"),
+              where + "Forbidden: too complex, exceeds cost limit");
+    EXPECT_EQ(rules.create("spec: {selectors: [{}]}"), "spec.selectors[0].cel: Required value");
+    EXPECT_EQ(rules.create("spec: {config: [{opaque: {driver: d.example.com, parameters: [1]}}, {}]}"),
+              "[spec.config[0].opaque.parameters: Invalid value: \"<value omitted>\": must be a valid JSON object, "
+              "spec.config[1].opaque: Required value]");
+}
+
+TEST(ResourceClaimRules, RefuseInKubernetesWords) {
+    RulesOf rules("resource.k8s.io", "v1", "ResourceClaim",
+                  "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}");
+    EXPECT_EQ(rules.created().at_path({"spec", "devices", "requests"})->as_array()[0].at_path({"exactly", "count"})->as_int(), 1);
+    expect_answers(
+        rules,
+        {
+            {"as it is", "{}", ""},
+            {"no kind of request", "spec: {devices: {requests: [{name: gpu}]}}",
+             "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"},
+            {"a count of all", "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: c, allocationMode: All, count: 2}}]}}",
+             "spec.devices.requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'"},
+            {"no class", "spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: ''}}]}}",
+             "spec.devices.requests[0].exactly.deviceClassName: Required value"},
+            {"alternatives", "spec: {devices: {requests: [{name: gpu, firstAvailable: [{name: large, deviceClassName: c}]}], "
+                             "constraints: [{requests: [gpu/large], matchAttribute: example.com/numa}]}}", ""},
+            {"an unknown request", "spec: {devices: {config: [{requests: [tpu], opaque: {driver: d, parameters: {}}}]}}",
+             "spec.devices.config[0].requests[0]: Invalid value: \"tpu\": must be the name of a request in the claim or the name of a "
+             "request and a subrequest separated by '/'"},
+            {"twice", "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: c}}, {name: a, exactly: {deviceClassName: c}}]}}",
+             "spec.devices.requests[1].name: Duplicate value: \"a\""},
+        });
+    EXPECT_TRUE(rules.update("spec: {devices: {requests: null}}").ends_with("field is immutable"));
+    const char* reserved = "status: {reservedFor: [{resource: pods, name: p, uid: u}]}";
+    EXPECT_EQ(rules.update_status("{}", reserved), "status.reservedFor: Forbidden: may not be specified when `allocated` is not set");
+    const char* allocated = "status: {allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: one}]}}}";
+    EXPECT_EQ(rules.update_status("{}", allocated), "");
+    EXPECT_EQ(rules.update_status(allocated, reserved), "");
+    EXPECT_TRUE(rules.update_status(allocated, "status: {allocation: {devices: {results: null}}}").ends_with("field is immutable"));
+}
+
 TEST(StorageClassRules, KeepWhatMadeVolumes) {
     RulesOf rules("storage.k8s.io", "v1", "StorageClass", "{provisioner: example.com/disk, parameters: {a: b}}");
     EXPECT_EQ(rules.created().string_at({"volumeBindingMode"}), "Immediate");

@@ -28,7 +28,8 @@ public:
 
     void run(Expression& root) {
         visit(root);
-        finish(root);
+        if (!is_too_large_) finish(root);
+        if (is_too_large_ || unification_.is_exhausted()) fail(root, "the type of the expression is too large");
     }
 
 private:
@@ -46,7 +47,15 @@ private:
         issues_.add(location, "expected type '" + expected->to_string() + "' but found '" + found->to_string() + "'");
     }
 
+    /// Nothing is looked at any more once a type is too large.
     void visit(Expression& node) {
+        node.type = types::error();
+        if (is_too_large_) return;
+        visit_kind(node);
+        is_too_large_ = is_too_large_ || node.type->size > Unification::LargestType || unification_.is_exhausted();
+    }
+
+    void visit_kind(Expression& node) {
         switch (node.kind) {
             case ExpressionKind::Literal:
                 node.type = node.literal.type();
@@ -362,6 +371,7 @@ private:
     Issues& issues_;
     Unification unification_;
     std::vector<Resolved> locals_;
+    bool is_too_large_ = false;
 };
 
 }  // namespace

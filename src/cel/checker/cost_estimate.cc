@@ -105,6 +105,11 @@ private:
                 type = path[i] == "@keys" ? type->parameters.front().get() : type->parameters.back().get();
             } else {
                 // A word of the language as a field's name has no size, as upstream.
+                const Type* value = type->is(TypeKind::Map) ? type->parameters.back().get() : nullptr;
+                if (value && value->is_any()) {
+                    type = value;
+                    continue;
+                }
                 if (!type->object || !type->object->fields.contains(path[i])) return {};
                 type = type->object->find(path[i])->type.get();
             }

@@ -29,13 +29,6 @@ bool is_less_specific(const Type& left, const Type& right) {
                                                          [](const TypeRef& a, const TypeRef& b) { return is_less_specific(*a, *b); });
 }
 
-TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters) {
-    if (std::ranges::equal(type->parameters, parameters)) return type;
-    Type copy = *type;
-    copy.parameters = std::move(parameters);
-    return std::make_shared<const Type>(std::move(copy));
-}
-
 }  // namespace
 
 TypeRef Unification::fresh() { return types::parameter("_var" + std::to_string(next_++)); }
@@ -66,7 +59,15 @@ void Unification::set(const std::string& parameter, TypeRef type) {
     slot = std::move(type);
 }
 
+bool Unification::step() {
+    is_exhausted_ = is_exhausted_ || ++steps_ > MostSteps;
+    return !is_exhausted_;
+}
+
 bool Unification::assign(const TypeRef& left, const TypeRef& right) {
+    if (!step()) return false;
+    // Comparing and generalizing them below looks at all of both.
+    if (left->size > LargestType || right->size > LargestType) return is_exhausted_ = true, false;
     if (right->is(TypeKind::Parameter)) {
         const auto [valid, was_bound] = bind(left, right);
         if (valid) return true;
@@ -107,7 +108,8 @@ std::pair<bool, bool> Unification::bind(const TypeRef& type, const TypeRef& para
     return {true, false};
 }
 
-bool Unification::occurs(const Type& parameter, const Type& within) const {
+bool Unification::occurs(const Type& parameter, const Type& within) {
+    if (!step()) return true;
     if (within.is(TypeKind::Parameter)) {
         if (within.name == parameter.name) return true;
         const auto found = bindings_.find(within.name);
@@ -116,16 +118,23 @@ bool Unification::occurs(const Type& parameter, const Type& within) const {
     return std::ranges::any_of(within.parameters, [&](const TypeRef& inner) { return occurs(parameter, *inner); });
 }
 
-TypeRef Unification::substitute(const TypeRef& type, bool to_dyn) const {
+TypeRef Unification::substitute(const TypeRef& type, bool to_dyn) {
+    std::size_t left = LargestType;
+    return substitute_within(type, to_dyn, left);
+}
+
+TypeRef Unification::substitute_within(const TypeRef& type, bool to_dyn, std::size_t& left) {
+    if (!step()) return types::error();
+    if (left-- == 0) return left = 0, is_exhausted_ = true, types::error();
     if (type->is(TypeKind::Parameter)) {
         const auto found = bindings_.find(type->name);
-        if (found != bindings_.end()) return substitute(found->second, to_dyn);
+        if (found != bindings_.end()) return substitute_within(found->second, to_dyn, left);
         return to_dyn ? types::dyn() : type;
     }
     if (type->parameters.empty()) return type;
     std::vector<TypeRef> parameters;
-    for (const TypeRef& parameter : type->parameters) parameters.push_back(substitute(parameter, to_dyn));
-    return with_parameters(type, std::move(parameters));
+    for (const TypeRef& parameter : type->parameters) parameters.push_back(substitute_within(parameter, to_dyn, left));
+    return types::with_parameters(type, std::move(parameters));
 }
 
 TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string, TypeRef>& fresh_names) const {
@@ -136,7 +145,7 @@ TypeRef Unification::instantiate(const TypeRef& type, const std::map<std::string
     if (type->parameters.empty()) return type;
     std::vector<TypeRef> parameters;
     for (const TypeRef& parameter : type->parameters) parameters.push_back(instantiate(parameter, fresh_names));
-    return with_parameters(type, std::move(parameters));
+    return types::with_parameters(type, std::move(parameters));
 }
 
 const TypeRef& Unification::most_general(const TypeRef& left, const TypeRef& right) {

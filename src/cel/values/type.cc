@@ -13,11 +13,18 @@ TypeRef simple(TypeKind kind, const char* name) {
     return std::make_shared<const Type>(std::move(type));
 }
 
+void set_parameters(Type& type, std::vector<TypeRef> parameters) {
+    std::uint64_t size = 1;
+    for (const TypeRef& parameter : parameters) size += parameter->size;
+    type.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, UINT32_MAX));
+    type.parameters = std::move(parameters);
+}
+
 TypeRef compound(TypeKind kind, std::string name, std::vector<TypeRef> parameters) {
     Type type;
     type.kind = kind;
     type.name = std::move(name);
-    type.parameters = std::move(parameters);
+    set_parameters(type, std::move(parameters));
     return std::make_shared<const Type>(std::move(type));
 }
 
@@ -31,7 +38,8 @@ constexpr std::array<std::string_view, 21> Reserved = {"true",     "false",   "n
 }  // namespace
 
 bool Type::operator==(const Type& other) const {
-    return kind == other.kind && name == other.name &&
+    if (this == &other) return true;
+    return size == other.size && kind == other.kind && name == other.name &&
            std::ranges::equal(parameters, other.parameters, [](const TypeRef& a, const TypeRef& b) { return *a == *b; });
 }
 
@@ -144,6 +152,20 @@ TypeRef bounded(const TypeRef& type, std::uint64_t max_size) {
     Type copy = *type;
     copy.max_size = max_size;
     return std::make_shared<const Type>(std::move(copy));
+}
+
+TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters) {
+    if (std::ranges::equal(type->parameters, parameters)) return type;
+    Type copy = *type;
+    set_parameters(copy, std::move(parameters));
+    return std::make_shared<const Type>(std::move(copy));
+}
+
+TypeRef any(std::uint64_t max_size) {
+    Type type = *dyn();
+    type.name = "any";
+    type.max_size = max_size;
+    return std::make_shared<const Type>(std::move(type));
 }
 
 TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size) {

@@ -50,9 +50,11 @@ struct Type {
     std::uint64_t max_size = Unbounded;
     ListSemantics list = ListSemantics::Atomic;
     std::vector<std::string> list_keys;  ///< of ListSemantics::Map: JSON names
+    std::uint32_t size = 1;              ///< types in its text, itself included; shared ones count each time, UINT32_MAX for more
 
     bool is(TypeKind other) const { return kind == other; }
     bool is_dyn() const { return kind == TypeKind::Dyn; }
+    bool is_any() const { return is_dyn() && name == "any"; }
     bool is_optional() const { return kind == TypeKind::Opaque && name == "optional_type"; }
     /// Name and parameters agree.
     bool operator==(const Type& other) const;
@@ -100,6 +102,8 @@ private:
 namespace types {
 TypeRef error();
 TypeRef dyn();
+/// As dyn, with a bound that also holds for what is selected by name from a map of it.
+TypeRef any(std::uint64_t max_size);
 TypeRef null();
 TypeRef boolean();
 TypeRef integer();
@@ -118,6 +122,8 @@ TypeRef opaque(std::string name, std::vector<TypeRef> parameters = {});
 TypeRef object(const ObjectType& object);
 /// A copy with the schema's bound.
 TypeRef bounded(const TypeRef& type, std::uint64_t max_size);
+/// A copy with other parameters; the type itself where they are the same.
+TypeRef with_parameters(const TypeRef& type, std::vector<TypeRef> parameters);
 /// A list that equality and `+` treat as a set, or as a map by `keys`.
 TypeRef list_of(TypeRef element, ListSemantics semantics, std::vector<std::string> keys, std::uint64_t max_size = Type::Unbounded);
 }  // namespace types

@@ -398,7 +398,7 @@ std::optional<Value> Value::find(const Value& key) const {
     return found ? std::optional(*found) : std::nullopt;
 }
 
-bool Value::contains(const Value& key, std::uint64_t* work) const {
+bool Value::contains(const Value& key, Work* work) const {
     if (kind_ != Kind::List) return find(key).has_value();
     for (std::size_t i = 0, end = count(); i < end; ++i) {
         if (item(i).equals(key, work)) return true;
@@ -494,7 +494,7 @@ private:
 };
 
 /// The order of items does not matter. Requires lists of one size.
-bool equal_unordered(const Value& left, const Value& right, const Type& type, std::uint64_t* work) {
+bool equal_unordered(const Value& left, const Value& right, const Type& type, Work* work) {
     ItemIndex index(type);
     for (std::size_t i = 0; i < left.count(); ++i) index.put(left.item(i), i);
     for (std::size_t i = 0; i < right.count(); ++i) {
@@ -509,7 +509,7 @@ bool equal_unordered(const Value& left, const Value& right, const Type& type, st
 
 const Type* Value::list_type() const { return is_view_ ? extra_.type : list_data().type; }
 
-bool Value::lists_equal(const Value& other, std::uint64_t* work) const {
+bool Value::lists_equal(const Value& other, Work* work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
     if (const Type* type = list_type(); type && type->list != ListSemantics::Atomic) return equal_unordered(*this, other, *type, work);
@@ -519,7 +519,7 @@ bool Value::lists_equal(const Value& other, std::uint64_t* work) const {
     return true;
 }
 
-bool Value::maps_equal(const Value& other, std::uint64_t* work) const {
+bool Value::maps_equal(const Value& other, Work* work) const {
     const std::size_t size = count();
     if (size != other.count()) return false;
     const ObjectType* object = is_view_ && other.is_view_ && extra_.type ? extra_.type->object : nullptr;
@@ -538,9 +538,9 @@ bool Value::maps_equal(const Value& other, std::uint64_t* work) const {
     return true;
 }
 
-bool Value::equals(const Value& other, std::uint64_t* work) const {
+bool Value::equals(const Value& other, Work* work) const {
     constexpr std::size_t BytesInStep = 64;
-    if (work) *work += 1 + (kind_ == Kind::String || kind_ == Kind::Bytes ? extra_.size / BytesInStep : 0);
+    if (work && !work->add(1 + (kind_ == Kind::String || kind_ == Kind::Bytes ? extra_.size / BytesInStep : 0))) return false;
     if (is_numeric() && other.is_numeric()) return compare_numbers(*this, other) == 0;
     if (kind_ != other.kind_) return false;
     switch (kind_) {
@@ -564,7 +564,7 @@ bool Value::equals(const Value& other, std::uint64_t* work) const {
         case Kind::Type:
             return as_type()->name == other.as_type()->name;
         case Kind::Optional:
-            return has_value() == other.has_value() && (!has_value() || content().equals(other.content()));
+            return has_value() == other.has_value() && (!has_value() || content().equals(other.content(), work));
         case Kind::Opaque:
             return *as_opaque().type() == *other.as_opaque().type() && as_opaque().equals(other.as_opaque());
         default:

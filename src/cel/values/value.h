@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -97,6 +98,19 @@ struct ListData;
 struct MapData;
 struct ObjectData;
 
+/// Values that comparisons have looked at, those of the same list each time: `[[1]].map(x, [x, x])`, repeated, is small in memory and without end
+/// to a walk.
+struct Work {
+    std::uint64_t done = 0, limit = UINT64_MAX;
+
+    bool is_over() const { return done > limit; }
+    /// False when it is over.
+    bool add(std::uint64_t amount) {
+        done += std::min(amount, UINT64_MAX - done);
+        return !is_over();
+    }
+};
+
 /// A value of the language.
 ///
 /// A list or map may be a view of a schema::Value, which is read as far as an expression looks; the tree, and the types given with it,
@@ -161,15 +175,15 @@ public:
     Entry entry(std::size_t index) const;                   ///< of a map or object
     std::optional<Value> find(const Value& key) const;      ///< in a map: 1, 1u and 1.0 are one key
     std::optional<Value> find(std::string_view key) const;  ///< in a map or object
-    bool contains(const Value& key, std::uint64_t* work = nullptr) const;
+    bool contains(const Value& key, Work* work = nullptr) const;
 
     /// The run-time type, as `type(x)` yields it.
     TypeRef type() const;
     /// What size() yields for a string, bytes, list or map, an opaque value's own size; nullopt for others.
     std::optional<std::uint64_t> size() const;
     /// Like equality of the language: numbers by amount, everything else only within its kind. Adds what it looked at to `*work` where
-    /// given: costs count only the outermost list or map.
-    bool equals(const Value& other, std::uint64_t* work = nullptr) const;
+    /// given; once that is over its limit the answer is of no use.
+    bool equals(const Value& other, Work* work = nullptr) const;
     /// -1, 0, 1; nullopt where they cannot be ordered (NaN, kinds that differ).
     std::optional<int> compare(const Value& other) const;
     std::size_t hash() const;
@@ -205,8 +219,8 @@ private:
     static Value view(Kind kind, const schema::Value& tree, const Type* type);
     /// What the schema says of a list; nullptr where it says nothing.
     const Type* list_type() const;
-    bool lists_equal(const Value& other, std::uint64_t* work) const;
-    bool maps_equal(const Value& other, std::uint64_t* work) const;
+    bool lists_equal(const Value& other, Work* work) const;
+    bool maps_equal(const Value& other, Work* work) const;
 
     Kind kind_ = Kind::Null;
     bool is_view_ = false;  ///< of a tree

@@ -202,7 +202,9 @@ Result<PrivateKey> PrivateKey::parse(const std::string& pem) {
 }
 
 std::string PrivateKey::pem() const {
-    return written([&](BIO* bio) { return PEM_write_bio_PrivateKey(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+    // As Go writes it: clients that look at the first line take a key without the algorithm's name for one of RSA.
+    return written(
+        [&](BIO* bio) { return PEM_write_bio_PrivateKey_traditional(bio, impl_->key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
 std::string PrivateKey::public_der() const {

@@ -251,6 +251,7 @@ PodInfo pod_info(const core::Pod& pod) {
         if (volume.persistent_volume_claim) info.claims.push_back(volume.persistent_volume_claim->claim_name);
         if (volume.ephemeral) info.claims.push_back(pod.metadata.name + "-" + volume.name);
     }
+    info.claims_devices = !pod.spec.resource_claims.empty();
     return info;
 }
 

@@ -98,6 +98,7 @@ struct PodInfo {
     std::vector<SpreadConstraint> spread_constraints;
     bool owned_by_set = false;        ///< by a ReplicaSet, StatefulSet or ReplicationController
     std::vector<std::string> claims;  ///< PersistentVolumeClaims it mounts
+    bool claims_devices = false;      ///< by spec.resourceClaims
     std::string affinity_text;        ///< equal texts: equal affinity terms; "" for none
 
     std::string key() const { return namespace_ + "/" + name; }

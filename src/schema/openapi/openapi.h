@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "schema/openapi/openapi_part.h"
 #include "schema/openapi/schema_objects.h"
 #include "schema/registry.h"
 
@@ -16,35 +17,44 @@ struct OpenApiDocument {
     std::string hash;  ///< for ETag and ?hash=
 };
 
-/// The OpenAPI documents of a registry, each built when first asked for and then kept until it is told that
-/// something of it has changed. Not thread-safe; a document's body may outlive this.
+/// The OpenAPI documents of a registry and of what other servers serve beside it, each built when first asked for and then kept until it is
+/// told that something of it has changed. Not thread-safe; a document's body may outlive this.
 class OpenApi {
 public:
+    /// What other servers have, by the path of a group version ("apis/wardle.example.com/v1"). It takes the place of ours.
+    struct Others {
+        std::map<std::string, std::string> v3_hashes;
+        std::map<std::string, std::shared_ptr<const OpenApiPart>> v2_parts;
+        bool operator==(const Others&) const = default;
+    };
+
     /// `registry` must outlive this. `version` is the server's, "v1.36.0".
     OpenApi(const Registry& registry, std::string version, RunTimeSchemas schemas = {})
         : registry_(registry), version_(std::move(version)), schemas_(std::move(schemas)) {}
 
     /// The kinds of a group and version have changed, or there are none any more.
     void forget(std::string_view group, std::string_view version);
+    void set_others(Others others);
 
+    /// One document of all servers. A definition of another server whose name has another meaning here is called NAME_v2 (_v3, …).
     const OpenApiDocument& v2_json();
     /// The gnostic protobuf form, which kubectl before 1.27 must have.
     const OpenApiDocument& v2_protobuf();
-    /// Documents of other servers, by path ("apis/wardle.example.com/v1"), with their hashes.
-    using Others = std::map<std::string, std::string>;
-    /// /openapi/v3: the index of the documents below and of others, which take the place of ours, with their hashes.
-    const OpenApiDocument& v3_index(const Others& others = {});
-    /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1"; nullptr: 404.
+    /// /openapi/v3: the index of the documents below and of others, with their hashes.
+    const OpenApiDocument& v3_index();
+    /// /openapi/v3/{path}, such as "api/v1" or "apis/apps/v1": ours, or made of another server's part of version 2; nullptr: 404.
     const OpenApiDocument* v3(std::string_view path);
 
 private:
+    void forget_shared();
+
     const Registry& registry_;
     std::string version_;
     RunTimeSchemas schemas_;
     std::optional<OpenApiDocument> v2_json_, v2_protobuf_, v3_index_;
     std::map<std::string, OpenApiDocument, std::less<>> v3_;
     std::map<std::string, std::string, std::less<>> v3_hashes_;  ///< of all that is ours and that the index names
-    Others others_;                                              ///< that v3_index_ names
+    Others others_;
 };
 
 }  // namespace porthole::schema

@@ -149,5 +149,98 @@ TEST_F(OpenApiTest, ProtobufSaysTheSame) {
     EXPECT_EQ(definitions, json.find("definitions")->as_object().size());
 }
 
+// --- What other servers have ---
+
+constexpr const char* Flunder = R"({
+  "paths": {
+    "/apis/wardle.example.com/v1/flunders": {
+      "parameters": [{"$ref": "#/parameters/pretty"}, {"name": "x", "in": "header", "type": "string"}],
+      "get": {"operationId": "listFlunder", "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/example.Flunder"}}}}
+    },
+    "/apis/wardle.example.com/v12/others": {"get": {"responses": {"200": {"schema": {"$ref": "#/definitions/example.Other"}}}}},
+    "/apis/apps/v1/deployments": {"get": {"operationId": "evil"}}
+  },
+  "definitions": {
+    "example.Flunder": {"type": "object", "properties": {
+      "metadata": {"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+      "spec": {"$ref": "#/definitions/example.Spec"}},
+      "x-kubernetes-group-version-kind": [{"group": "wardle.example.com", "version": "v1", "kind": "Flunder"}]},
+    "example.Spec": {"properties": {"list": {"type": "array"}, "odd": {"type": 5, "items": {"type": "string"}, "enum": "x"}}},
+    "example.Other": {"type": "object"},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"description": "theirs", "type": "object"}
+  },
+  "parameters": {"pretty": {"name": "pretty", "in": "query", "type": "string", "uniqueItems": true}}
+})";
+
+std::shared_ptr<const OpenApiPart> part_of(std::string_view document, std::string_view root) {
+    auto part = read_openapi_part(document, root);
+    CHECK(part.has_value());
+    return std::make_shared<OpenApiPart>(*std::move(part));
+}
+
+TEST_F(OpenApiTest, APartHoldsWhatItsPathsNeedInAFormThatKubectlAccepts) {
+    const auto part = part_of(Flunder, "/apis/wardle.example.com/v1");
+    ASSERT_EQ(part->paths.size(), 1u);
+    const Value& get = *part->paths.find("/apis/wardle.example.com/v1/flunders")->find("get");
+    EXPECT_EQ(to_json(*get.find("parameters")), R"([{"name":"pretty","in":"query","uniqueItems":true,"type":"string"}])");
+    EXPECT_EQ(part->definitions.size(), 3u) << "those that are referred to, at any depth";
+    for (const Member& definition : part->definitions) check_strictly(definition.value, definition.key);
+    EXPECT_EQ(to_json(*part->definitions.find("example.Spec")),
+              R"({"type":"object","properties":{"list":{"type":"array","items":{}},"odd":{}}})");
+    EXPECT_FALSE(read_openapi_part("[]", "/apis/a/v1"));
+    EXPECT_FALSE(read_openapi_part(R"({"paths":{"/apis/a/v1":{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/x"}}}}}}})", "/apis/a/v1"));
+}
+
+TEST_F(OpenApiTest, AnotherServersPartJoinsTheDocumentAndItsDefinitionsKeepTheirMeaning) {
+    const Value before = parsed(openapi_.v2_json());
+    const auto part = part_of(Flunder, "/apis/wardle.example.com/v1");
+    openapi_.set_others({.v3_hashes = {}, .v2_parts = {{"apis/wardle.example.com/v1", part}, {"apis/wardle.example.com/v2", part}}});
+    const Value merged = parsed(openapi_.v2_json());
+    EXPECT_EQ(merged.find("paths")->as_object().size(), before.find("paths")->as_object().size() + 1);
+    EXPECT_EQ(merged.find("definitions")->as_object().size(), before.find("definitions")->as_object().size() + 3)
+        << "the second part has the same definitions";
+    EXPECT_EQ(merged.string_at({"definitions", "example.Flunder", "properties", "metadata", "$ref"}),
+              "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta_v2");
+    EXPECT_EQ(merged.string_at({"definitions", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta_v2", "description"}), "theirs");
+    EXPECT_EQ(*merged.at_path({"definitions", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}),
+              *before.at_path({"definitions", "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}));
+    const std::string protobuf = *openapi_.v2_protobuf().body;
+    EXPECT_NE(entry(field(protobuf, 8), 2, "/apis/wardle.example.com/v1/flunders"), "");
+    EXPECT_NE(entry(field(protobuf, 9), 1, "example.Flunder"), "");
+    openapi_.set_others({});
+    EXPECT_EQ(parsed(openapi_.v2_json()), before);
+}
+
+TEST_F(OpenApiTest, AGroupVersionThatAnotherServerHasIsDescribedByThatServer) {
+    openapi_.set_others({.v3_hashes = {}, .v2_parts = {{"apis/apps/v1", part_of(Flunder, "/apis/apps/v1")}}});
+    const Value merged = parsed(openapi_.v2_json());
+    EXPECT_EQ(merged.string_at({"paths", "/apis/apps/v1/deployments", "get", "operationId"}), "evil");
+    EXPECT_FALSE(merged.at_path({"paths", "/apis/apps/v1/daemonsets"}));
+    EXPECT_TRUE(merged.at_path({"paths", "/apis/batch/v1/jobs"}));
+}
+
+TEST_F(OpenApiTest, APartWithoutADocumentOfVersion3IsConverted) {
+    const std::string path = "apis/wardle.example.com/v1";
+    openapi_.set_others({.v3_hashes = {}, .v2_parts = {{path, part_of(R"({
+      "paths": {"/apis/wardle.example.com/v1/flunders": {"post": {
+        "consumes": ["*/*"], "produces": ["application/json"],
+        "parameters": [{"name": "body", "in": "body", "required": true, "schema": {"$ref": "#/definitions/F"}},
+                       {"name": "pretty", "in": "query", "type": "string"}],
+        "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/F"}}}}}},
+      "definitions": {"F": {"properties": {"f": {"description": "x", "$ref": "#/definitions/F"}}}}})", "/" + path)}}});
+    ASSERT_TRUE(openapi_.v3(path));
+    const Value document = parsed(*openapi_.v3(path));
+    EXPECT_EQ(to_json(*document.at_path({"paths", "/apis/wardle.example.com/v1/flunders", "post"})),
+              R"({"requestBody":{"content":{"*/*":{"schema":{"$ref":"#/components/schemas/F"}}},"required":true},)"
+              R"("parameters":[{"name":"pretty","in":"query","schema":{"type":"string"}}],)"
+              R"("responses":{"200":{"description":"OK","content":{"application/json":{"schema":{"$ref":"#/components/schemas/F"}}}}}})");
+    EXPECT_EQ(to_json(*document.at_path({"components", "schemas", "F"})),
+              R"({"type":"object","properties":{"f":{"description":"x","allOf":[{"$ref":"#/components/schemas/F"}]}}})");
+    EXPECT_EQ(parsed(openapi_.v3_index()).string_at({"paths", path, "serverRelativeURL"}),
+              "/openapi/v3/" + path + "?hash=" + openapi_.v3(path)->hash);
+    openapi_.set_others({});
+    EXPECT_EQ(openapi_.v3(path), nullptr);
+}
+
 }  // namespace
 }  // namespace porthole::schema

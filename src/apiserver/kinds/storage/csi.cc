@@ -12,18 +12,11 @@ namespace {
 
 using namespace api::storage::v1;
 
-constexpr std::size_t DriverNameLimit = 63;
 constexpr std::size_t NodeIdLimit = 256;
 constexpr std::size_t MetadataLimit = 256 * 1024;
 constexpr std::size_t ErrorMessageLimit = 1024;
 constexpr std::int64_t ShortestToken = 600, LongestToken = std::int64_t{1} << 32;
 constexpr std::int64_t ShortestUpdatePeriod = 10;
-
-void validate_driver_name(const std::string& name, const FieldPath& path, FieldErrors& errors) {
-    if (!check_required(name, path, errors)) return;
-    if (name.size() > DriverNameLimit) errors.too_long(path, DriverNameLimit);
-    invalid_all(errors, path, name, names::check_dns1123_subdomain(to_lower(name)));
-}
 
 // --- CSIDriver ---
 
@@ -51,7 +44,7 @@ void validate_token_requests(const std::vector<TokenRequest>& requests, const Fi
 void validate_driver(const CSIDriver& object, FieldErrors& errors) {
     const FieldPath path = "spec";
     const CSIDriverSpec& spec = object.spec;
-    validate_driver_name(object.metadata.name, "metadata.name", errors);
+    check_driver_name(object.metadata.name, "metadata.name", errors);
     if (!spec.attach_required) errors.required(path / "attachedRequired");
     if (!spec.pod_info_on_mount) errors.required(path / "podInfoOnMount");
     if (!spec.storage_capacity) errors.required(path / "storageCapacity");
@@ -78,7 +71,7 @@ void validate_driver_update(const CSIDriver& object, const CSIDriver& old, Field
 // --- CSINode ---
 
 void validate_node_driver(const CSINodeDriver& driver, const FieldPath& path, FieldErrors& errors) {
-    validate_driver_name(driver.name, path / "name", errors);
+    check_driver_name(driver.name, path / "name", errors);
     if (check_required(driver.node_id, path / "nodeID", errors))
         check(driver.node_id.size() <= NodeIdLimit, driver.node_id, "must be 256 characters or less", path / "nodeID", errors);
     if (driver.allocatable) check_not_negative(driver.allocatable->count, path / "allocatable" / "count", errors);
@@ -147,7 +140,7 @@ void validate_attachment_status(const VolumeAttachmentStatus& status, FieldError
 
 void validate_attachment(const VolumeAttachment& object, FieldErrors& errors) {
     const FieldPath path = "spec";
-    validate_driver_name(object.spec.attacher, path / "attacher", errors);
+    check_driver_name(object.spec.attacher, path / "attacher", errors);
     const VolumeAttachmentSource& source = object.spec.source;
     if (!source.persistent_volume_name && !source.inline_volume_spec) {
         errors.required(path / "source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName");

@@ -1,0 +1,273 @@
+#include <algorithm>
+#include <set>
+
+#include "api/resource_v1.h"
+#include "apiserver/expressions/expression.h"
+#include "apiserver/kinds/checks.h"
+#include "apiserver/kinds/kinds.h"
+#include "base/strings.h"
+#include "schema/json/json.h"
+
+/// Device classes, claims and templates of claims.
+namespace porthole::apiserver {
+namespace {
+
+using namespace api::resource::v1;
+
+constexpr std::size_t MostRequests = 32, MostSubRequests = 8, MostConstraints = 32, MostConfigurations = 32, MostSelectors = 32;
+constexpr std::size_t MostReservations = 256;
+constexpr std::size_t LongestSelector = 10 * 1024, LongestParameters = 10 * 1024;
+constexpr std::uint64_t SelectorCost = 1'000'000;
+constexpr std::string_view RequestReference =
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+
+template <class T>
+void check_count(const std::vector<T>& list, std::size_t most, const FieldPath& path, FieldErrors& errors) {
+    if (list.size() > most) errors.too_many(path, list.size(), most);
+}
+
+// --- Selectors ---
+
+/// What a selector's expression sees: `device` with its driver, attributes and capacities by domain and name. The bounds are those of a
+/// ResourceSlice, by which costs are estimated.
+const cel::Environment& selector_environment() {
+    constexpr std::uint64_t LongestDomain = 63, LongestId = 32, LongestDriver = 63, LongestAttribute = 64, MostAttributes = 32;
+    static cel::ObjectTypes types;
+    static const cel::Environment environment = [] {
+        const auto by_name = [](const cel::TypeRef& value) {
+            namespace types = cel::types;
+            const auto inner = types::bounded(types::map(types::bounded(types::string(), LongestId), value), MostAttributes);
+            return types::bounded(types::map(types::bounded(types::string(), LongestDomain), inner), MostAttributes);
+        };
+        cel::ObjectType& device = types.declare("kubernetes.DRADevice");
+        device.add("driver", cel::types::bounded(cel::types::string(), LongestDriver), true);
+        device.add("attributes", by_name(cel::types::any(LongestAttribute)), true);
+        device.add("capacity", by_name(cel::types::opaque("kubernetes.Quantity")), true);
+        device.add("allowMultipleAllocations", cel::types::bounded(cel::types::boolean(), 1), true);
+        return cel::Environment::extended({.minor = 36}).with_variable("device", cel::types::object(device));
+    }();
+    return environment;
+}
+
+void validate_selector(const DeviceSelector& selector, const FieldPath& path, FieldErrors& errors) {
+    if (!selector.cel) return errors.required(path / "cel");
+    const std::string& text = selector.cel->expression;
+    const FieldPath where = path / "cel" / "expression";
+    if (text.size() > LongestSelector) return errors.too_long(where, LongestSelector);
+    const Expression expression(selector_environment(), text);
+    if (!expression.compiles()) return errors.invalid(where, text, expression.problem());
+    const cel::TypeRef type = expression.type();
+    if (!type->is(cel::TypeKind::Bool) && !type->is_dyn())
+        return errors.invalid(where, text, "must evaluate to bool or the unknown type, not " + type->to_string());
+    if (expression.program().estimate_cost().max > SelectorCost) errors.forbidden(where, "too complex, exceeds cost limit");
+}
+
+void validate_selectors(const std::vector<DeviceSelector>& selectors, const FieldPath& path, FieldErrors& errors) {
+    check_count(selectors, MostSelectors, path, errors);
+    for (std::size_t i = 0; i < std::min(selectors.size(), MostSelectors); ++i) validate_selector(selectors[i], path.index(i), errors);
+}
+
+// --- Configuration ---
+
+void validate_configuration(const DeviceConfiguration& configuration, const FieldPath& path, FieldErrors& errors) {
+    if (!configuration.opaque) return errors.required(path / "opaque");
+    check_driver_name(configuration.opaque->driver, path / "opaque" / "driver", errors);
+    const schema::Value& parameters = configuration.opaque->parameters;
+    const FieldPath where = path / "opaque" / "parameters";
+    if (parameters.is_null())
+        errors.required(where);
+    else if (!parameters.is_object())
+        errors.invalid(where, "<value omitted>", "must be a valid JSON object");
+    else if (schema::to_json(parameters).size() > LongestParameters)
+        errors.too_long(where, LongestParameters);
+}
+
+template <class T>
+void validate_configurations(const std::vector<T>& list, const FieldPath& path, FieldErrors& errors) {
+    check_count(list, MostConfigurations, path, errors);
+    for (std::size_t i = 0; i < list.size(); ++i) validate_configuration(list[i], path.index(i), errors);
+}
+
+// --- Requests ---
+
+/// Names by which results, constraints and configurations refer to requests: "gpu", "gpu/large".
+std::set<std::string> request_names(const DeviceClaim& claim) {
+    std::set<std::string> names;
+    for (const DeviceRequest& request : claim.requests) {
+        names.insert(request.name);
+        for (const DeviceSubRequest& alternative : request.first_available) names.insert(request.name + "/" + alternative.name);
+    }
+    return names;
+}
+
+void validate_references(const std::vector<std::string>& references, const std::set<std::string>& names, const FieldPath& path,
+                         FieldErrors& errors) {
+    check_count(references, MostRequests, path, errors);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < references.size(); ++i) {
+        if (!seen.insert(references[i]).second) errors.duplicate(path.index(i), references[i]);
+        check(names.contains(references[i]), references[i], RequestReference, path.index(i), errors);
+    }
+}
+
+void validate_toleration(const DeviceToleration& toleration, const FieldPath& path, FieldErrors& errors) {
+    if (!toleration.key.empty()) invalid_all(errors, path / "key", toleration.key, names::check_qualified_name(toleration.key));
+    if (toleration.operator_ == "Exists")
+        check(toleration.value.empty(), toleration.value, "must be empty for operator `Exists`", path / "value", errors);
+    else
+        invalid_all(errors, path / "value", toleration.value, names::check_label_value(toleration.value));
+}
+
+/// With T an ExactDeviceRequest or a DeviceSubRequest.
+template <class T>
+void validate_wish(const T& wish, const FieldPath& path, FieldErrors& errors) {
+    check_required_format(wish.device_class_name, names::check_dns1123_subdomain, path / "deviceClassName", errors);
+    validate_selectors(wish.selectors, path / "selectors", errors);
+    if (wish.allocation_mode == "All")
+        check(wish.count == 0, wish.count, "must not be specified when allocationMode is 'All'", path / "count", errors);
+    else
+        check(wish.count > 0, wish.count, "must be greater than zero", path / "count", errors);
+    for (std::size_t i = 0; i < wish.tolerations.size(); ++i)
+        validate_toleration(wish.tolerations[i], (path / "tolerations").index(i), errors);
+}
+
+void validate_request(const DeviceRequest& request, const FieldPath& path, FieldErrors& errors) {
+    check_required_format(request.name, names::check_dns1123_label, path / "name", errors);
+    const FieldPath alternatives = path / "firstAvailable";
+    if (!request.exactly && request.first_available.empty())
+        return errors.required(path, "exactly one of `exactly` or `firstAvailable` is required");
+    if (request.exactly && !request.first_available.empty())
+        return errors.invalid(path, nullptr, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set");
+    if (request.exactly) return validate_wish(*request.exactly, path / "exactly", errors);
+    check_count(request.first_available, MostSubRequests, alternatives, errors);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < request.first_available.size(); ++i) {
+        const DeviceSubRequest& alternative = request.first_available[i];
+        if (!seen.insert(alternative.name).second) errors.duplicate(alternatives.index(i) / "name", alternative.name);
+        check_required_format(alternative.name, names::check_dns1123_label, alternatives.index(i) / "name", errors);
+        validate_wish(alternative, alternatives.index(i), errors);
+    }
+}
+
+void validate_constraint(const DeviceConstraint& constraint, const std::set<std::string>& names, const FieldPath& path,
+                         FieldErrors& errors) {
+    validate_references(constraint.requests, names, path / "requests", errors);
+    if (!constraint.match_attribute) return errors.required(path / "matchAttribute");
+    check(constraint.match_attribute->contains('/'), *constraint.match_attribute,
+          "a fully qualified name must be a domain and a name separated by a slash", path / "matchAttribute", errors);
+}
+
+void validate_claim(const DeviceClaim& claim, const FieldPath& path, FieldErrors& errors) {
+    const std::set<std::string> names = request_names(claim);
+    const FieldPath requests = path / "requests", constraints = path / "constraints", configurations = path / "config";
+    check_count(claim.requests, MostRequests, requests, errors);
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < claim.requests.size(); ++i) {
+        if (!seen.insert(claim.requests[i].name).second) errors.duplicate(requests.index(i) / "name", claim.requests[i].name);
+        validate_request(claim.requests[i], requests.index(i), errors);
+    }
+    check_count(claim.constraints, MostConstraints, constraints, errors);
+    for (std::size_t i = 0; i < claim.constraints.size(); ++i)
+        validate_constraint(claim.constraints[i], names, constraints.index(i), errors);
+    validate_configurations(claim.config, configurations, errors);
+    for (std::size_t i = 0; i < claim.config.size(); ++i)
+        validate_references(claim.config[i].requests, names, configurations.index(i) / "requests", errors);
+}
+
+void set_count(std::string& mode, std::int64_t& count) {
+    if (mode.empty()) mode = "ExactCount";
+    if (mode == "ExactCount" && count == 0) count = 1;
+}
+
+void default_claim(DeviceClaim& claim) {
+    for (DeviceRequest& request : claim.requests) {
+        if (request.exactly) set_count(request.exactly->allocation_mode, request.exactly->count);
+        for (DeviceSubRequest& alternative : request.first_available) set_count(alternative.allocation_mode, alternative.count);
+    }
+}
+
+// --- The kinds ---
+
+void validate_class(const DeviceClass& object, FieldErrors& errors) {
+    validate_selectors(object.spec.selectors, "spec.selectors", errors);
+    validate_configurations(object.spec.config, "spec.config", errors);
+}
+
+void default_resource_claim(ResourceClaim& object) { default_claim(object.spec.devices); }
+void validate_resource_claim(const ResourceClaim& object, FieldErrors& errors) {
+    validate_claim(object.spec.devices, "spec.devices", errors);
+}
+
+/// All of it is immutable: what was accepted once is not looked at again.
+template <class T>
+void validate_same_spec(const T& object, const T& old, FieldErrors& errors) {
+    if (!(object.spec == old.spec)) errors.invalid_as_a_whole("spec", FieldIsImmutable);
+}
+
+void validate_reservations(const ResourceClaim& object, const ResourceClaim& old, FieldErrors& errors) {
+    const auto& reservations = object.status.reserved_for;
+    const FieldPath path = "status.reservedFor";
+    check_count(reservations, MostReservations, path, errors);
+    std::set<std::string> known, seen;
+    for (const auto& one : old.status.reserved_for) known.insert(one.uid);
+    bool is_new = false;
+    for (std::size_t i = 0; i < reservations.size(); ++i) {
+        check_required(reservations[i].resource, path.index(i) / "resource", errors);
+        check_required(reservations[i].name, path.index(i) / "name", errors);
+        check_required(reservations[i].uid, path.index(i) / "uid", errors);
+        if (!seen.insert(reservations[i].uid).second) errors.duplicate(path.index(i) / "uid", reservations[i].uid);
+        is_new = is_new || !known.contains(reservations[i].uid);
+    }
+    if (reservations.empty()) return;
+    if (!object.status.allocation)
+        errors.forbidden(path, "may not be specified when `allocated` is not set");
+    else if (object.metadata.deletion_timestamp && is_new)
+        errors.forbidden(path, "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set");
+}
+
+void validate_status(const ResourceClaim& object, const ResourceClaim& old, FieldErrors& errors) {
+    validate_reservations(object, old, errors);
+    if (!object.status.allocation) return;
+    const FieldPath path = "status.allocation";
+    if (old.status.allocation) {
+        if (!(*object.status.allocation == *old.status.allocation)) errors.invalid_as_a_whole(path, FieldIsImmutable);
+        return;
+    }
+    const std::set<std::string> names = request_names(object.spec.devices);
+    const auto& results = object.status.allocation->devices.results;
+    check_count(results, MostRequests, path / "devices" / "results", errors);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const FieldPath where = (path / "devices" / "results").index(i);
+        check(names.contains(results[i].request), results[i].request, RequestReference, where / "request", errors);
+        check_driver_name(results[i].driver, where / "driver", errors);
+        check_required(results[i].pool, where / "pool", errors);
+        check_required_format(results[i].device, names::check_dns1123_label, where / "device", errors);
+    }
+}
+
+void default_template(ResourceClaimTemplate& object) { default_claim(object.spec.spec.devices); }
+void validate_template(const ResourceClaimTemplate& object, FieldErrors& errors) {
+    validate_claim(object.spec.spec.devices, "spec.spec.devices", errors);
+}
+
+}  // namespace
+
+Strategy device_class_strategy() {
+    Strategy strategy = strategy_for<DeviceClass>({.validate = validate_class});
+    strategy.generation = Generation::OnSpecChange;
+    return strategy;
+}
+
+Strategy resource_claim_strategy() {
+    return strategy_for<ResourceClaim>({.set_defaults = default_resource_claim,
+                                        .validate = validate_resource_claim,
+                                        .validate_update = validate_same_spec<ResourceClaim>,
+                                        .validate_status_update = validate_status});
+}
+
+Strategy resource_claim_template_strategy() {
+    return strategy_for<ResourceClaimTemplate>(
+        {.set_defaults = default_template, .validate = validate_template, .validate_update = validate_same_spec<ResourceClaimTemplate>});
+}
+
+}  // namespace porthole::apiserver
