@@ -11,8 +11,8 @@ namespace porthole::kubelet {
 class ImageDisks {
 public:
     virtual ~ImageDisks() = default;
-    /// Makes `image`, or makes it again: an empty file system that everyone may write to. It takes space only as it is filled. Errors: NotFound without
-    /// the program for that; Io.
+    /// Makes `image`, or makes it again: an empty file system that everyone may write to. It takes space only as it is filled. Errors:
+    /// NotFound without the program for that; Io.
     virtual Task<> make(std::string image, std::uint64_t bytes) = 0;
     /// Shows the file system at `directory`, which exists, until that is unmounted. It may be shown at several places at a time. Success if
     /// it is there already. Error: Io. Short and blocking.
