@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Whoever passes packages on says who answers for them, as Debian's own tools want it. Otherwise it is the project, which has no address:
 # nobody can own one below .invalid (RFC 2606).
 MAINTAINER = f"{os.environ.get('DEBFULLNAME') or 'Porthole project'} <{os.environ.get('DEBEMAIL') or 'porthole@porthole.invalid'}>"
-RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, "
+RUNTIME = ("containerd | containerd.io, runc | containerd.io, containernetworking-plugins, nftables, iptables, iproute2, conntrack, procps, kmod, e2fsprogs, "
            "ca-certificates")
 WINDOWS_NAMES = ["kubelet.exe", "kube-proxy.exe", "kubeadm.exe", "flanneld.exe"]  # of kubernetes/node/bin
 CNI_NAMES = ["win-bridge.exe", "win-overlay.exe", "wincni.exe", "flannel.exe", "host-local.exe"]

@@ -17,6 +17,7 @@ Result<Duration> duration_of(const char* flag, const std::string& text) {
 Result<void> read_admission(FileSystem& files, const AccessFlags& flags, AdmissionOptions& options) {
     options.enabled = flags.enable_admission_plugins;
     options.disabled = flags.disable_admission_plugins;
+    options.windows_strict = flags.windows_strict_admission;
     if (flags.admission_control_config_file.empty()) return {};
     TRY(options.configurations, read_admission_configurations(files, flags.admission_control_config_file));
     return {};

@@ -310,6 +310,15 @@ TEST_F(AdmissionPolicies, DoNotApplyToThemselves) {
     drop("validatingadmissionpolicies", "p");
 }
 
+TEST_F(AdmissionPolicies, ApplyToConfigurationsOfWebhooks) {
+    policy(validation("false"), AnyWrite);
+    bind();
+    const char* configuration =
+        R"({"apiVersion":"admissionregistration.k8s.io/v1","kind":"ValidatingWebhookConfiguration","metadata":{"name":"w"}})";
+    EXPECT_EQ(post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", configuration).code, 422);
+    drop("validatingadmissionpolicybindings", "b");
+}
+
 TEST_F(AdmissionPolicies, SeeDeletionsAndUpdates) {
     ASSERT_EQ(post(ConfigMaps, config_map("a", "kept")).code, 201);
     policy(validation("request.operation != 'DELETE' || oldObject.data.k != 'kept'"), AnyWrite);

@@ -91,6 +91,7 @@ private:
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<bundled_images::BundledImageService> images_;
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
+    std::unique_ptr<kubelet::ImageDisks> image_disks_ = kubelet::make_image_disks(*world_.processes);
     std::unique_ptr<kubelet::Mounter> mounter_ = kubelet::make_mounter();
     std::unique_ptr<kubelet::Cgroups> cgroups_;
     std::unique_ptr<kubelet::NetworkProber> prober_;
@@ -261,11 +262,13 @@ Result<void> Agent::make_kubelet() {
                                                                                                   .runtime = runtime_->runtime(),
                                                                                                   .images = *images_,
                                                                                                   .files = *files_,
+                                                                                                  .workers = *world_.pool,
                                                                                                   .mounter = *mounter_,
                                                                                                   .cgroups = *cgroups_,
                                                                                                   .prober = *prober_,
                                                                                                   .host = *host_,
-                                                                                                  .image_mounts = image_mounts_.get()});
+                                                                                                  .image_mounts = image_mounts_.get(),
+                                                                                                  .image_disks = image_disks_.get()});
     return {};
 }
 

@@ -10,6 +10,7 @@
 #include "kubelet/log_rotation.h"
 #include "kubelet/node/kernel_defaults.h"
 #include "kubelet/runtime_check.h"
+#include "kubelet/volumes/local_volume/local_volume_reclaimer.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -24,6 +25,7 @@ StarterConfig starter_config(const KubeletConfig& config, const HostFacts& facts
     made.log_root = config.log_root;
     made.log_link_directory = config.log_link_directory;
     made.platform = platform_of(facts);
+    made.gates = config.feature_gates;
     made.cgroup_v2 = cgroups.is_v2();
     made.seccomp_default = config.seccomp_default;
     return made;
@@ -47,6 +49,7 @@ NodeFacts node_facts(const KubeletConfig& config, const HostFacts& facts, FileSy
     node.pod_pids_limit = config.pod_pids_limit;
     node.log_root = config.log_root;
     node.windows = platform_of(facts).windows;
+    node.gates = config.feature_gates;
     return node;
 }
 
@@ -68,14 +71,19 @@ struct Kubelet::Impl {
                  [this](const std::string& uid) { pods.wake(uid); }),
           puller(deps.loop, deps.images, events, config.parallel_image_pulls),
           image_volumes(deps.image_mounts ? std::make_unique<PulledImageVolumes>(puller, objects, *deps.image_mounts) : nullptr),
+          local_volumes(deps.loop, deps.files, deps.image_disks, config.root_directory),
           volumes({.loop = deps.loop,
                    .random = deps.random,
                    .files = deps.files,
+                   .workers = deps.workers,
                    .mounter = deps.mounter,
                    .objects = objects,
                    .tokens = tokens,
                    .client = deps.client,
-                   .images = image_volumes.get()},
+                   .events = events,
+                   .images = image_volumes.get(),
+                   .local_volumes = &local_volumes,
+                   .windows = node.windows},
                   deps.log.named("volumes"), config.root_directory),
           containers({.loop = deps.loop,
                       .random = deps.random,
@@ -108,12 +116,19 @@ struct Kubelet::Impl {
           api_pods(informers, config.node.name, pods, static_pods, statuses),
           image_gc(deps.loop, deps.runtime, deps.images, deps.files, deps.log.named("images"), config.root_directory, config.image_gc,
                    [this] { return images_of_volumes(pods.active()); }),
+          storage({.loop = deps.loop,
+                   .files = deps.files,
+                   .workers = deps.workers,
+                   .volumes = volumes,
+                   .log_root = config.log_root,
+                   .pods = [this] { return pods.active(); }}),
           eviction({.loop = deps.loop,
                     .host = deps.host,
                     .files = deps.files,
                     .runtime = deps.runtime,
                     .pods = pods,
                     .images = image_gc,
+                    .storage = storage,
                     .events = events,
                     .log = deps.log.named("eviction")},
                    config.root_directory, config.eviction),
@@ -154,6 +169,12 @@ struct Kubelet::Impl {
             health.problems.push_back("container runtime network not ready: " + node.network_problem);
         if (std::string problem = pods.relist_problem(); !problem.empty()) health.problems.push_back(std::move(problem));
         health.runtime_version = runtime_check.version();
+        for (const cri::RuntimeHandler& handler : node.runtime_handlers) {
+            core::NodeRuntimeHandler& shown = health.runtime_handlers.emplace_back();
+            shown.name = handler.name;
+            shown.features.emplace().recursive_read_only_mounts = handler.features && handler.features->recursive_read_only_mounts;
+            shown.features->user_namespaces = handler.features && handler.features->user_namespaces;
+        }
         health.memory_pressure = eviction.memory_pressure();
         health.disk_pressure = eviction.disk_pressure();
         return health;
@@ -199,11 +220,19 @@ struct Kubelet::Impl {
         scope.spawn(reporter.run_lease());
         scope.spawn(run_log_rotation());
         scope.spawn(run_image_gc());
+        scope.spawn(storage.run());
         scope.spawn(eviction.run());
         informers.start();
         scope.spawn(api_pods.run(services));
+        scope.spawn(reclaim_local_volumes());
         Event never;
         co_return co_await never.wait();
+    }
+
+    Task<> reclaim_local_volumes() {
+        CO_TRY_VOID(co_await wait_until_local_volumes_may_be_seen(deps.loop, deps.client, config.node.name));
+        reclaimer.emplace(deps.loop, deps.client, informers, events, deps.log.named("volumes"), local_volumes, config.node.name);
+        co_return co_await reclaimer->run();
     }
 
     Result<void> prepare_directories() {
@@ -232,6 +261,7 @@ struct Kubelet::Impl {
     ProbeManager probes;
     ImagePuller puller;
     std::unique_ptr<ImageVolumes> image_volumes;
+    LocalVolumes local_volumes;
     VolumeManager volumes;
     PodContainers containers;
     PodFootprint footprint;
@@ -243,9 +273,11 @@ struct Kubelet::Impl {
     StaticPods static_pods;
     ApiPods api_pods;
     ImageGc image_gc;
+    StorageUsage storage;
     Eviction eviction;
     LogRotation rotation;
     NodeReporter reporter;
+    std::optional<LocalVolumeReclaimer> reclaimer;
     Scope scope;
 };
 
@@ -264,5 +296,6 @@ const StatusManager& Kubelet::statuses() const { return impl_->statuses; }
 const KubeletConfig& Kubelet::config() const { return impl_->config; }
 const KubeletDependencies& Kubelet::dependencies() const { return impl_->deps; }
 const NodeFacts& Kubelet::node() const { return impl_->node; }
+const StorageUsage& Kubelet::storage() const { return impl_->storage; }
 
 }  // namespace porthole::kubelet

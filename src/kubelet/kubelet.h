@@ -7,6 +7,8 @@
 #include "kubelet/node/host.h"
 #include "kubelet/node/node_reporter.h"
 #include "kubelet/pod_manager.h"
+#include "kubelet/storage_usage.h"
+#include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::kubelet {
 
@@ -30,6 +32,7 @@ struct KubeletConfig {
     static constexpr Duration NeverIdle = std::chrono::hours(24 * 365 * 100);
     Duration streaming_idle = std::chrono::hours(4);  ///< of exec, attach and port-forward
     std::int64_t event_qps = 50, event_burst = 100;   ///< events written a second; 0 for no limit
+    windows::Gates feature_gates;                     ///< those that are on
     bool protect_kernel_defaults = false;             ///< run only where the kernel is set as Kubernetes wants it
     /// What /configz says of how the kubelet's server was made: by whom, it was not the kubelet's choice.
     struct Serving {
@@ -51,11 +54,13 @@ struct KubeletDependencies {
     RuntimeService& runtime;
     ImageService& images;
     FileSystem& files;
+    WorkerPool& workers;
     Mounter& mounter;
     Cgroups& cgroups;
     NetworkProber& prober;
     Host& host;
     ImageMounts* image_mounts = nullptr;  ///< null: image volumes are refused
+    ImageDisks* image_disks = nullptr;    ///< null: nothing enforces the size of local volumes
 };
 
 /// The agent of one node. Lives on one loop; several may share a process in simulations. Asks `host` and `files` in the constructor.
@@ -74,6 +79,7 @@ public:
     const KubeletConfig& config() const;
     const KubeletDependencies& dependencies() const;
     const NodeFacts& node() const;
+    const StorageUsage& storage() const;
 
 private:
     struct Impl;

@@ -46,6 +46,7 @@ struct KubeletTest : testing::Test {
         config.node.version = "v1.36.2";
         config.static_pod_directory = "/etc/manifests";
         config.cluster_dns = {"10.96.0.10"};
+        config.feature_gates = gates;
         kubelet = std::make_unique<Kubelet>(config, KubeletDependencies{.loop = loop,
                                                                         .random = random,
                                                                         .log = Logger(make_null_sink(), "kubelet"),
@@ -53,6 +54,7 @@ struct KubeletTest : testing::Test {
                                                                         .runtime = runtime,
                                                                         .images = runtime,
                                                                         .files = files,
+                                                                        .workers = pool,
                                                                         .mounter = mounter,
                                                                         .cgroups = cgroups,
                                                                         .prober = prober,
@@ -68,10 +70,11 @@ struct KubeletTest : testing::Test {
     }
 
     /// `spec` is the pod's spec as JSON.
-    void add(const std::string& name, const std::string& spec) {
+    void add(const std::string& name, const std::string& spec, std::map<std::string, std::string> annotations = {}) {
         core::Pod pod = schema::decode_json<core::Pod>(R"({"spec":)" + spec + "}").value();
         pod.metadata.name = name;
         pod.metadata.namespace_ = "default";
+        pod.metadata.annotations = std::move(annotations);
         pod.spec.node_name = "n1";
         if (pod.spec.restart_policy.empty()) pod.spec.restart_policy = "Always";
         if (!pod.spec.termination_grace_period_seconds) pod.spec.termination_grace_period_seconds = 30;
@@ -100,10 +103,12 @@ struct KubeletTest : testing::Test {
     client::Client client{api};
     sim::FakeRuntime runtime{loop};
     porthole::sim::MemoryFileSystem files{loop};
+    porthole::sim::SimWorkerPool pool{loop};
     sim::FakeMounter mounter;
     NoCgroups cgroups;
     sim::FakeProber prober;
     sim::FakeHost host;
+    windows::Gates gates;
     std::unique_ptr<Kubelet> kubelet;
     std::unique_ptr<Scope> scope;
 };
@@ -372,6 +377,50 @@ struct WindowsKubeletTest : KubeletTest {
     }
 };
 
+// STO-03, STO-17
+TEST_F(WindowsKubeletTest, VolumesThatWindowsHasNotAreNotMounted) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s"}]}]})");
+    loop.advance(10s);
+    EXPECT_EQ(waiting("p"), "ContainerCreating");
+    EXPECT_THAT(events("FailedMount"),
+                Contains("MountVolume.SetUp failed for volume \"v\" : memory-backed emptyDir is not supported on Windows"));
+}
+
+constexpr const char* WithSubPath = R"({"volumes":[{"name":"v","emptyDir":{}}],
+    "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"v","mountPath":"/s","subPath":"x"}]}]})";
+
+// STO-11, STO-12
+TEST_F(WindowsKubeletTest, SubPathsAreRefused) {
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return waiting("p") == "CreateContainerConfigError"; }));
+    EXPECT_THAT(events("Failed"), Contains(HasSubstr("sub-paths are not supported on Windows")));
+}
+
+// STO-30
+TEST_F(WindowsKubeletTest, AGateLetsSubPathsIn) {
+    stop();
+    gates = {"WindowsSubPath"};
+    start();
+    add("p", WithSubPath);
+    EXPECT_TRUE(until([&] { return ready("p"); }));
+}
+
+// STO-13, STO-14, SEC-14, LIM-01
+TEST_F(WindowsKubeletTest, PodsThatNeedWhatWindowsHasNotFail) {
+    add("p", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeMounts":[{"name":"v","mountPath":"/s","mountPropagation":"Bidirectional"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("p").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("p").status.reason, "MountPropagationUnsupported");
+    add("b", R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1",
+        "volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return pod("b").status.phase == "Failed"; }));
+    EXPECT_THAT(pod("b").status.message, HasSubstr("volume mode Block is not supported on Windows"));
+    add("h", OneContainer, {{"experimental.windows.kubernetes.io/isolation-type", "hyperv"}});
+    ASSERT_TRUE(until([&] { return pod("h").status.phase == "Failed"; }));
+    EXPECT_EQ(pod("h").status.reason, "HyperVIsolationUnsupported");
+}
+
 // POD-24, POD-29, POS-28
 TEST_F(WindowsKubeletTest, WhatWindowsIgnoresIsToldAndThePodRunsWithoutIt) {
     add("p", R"({"hostNetwork":true,"dnsPolicy":"ClusterFirstWithHostNet","securityContext":{"runAsUser":1,"sysctls":[
@@ -552,6 +601,76 @@ TEST_F(KubeletTest, AFullDiskIsToldAndPodsStartOnceThereIsRoom) {
     EXPECT_TRUE(until([&] { return ready("p"); }));
 }
 
+TEST_F(KubeletTest, RecursiveReadOnlyMountsNeedAHandlerThatCanMakeThem) {
+    const auto spec = [](const std::string& mode) {
+        return R"({"volumes":[{"name":"v","emptyDir":{}}],"containers":[{"name":"a","image":"image:1","volumeMounts":[)"
+               R"({"name":"v","mountPath":"/v","readOnly":true,"recursiveReadOnly":")" +
+               mode + R"("}]}]})";
+    };
+    add("refused", spec("Enabled"));
+    add("possible", spec("IfPossible"));
+    ASSERT_TRUE(until([&] { return ready("possible") && waiting("refused") == "CreateContainerConfigError"; }));
+    EXPECT_EQ(pod("refused").status.container_statuses[0].state.waiting->message,
+              "volume \"v\" requested recursive read-only mode, but it is not supported by the runtime");
+    EXPECT_EQ(pod("possible").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Disabled");
+    cri::RuntimeHandler handler;
+    handler.features.emplace().recursive_read_only_mounts = true;
+    runtime.handlers = {handler};
+    ASSERT_TRUE(until([&] { return ready("refused"); }, 60s));
+    EXPECT_TRUE(runtime.find("refused", "a")->config.mounts[0].recursive_read_only);
+    EXPECT_EQ(pod("refused").status.container_statuses[0].volume_mounts[0].recursive_read_only, "Enabled");
+    ASSERT_TRUE(until([&] { return !api.find<core::Node>({"", "n1"})->status.runtime_handlers.empty(); }, 6min));
+    EXPECT_TRUE(*api.find<core::Node>({"", "n1"})->status.runtime_handlers[0].features->recursive_read_only_mounts);
+}
+
+TEST_F(KubeletTest, ABlockVolumeReachesItsContainerAsADevice) {
+    ASSERT_TRUE(files.create_directories("/dev", 0755));
+    files.add_special("/dev/loop9", FileType::BlockDevice);
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "raw";
+    claim.metadata.namespace_ = "default";
+    claim.spec.volume_name = "pv1";
+    claim.status.phase = "Bound";
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.volume_mode = "Block";
+    volume.spec.local.emplace().path = "/dev/loop8";
+    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+    api.put(volume);
+    add("p", R"({"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"raw"}}],"containers":[{"name":"a","image":"image:1",)"
+             R"("volumeDevices":[{"name":"v","devicePath":"/dev/x"}]}]})");
+    ASSERT_TRUE(until([&] { return !events("FailedMapVolume").empty(); }));
+    EXPECT_EQ(events("FailedMapVolume")[0], "MapVolume.MapPodDevice failed for volume \"pv1\" : path \"/dev/loop8\" does not exist");
+    api.change<core::PersistentVolume>({"", "pv1"}, [](auto& one) { one.spec.local->path = "/dev/loop9"; });
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto& devices = runtime.find("p", "a")->config.devices;
+    ASSERT_EQ(devices.size(), 1u);
+    EXPECT_EQ(devices[0].host_path, "/dev/loop9");
+    EXPECT_EQ(devices[0].container_path, "/dev/x");
+}
+
+TEST_F(KubeletTest, HugePagesAreTheNodesAndLimitTheirContainers) {
+    stop();
+    for (const auto& [name, count] : {std::pair("2048kB", "16\n"), std::pair("1048576kB", "0\n")}) {
+        const std::string folder = std::string("/sys/kernel/mm/hugepages/hugepages-") + name;
+        ASSERT_TRUE(files.create_directories(folder, 0755));
+        ASSERT_TRUE(files.write(folder + "/nr_hugepages", count, 0644));
+    }
+    start();
+    const auto node = [&] { return api.find<core::Node>({"", "n1"}).value_or(core::Node()).status; };
+    ASSERT_TRUE(until([&] { return node().capacity["hugepages-2Mi"].to_string() == "32Mi"; }));
+    EXPECT_EQ(node().allocatable["hugepages-2Mi"].to_string(), "32Mi");
+    EXPECT_EQ(node().capacity["hugepages-1Gi"].to_string(), "0");
+    EXPECT_EQ(node().allocatable["memory"].value(), (8ll << 30) - (100ll << 20) - (32ll << 20));
+    add("p", R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"memory":"1Gi","hugepages-2Mi":"4Mi"},)"
+             R"("requests":{"memory":"1Gi","hugepages-2Mi":"4Mi"}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    const auto& limits = runtime.find("p", "a")->config.linux->resources->hugepage_limits;
+    ASSERT_EQ(limits.size(), 1u);
+    EXPECT_EQ(limits[0].page_size, "2MB");
+    EXPECT_EQ(limits[0].limit, 4u << 20);
+}
+
 TEST_F(KubeletTest, PodsWaitForTheNetwork) {
     runtime.network_ready = false;
     loop.advance(10s);
@@ -584,6 +703,50 @@ TEST_F(KubeletTest, MemoryPressureIsToldAndCostsAPodThatAskedForNothing) {
     EXPECT_TRUE(until([&] { return pressure().type == "MemoryPressure" && pressure().status == "True"; }));
     EXPECT_TRUE(until([&] { return pressure().status == "False"; }, 6min));
     EXPECT_TRUE(ready("modest"));
+}
+
+TEST_F(KubeletTest, PodsThatWriteMoreThanTheirLimitsAreEvicted) {
+    const auto volume = [&](const std::string& name) {
+        return "/var/lib/kubelet/pods/" + pod(name).metadata.uid + "/volumes/kubernetes.io~empty-dir/v";
+    };
+    const auto with = [](const std::string& empty_dir, const std::string& limits) {
+        return R"({"volumes":[{"name":"v","emptyDir":)" + empty_dir +
+               R"(}],"containers":[{"name":"a","image":"image:1","resources":{"limits":)" + limits +
+               R"(},"volumeMounts":[{"name":"v","mountPath":"/v"}]},{"name":"b","image":"image:1"}]})";
+    };
+    add("volume", with(R"({"sizeLimit":"1Mi"})", "{}"));
+    add("pod", with("{}", R"({"ephemeral-storage":"1Mi"})"));
+    add("container", with("{}", R"({"ephemeral-storage":"1Mi"})"));
+    add("modest", with(R"({"sizeLimit":"1Mi"})", R"({"ephemeral-storage":"4Mi"})"));
+    add("critical", R"({"priority":2000000000,)" + with(R"({"sizeLimit":"1Mi"})", "{}").substr(1));
+    for (const char* name : {"volume", "pod", "container", "modest", "critical"}) ASSERT_TRUE(until([&] { return ready(name); })) << name;
+    for (const char* name : {"volume", "critical"}) ASSERT_TRUE(files.write(volume(name) + "/f", std::string((1 << 20) + 1, 'x'), 0644));
+    ASSERT_TRUE(files.write(volume("modest") + "/f", std::string(1 << 20, 'x'), 0644));
+    ASSERT_TRUE(files.write(volume("pod") + "/f", std::string(600 << 10, 'x'), 0644));
+    runtime.written = [](const std::string& name) { return name == "pod" ? 300u << 10 : name == "container" ? 600u << 10 : 0; };
+    ASSERT_TRUE(
+        files.write("/var/log/pods/default_container_" + pod("container").metadata.uid + "/a/0.log", std::string(500 << 10, 'x'), 0644));
+    const auto message = [&](const std::string& name) {
+        EXPECT_TRUE(until([&] { return pod(name).status.reason == "Evicted"; }, 90s)) << name;
+        EXPECT_EQ(pod(name).status.phase, "Failed");
+        return pod(name).status.message;
+    };
+    EXPECT_EQ(message("volume"), "Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\". ");
+    EXPECT_EQ(message("pod"), "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ");
+    EXPECT_THAT(message("container"), HasSubstr("exceeds the total limit of containers 1Mi. "));
+    EXPECT_THAT(events("Evicted"), Contains("Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\". "));
+    loop.advance(90s);
+    EXPECT_TRUE(ready("modest"));
+    EXPECT_TRUE(ready("critical"));
+}
+
+TEST_F(KubeletTest, AContainerThatWritesMoreThanItsOwnLimitCostsThePod) {
+    add("p", R"({"containers":[{"name":"a","image":"image:1","resources":{"limits":{"ephemeral-storage":"1Mi"}}},)"
+             R"({"name":"b","image":"image:1","resources":{"limits":{"ephemeral-storage":"9Mi"}}}]})");
+    ASSERT_TRUE(until([&] { return ready("p"); }));
+    runtime.written = [](const std::string&) { return 2u << 20; };
+    ASSERT_TRUE(until([&] { return pod("p").status.reason == "Evicted"; }));
+    EXPECT_EQ(pod("p").status.message, "Container a exceeded its local ephemeral storage limit \"1Mi\". ");
 }
 
 TEST_F(KubeletTest, ActiveDeadlineEndsThePod) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "kubelet/container/container_config.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -15,6 +16,15 @@ struct NodeFacts {
     std::int64_t pod_pids_limit = -1;  ///< processes and threads of one pod; -1 for no limit
     std::string log_root;
     bool windows = false;
+    windows::Gates gates;  ///< the feature gates that are on
+    std::vector<cri::RuntimeHandler> runtime_handlers;  ///< that the runtime tells of; older ones tell of none
+
+    /// Whether the runtime, with this handler, can make what is mounted below a volume read-only too.
+    bool can_mount_recursively_read_only(const std::string& handler) const {
+        for (const cri::RuntimeHandler& one : runtime_handlers)
+            if (one.name == handler) return one.features && one.features->recursive_read_only_mounts;
+        return false;
+    }
 };
 
 }  // namespace porthole::kubelet

@@ -2,28 +2,13 @@
 
 #include <algorithm>
 
-#include "objects/pod_resources.h"
+#include "kubelet/pod/resources.h"
 
 namespace porthole::kubelet {
 namespace {
 
-bool has_limit(const core::ResourceRequirements& resources, const char* name) {
-    return !objects::amount_of(resources.limits, name).is_zero();
-}
-
-/// Whether the pod, or each of its containers, has a limit.
-bool is_limited(const core::PodSpec& spec, const char* name) {
-    if (spec.resources && has_limit(*spec.resources, name)) return true;
-    const auto limited = [&](const core::Container& container) { return has_limit(container.resources, name); };
-    return std::ranges::all_of(spec.containers, limited) && std::ranges::all_of(spec.init_containers, limited);
-}
-
-/// What all containers may use together: the limits of some are none for the others.
 cri::LinuxContainerResources limits_of(const core::Pod& pod) {
-    objects::ResourceList limits = objects::pod_limits(pod.spec);
-    for (const char* name : {"cpu", "memory"})
-        if (!is_limited(pod.spec, name)) limits.erase(name);
-    return linux_resources(objects::pod_requests(pod.spec), limits);
+    return linux_resources(objects::pod_requests(pod.spec), enforced_limits(pod.spec));
 }
 
 }  // namespace

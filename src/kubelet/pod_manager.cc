@@ -29,7 +29,8 @@ PodManager::PodManager(PodServices& services, std::function<AdmissionContext()> 
 
 void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     const std::string uid = asked->metadata.uid;
-    const windows::Verdict verdict = services_.node.windows ? windows::Verdict::of(asked->spec) : windows::Verdict();
+    const windows::Verdict verdict =
+        services_.node.windows ? windows::Verdict::of(asked->spec, asked->metadata.annotations, services_.node.gates) : windows::Verdict();
     const std::shared_ptr<const core::Pod> pod = as_it_runs(asked, verdict);
     const auto found = pods_.find(uid);
     if (found != pods_.end()) {

@@ -250,12 +250,7 @@ Task<> PodWorker::prepare() {
                                  "error making pod data directories: " + directory.error().message);
         co_return directory.error();
     }
-    auto volumes = co_await services_.footprint.set_up_volumes(pod_);
-    if (!volumes) {
-        if (!is_cancelled(volumes)) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
-        co_return std::move(volumes).error();
-    }
-    volumes_ = std::move(*volumes);
+    CO_TRY(volumes_, co_await services_.footprint.set_up_volumes(pod_));
     volumes_set_up_ = services_.loop.now();
     CO_TRY(pull_secrets_, co_await services_.references.pull_secrets(pod_));
     co_return {};
@@ -267,7 +262,6 @@ Task<> PodWorker::refresh_volumes() {
     auto volumes = co_await services_.footprint.set_up_volumes(pod_);
     volumes_set_up_ = services_.loop.now();
     if (is_cancelled(volumes)) co_return std::move(volumes).error();
-    if (!volumes) services_.events.warning(reference_to(*pod_), "FailedMount", volumes.error().message);
     co_return {};
 }
 
@@ -361,7 +355,10 @@ Task<> PodWorker::resize_containers(const PodActions& actions) {
 PodStartContext PodWorker::start_context() const {
     PodStartContext context;
     context.pod = pod_;
-    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) context.sandbox_id = sandbox->id;
+    if (const cri::PodSandboxStatus* sandbox = state_.ready_sandbox()) {
+        context.sandbox_id = sandbox->id;
+        context.recursive_read_only = services_.node.can_mount_recursively_read_only(sandbox->runtime_handler);
+    }
     context.downward.pod_addresses = pod_addresses();
     context.sandbox = sandbox_config_;
     context.state = state_;

@@ -70,6 +70,7 @@ Task<> RuntimeCheck::read_version() {
 void RuntimeCheck::take_conditions(const cri::StatusResponse& response) {
     problem_.clear();
     node_.network_problem.clear();
+    node_.runtime_handlers = response.runtime_handlers;
     if (!response.status) return;
     for (const cri::RuntimeCondition& one : response.status->conditions) {
         if (one.status) continue;

@@ -11,7 +11,8 @@ namespace porthole::kubelet {
 /// Asks the container runtime for its version and its conditions, every five seconds, or twice a second while something is wrong.
 class RuntimeCheck {
 public:
-    /// Writes the runtime's name and the network's problem into `node`. `changed` is called when the outcome is not the one before.
+    /// Writes the runtime's name and handlers and the network's problem into `node`. `changed` is called when the outcome is not the one
+    /// before.
     RuntimeCheck(EventLoop& loop, RuntimeService& runtime, NodeFacts& node, Logger log, std::function<void()> changed)
         : loop_(loop), runtime_(runtime), node_(node), log_(std::move(log)), changed_(std::move(changed)) {}
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include "api/core_v1.h"
@@ -10,6 +11,16 @@ namespace core = api::core::v1;
 /// Which systems the nodes of a cluster run.
 struct Systems {
     bool linux = false, windows = false;
+};
+
+/// The network between the pods of different nodes.
+enum class PodNetwork : std::uint8_t { Unknown, L2Bridge, Overlay };
+
+/// What is known of the nodes that an object is for.
+struct Conditions {
+    Systems systems;
+    std::uint32_t build = 0;  ///< of Windows; 0 when it is not known
+    PodNetwork network = PodNetwork::Unknown;
 };
 
 /// The system that a pod asks for by spec.os.name, its selector or its required affinity; "" when it asks for none.

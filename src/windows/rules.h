@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "windows/placement.h"
@@ -11,7 +13,7 @@ namespace porthole::windows {
 template <class Part>
 struct Field {
     bool (*is_set)(const Part&) = nullptr;
-    void (*clear)(Part&) = nullptr;  ///< null unless the field is ignored
+    void (*clear)(Part&) = nullptr;  ///< null where nothing but the table reads the field on Windows, or it is not ignored
 };
 
 /// A rule about pods: its field is in one of the parts.
@@ -19,10 +21,15 @@ struct PodRule {
     Rule rule;
     Field<core::PodSpec> pod;
     Field<core::PodSecurityContext> pod_security;
-    Field<core::SecurityContext> container_security;  ///< of containers of all three sorts
-    Field<core::ResourceRequirements> resources;      ///< of init and regular containers
-    Field<std::vector<core::EnvVar>> environment;     ///< of containers of all three sorts
-    bool on_every_system = false;                     ///< the API speaks of it for pods of any system
+    Field<core::Volume> volume;
+    Field<core::SecurityContext> container_security;               ///< of containers of all three sorts
+    Field<core::VolumeMount> mount;                                ///< the same
+    Field<std::vector<core::VolumeDevice>> devices;                ///< the same
+    Field<std::vector<core::EnvVar>> environment;                  ///< the same
+    Field<core::ResourceRequirements> resources;                   ///< of init and regular containers
+    bool (*image)(std::string_view, const Conditions&) = nullptr;  ///< of containers of all three sorts
+    bool (*annotation)(std::string_view key, std::string_view value) = nullptr;
+    bool on_every_system = false;  ///< the API speaks of it for pods of any system
 };
 std::span<const PodRule> pod_rules();
 
@@ -33,10 +40,10 @@ struct PlacementRule {
 };
 std::span<const PlacementRule> placement_rules();
 
-/// A rule about services; only the API server warns of it.
+/// A rule about services.
 struct ServiceRule {
     Rule rule;
-    bool (*applies)(const core::Service&);
+    bool (*applies)(const core::Service&, const Conditions&);
 };
 std::span<const ServiceRule> service_rules();
 

@@ -3,19 +3,15 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "windows/features.h"
+#include "windows/manifest_rules.h"
 #include "windows/rules.h"
 
 namespace porthole::windows {
 namespace {
 
-constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]";
-
-/// A rule that a spec falls under, and where.
-struct Finding {
-    const Rule* rule;
-    std::string field;
-    bool on_every_system = false, in_container = false;
-};
+constexpr std::string_view Spec = "spec", Containers = "spec.containers[*]", Mounts = "spec.containers[*].volumeMounts[*]",
+                           Volumes = "spec.volumes[*]", Annotation = "metadata.annotations";
 
 std::string at(std::string_view list, std::size_t index) { return std::string(list) + "[" + std::to_string(index) + "]"; }
 
@@ -27,57 +23,84 @@ void for_each_container(PodSpec& spec, Visit visit) {
     for (std::size_t i = 0; i < spec.ephemeral_containers.size(); ++i) visit(spec.ephemeral_containers[i], at("ephemeralContainers", i));
 }
 
-/// "spec.containers[*].securityContext.x" of one container: "<path>.containers[0].securityContext.x".
-std::string path_in_container(const Rule& rule, std::string_view path, const std::string& container) {
-    return std::string(path) + "." + container + std::string(rule.field.substr(Containers.size()));
+/// `rule.field` without `known`, the part of it that `place` names exactly.
+std::string path_below(const Rule& rule, std::string_view known, std::string place) {
+    return std::move(place) + std::string(rule.field.substr(known.size()));
 }
 
-std::string path_in_pod(const Rule& rule, std::string_view path) { return std::string(path) + std::string(rule.field.substr(Spec.size())); }
+std::string path_in_pod(const Rule& rule, std::string_view path) { return path_below(rule, Spec, std::string(path)); }
 
 bool holds_for_pod(const PodRule& rule, const core::PodSpec& spec) {
     if (rule.pod.is_set) return rule.pod.is_set(spec);
     return rule.pod_security.is_set && spec.security_context && rule.pod_security.is_set(*spec.security_context);
 }
 
-void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::string_view path, std::vector<Finding>& found) {
+/// Whether the rule is about the container as a whole, not about one of its mounts.
+template <class Container>
+bool holds_for_container(const PodRule& rule, const Container& container, const Conditions& conditions) {
+    constexpr bool Ephemeral = std::is_same_v<Container, core::EphemeralContainer>;
+    if (rule.container_security.is_set) return container.security_context && rule.container_security.is_set(*container.security_context);
+    if (rule.resources.is_set) return !Ephemeral && rule.resources.is_set(container.resources);
+    if (rule.environment.is_set) return rule.environment.is_set(container.env);
+    if (rule.devices.is_set) return rule.devices.is_set(container.volume_devices);
+    return rule.image && rule.image(container.image, conditions);
+}
+
+void find_in_containers(const PodRule& rule, const core::PodSpec& spec, std::string_view path, const Conditions& conditions,
+                        std::vector<Finding>& found) {
+    if (!rule.rule.field.starts_with(Containers)) return;
     for_each_container(spec, [&](const auto& container, const std::string& where) {
-        const bool security =
-            rule.container_security.is_set && container.security_context && rule.container_security.is_set(*container.security_context);
-        constexpr bool ephemeral = std::is_same_v<std::remove_cvref_t<decltype(container)>, core::EphemeralContainer>;
-        const bool resources = rule.resources.is_set && !ephemeral && rule.resources.is_set(container.resources);
-        const bool environment = rule.environment.is_set && rule.environment.is_set(container.env);
-        if (security || resources || environment)
-            found.push_back({&rule.rule, path_in_container(rule.rule, path, where), rule.on_every_system, true});
+        const std::string place = std::string(path) + "." + where;
+        if (holds_for_container(rule, container, conditions))
+            found.push_back({&rule.rule, path_below(rule.rule, Containers, place), rule.on_every_system});
+        for (std::size_t i = 0; rule.mount.is_set && i < container.volume_mounts.size(); ++i)
+            if (rule.mount.is_set(container.volume_mounts[i]))
+                found.push_back({&rule.rule, path_below(rule.rule, Mounts, at(place + ".volumeMounts", i)), rule.on_every_system});
     });
 }
 
-std::vector<Finding> find(const core::PodSpec& spec, std::string_view path) {
-    std::vector<Finding> found;
-    for (const PodRule& rule : pod_rules()) {
-        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
-        find_in_containers(rule, spec, path, found);
-    }
-    return found;
+void find_in_volumes(const PodRule& rule, const core::PodSpec& spec, std::string_view path, std::vector<Finding>& found) {
+    for (std::size_t i = 0; rule.volume.is_set && i < spec.volumes.size(); ++i)
+        if (rule.volume.is_set(spec.volumes[i]))
+            found.push_back({&rule.rule, path_below(rule.rule, Volumes, at(std::string(path) + ".volumes", i)), rule.on_every_system});
+}
+
+/// `path` leads to the spec, next to which the metadata is.
+void find_in_annotations(const PodRule& rule, const Annotations& annotations, std::string_view path, std::vector<Finding>& found) {
+    if (!rule.annotation) return;
+    const std::string place = std::string(path.substr(0, path.size() - Spec.size())) + std::string(Annotation);
+    for (const auto& [key, value] : annotations)
+        if (rule.annotation(key, value)) found.push_back({&rule.rule, place + "[" + key + "]", rule.on_every_system});
 }
 
 std::string text_of(const std::vector<std::string>& fields, const Rule& rule) {
     return join(fields, ", ") + ": " + std::string(rule.words);
 }
 
-/// One text a rule, naming every field that falls under it.
+bool is_lifted(const Rule& rule, const Gates& gates) { return !rule.gate.empty() && gates.contains(rule.gate); }
+
+/// Whether the refusal fails the whole pod, rather than letting a container or volume of it wait.
+bool is_of_pod(const Rule& rule) { return rule.reason != OfContainer && rule.reason != OfVolume; }
+
+/// One text a rule, naming every field that falls under it and what to write instead.
 std::vector<std::string> texts(const std::vector<Finding>& findings) {
     std::vector<std::string> made;
     for (auto first = findings.begin(); first != findings.end();) {
         const auto last = std::find_if(first, findings.end(), [&](const Finding& one) { return one.rule != first->rule; });
         std::vector<std::string> fields;
         std::transform(first, last, std::back_inserter(fields), [](const Finding& one) { return one.field; });
-        made.push_back(text_of(fields, *first->rule));
+        made.push_back(text_of(fields, *first->rule) + "; " + std::string(first->rule->remedy));
         first = last;
     }
     return made;
 }
 
-Notice notice(const Finding& finding) { return {std::string(finding.rule->reason), text_of({finding.field}, *finding.rule)}; }
+/// Advice alone says what to do: where something is refused or ignored, the API server has said it.
+Notice notice(const Finding& finding) {
+    Notice made{std::string(finding.rule->reason), text_of({finding.field}, *finding.rule)};
+    if (finding.rule->outcome == Outcome::Advised) made.message += "; " + std::string(finding.rule->remedy);
+    return made;
+}
 
 void append(std::vector<Notice>& notices, Notice added) {
     const auto same = std::ranges::find(notices, added.reason, &Notice::reason);
@@ -93,12 +116,38 @@ void drop_ignored_fields(core::PodSpec& spec) {
         if (rule.rule.outcome != Outcome::Ignored) continue;
         if (rule.pod.clear && rule.pod.is_set(spec)) rule.pod.clear(spec);
         if (rule.pod_security.clear && spec.security_context) rule.pod_security.clear(*spec.security_context);
+        if (rule.volume.clear) std::ranges::for_each(spec.volumes, rule.volume.clear);
         if (!rule.container_security.clear) continue;
         for_each_container(spec, [&](auto& container, const std::string&) {
             if (container.security_context) rule.container_security.clear(*container.security_context);
         });
     }
 }
+
+std::string_view text_of(Maturity maturity) {
+    switch (maturity) {
+        case Maturity::Stable:
+            return "stable";
+        case Maturity::Beta:
+            return "beta";
+        case Maturity::Alpha:
+            return "alpha";
+    }
+    return "";
+}
+
+std::string code_text(std::string_view text) { return text.empty() ? "" : "`" + std::string(text) + "`"; }
+
+/// What the kubelet does with containers, mounts and volumes that the table refuses is done there; here is why.
+template <class Holds>
+std::string first_refusal(const Gates& gates, std::string_view reason, Holds holds) {
+    for (const PodRule& one : pod_rules())
+        if (one.rule.outcome == Outcome::Refused && one.rule.reason == reason && !is_lifted(one.rule, gates) && holds(one))
+            return std::string(one.rule.words);
+    return "";
+}
+
+}  // namespace
 
 std::string_view text_of(Outcome outcome) {
     switch (outcome) {
@@ -112,52 +161,80 @@ std::string_view text_of(Outcome outcome) {
     return "";
 }
 
-}  // namespace
-
 std::span<const Rule> rules() {
     static const std::vector<Rule> all = [] {
         std::vector<Rule> made;
         for (const PlacementRule& one : placement_rules()) made.push_back(one.rule);
         for (const PodRule& one : pod_rules()) made.push_back(one.rule);
         for (const ServiceRule& one : service_rules()) made.push_back(one.rule);
+        for (const ManifestRule& one : manifest_rules()) made.push_back(one.rule);
+        made.push_back(unreadable_rule());
         return made;
     }();
     return all;
 }
 
-std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems) {
-    std::vector<std::string> all;
+const Rule* find_rule(std::string_view code) {
+    const auto found = std::ranges::find(rules(), code, &Rule::code);
+    return found == rules().end() ? nullptr : &*found;
+}
+
+std::string anchor_of(const Rule& rule) { return "docs/guide/windows_support.md#" + to_lower(rule.code); }
+
+std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path, const Conditions& conditions) {
+    std::vector<Finding> found;
+    for (const PodRule& rule : pod_rules()) {
+        if (holds_for_pod(rule, spec)) found.push_back({&rule.rule, path_in_pod(rule.rule, path), rule.on_every_system});
+        find_in_containers(rule, spec, path, conditions, found);
+        find_in_volumes(rule, spec, path, found);
+        find_in_annotations(rule, annotations, path, found);
+    }
+    return found;
+}
+
+std::vector<Finding> find(const core::Service& service, const Conditions& conditions) {
+    std::vector<Finding> found;
+    for (const ServiceRule& one : service_rules())
+        if (conditions.systems.windows && one.applies(service, conditions)) found.push_back({&one.rule, std::string(one.rule.field)});
+    return found;
+}
+
+std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view path, Systems systems) {
+    std::vector<Finding> found;
     for (const PlacementRule& one : placement_rules())
-        if (one.applies(spec, systems)) all.push_back(text_of({path_in_pod(one.rule, path)}, one.rule));
-    std::vector<Finding> found = find(spec, path);
+        if (one.applies(spec, systems)) found.push_back({&one.rule, path_in_pod(one.rule, path)});
+    return found;
+}
+
+std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems, const Annotations& annotations) {
+    std::vector<std::string> all = texts(find_placement(spec, path, systems));
+    std::vector<Finding> found = find(spec, annotations, path);
     if (system_asked_for(spec) != "windows") std::erase_if(found, [](const Finding& finding) { return !finding.on_every_system; });
     std::ranges::move(texts(found), std::back_inserter(all));
     return all;
 }
 
-std::vector<std::string> warnings(const core::Service& service, Systems systems) {
-    std::vector<std::string> all;
-    for (const ServiceRule& one : service_rules())
-        if (systems.windows && one.applies(service)) all.push_back(text_of({std::string(one.rule.field)}, one.rule));
-    return all;
+std::vector<std::string> warnings(const core::Service& service, Systems systems) { return texts(find(service, {.systems = systems})); }
+
+std::string container_refusal(const core::Container& container, const Gates& gates) {
+    return first_refusal(gates, OfContainer, [&](const PodRule& rule) {
+        if (rule.mount.is_set) return std::ranges::any_of(container.volume_mounts, rule.mount.is_set);
+        return holds_for_container(rule, container, {});
+    });
 }
 
-std::string container_refusal(const core::Container& container) {
-    if (!container.security_context) return "";
-    for (const PodRule& one : pod_rules())
-        if (one.rule.outcome == Outcome::Refused && one.container_security.is_set &&
-            one.container_security.is_set(*container.security_context))
-            return std::string(one.rule.words);
-    return "";
+std::string volume_refusal(const core::Volume& volume) {
+    return first_refusal({}, OfVolume, [&](const PodRule& rule) { return rule.volume.is_set && rule.volume.is_set(volume); });
 }
 
-Verdict Verdict::of(const core::PodSpec& spec) {
+Verdict Verdict::of(const core::PodSpec& spec, const Annotations& annotations, const Gates& gates) {
     Verdict verdict;
     bool ignores = false;
-    for (const Finding& finding : find(spec, Spec)) {
+    for (const Finding& finding : find(spec, annotations, Spec)) {
         const Rule& rule = *finding.rule;
+        if (is_lifted(rule, gates)) continue;
         if (rule.outcome == Outcome::Refused) {
-            if (!finding.in_container && !verdict.refusal) verdict.refusal = notice(finding);
+            if (is_of_pod(rule) && !verdict.refusal) verdict.refusal = notice(finding);
             continue;
         }
         ignores = ignores || rule.outcome == Outcome::Ignored;
@@ -170,14 +247,29 @@ Verdict Verdict::of(const core::PodSpec& spec) {
 std::string support_table() {
     std::string text =
         "# Windows support of manifest fields\n\n"
-        "This page is generated from the table in `src/windows`, which the API server uses for warnings and the kubelet on Windows\n"
-        "follows. If `spec.os.name` is `windows`, the API server rejects, as Kubernetes does, the fields that are \"refused\" here,\n"
-        "`hostUsers`, and every ignored field under `securityContext`. If the pod only selects Windows nodes, it warns.\n"
-        "`containers[*]` includes init and ephemeral containers.\n\n"
-        "| Field | On Windows | Event | Why |\n|---|---|---|---|\n";
-    for (const Rule& rule : rules()) {
-        text += "| `" + std::string(rule.field) + "` | " + std::string(text_of(rule.outcome)) + " | ";
-        text += (rule.reason.empty() ? "" : "`" + std::string(rule.reason) + "`") + " | " + std::string(rule.words) + " |\n";
+        "This page is generated from the table in `src/windows`, which the API server uses for warnings, the kubelet and the proxy on\n"
+        "Windows follow, and [`porthole lint`](lint.md) finds in files. If `spec.os.name` is `windows`, the API server rejects, as\n"
+        "Kubernetes does, `hostPID`, `hostIPC`, `hostUsers`, `shareProcessNamespace`, `privileged`, and every ignored field under\n"
+        "`securityContext`. If the pod only selects Windows nodes, it warns. `containers[*]` includes init and ephemeral containers.\n\n"
+        "## Features\n\n"
+        "\"Since\" is the first version of Kubernetes with that maturity, \"build\" the first of Windows.\n\n"
+        "| Feature | Maturity | Since | Build | Note |\n|---|---|---|---|---|\n";
+    for (const FeatureSupport& one : features())
+        text += "| " + std::string(one.feature) + " | " + std::string(text_of(one.maturity)) + " | " + std::string(one.since) + " | " +
+                std::to_string(one.build) + " | " + std::string(one.note) + " |\n";
+    text +=
+        "\n## Fields\n\n"
+        "A code never changes its meaning. \"Since\" is the version of Kubernetes from which on Windows nodes are like that; a name next "
+        "to\n"
+        "it is the kubelet's feature gate that lifts the rule.\n\n"
+        "| Code | Field | On Windows | Event | Why | Remedy | Since |\n|---|---|---|---|---|---|---|\n";
+    std::vector<Rule> sorted(rules().begin(), rules().end());
+    std::ranges::sort(sorted, {}, &Rule::code);
+    for (const Rule& rule : sorted) {
+        text += "| <a id=\"" + to_lower(rule.code) + "\"></a>" + std::string(rule.code) + " | " + code_text(rule.field) + " | " +
+                std::string(text_of(rule.outcome)) + " | " + code_text(rule.reason) + " | " + std::string(rule.words) + " | " +
+                std::string(rule.remedy) + " | " + std::string(rule.since) + " " + std::string(text_of(rule.maturity)) +
+                (rule.gate.empty() ? "" : ", " + code_text(rule.gate)) + " |\n";
     }
     return text;
 }

@@ -1,5 +1,7 @@
 #pragma once
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,14 +12,38 @@
 
 namespace porthole::windows {
 
+/// Of a pod or of its template.
+using Annotations = std::map<std::string, std::string>;
+
 /// Every line of the table.
 std::span<const Rule> rules();
+/// nullptr when no line has that code.
+const Rule* find_rule(std::string_view code);
+/// "refused", "ignored", "advice".
+std::string_view text_of(Outcome outcome);
+/// Where the guide describes the rule: "docs/guide/windows_support.md#win101".
+std::string anchor_of(const Rule& rule);
 
-// The API server. `path` is where the spec is: "spec" or "spec.template.spec".
-std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems);
+/// A rule that an object falls under, and where.
+struct Finding {
+    const Rule* rule;
+    std::string field;  ///< "spec.containers[0].securityContext.privileged"; keys of maps are in brackets too
+    bool on_every_system = false;
+};
+/// All that the table says of a pod that runs on Windows. `path` is where the spec is: "spec" or "spec.template.spec".
+std::vector<Finding> find(const core::PodSpec& spec, const Annotations& annotations, std::string_view path,
+                          const Conditions& conditions = {});
+std::vector<Finding> find(const core::Service& service, const Conditions& conditions);
+/// What the table says of the pod's way to its nodes.
+std::vector<Finding> find_placement(const core::PodSpec& spec, std::string_view path, Systems systems);
+
+// The API server.
+std::vector<std::string> warnings(const core::PodSpec& spec, std::string_view path, Systems systems, const Annotations& annotations = {});
 std::vector<std::string> warnings(const core::Service& service, Systems systems);
 
 // The kubelet on Windows.
+/// Its feature gates that are on.
+using Gates = std::set<std::string, std::less<>>;
 /// The reason and message of an event or refusal.
 struct Notice {
     std::string reason, message;
@@ -28,10 +54,12 @@ struct Verdict {
     std::vector<Notice> notices;             ///< for events: one for each reason, naming every field it concerns
     std::optional<core::PodSpec> effective;  ///< the spec without the fields that Windows ignores; nothing where it sets none
 
-    static Verdict of(const core::PodSpec& spec);
+    static Verdict of(const core::PodSpec& spec, const Annotations& annotations = {}, const Gates& gates = {});
 };
 /// Why a container of a pod that runs cannot; "" when it can.
-std::string container_refusal(const core::Container& container);
+std::string container_refusal(const core::Container& container, const Gates& gates = {});
+/// Why a volume of a pod that runs cannot be mounted; "" when it can.
+std::string volume_refusal(const core::Volume& volume);
 
 /// The table as a page of the user guide, in Markdown.
 std::string support_table();

@@ -1,5 +1,6 @@
 #include "windows/support.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "schema/json/json.h"
+#include "windows/builds.h"
+#include "windows/features.h"
 
 namespace porthole::windows {
 namespace {
@@ -20,6 +23,13 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr Systems Mixed{.linux = true, .windows = true}, LinuxOnly{.linux = true}, WindowsOnly{.windows = true};
+
+struct PodRow {
+    const char* name;
+    const char* fields;     ///< of the spec
+    const char* container;  ///< of its container
+    const char* code;       ///< "" where the table says nothing
+};
 
 core::PodSpec spec_of(const std::string& json) { return schema::decode_json<core::PodSpec>(json).value(); }
 
@@ -33,10 +43,10 @@ core::PodSpec windows_spec(const std::string& fields, const std::string& contain
 // SCH-05, SCH-07
 TEST(WindowsSupport, APodSaysWhereItBelongs) {
     constexpr const char* Either =
-        "spec.os: the cluster has Linux and Windows nodes and the pod may land on either: set spec.os.name and "
+        "spec.os: the cluster has Linux and Windows nodes and the pod may land on either; set spec.os.name and "
         "nodeSelector[\"kubernetes.io/os\"]";
     constexpr const char* NotKept =
-        "spec.os.name: does not choose the node, and a node of another system refuses the pod: set "
+        "spec.os.name: does not choose the node, and a node of another system refuses the pod; set "
         "nodeSelector[\"kubernetes.io/os\"] too";
     struct {
         const char* name;
@@ -130,6 +140,98 @@ TEST(WindowsSupport, SharedProcessesAndPrivilegeAreRefused) {
     EXPECT_EQ(container_refusal(spec.containers[1]), "");
 }
 
+std::vector<std::string> codes_of(const std::vector<Finding>& findings) {
+    std::vector<std::string> codes;
+    for (const Finding& one : findings) codes.emplace_back(one.rule->code);
+    return codes;
+}
+
+// STO-03, STO-11, STO-12, STO-13, STO-14, STO-16, STO-17, POD-27
+TEST(WindowsSupport, VolumesAreWholeOnDiskAndOfTheContainerAlone) {
+    const PodRow rows[] = {
+        {"default medium", R"("volumes":[{"name":"v","emptyDir":{}}])", "", ""},
+        {"memory", R"("volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}])", "", "WIN303"},
+        {"huge pages as medium", R"("volumes":[{"name":"v","emptyDir":{"medium":"HugePages-2Mi"}}])", "", "WIN303"},
+        {"nfs", R"("volumes":[{"name":"v","nfs":{"server":"s","path":"/"}}])", "", "WIN304"},
+        {"sub path", "", R"(,"volumeMounts":[{"name":"v","mountPath":"C:\\v","subPath":"x"}])", "WIN305"},
+        {"sub path by an expression", "", R"(,"volumeMounts":[{"name":"v","mountPath":"C:\\v","subPathExpr":"x"}])", "WIN306"},
+        {"propagation", "", R"(,"volumeMounts":[{"name":"v","mountPath":"C:\\v","mountPropagation":"Bidirectional"}])", "WIN307"},
+        {"propagation None", "", R"(,"volumeMounts":[{"name":"v","mountPath":"C:\\v","mountPropagation":"None"}])", ""},
+        {"devices", "", R"(,"volumeDevices":[{"name":"v","devicePath":"/dev/x"}])", "WIN308"},
+        {"usual mode", R"("volumes":[{"name":"v","configMap":{"name":"c","defaultMode":420}}])", "", ""},
+        {"mode", R"("volumes":[{"name":"v","secret":{"secretName":"s","defaultMode":256}}])", "", "WIN312"},
+        {"mode of an item", R"("volumes":[{"name":"v","configMap":{"name":"c","items":[{"key":"k","path":"p","mode":256}]}}])", "",
+         "WIN315"},
+        {"mode of a source's item",
+         R"("volumes":[{"name":"v","projected":{"sources":[{"downwardAPI":{"items":[{"path":"p","mode":1}]}}]}}])", "", "WIN317"},
+        {"items without modes", R"("volumes":[{"name":"v","configMap":{"name":"c","items":[{"key":"k","path":"p"}]}}])", "", ""},
+    };
+    for (const PodRow& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto found = find(windows_spec(row.fields, row.container), {}, "spec");
+        if (*row.code)
+            EXPECT_THAT(codes_of(found), ElementsAre(row.code));
+        else
+            EXPECT_THAT(codes_of(found), IsEmpty());
+    }
+    EXPECT_THAT(codes_of(find(spec_of(R"({"containers":[{"name":"a","resources":{"limits":{"hugepages-2Mi":"4Mi"}}}]})"), {}, "spec")),
+                ElementsAre("WIN504"));
+}
+
+// STO-03, STO-11, STO-13, STO-14, STO-17, STO-30
+TEST(WindowsSupport, TheReasonSaysWhoRefuses) {
+    const core::PodSpec spec = windows_spec(
+        R"("volumes":[{"name":"m","emptyDir":{"medium":"Memory"}},{"name":"n","nfs":{"server":"s","path":"/"}},{"name":"e","emptyDir":{}}])",
+        R"(,"volumeMounts":[{"name":"e","mountPath":"/e","subPath":"x"}])");
+    EXPECT_FALSE(Verdict::of(spec).refusal) << "the pod waits, and says for what";
+    EXPECT_EQ(volume_refusal(spec.volumes[0]), "memory-backed emptyDir is not supported on Windows");
+    EXPECT_EQ(volume_refusal(spec.volumes[1]), "NFS volumes are not supported on Windows");
+    EXPECT_EQ(volume_refusal(spec.volumes[2]), "");
+    EXPECT_EQ(container_refusal(spec.containers[0]), "sub-paths are not supported on Windows, where only whole volumes can be mounted");
+    EXPECT_EQ(container_refusal(spec.containers[0], {"WindowsSubPath"}), "") << "the gate lifts it";
+
+    const auto reason = [](const char* container) { return Verdict::of(windows_spec("", container)).refusal->reason; };
+    EXPECT_EQ(reason(R"(,"volumeMounts":[{"name":"v","mountPath":"/v","mountPropagation":"HostToContainer"}])"),
+              "MountPropagationUnsupported");
+    EXPECT_EQ(reason(R"(,"volumeDevices":[{"name":"v","devicePath":"/d"}])"), "VolumeModeBlockUnsupported");
+}
+
+// STO-16
+TEST(WindowsSupport, FilesHaveTheDefaultModeWhateverIsAsked) {
+    const auto verdict = Verdict::of(windows_spec(
+        R"("volumes":[{"name":"v","secret":{"secretName":"s","defaultMode":256,"items":[{"key":"k","path":"p","mode":256}]}}])"));
+    ASSERT_THAT(verdict.notices, SizeIs(1));
+    EXPECT_EQ(verdict.notices[0].message,
+              "spec.volumes[0].secret.defaultMode: file modes have no effect on Windows; "
+              "spec.volumes[0].secret.items: have a mode, and file modes have no effect on Windows");
+    const core::SecretVolumeSource& effective = *verdict.effective->volumes[0].secret;
+    EXPECT_EQ(effective.default_mode, 0644);
+    EXPECT_FALSE(effective.items[0].mode);
+}
+
+// SEC-08, SEC-14, LIM-01, LIM-37
+TEST(WindowsSupport, AnnotationsOfOlderVersionsCount) {
+    const core::PodSpec spec = windows_spec("");
+    const auto refused = Verdict::of(spec, {{"experimental.windows.kubernetes.io/isolation-type", "hyperv"}});
+    EXPECT_EQ(refused.refusal->reason, "HyperVIsolationUnsupported");
+    EXPECT_THAT(refused.refusal->message, HasSubstr("metadata.annotations[experimental.windows.kubernetes.io/isolation-type]: Hyper-V"));
+    EXPECT_FALSE(Verdict::of(spec, {{"experimental.windows.kubernetes.io/isolation-type", "process"}}).refusal);
+    EXPECT_THAT(warnings(spec, "spec.template.spec", Mixed, {{"container.apparmor.security.beta.kubernetes.io/a", "runtime/default"}}),
+                ElementsAre("spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/a]: "
+                            "there is no AppArmor on Windows; remove it"));
+    EXPECT_THAT(codes_of(find(spec, {{"seccomp.security.alpha.kubernetes.io/pod", "x"}, {"other", "x"}}, "spec")), ElementsAre("WIN232"));
+}
+
+// IMG-05
+TEST(WindowsSupport, ImagesOfAnotherBuildAreRefusedWhereTheBuildIsKnown) {
+    core::PodSpec spec = windows_spec("");
+    spec.containers[0].image = "mcr.microsoft.com/windows/nanoserver:1809";
+    const auto codes = [&](std::uint32_t build) { return codes_of(find(spec, {}, "spec", {.build = build})); };
+    EXPECT_THAT(codes(0), IsEmpty());
+    EXPECT_THAT(codes(17763), IsEmpty());
+    EXPECT_THAT(codes(20348), ElementsAre("WIN505"));
+}
+
 // KBL-16, KBL-35
 TEST(WindowsSupport, MemoryThatCannotBeGuaranteedDrawsAdvice) {
     const auto with = [](const char* resources) {
@@ -159,6 +261,7 @@ TEST(WindowsSupport, AColonInANameIsToldOnEverySystemAndByTheKubelet) {
     const Verdict verdict = Verdict::of(spec);
     ASSERT_THAT(verdict.notices, SizeIs(1));
     EXPECT_EQ(verdict.notices[0].reason, "EnvironmentNameWithColon");
+    EXPECT_THAT(verdict.notices[0].message, HasSubstr("'__'"));
     EXPECT_FALSE(verdict.effective) << "it is taken as it stands";
 }
 
@@ -208,13 +311,58 @@ TEST(WindowsSupport, AServicesAffinityTimeoutCountsOnLinuxOnly) {
     EXPECT_THAT(with(60, LinuxOnly), IsEmpty());
 }
 
-TEST(WindowsSupport, EveryFieldHasOneRule) {
-    std::set<std::string_view> fields;
+// SVC-12, SVC-13, NET-37
+TEST(WindowsSupport, ServicesDependOnBuildAndNetwork) {
+    const auto codes = [](const char* spec, Conditions conditions) {
+        conditions.systems = Mixed;
+        return codes_of(find(schema::decode_json<core::Service>(std::string(R"({"spec":)") + spec + "}").value(), conditions));
+    };
+    constexpr const char* Sticky = R"({"sessionAffinity":"ClientIP"})";
+    EXPECT_THAT(codes(Sticky, {.build = 17763}), ElementsAre("WIN404"));
+    EXPECT_THAT(codes(Sticky, {.build = 20348}), IsEmpty());
+    EXPECT_THAT(codes(Sticky, {}), IsEmpty()) << "nothing is said where the build is not known";
+    constexpr const char* Ipv6 = R"({"ipFamilies":["IPv4","IPv6"]})";
+    EXPECT_THAT(codes(Ipv6, {.network = PodNetwork::Overlay}), ElementsAre("WIN407"));
+    EXPECT_THAT(codes(Ipv6, {.network = PodNetwork::L2Bridge}), IsEmpty());
+    EXPECT_THAT(codes(R"({"loadBalancerSourceRanges":["10.0.0.0/8"],"ports":[{"port":1,"protocol":"SCTP"}]})", {}),
+                ElementsAre("WIN405", "WIN406"));
+}
+
+// API-23
+TEST(WindowsSupport, EveryRuleHasACodeAndARemedy) {
+    std::set<std::string_view> codes;
+    std::set<std::pair<std::string_view, std::string_view>> lines;
     for (const Rule& rule : rules()) {
-        EXPECT_TRUE(fields.insert(rule.field).second) << rule.field;
-        EXPECT_TRUE(rule.field.starts_with("spec")) << rule.field;
-        EXPECT_FALSE(rule.words.empty()) << rule.field;
+        SCOPED_TRACE(rule.code);
+        EXPECT_TRUE(codes.insert(rule.code).second);
+        EXPECT_TRUE(lines.insert({rule.field, rule.words}).second) << rule.field;
+        EXPECT_TRUE(rule.code.starts_with("WIN") && rule.code.size() == 6);
+        EXPECT_TRUE(rule.field.starts_with("spec") || rule.field.starts_with("metadata.annotations[") || rule.field == "apiVersion")
+            << rule.field;
+        EXPECT_FALSE(rule.words.empty() || rule.remedy.empty() || rule.since.empty());
+        EXPECT_FALSE(rule.words.contains('|') || rule.remedy.contains('|')) << "the guide has it in a table";
+        EXPECT_EQ(find_rule(rule.code), &rule);
     }
+    EXPECT_EQ(find_rule("WIN000"), nullptr);
+    EXPECT_EQ(anchor_of(*find_rule("WIN101")), "docs/guide/windows_support.md#win101");
+}
+
+// API-23
+TEST(WindowsSupport, FeaturesSayWhatIsEnforced) {
+    const auto build_of = [](std::string_view feature) {
+        const auto found = std::ranges::find(features(), feature, &FeatureSupport::feature);
+        return found == features().end() ? 0 : found->build;
+    };
+    for (const FeatureSupport& one : features()) {
+        EXPECT_GE(one.build, OldestBuild) << one.feature;
+        EXPECT_FALSE(one.since.empty() || one.note.empty()) << one.feature;
+    }
+    const auto service = schema::decode_json<core::Service>(R"({"spec":{"sessionAffinity":"ClientIP"}})").value();
+    const auto codes = [&](std::uint32_t build) { return codes_of(find(service, {.systems = Mixed, .build = build})); };
+    const std::uint32_t affinity = build_of("session affinity of services");
+    EXPECT_THAT(codes(affinity - 1), ElementsAre("WIN404"));
+    EXPECT_THAT(codes(affinity), IsEmpty());
+    EXPECT_EQ(unknown_build("10.0." + std::to_string(build_of("Windows nodes and containers"))), "");
 }
 
 TEST(WindowsSupport, TheUserGuideShowsTheTable) {

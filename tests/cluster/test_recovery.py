@@ -7,7 +7,8 @@ import signal
 import unittest
 
 from harness import ClusterCase, condition
-from manifests import config_map, pod, service, web_deployment, web_pod
+from manifests import SLEEP, config_map, pod, service, web_deployment, web_pod
+from test_local_volumes import claim, user
 
 
 def container_of(found):
@@ -113,6 +114,29 @@ class Recovery(ClusterCase):
         self.assertEqual({found["metadata"]["uid"] for found in self.pods("app=web")}, uids)
         ip = self.get("service", "web")["spec"]["clusterIP"]
         self.assertTrue(self.eventually(lambda: self.fetch_from_node(f"http://{ip}/"), 30))
+
+    def test_data_of_claims_outlive_agents_and_everything(self):  # STO-19
+        self.apply(claim("data"), user("user", "data", "cat /data/file; echo kept > /data/file; sync; " + SLEEP))
+        node = self.wait_ready("user")["spec"]["nodeName"]
+        before = container_of(self.get("pod", "user"))
+        old = self.cluster.processes()[f"{node}/agent"]
+        self.cluster.kill(f"{node}/agent")
+        self.replaced(f"{node}/agent", old)
+        self.nodes_ready()
+        self.finds_its_data("user")
+        self.assertEqual(container_of(self.get("pod", "user"))["containerID"], before["containerID"])
+        self.cluster.cut_power()
+        self.cluster.up()
+        self.api_answers()
+        self.nodes_ready()
+        self.kubectl("delete", "pod", "user")
+        self.apply(user("user", "data"))
+        self.wait_ready("user")
+        self.finds_its_data("user")
+
+    def finds_its_data(self, name):
+        """The new agent may still be waiting for its serving certificate."""
+        self.eventually(lambda: self.exec(name, "cat", "/data/file").strip() == "kept", 30, f"{name} reads what it has written")
 
     def test_supervisor_that_dies_takes_nothing_down(self):
         before = self.cluster.processes()

@@ -1,10 +1,153 @@
 """Volumes that outlive their pods: an administrator makes them, claims find them."""
 
+import pathlib
 import unittest
 
-from harness import IMAGE, ClusterCase
-from manifests import SLEEP, container, pod, service
+from harness import IMAGE, ClusterCase, run
+from manifests import SLEEP, config_map, container, pod, secret, service
 from test_stateful import stateful_set
+
+
+NODE = "linux-1"
+
+
+def mount_points(text):
+    """Mount point -> kind of file system, of a /proc/mounts; the last mount of each."""
+    return {line.split()[1]: line.split()[2] for line in text.splitlines()}
+
+
+class NodeVolumes(ClusterCase):
+    """Volumes that the kubelet makes on its node."""
+
+    def pod_of(self, name, *containers, **fields):
+        return pod(name, *containers, nodeSelector={"kubernetes.io/hostname": NODE}, **fields)
+
+    def pod_folder(self, name):
+        return self.cluster.data / "nodes" / NODE / "kubelet/pods" / self.get("pod", name)["metadata"]["uid"]
+
+    def host_mounts(self, folder):
+        mounts = mount_points(pathlib.Path("/proc/mounts").read_text())
+        return {path: kind for path, kind in mounts.items() if path.startswith(str(folder))}
+
+    def host_folder(self, name):
+        path = self.cluster.folder / f"{self.namespace}-{name}"
+        path.mkdir()
+        return path
+
+    def with_secrets(self, name):
+        token = {"serviceAccountToken": {"path": "token"}}
+        volumes = [{"name": "secret", "secret": {"secretName": "hidden"}}, {"name": "token", "projected": {"sources": [token]}},
+                   {"name": "labels", "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+                   {"name": "config", "configMap": {"name": "settings"}}]
+        mounts = [{"name": volume["name"], "mountPath": "/" + volume["name"]} for volume in volumes]
+        self.apply(secret("hidden", password="open sesame"), config_map("settings", color="red"))
+        self.apply(self.pod_of(name, container(script=SLEEP, volumeMounts=mounts), volumes=volumes))
+        self.wait_ready(name)
+
+    def test_secrets_are_in_memory_and_not_for_writing(self):  # SEC-03
+        self.with_secrets("keeper")
+        mounted = mount_points(self.exec("keeper", "cat", "/proc/mounts"))
+        for path in ("/secret", "/token", "/labels", "/var/run/secrets/kubernetes.io/serviceaccount"):
+            self.assertEqual(mounted[path], "tmpfs", path)
+        self.assertNotEqual(mounted["/config"], "tmpfs")
+        self.assertEqual(self.exec("keeper", "cat", "/secret/password"), "open sesame")
+        for path in ("/secret", "/token", "/labels", "/config"):
+            self.assertIn("Read-only", self.kubectl_fails("exec", "keeper", "--", "touch", path + "/new"))
+        folder = self.pod_folder("keeper")
+        self.assertEqual(set(self.host_mounts(folder).values()), {"tmpfs"})
+        self.assertEqual(run(["grep", "-rl", "--exclude-dir=volumes", "open sesame", str(folder)], check=False).stdout, "")
+        self.kubectl("delete", "pod", "keeper")
+        self.eventually(lambda: not folder.exists(), 20, "nothing is left of the pod")
+        self.assertEqual(self.host_mounts(folder), {})
+
+    def test_an_agent_that_dies_finds_its_mounts_and_unmounts_those_that_nobody_wants(self):  # SEC-03
+        self.with_secrets("kept")
+        self.with_secrets("gone")
+        kept, gone = self.pod_folder("kept"), self.pod_folder("gone")
+        before = self.host_mounts(kept)
+        self.kubectl("delete", "pod", "gone", "--wait=false")
+        self.cluster.kill(NODE + "/agent")
+        self.eventually(lambda: not gone.exists(), 60, "the pod that was to go has gone")
+        self.assertEqual(self.host_mounts(gone), {})
+        self.assertEqual(self.host_mounts(kept), before, "mounted once")
+        self.apply(secret("hidden", password="changed"))
+        self.eventually(lambda: self.exec("kept", "cat", "/secret/password") == "changed", 120, "secrets follow the API")
+
+    def test_memory_has_its_size(self):
+        limits = {"limits": {"memory": "32Mi"}}
+        mounts = [{"name": "small", "mountPath": "/small"}, {"name": "large", "mountPath": "/large"}]
+        self.apply(self.pod_of("cache", container(script=SLEEP, resources=limits, volumeMounts=mounts),
+                               volumes=[{"name": "small", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}},
+                                        {"name": "large", "emptyDir": {"medium": "Memory"}}]))
+        self.wait_ready("cache")
+        self.assertEqual(mount_points(self.exec("cache", "cat", "/proc/mounts"))["/small"], "tmpfs")
+        blocks = lambda path: int(self.exec("cache", "df", "-k", path).split()[8])
+        self.assertEqual((blocks("/small"), blocks("/large")), (8 << 10, 32 << 10))
+        self.assertIn("No space left", self.kubectl_fails("exec", "cache", "--", "dd", "if=/dev/zero", "of=/small/f", "bs=1M", "count=9"))
+
+    def test_huge_pages_need_a_request(self):
+        self.apply(self.pod_of("huge", container(script=SLEEP, volumeMounts=[{"name": "huge", "mountPath": "/huge"}]),
+                               volumes=[{"name": "huge", "emptyDir": {"medium": "HugePages"}}]))
+        self.wait_event("FailedMount", "hugePages storage requested, but there is no resource request for huge pages")
+
+    def test_a_pod_that_fills_its_empty_dir_is_evicted(self):
+        fill = "dd if=/dev/zero of=/data/f bs=1M count=4; " + SLEEP
+        self.apply(self.pod_of("filler", container(script=fill, volumeMounts=[{"name": "data", "mountPath": "/data"}]),
+                               volumes=[{"name": "data", "emptyDir": {"sizeLimit": "2Mi"}}]))
+        self.wait_phase("filler", "Failed", seconds=120)
+        status = self.get("pod", "filler")["status"]
+        self.assertEqual(status["reason"], "Evicted")
+        self.assertEqual(status["message"], 'Usage of EmptyDir volume "data" exceeds the limit "2Mi". ')
+
+    def test_host_paths_are_what_their_type_says(self):
+        folder = self.host_folder("host")
+        for name, kind, text in (("file", "File", "is not a file"), ("socket", "Socket", "is not a socket file"),
+                                 ("disk", "BlockDevice", "is not a block device")):
+            self.apply(self.pod_of(name, container(script=SLEEP, volumeMounts=[{"name": "host", "mountPath": "/host"}]),
+                                   volumes=[{"name": "host", "hostPath": {"path": str(folder), "type": kind}}]))
+            self.wait_event("FailedMount", f'MountVolume.SetUp failed for volume "host" : hostPath type check failed: {folder} {text}')
+
+    def test_mounts_are_seen_across_the_node_and_its_containers_as_asked(self):  # STO-25
+        folder = self.host_folder("shared")
+        run(["mount", "--bind", str(folder), str(folder)])
+        self.addCleanup(run, ["umount", "--recursive", "--lazy", str(folder)])
+        run(["mount", "--make-shared", str(folder)])
+        for name in ("by-host", "by-pod"):
+            (folder / name).mkdir()
+        def user(name, propagation, **security):
+            mounted = [{"name": "host", "mountPath": "/host", "mountPropagation": propagation}]
+            return self.pod_of(name, container(script=SLEEP, volumeMounts=mounted, **security),
+                               volumes=[{"name": "host", "hostPath": {"path": str(folder), "type": "Directory"}}])
+        self.apply(user("both", "Bidirectional", securityContext={"privileged": True}), user("inward", "HostToContainer"),
+                   user("none", "None"))
+        for name in ("both", "inward", "none"):
+            self.wait_ready(name)
+        run(["mount", "-t", "tmpfs", "tmpfs", str(folder / "by-host")])
+        (folder / "by-host/file").touch()
+        self.exec("both", "mount", "-t", "tmpfs", "tmpfs", "/host/by-pod")
+        self.exec("both", "touch", "/host/by-pod/file")
+        self.assertTrue((folder / "by-pod/file").exists(), "what the container mounts is seen on the node")
+        for name, seen in (("both", "file"), ("inward", "file"), ("none", "")):
+            self.assertEqual(self.exec(name, "ls", "/host/by-host").strip(), seen, name)
+            self.assertEqual(self.exec(name, "ls", "/host/by-pod").strip(), seen, name)
+
+    def test_recursive_read_only_mounts_are_refused_where_the_runtime_has_none(self):
+        def user(name, mode):
+            mounted = [{"name": "data", "mountPath": "/data", "readOnly": True, "recursiveReadOnly": mode}]
+            return self.pod_of(name, container(script=SLEEP, volumeMounts=mounted), volumes=[{"name": "data", "emptyDir": {}}])
+        node = self.get("node", NODE, namespaced=False)
+        handlers = [one for one in node["status"].get("runtimeHandlers", []) if not one.get("name")]
+        possible = any(one.get("features", {}).get("recursiveReadOnlyMounts") for one in handlers)
+        self.apply(user("possible", "IfPossible"), user("enabled", "Enabled"))
+        self.wait_ready("possible")
+        shown = lambda name: self.get("pod", name)["status"]["containerStatuses"][0]
+        mounted = [one for one in shown("possible")["volumeMounts"] if one["name"] == "data"]
+        self.assertEqual(mounted[0]["recursiveReadOnly"], "Enabled" if possible else "Disabled")
+        if possible:
+            self.wait_ready("enabled")
+        else:
+            self.eventually(lambda: 'volume "data" requested recursive read-only mode, but it is not supported by the runtime'
+                            in str(shown("enabled")["state"]), 20, "the container says why it waits")
 
 
 class ImageVolumes(ClusterCase):
@@ -62,6 +205,45 @@ class PersistentVolumes(ClusterCase):
         self.apply(self.user("reader", "data"))
         self.wait_ready("reader")
         self.assertEqual(self.exec("reader", "cat", "/data/file").strip(), "kept")
+
+    def disk(self, name, size=4 << 20):
+        """A block device of linux-1, and the file behind it."""
+        backing = self.cluster.folder / f"{self.namespace}-{name}.img"
+        backing.write_bytes(bytes(size))
+        device = run(["losetup", "--find", "--show", str(backing)]).stdout.strip()
+        self.addCleanup(run, ["losetup", "--detach", device])
+        return device, backing
+
+    def raw_user(self, name, claim, read_only=False, **fields):
+        raw = container(script=SLEEP, volumeDevices=[{"name": "data", "devicePath": "/dev/xvda"}], **fields)
+        return pod(name, raw, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim, "readOnly": read_only}}])
+
+    def test_a_raw_block_volume_is_a_device_in_its_container(self):
+        device, backing = self.disk("raw")
+        claim = self.claim("raw", size="4Mi")
+        claim["spec"]["volumeMode"] = "Block"
+        self.apply(self.volume("raw", size="4Mi", volumeMode="Block", local={"path": device}), claim, self.raw_user("writer", "raw"))
+        self.wait_ready("writer")
+        self.assertEqual(self.exec("writer", "ls", "-l", "/dev/xvda")[0], "b")
+        self.exec("writer", "sh", "-c", "echo raw data | dd of=/dev/xvda conv=fsync")
+        run(["sync"])
+        run(["blockdev", "--flushbufs", device])
+        self.assertTrue(backing.read_bytes().startswith(b"raw data"))
+        self.kubectl("delete", "pod", "writer")
+        self.apply(self.raw_user("reader", "raw", read_only=True))
+        self.wait_ready("reader")
+        self.assertEqual(self.exec("reader", "dd", "if=/dev/xvda", "bs=8", "count=1"), "raw data")
+        self.assertIn("not permitted", self.kubectl_fails("exec", "reader", "--", "dd", "if=/dev/zero", "of=/dev/xvda", "bs=8", "count=1"))
+        self.apply(self.user("mounter", "raw"))
+        self.wait_event("FailedMount", "volume data has volumeMode Block, but is specified in volumeMounts")
+
+    def test_a_local_volume_that_is_not_there_is_named(self):
+        missing = str(self.cluster.folder / "none")
+        self.apply(self.volume("lost", local={"path": missing}), self.claim("data"), self.user("user", "data"))
+        self.wait_event("FailedMount", f'MountVolume.NewMounter initialization failed for volume "{self.namespace}-lost" : '
+                                       f'path "{missing}" does not exist')
+        self.apply(self.raw_user("raw", "data"))
+        self.wait_event("FailedMount", "volume data has volumeMode Filesystem, but is specified in volumeDevices")
 
     def test_claim_in_use_goes_when_its_pod_has_gone_and_the_volume_is_released(self):
         self.apply(self.volume("disk"), self.claim("data"), self.user("user", "data"))

@@ -176,8 +176,10 @@ class Samples(WindowsCase):
 
     def test_hyper_v_isolation_is_refused_with_the_reason(self):
         self.kubectl("apply", "-f", ROOT / "samples/hyper-v.yaml", warnings=True)
-        self.eventually(lambda: any("hyper" in (event.get("message") or "").lower() for event in self.list("events")), 60,
-                        "an event that names Hyper-V")
+        self.wait_phase("win-web-hyper-v", "Failed", seconds=60)
+        status = self.get("pod", "win-web-hyper-v")["status"]
+        self.assertEqual(status["reason"], "HyperVIsolationUnsupported")
+        self.assertIn("process isolation is the only mode", status["message"])
 
 
 class Recovery(WindowsCase):

@@ -258,9 +258,28 @@ class Refusals(WindowsCase):
     def test_privileged_containers(self):
         self.refused("securityContext.privileged", container_fields={"securityContext": {"privileged": True}})
 
+    # API-15, STO-03, STO-11
+    def test_volumes_in_memory_and_sub_paths(self):
+        mount = {"name": "v", "mountPath": "C:\\v"}
+        memory = windows_pod("memory", volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}], container_fields={"volumeMounts": [mount]})
+        part = windows_pod("part", volumes=[{"name": "v", "emptyDir": {}}],
+                           container_fields={"volumeMounts": [mount | {"subPath": "x"}]})
+        told = self.kubectl_run("create", "-f", "-",
+                                stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": [memory, part]})).stderr
+        self.assertIn("Warning: spec.volumes[0].emptyDir.medium: memory-backed emptyDir is not supported on Windows; remove it", told)
+        self.assertIn("Warning: spec.containers[0].volumeMounts[0].subPath: sub-paths are not supported on Windows", told)
+        self.wait_event("FailedMount", "memory-backed emptyDir is not supported on Windows")
+        def waiting():
+            statuses = self.get("pod", "part")["status"].get("containerStatuses", [])
+            return statuses[0]["state"].get("waiting", {}) if statuses else {}
+        self.eventually(lambda: waiting().get("reason") == "CreateContainerConfigError", 60, "the container's refusal")
+        self.assertIn("sub-paths are not supported on Windows", waiting()["message"])
+
     # POD-27
     def test_huge_pages_fit_nowhere(self):
-        self.apply(windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}}))
+        huge = windows_pod("huge", container_fields={"resources": {"limits": {"hugepages-2Mi": "4Mi", "memory": "64Mi"}}})
+        told = self.kubectl_run("create", "-f", "-", stdin=json.dumps(huge)).stderr
+        self.assertIn("Warning: spec.containers[0].resources: Windows nodes have no huge pages", told)
         self.wait_event("FailedScheduling", "Insufficient hugepages-2Mi")
 
 

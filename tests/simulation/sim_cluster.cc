@@ -135,6 +135,7 @@ struct SimCluster::Node {
                                                                                           .runtime = runtime,
                                                                                           .images = runtime,
                                                                                           .files = files,
+                                                                                          .workers = cluster.pool_,
                                                                                           .mounter = mounter,
                                                                                           .cgroups = cgroups,
                                                                                           .prober = prober,

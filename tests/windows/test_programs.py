@@ -31,6 +31,11 @@ class Programs(WineTest):
                     done = subprocess.run(self.inside([linux, role, *words]), capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
                     self.assertEqual(done.returncode, expected, done.stderr)
 
+    def test_manifests_are_linted_on_windows_too(self):
+        told = self.wine("bin/porthole.exe", "lint", "-", stdin=(ROOT / "samples/hyper-v.yaml").read_text())
+        self.assertEqual(told.returncode, 1, told.stderr)
+        self.assertIn("refused[WIN106]: metadata.annotations[experimental.windows.kubernetes.io/isolation-type]", told.stdout)
+
     # RUN-01, RUN-02
     def test_the_kubelet_takes_runtimes_behind_pipes(self):
         self.assertIn("npipe:", self.wine("bin/kubelet.exe", "--help", check=True).stdout)

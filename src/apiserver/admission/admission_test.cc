@@ -190,12 +190,43 @@ TEST_F(Admission, LimitRangesBoundWhatAPodNeedsAsAWhole) {
         "pods \"web\" is forbidden: [maximum cpu usage per Pod is 1, but limit is 1100m, maximum cpu usage per Pod is 1, but request is "
         "1100m]");
 
+    Pod small = pod(), large = pod();
+    small.spec.containers = {limited("1")};
+    large.spec.containers = {limited("2")};
+    EXPECT_EQ(update(*plugin, small, large, "resize"),
+              "pods \"web\" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2, maximum cpu usage per Pod is 1, but request is 2]");
+
     Pod with_own = pod();
     with_own.spec.containers = {limited("2")};
     with_own.spec.resources.emplace().limits = {{"cpu", amount("1")}};
     with_own.spec.resources->requests = {{"cpu", amount("1")}};
     with_own.spec.overhead = {{"cpu", amount("1")}};
     EXPECT_EQ(create(*plugin, with_own), "") << "what the pod states counts, without overhead";
+}
+
+TEST_F(Admission, ClaimsGrowOnlyWhereTheirClassSaysSo) {
+    StorageClass storage_class = named<StorageClass>("", "growing");
+    storage_class.allow_volume_expansion = true;
+    put(storage_class);
+    put(named<StorageClass>("", "fixed"));
+    auto plugin = make_persistent_volume_claim_resize(given_);
+    PersistentVolumeClaim before = named<PersistentVolumeClaim>("a", "data");
+    before.spec.storage_class_name = "growing";
+    before.spec.resources.requests["storage"] = amount("1Gi");
+    PersistentVolumeClaim after = before;
+    after.spec.resources.requests["storage"] = amount("2Gi");
+    EXPECT_EQ(update(*plugin, before, after),
+              "persistentvolumeclaims \"data\" is forbidden: Only bound persistent volume claims can be expanded");
+    before.status.phase = after.status.phase = "Bound";
+    EXPECT_EQ(update(*plugin, before, after), "");
+    for (const char* name : {"fixed", "missing", ""}) {
+        before.spec.storage_class_name = after.spec.storage_class_name = name;
+        EXPECT_EQ(update(*plugin, before, after),
+                  "persistentvolumeclaims \"data\" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that "
+                  "provisions the pvc must support resize")
+            << name;
+        EXPECT_EQ(update(*plugin, after, after), "") << name;
+    }
 }
 
 TEST_F(Admission, ClaimsAndIngressesGetTheDefaultClass) {

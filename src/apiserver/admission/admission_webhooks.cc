@@ -253,7 +253,7 @@ private:
         Invocations& state = attributes.reinvocation.webhooks;
         const std::string place = "round_" + std::to_string(attributes.reinvocation.running ? 1 : 0) + "_index_" + std::to_string(index);
         CO_TRY(const auto reviewed, co_await dispatcher_.review({.webhook = webhook, .kind = kind, .mutating = true}, attributes,
-                                                                "failed-open.mutating.webhook.admission.k8s.io/" + place));
+                                                                "failed-open.mutation.webhook.admission.k8s.io/" + place));
         if (!reviewed) co_return {};
         CO_TRY(const bool changed, co_await apply(webhook, *reviewed, attributes));
         attributes.audit_annotations.insert_or_assign(

@@ -25,7 +25,7 @@ constexpr Listed Plugins[] = {
 };
 
 /// What upstream has and this server does not. They can be disabled, which changes nothing, but not enabled.
-constexpr std::array<std::string_view, 15> Missing = {
+constexpr std::array<std::string_view, 14> Missing = {
     "AlwaysAdmit",
     "AlwaysDeny",
     "ClusterTrustBundleAttest",
@@ -36,7 +36,6 @@ constexpr std::array<std::string_view, 15> Missing = {
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
     "OwnerReferencesPermissionEnforcement",
-    "PersistentVolumeClaimResize",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
     "PodResizeValidator",
@@ -79,6 +78,7 @@ bool runs(const Listed& plugin, const AdmissionOptions& options) {
 Result<AdmissionChain> make_admission_chain(AdmissionDependencies dependencies, const AdmissionOptions& options) {
     TRY_VOID(check_names(options));
     dependencies.configurations = &options.configurations;
+    dependencies.windows_strict = options.windows_strict;
     AdmissionChain chain;
     for (const Listed& listed : Plugins) {
         if (!runs(listed, options)) continue;

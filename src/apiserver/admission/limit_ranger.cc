@@ -99,7 +99,7 @@ public:
 
     Task<> validate(const AdmissionAttributes& attributes) override {
         const bool claim = attributes.is("", "persistentvolumeclaims") && attributes.subresource.empty() && attributes.object;
-        if (!is_new_pod(attributes) && !claim) co_return {};
+        if (!is_new_pod(attributes) && !is_resize(attributes) && !claim) co_return {};
         CO_TRY(const auto ranges, reader_.list<LimitRange>(attributes.namespace_));
         std::vector<std::string> broken;
         for (const auto& range : ranges) {
@@ -112,6 +112,9 @@ public:
 private:
     static bool is_new_pod(const AdmissionAttributes& attributes) {
         return attributes.is("", "pods") && attributes.subresource.empty() && attributes.operation == AdmissionOperation::Create;
+    }
+    static bool is_resize(const AdmissionAttributes& attributes) {
+        return attributes.is("", "pods") && attributes.subresource == "resize" && attributes.object;
     }
     static void check(const ApiObject& object, const LimitRangeItem& item, std::vector<std::string>& broken) {
         if (object.is<PersistentVolumeClaim>()) {

@@ -8,6 +8,7 @@
 #include "apiserver/admission/pod_references.h"
 #include "apiserver/authorization/node_authorizer.h"
 #include "apiserver/request/status.h"
+#include "objects/local_volume.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -68,6 +69,7 @@ public:
         if (attributes.is("", "nodes")) refusal = own_node(*node, attributes);
         if (attributes.is("", "serviceaccounts") && attributes.subresource == "token") refusal = token(*node, attributes);
         if (attributes.is("", "persistentvolumeclaims")) refusal = claim(*node, attributes);
+        if (attributes.is("", "persistentvolumes")) refusal = volume(*node, attributes);
         if (attributes.is("coordination.k8s.io", "leases") || attributes.is("storage.k8s.io", "csinodes")) {
             refusal = attributes.name == *node ? "" : "node \"" + *node + "\" may only access its own objects of this kind";
         }
@@ -166,6 +168,21 @@ private:
         }
         return before == after ? ""
                                : "node \"" + node + "\" is not allowed to update fields other than status.capacity and status.conditions";
+    }
+
+    /// A node takes its finalizer off a volume that is on it and is being deleted, and changes nothing else.
+    static Refusal volume(const std::string& node, const AdmissionAttributes& attributes) {
+        if (attributes.operation != AdmissionOperation::Update || !attributes.subresource.empty())
+            return "unexpected operation of node \"" + node + "\" on persistentvolumes";
+        PersistentVolume before = attributes.old_object->view<PersistentVolume>(), after = attributes.object->view<PersistentVolume>();
+        if (objects::local_volume::node_of(before) != node) return "node \"" + node + "\" can only update volumes on itself";
+        std::erase(before.metadata.finalizers, objects::local_volume::Finalizer);
+        for (PersistentVolume* one : {&before, &after}) {
+            one->metadata.managed_fields = {};
+            one->metadata.resource_version = {};
+        }
+        if (before.metadata.deletion_timestamp && before == after) return std::string();
+        return "node \"" + node + "\" is not allowed to update fields other than its finalizer of a volume that is being deleted";
     }
 
     Refusal token(const std::string& node, const AdmissionAttributes& attributes) const {

@@ -120,6 +120,34 @@ TEST_F(NodeRestrictionTest, ANodeTellsOnlyHowAClaimGrows) {
     EXPECT_NE(update(*plugin_, claim, grown), "");
 }
 
+TEST_F(NodeRestrictionTest, ANodeLetsOnlyGoOfVolumesThatAreOnItAndBeingDeleted) {
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    volume.metadata.labels["local.porthole.io/node"] = "n1";
+    volume.metadata.finalizers = {"kubernetes.io/pv-protection", "local.porthole.io/node-data"};
+    volume.spec.csi.emplace().driver = "local.porthole.io";
+    const auto free = [](PersistentVolume volume) {
+        volume.metadata.finalizers = {"kubernetes.io/pv-protection"};
+        return volume;
+    };
+    const char* refusal =
+        "persistentvolumes \"v\" is forbidden: node \"n1\" is not allowed to update fields other than its finalizer of a volume that is "
+        "being "
+        "deleted";
+    EXPECT_EQ(update(*plugin_, volume, free(volume)), refusal) << "not being deleted";
+    volume.metadata.deletion_timestamp = Timestamp::from_seconds(1);
+    EXPECT_EQ(update(*plugin_, volume, free(volume)), "");
+    PersistentVolume more = free(volume), stolen = free(volume);
+    more.metadata.finalizers.clear();
+    EXPECT_EQ(update(*plugin_, volume, more), refusal);
+    stolen.spec.claim_ref.emplace().name = "x";
+    EXPECT_EQ(update(*plugin_, volume, stolen), refusal);
+    EXPECT_NE(update(*plugin_, volume, free(volume), "status"), "");
+    EXPECT_NE(remove_object(*plugin_, volume), "");
+    volume.metadata.labels["local.porthole.io/node"] = "n2";
+    EXPECT_EQ(update(*plugin_, volume, free(volume)),
+              "persistentvolumes \"v\" is forbidden: node \"n1\" can only update volumes on itself");
+}
+
 TEST_F(NodeRestrictionTest, ANodeChangesOnlyItself) {
     EXPECT_EQ(create(*plugin_, named<Node>("", "n1")), "");
     EXPECT_EQ(create(*plugin_, named<Node>("", "n2")), "nodes \"n2\" is forbidden: node \"n1\" is not allowed to modify node \"n2\"");

@@ -62,7 +62,8 @@ struct AdmissionDependencies {
     AdmissionWebhooks webhooks = {};
     AdmissionPolicies policies = {};
     AdmissionConditionMetrics* condition_metrics = nullptr;
-    WorkerPool* pool = nullptr;  ///< where costly expressions are evaluated; null: on the loop
+    bool windows_strict = false;  ///< refuse what Windows nodes would refuse or ignore
+    WorkerPool* pool = nullptr;   ///< where costly expressions are evaluated; null: on the loop
 
     /// The configuration of a plugin; null when it has none.
     const schema::Value* configuration_of(const std::string& plugin) const {
@@ -76,6 +77,7 @@ struct AdmissionDependencies {
 struct AdmissionOptions {
     std::vector<std::string> enabled, disabled;  ///< as --enable-admission-plugins and --disable-admission-plugins name them
     AdmissionConfigurations configurations;
+    bool windows_strict = false;  ///< as --windows-strict-admission
 };
 
 /// What the file at `path` configures: an AdmissionConfiguration (apiserver.config.k8s.io/v1), or the file without a version that

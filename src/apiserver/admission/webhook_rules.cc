@@ -111,11 +111,15 @@ std::string_view operation_of(const AdmissionAttributes& attributes) {
     return creates ? "CREATE" : operation_name(attributes.operation);
 }
 
-bool is_exempt_from_webhooks(const AdmissionAttributes& attributes) {
-    constexpr std::string_view Exempt[] = {"mutatingadmissionpolicies",         "mutatingadmissionpolicybindings",
-                                           "mutatingwebhookconfigurations",     "validatingadmissionpolicies",
-                                           "validatingadmissionpolicybindings", "validatingwebhookconfigurations"};
+bool is_exempt_from_policies(const AdmissionAttributes& attributes) {
+    constexpr std::string_view Exempt[] = {"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "validatingadmissionpolicies",
+                                           "validatingadmissionpolicybindings"};
     return attributes.kind.group == "admissionregistration.k8s.io" && std::ranges::find(Exempt, attributes.kind.plural) != std::end(Exempt);
+}
+
+bool is_exempt_from_webhooks(const AdmissionAttributes& attributes) {
+    return is_exempt_from_policies(attributes) || attributes.is("admissionregistration.k8s.io", "mutatingwebhookconfigurations") ||
+           attributes.is("admissionregistration.k8s.io", "validatingwebhookconfigurations");
 }
 
 Result<const schema::Kind*> match_webhook(const WebhookSelection& selection, const AdmissionAttributes& attributes,

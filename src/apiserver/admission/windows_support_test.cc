@@ -89,5 +89,55 @@ TEST_F(WindowsSupportAdmission, ServicesAreToldOfTheirAffinityTimeout) {
     EXPECT_THAT(warnings_, IsEmpty());
 }
 
+// SVC-12
+TEST_F(WindowsSupportAdmission, ServicesAreToldWhenWhatIsSaidChanges) {
+    Service service = named<Service>("a", "web");
+    service.spec.load_balancer_source_ranges = {"10.0.0.0/8"};
+    create(*plugin_, service);
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.loadBalancerSourceRanges: are not enforced on Windows nodes")));
+}
+
+// API-15
+TEST_F(WindowsSupportAdmission, AStrictServerRefusesWhatWindowsRefusesOrIgnores) {
+    given_.windows_strict = true;
+    const AdmissionPluginPtr strict = make_windows_support(given_);
+    Pod pod = pod_for_windows();
+    EXPECT_EQ(create(*strict, pod), "") << "advice refuses nothing";
+    pod.spec.host_network = true;
+    pod.spec.volumes.emplace_back().empty_dir.emplace().medium = "Memory";
+    const std::string answer = create(*strict, pod);
+    EXPECT_THAT(answer, HasSubstr("spec.hostNetwork: Forbidden: Windows has no host network for pods"));
+    EXPECT_THAT(answer,
+                HasSubstr("spec.volumes[0].emptyDir.medium: Forbidden: memory-backed emptyDir is not supported on Windows; remove it"));
+    EXPECT_EQ(error_.reason, Reason::Invalid);
+    EXPECT_EQ(error_.details->causes.size(), 2u);
+
+    Deployment deployment = named<Deployment>("a", "web");
+    deployment.spec.template_.spec = pod.spec;
+    EXPECT_THAT(create(*strict, deployment), HasSubstr("spec.template.spec.hostNetwork: Forbidden"));
+    pod.spec.node_selector["kubernetes.io/os"] = "linux";
+    EXPECT_EQ(create(*strict, pod), "");
+}
+
+// SCH-05, SCH-06
+TEST_F(WindowsSupportAdmission, ANamespaceDecidesOnPodsThatNameNoSystem) {
+    const auto answer = [&](const char* policy, Pod pod = named<Pod>("a", "web")) {
+        Namespace space = named<Namespace>("", "a");
+        if (policy) space.metadata.labels["porthole.dev/pods-without-os"] = policy;
+        put(space);
+        return create(*plugin_, pod) + "|" + pod.spec.node_selector["kubernetes.io/os"];
+    };
+    EXPECT_EQ(answer(nullptr), "|");
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("spec.os: ")));
+    EXPECT_EQ(answer("allow"), "|");
+    EXPECT_THAT(warnings_, IsEmpty());
+    EXPECT_EQ(answer("windows"), "|windows");
+    EXPECT_EQ(answer("linux"), "|linux");
+    EXPECT_THAT(warnings_, IsEmpty());
+    EXPECT_THAT(answer("refuse"), HasSubstr("spec.os: Required value: pods of this namespace have to name their system"));
+    EXPECT_EQ(answer("refuse", pod_for_windows()), "|windows") << "it names one";
+    EXPECT_EQ(answer("linux", pod_for_windows()), "|windows") << "it is never overridden";
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

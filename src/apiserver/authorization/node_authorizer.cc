@@ -5,6 +5,8 @@
 #include "api/core_v1.h"
 #include "api/storage_v1.h"
 #include "apiserver/validation/field_selector.h"
+#include "apiserver/validation/label_selector.h"
+#include "objects/local_volume.h"
 
 namespace porthole::apiserver {
 namespace {
@@ -25,6 +27,14 @@ bool selects(const Attributes& attributes) {
 /// Whether a list or watch is narrowed to objects with `field` = `value`.
 bool selects_only(const Attributes& attributes, std::string_view field, std::string_view value) {
     return selects(attributes) && required_value(attributes.field_selector, field) == value;
+}
+
+bool selects_local_volumes(const Attributes& attributes, const std::string& node) {
+    const auto selector = LabelSelector::parse(attributes.label_selector);
+    return selector && std::ranges::any_of(selector->requirements(), [&](const LabelSelector::Requirement& one) {
+               return one.key == objects::local_volume::NodeLabel && one.operation == objects::Operator::In &&
+                      one.values == std::vector{node};
+           });
 }
 
 /// A list or watch may be narrowed to one object by its field selector.
@@ -53,7 +63,7 @@ Task<Decision> NodeAuthorizer::authorize(const Attributes& attributes) {
 Decision NodeAuthorizer::decide(const std::string& node, const Attributes& attributes) const {
     if (is(attributes, "", "secrets") || is(attributes, "", "configmaps")) return read_reached(node, attributes);
     if (is(attributes, "", "persistentvolumeclaims")) return use_claim(node, attributes);
-    if (is(attributes, "", "persistentvolumes")) return get_if(holds_volume(node, attributes.name), node, attributes);
+    if (is(attributes, "", "persistentvolumes")) return use_volume(node, attributes);
     if (is(attributes, "storage.k8s.io", "volumeattachments")) return get_if(holds_attachment(node, attributes.name), node, attributes);
     if (is(attributes, "resource.k8s.io", "resourceclaims"))
         return get_if(graph_.reaches(node, "resourceclaims", attributes.namespace_, attributes.name), node, attributes);
@@ -100,6 +110,22 @@ Decision NodeAuthorizer::get_if(bool own, const std::string& node, const Attribu
     if (attributes.verb != "get" || !attributes.subresource.empty())
         return Decision::no_opinion("can only get individual resources of this type");
     return own ? by_role(attributes) : no_relationship(node);
+}
+
+/// Volumes whose data are on the node, which it follows until the data are deleted; of others those that its pods use.
+Decision NodeAuthorizer::use_volume(const std::string& node, const Attributes& attributes) const {
+    if (selects(attributes) && attributes.name.empty())
+        return selects_local_volumes(attributes, node) ? by_role(attributes)
+                                                       : Decision::no_opinion("can only list and watch volumes of the node");
+    const bool local = attributes.subresource.empty() && has_data(node, attributes.name);
+    if (local && (attributes.verb == "get" || attributes.verb == "update"))
+        return by_role(attributes);  // NodeRestriction looks at the change
+    return get_if(holds_volume(node, attributes.name), node, attributes);
+}
+
+bool NodeAuthorizer::has_data(const std::string& node, const std::string& volume) const {
+    const auto found = reader_.find<PersistentVolume>("", volume);
+    return found && *found && objects::local_volume::node_of(**found) == node;
 }
 
 /// A volume is a node's business once the claim that it is bound to is.

@@ -24,6 +24,8 @@ private:
     Decision use_claim(const std::string& node, const AuthorizationAttributes& attributes) const;
     /// A single object by name, where it is the node's `own`.
     Decision get_if(bool own, const std::string& node, const AuthorizationAttributes& attributes) const;
+    Decision use_volume(const std::string& node, const AuthorizationAttributes& attributes) const;
+    bool has_data(const std::string& node, const std::string& volume) const;
     bool holds_volume(const std::string& node, const std::string& name) const;
     bool holds_attachment(const std::string& node, const std::string& name) const;
     Decision use_pods(const std::string& node, const AuthorizationAttributes& attributes) const;

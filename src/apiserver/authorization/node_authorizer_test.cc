@@ -128,6 +128,35 @@ TEST_F(NodeAuthorizerTest, ReachesVolumesByTheClaimsOfItsPodsOnly) {
     EXPECT_FALSE(allows(ask("n2", "get", "volumeattachments", "", "at", "storage.k8s.io")));
 }
 
+TEST_F(NodeAuthorizerTest, FollowsVolumesWhoseDataAreOnIt) {
+    PersistentVolume volume = named<PersistentVolume>("", "v");
+    volume.metadata.labels["local.porthole.io/node"] = "n1";
+    put(volume);
+    EXPECT_FALSE(allows(ask("n1", "get", "persistentvolumes", "", "v"))) << "of another driver";
+    volume.spec.csi.emplace().driver = "local.porthole.io";
+    put(volume);
+    for (const char* verb : {"get", "update"}) {
+        EXPECT_TRUE(allows(ask("n1", verb, "persistentvolumes", "", "v"))) << verb;
+        EXPECT_FALSE(allows(ask("n2", verb, "persistentvolumes", "", "v"))) << verb;
+    }
+    EXPECT_FALSE(allows(ask("n1", "delete", "persistentvolumes", "", "v")));
+    AuthorizationAttributes watch = ask("n1", "watch", "persistentvolumes", "", "");
+    const struct {
+        const char* selector;
+        bool allowed;
+    } rows[] = {{"", false},
+                {"local.porthole.io/node=n1", true},
+                {"local.porthole.io/node=n2", false},
+                {"local.porthole.io/node!=n1", false},
+                {"local.porthole.io/node in (n1,n2)", false},
+                {"local.porthole.io/node", false},
+                {"a=b,local.porthole.io/node=n1", true}};
+    for (const auto& row : rows) {
+        watch.label_selector = row.selector;
+        EXPECT_EQ(allows(watch), row.allowed) << row.selector;
+    }
+}
+
 TEST_F(NodeAuthorizerTest, ReachesResourceClaimsOfItsPodsAndItsOwnSlicesOnly) {
     Pod pod = pod_on("n1");
     pod.metadata.name = "claims";

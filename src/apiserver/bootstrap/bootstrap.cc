@@ -1,14 +1,18 @@
 #include "apiserver/bootstrap/bootstrap.h"
 
+#include <algorithm>
+
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
 #include "api/networking_v1.h"
 #include "api/scheduling_v1.h"
+#include "api/storage_v1.h"
 #include "apiserver/authorization/bootstrap_reconciler.h"
 #include "base/base64.h"
 #include "base/result.h"
 #include "base/values/ip.h"
 #include "objects/conditions.h"
+#include "objects/local_volume.h"
 #include "schema/json/json.h"
 
 namespace porthole::apiserver {
@@ -18,6 +22,8 @@ using namespace api::core::v1;
 using api::discovery::v1::EndpointSlice;
 using api::networking::v1::ServiceCIDR;
 using api::scheduling::v1::PriorityClass;
+using api::storage::v1::CSIDriver;
+using api::storage::v1::StorageClass;
 
 /// Creates `wanted` unless it is there.
 template <class T>
@@ -145,6 +151,36 @@ Task<> priority_classes(client::Client& client) {
     co_return co_await ensure(client, std::move(cluster));
 }
 
+/// Created once: an administrator may change them, take the default mark away, or delete them, and finds them so after the next start. A
+/// cluster that has a default class when it first starts with this program keeps it.
+Task<> local_storage(client::Client& client) {
+    constexpr const char *Created = "local.porthole.io/storage-class-created", *Default = "storageclass.kubernetes.io/is-default-class";
+    CO_TRY(Namespace system, co_await client.get<Namespace>({"", "kube-system"}));
+    if (system.metadata.annotations.contains(Created)) co_return {};
+    CO_TRY(const auto classes, co_await client.list<StorageClass>());
+    const bool has_default = std::ranges::any_of(classes.items, [&](const StorageClass& one) {
+        const auto mark = one.metadata.annotations.find(Default);
+        return mark != one.metadata.annotations.end() && mark->second == "true";
+    });
+    CSIDriver driver;
+    driver.metadata.name = objects::local_volume::Driver;
+    driver.spec.attach_required = false;
+    driver.spec.fs_group_policy = "File";
+    driver.spec.volume_lifecycle_modes = {"Persistent"};
+    CO_TRY_VOID(co_await ensure(client, std::move(driver)));
+    StorageClass local;
+    local.metadata.name = "local";
+    if (!has_default) local.metadata.annotations[Default] = "true";
+    local.provisioner = objects::local_volume::Driver;
+    local.reclaim_policy = "Delete";
+    local.volume_binding_mode = "WaitForFirstConsumer";
+    local.allow_volume_expansion = true;
+    CO_TRY_VOID(co_await ensure(client, std::move(local)));
+    system.metadata.annotations[Created] = "true";
+    CO_TRY_VOID(co_await client.update(std::move(system)));
+    co_return {};
+}
+
 std::string json_list(const std::vector<std::string>& texts) {
     schema::Value list = schema::Value::array();
     for (const std::string& text : texts) list.as_array().emplace_back(text);
@@ -196,6 +232,7 @@ Task<> bootstrap_cluster(client::Client& client, BootstrapOptions options) {
     CO_TRY_VOID(co_await default_service_range(client, options.service_cidr));
     CO_TRY_VOID(co_await kubernetes_service(client, options));
     CO_TRY_VOID(co_await dns_service(client, options));
+    CO_TRY_VOID(co_await local_storage(client));
     co_return co_await publish_authorities(client, options);
 }
 

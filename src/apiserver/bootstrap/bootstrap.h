@@ -17,7 +17,7 @@ struct FrontProxyOptions {
 };
 
 /// What every cluster has from its first moment: system namespaces, the range of services' addresses, the service "kubernetes" and where
-/// it leads, the service of cluster DNS, priority classes, cluster-info for those who join, and the bootstrap roles.
+/// it leads, the service of cluster DNS, priority classes, a class of volumes, cluster-info for those who join, and the bootstrap roles.
 struct BootstrapOptions {
     std::string advertise_address;  ///< of this server, as nodes and pods reach it
     std::uint16_t port = 6443;

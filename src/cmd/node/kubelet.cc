@@ -59,11 +59,13 @@ private:
                                                                                                       .runtime = runtime_->runtime(),
                                                                                                       .images = runtime_->images(),
                                                                                                       .files = *files_,
+                                                                                                      .workers = *world_.pool,
                                                                                                       .mounter = *system_.mounter,
                                                                                                       .cgroups = *system_.cgroups,
                                                                                                       .prober = *prober_,
                                                                                                       .host = *host_,
-                                                                                                      .image_mounts = image_mounts_.get()});
+                                                                                                      .image_mounts = image_mounts_.get(),
+                                                                                                      .image_disks = system_.image_disks.get()});
         return {};
     }
 
@@ -112,7 +114,7 @@ private:
 
     kubelet::KubeletOptions options_;
     bool issued_ = false;  ///< the server has a certificate of the cluster
-    KubeletSystem system_ = make_kubelet_system(*files_);
+    KubeletSystem system_ = make_kubelet_system(*files_, *world_.processes);
     std::unique_ptr<kubelet::ImageMounts> image_mounts_;
     std::unique_ptr<kubelet::GrpcRuntime> runtime_;
     std::unique_ptr<kubelet::NetworkProber> prober_;

@@ -4,16 +4,18 @@
 
 #include "kubelet/container/cgroups.h"
 #include "kubelet/volumes/framework/mounter.h"
+#include "kubelet/volumes/local_volume/image_disks.h"
 
 namespace porthole::cmd {
 
 /// What a kubelet asks of the operating system it runs on.
 struct KubeletSystem {
     std::unique_ptr<kubelet::Mounter> mounter;
+    std::unique_ptr<kubelet::ImageDisks> image_disks;  ///< null on Windows
     std::unique_ptr<kubelet::Cgroups> cgroups;
 };
-/// `files` must outlive it.
-KubeletSystem make_kubelet_system(FileSystem& files);
+/// `files` and `processes` must outlive it.
+KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner& processes);
 /// Whether this program is built for Windows.
 extern const bool KubeletOnWindows;
 

@@ -4,9 +4,10 @@ namespace porthole::cmd {
 
 const bool KubeletOnWindows = false;
 
-KubeletSystem make_kubelet_system(FileSystem& files) {
+KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner& processes) {
     KubeletSystem system;
     system.mounter = kubelet::make_mounter();
+    system.image_disks = kubelet::make_image_disks(processes);
     system.cgroups = std::make_unique<kubelet::CgroupFiles>(files);
     return system;
 }

@@ -6,7 +6,7 @@ namespace porthole::cmd {
 
 const bool KubeletOnWindows = true;
 
-KubeletSystem make_kubelet_system(FileSystem& files) {
+KubeletSystem make_kubelet_system(FileSystem& files, ProcessRunner&) {
     KubeletSystem system;
     system.mounter = kubelet::make_plain_mounter(files);
     system.cgroups = std::make_unique<kubelet::NoCgroups>();

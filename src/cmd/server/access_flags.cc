@@ -16,6 +16,8 @@ void add_admission_flags(CLI::App& app, apiserver::AccessFlags& flags) {
     add_list(app, "--disable-admission-plugins", flags.disable_admission_plugins, "admission plugins not to run, by comma");
     app.add_option("--admission-control-config-file", flags.admission_control_config_file,
                    "file of the plugins' configurations (AdmissionConfiguration of apiserver.config.k8s.io/v1)");
+    app.add_flag("--windows-strict-admission", flags.windows_strict_admission,
+                 "refuse pods for Windows, and workloads of them, with fields that Windows nodes refuse or ignore, instead of warning");
 }
 
 void add_issuer_flags(CLI::App& app, apiserver::AccessFlags& flags) {

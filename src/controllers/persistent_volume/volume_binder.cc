@@ -20,6 +20,7 @@ constexpr const char* ProvisionedBy = "pv.kubernetes.io/provisioned-by";
 constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* Provisioner = "volume.kubernetes.io/storage-provisioner";
 constexpr const char* OldProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
+constexpr const char* DefaultClass = "storageclass.kubernetes.io/is-default-class";
 constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
 
 std::string annotation(const api::meta::v1::ObjectMeta& metadata, const char* key) {
@@ -160,6 +161,16 @@ Task<> VolumeBinder::set_pending(ClaimRef claim) {
     co_return {};
 }
 
+/// Of several, the newest; "" for none.
+std::string VolumeBinder::default_class() const {
+    std::shared_ptr<const StorageClass> best;
+    for (const auto& one : classes_.list()) {
+        if (annotation(one->metadata, DefaultClass) != "true") continue;
+        if (!best || best->metadata.creation_timestamp < one->metadata.creation_timestamp) best = one;
+    }
+    return best ? best->metadata.name : "";
+}
+
 bool VolumeBinder::waits_for_consumer(const PersistentVolumeClaim& claim) const {
     const auto found = classes_.find({"", objects::class_of(claim)});
     return found && found->volume_binding_mode == "WaitForFirstConsumer";
@@ -174,6 +185,12 @@ Task<> VolumeBinder::wait_for_volume(ClaimRef claim) {
     CO_TRY_VOID(co_await set_pending(claim));
     const std::string& name = objects::class_of(*claim);
     if (name.empty()) {
+        if (const std::string standard = default_class(); !claim->spec.storage_class_name && !standard.empty()) {
+            PersistentVolumeClaim assigned = *claim;
+            assigned.spec.storage_class_name = standard;
+            CO_TRY_VOID(co_await client_.update(std::move(assigned)));
+            co_return {};
+        }
         events_.normal(*claim, "FailedBinding", "no persistent volumes available for this claim and no storage class is set");
         co_return {};
     }

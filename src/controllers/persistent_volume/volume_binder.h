@@ -33,6 +33,8 @@ private:
     /// Nothing fits: says why, or asks the class's provisioner.
     Task<> wait_for_volume(ClaimRef claim);
     Task<> ask_provisioner(ClaimRef claim, std::string provisioner);
+    /// For claims that came before there was one.
+    std::string default_class() const;
     bool waits_for_consumer(const PersistentVolumeClaim& claim) const;
     std::shared_ptr<const Node> selected_node(const PersistentVolumeClaim& claim) const;
 

@@ -219,5 +219,23 @@ TEST_F(VolumeBinderTest, AsksTheProvisionerThatTheClassNames) {
     EXPECT_TRUE(told_of("ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'csi.example.test'"));
 }
 
+TEST_F(VolumeBinderTest, AClaimThatCameBeforeTheDefaultClassGetsIt) {
+    api.put(claim("c", "1Gi"));
+    auto none = claim("none", "1Gi");
+    none.spec.storage_class_name = "";
+    api.put(none);
+    run<VolumeBinder>();
+    pass(1s);
+    StorageClass standard;
+    standard.metadata.name = "standard";
+    standard.metadata.annotations["storageclass.kubernetes.io/is-default-class"] = "true";
+    standard.provisioner = "csi.example.test";
+    standard.volume_binding_mode = "WaitForFirstConsumer";
+    api.put(standard);
+    pass(1s);
+    EXPECT_EQ(claim_now("c").spec.storage_class_name, "standard");
+    EXPECT_EQ(claim_now("none").spec.storage_class_name, "") << "asks for no class";
+}
+
 }  // namespace
 }  // namespace porthole::controllers

@@ -65,8 +65,26 @@ std::vector<cri::PortMapping> port_mappings(const core::Pod& pod) {
     return mappings;
 }
 
+/// "hugepages-2Mi" as the kernel's control groups name it: "2MB".
+std::vector<cri::HugepageLimit> huge_page_limits(const ResourceList& limits) {
+    constexpr std::string_view HugePages = "hugepages-";
+    constexpr const char* Units[] = {"B", "KB", "MB", "GB"};
+    std::vector<cri::HugepageLimit> made;
+    for (const auto& [name, amount] : limits) {
+        if (!name.starts_with(HugePages)) continue;
+        const auto size = Quantity::parse(name.substr(HugePages.size()));
+        if (!size) continue;
+        std::int64_t count = size->value();
+        std::size_t unit = 0;
+        for (; count >= 1024 && unit + 1 < std::size(Units); ++unit) count /= 1024;
+        made.push_back({.page_size = std::to_string(count) + Units[unit], .limit = static_cast<std::uint64_t>(amount.value())});
+    }
+    return made;
+}
+
 cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
     cri::LinuxContainerResources resources = linux_resources(in.spec.container.resources.requests, in.spec.container.resources.limits);
+    resources.hugepage_limits = huge_page_limits(in.spec.container.resources.limits);
     resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.platform.memory);
     // An out-of-memory kill ends the container as a whole: what is left of it would not be healthy.
     if (in.cgroup_v2) resources.unified["memory.oom.group"] = "1";
@@ -121,6 +139,7 @@ Result<cri::ContainerConfig> make_container_config(ContainerInputs in) {
         variable.value = value;
     }
     config.mounts = std::move(in.mounts);
+    config.devices = std::move(in.devices);
     config.labels = identity_labels(in.pod);
     config.labels[ContainerNameLabel] = container.name;
     config.annotations = container_annotations(in.pod, container, in.attempt);

@@ -28,6 +28,7 @@ struct ContainerInputs {
     std::int32_t attempt = 0;  ///< the restart count
     Environment environment;
     std::vector<cri::Mount> mounts;
+    std::vector<cri::Device> devices;
     std::string image_ref;  ///< what the image service called the image
     ImageUser image_user;
     std::vector<std::int64_t> extra_groups;  ///< that volumes ask for

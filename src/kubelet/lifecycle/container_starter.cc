@@ -6,7 +6,6 @@
 #include "base/result.h"
 #include "base/time/time.h"
 #include "kubelet/container/windows_config.h"
-#include "windows/support.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -111,11 +110,12 @@ std::optional<Duration> ContainerStarter::restart_delay(const core::Pod& pod, co
 Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& context, const ContainerSpec& spec, const ImageOutcome& image) {
     const core::Container& container = spec.container;
     if (config_.platform.windows)
-        if (const std::string refusal = windows::container_refusal(container); !refusal.empty())
+        if (const std::string refusal = windows::container_refusal(container, config_.gates); !refusal.empty())
             co_return Error(Reason::BadRequest, refusal);
     CO_TRY(Environment environment,
            co_await make_environment(*context.pod, container, context.downward, context.services, services_.objects));
-    CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment));
+    CO_TRY(auto mounts, services_.volumes.mounts_for(*context.pod, container, context.volumes, environment, context.recursive_read_only));
+    CO_TRY(auto devices, services_.volumes.devices_for(container, context.volumes));
     CO_TRY_VOID(add_own_mounts(context, container, mounts));
     std::string target;
     if (!spec.target_container.empty()) {
@@ -131,6 +131,7 @@ Task<cri::ContainerConfig> ContainerStarter::prepare(const PodStartContext& cont
                                      .attempt = attempt,
                                      .environment = std::move(environment),
                                      .mounts = std::move(mounts),
+                                     .devices = std::move(devices),
                                      .image_ref = image.ref,
                                      .image_user = image.user,
                                      .platform = config_.platform,

@@ -4,6 +4,7 @@
 #include "kubelet/images/image_puller.h"
 #include "kubelet/lifecycle/hooks.h"
 #include "kubelet/volumes/volume_manager.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -13,6 +14,7 @@ struct StarterConfig {
     std::string log_root;            ///< "/var/log/pods"
     std::string log_link_directory;  ///< "/var/log/containers"; "" for no links
     Platform platform;
+    windows::Gates gates;  ///< the feature gates that are on
     bool cgroup_v2 = false, seccomp_default = false;
 };
 
@@ -25,6 +27,7 @@ struct PodStartContext {
     DownwardContext downward;
     Environment services;
     MountedVolumes volumes;
+    bool recursive_read_only = false;  ///< whether the pod's runtime handler can mount so
     PodHostname hostname;
     std::vector<std::shared_ptr<const core::Secret>> pull_secrets;
 };

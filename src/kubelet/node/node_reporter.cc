@@ -1,6 +1,7 @@
 #include "kubelet/node/node_reporter.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "api/coordination_v1.h"
 #include "base/result.h"
@@ -11,6 +12,8 @@
 
 namespace porthole::kubelet {
 namespace {
+
+const std::string HugePages = "hugepages-";
 
 using namespace std::chrono_literals;
 using schema::Value;
@@ -63,6 +66,19 @@ std::string node_patch(const core::NodeStatus& before, const core::NodeStatus& n
     return schema::to_json(Value::object({{"status", std::move(status)}}));
 }
 
+/// All sizes that the kernel has, also those without pages: "hugepages-2048kB" is the resource "hugepages-2Mi".
+void add_huge_pages(FileSystem& files, ResourceList& capacity) {
+    const std::string folder = "/sys/kernel/mm/hugepages";
+    capacity["hugepages-1Gi"] = capacity["hugepages-2Mi"] = Quantity::from_value(0);
+    for (const std::string& name : files.list(folder).value_or(std::vector<std::string>())) {
+        const std::int64_t kilobytes = std::atoll(name.substr(name.find('-') + 1).c_str());
+        const std::int64_t pages = std::atoll(files.read(folder + "/" + name + "/nr_hugepages").value_or("").c_str());
+        if (kilobytes <= 0) continue;
+        const Quantity size = Quantity::from_value(kilobytes * 1024, Quantity::Format::BinarySi);
+        capacity[HugePages + size.to_string()] = Quantity::from_value(pages * kilobytes * 1024, Quantity::Format::BinarySi);
+    }
+}
+
 }  // namespace
 
 ResourceList extended_resources(const ResourceList& amounts) {
@@ -80,10 +96,7 @@ ResourceList node_capacity(const NodeIdentity& identity, const HostFacts& facts,
     if (const auto usage = files.usage(identity.root_directory))
         capacity["ephemeral-storage"] =
             Quantity::from_value(static_cast<std::int64_t>(usage->capacity) / 1024 * 1024, Quantity::Format::BinarySi);
-    if (facts.operating_system == "linux") {
-        capacity["hugepages-1Gi"] = Quantity::from_value(0);
-        capacity["hugepages-2Mi"] = Quantity::from_value(0);
-    }
+    if (facts.operating_system == "linux") add_huge_pages(files, capacity);
     return capacity;
 }
 
@@ -96,6 +109,8 @@ ResourceList node_allocatable(const NodeIdentity& identity, const ResourceList& 
         if (found->second.is_negative()) found->second = Quantity::from_value(0);
     };
     for (const auto& [name, amount] : identity.reserved) take(name, amount);
+    for (const auto& [name, amount] : capacity)
+        if (name.starts_with(HugePages)) take("memory", amount);
     take("memory", Quantity::from_value(identity.eviction_memory));
     const std::int64_t disk = amount_of(capacity, "ephemeral-storage").value();
     take("ephemeral-storage", Quantity::from_value(static_cast<std::int64_t>(static_cast<double>(disk) * identity.eviction_storage)));
@@ -180,6 +195,7 @@ void NodeReporter::fill_status(core::NodeStatus& status) {
     info.kernel_version = facts_.kernel_version;
     info.os_image = facts_.os_image;
     info.container_runtime_version = health.runtime_version;
+    status.runtime_handlers = health.runtime_handlers;
     info.kubelet_version = identity_.version;
     info.operating_system = facts_.operating_system;
     info.architecture = facts_.architecture;

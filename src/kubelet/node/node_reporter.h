@@ -14,6 +14,7 @@ struct NodeHealth {
     std::vector<std::string> problems;  ///< why the node is not ready; empty when it is
     bool memory_pressure = false, disk_pressure = false, pid_pressure = false;
     std::string runtime_version;  ///< "containerd://1.6.20"
+    std::vector<core::NodeRuntimeHandler> runtime_handlers;
 };
 
 /// Those of `amounts` that others than the kubelet say the node has: an administrator, or a program for devices.

@@ -32,7 +32,7 @@ void define_flags(FlagSet& flags, KubeletOptions& o) {
     flags.add("eviction-hard", o.eviction_hard, "thresholds, for example memory.available<500Mi,nodefs.available<10%");
     flags.add("eviction-soft", o.eviction_soft, "thresholds with a grace period");
     flags.add("fail-swap-on", o.fail_swap_on, "accepted; swap and page files never keep this kubelet from starting");
-    flags.add("feature-gates", o.feature_gates, "accepted");
+    flags.add("feature-gates", o.feature_gates, "WindowsSubPath=true mounts sub-paths of volumes on Windows; others are accepted");
     flags.add("hostname-override", o.hostname_override, "the node's name");
     flags.add("kube-reserved", o.kube_reserved, "kept for the kubelet: cpu=500m,memory=1Gi");
     flags.add("kubeconfig", o.kubeconfig, "kubeconfig: address and credentials for the API server");
@@ -219,6 +219,8 @@ Result<KubeletConfig> make_kubelet_config(const KubeletOptions& o, bool windows)
     config.node.name = o.hostname_override;
     if (!o.node_ip.empty()) config.node.addresses = {o.node_ip};
     config.node.labels = o.node_labels;
+    for (const auto& [gate, value] : o.feature_gates)
+        if (value == "true") config.feature_gates.insert(gate);
     for (const std::string& text : o.taints) {
         auto taint = parse_taint(text);
         if (!taint) return std::move(taint).error().with_context("--register-with-taints");

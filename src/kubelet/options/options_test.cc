@@ -92,6 +92,13 @@ TEST_F(KubeletOptionsTest, TheTlsPolicyComesFromFlagsAndFile) {
     }
 }
 
+// STO-30
+TEST_F(KubeletOptionsTest, FeatureGatesThatAreOnReachTheKubelet) {
+    const auto gates = [&](const char* flag) { return make_kubelet_config(parse({flag}).value(), true)->feature_gates; };
+    EXPECT_THAT(gates("--feature-gates=WindowsSubPath=true,Other=false"), ElementsAre("WindowsSubPath"));
+    EXPECT_THAT(gates("--feature-gates=WindowsSubPath=false"), IsEmpty());
+}
+
 // KBL-28
 TEST_F(KubeletOptionsTest, TheHostsNameMayBeAnAddress) {
     EXPECT_EQ(parse({"--hostname-override=192.0.2.7"})->hostname_override, "192.0.2.7");

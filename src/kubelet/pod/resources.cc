@@ -8,7 +8,23 @@ namespace {
 constexpr const char* Memory = "memory";
 constexpr std::int64_t GuaranteedOomScore = -997;
 
+bool has_limit(const core::ResourceRequirements& resources, const char* name) { return !amount_of(resources.limits, name).is_zero(); }
+
+/// Whether the pod, or each of its containers, has a limit.
+bool is_limited(const core::PodSpec& spec, const char* name) {
+    if (spec.resources && has_limit(*spec.resources, name)) return true;
+    const auto limited = [&](const core::Container& container) { return has_limit(container.resources, name); };
+    return std::ranges::all_of(spec.containers, limited) && std::ranges::all_of(spec.init_containers, limited);
+}
+
 }  // namespace
+
+ResourceList enforced_limits(const core::PodSpec& spec) {
+    ResourceList limits = objects::pod_limits(spec);
+    for (const char* name : {"cpu", Memory})
+        if (!is_limited(spec, name)) limits.erase(name);
+    return limits;
+}
 
 std::int64_t oom_score_adjustment(const core::Pod& pod, const core::Container& container, std::int64_t memory_capacity) {
     if (is_critical_pod(pod)) return GuaranteedOomScore;

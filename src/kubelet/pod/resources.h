@@ -9,6 +9,9 @@ using objects::amount_of;
 inline bool is_extended_resource(std::string_view name) { return name.contains('/'); }
 using objects::ResourceList;
 
+/// The limits of CPU and memory that all containers of a pod keep together; a resource that one of them may use without limit is missing.
+ResourceList enforced_limits(const core::PodSpec& spec);
+
 /// The kernel's bias for killing this container first, -997 to 1000.
 std::int64_t oom_score_adjustment(const core::Pod& pod, const core::Container& container, std::int64_t memory_capacity);
 

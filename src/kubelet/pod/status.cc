@@ -151,7 +151,10 @@ private:
             shown.name = mount.name;
             shown.mount_path = mount.mount_path;
             shown.read_only = mount.read_only;
-            if (mount.read_only) shown.recursive_read_only = "Disabled";
+            const bool recursive = std::ranges::any_of(
+                from.mounts, [&](const cri::Mount& made) { return made.container_path == mount.mount_path && made.recursive_read_only; });
+            using Mode = core::RecursiveReadOnlyMode;
+            if (mount.read_only) shown.recursive_read_only = recursive ? Mode::Enabled : Mode::Disabled;
         }
     }
 

@@ -66,6 +66,7 @@ struct KubeletServerTest : testing::Test {
     client::Client client{api};
     sim::FakeRuntime runtime{loop};
     porthole::sim::MemoryFileSystem files{loop};
+    porthole::sim::SimWorkerPool pool{loop};
     sim::FakeMounter mounter;
     NoCgroups cgroups;
     sim::FakeProber prober;
@@ -77,6 +78,7 @@ struct KubeletServerTest : testing::Test {
                                                   .runtime = runtime,
                                                   .images = runtime,
                                                   .files = files,
+                                                  .workers = pool,
                                                   .mounter = mounter,
                                                   .cgroups = cgroups,
                                                   .prober = prober,
@@ -166,6 +168,46 @@ TEST_F(KubeletServerTest, ServesStatisticsAndMetrics) {
     EXPECT_THAT(get("/metrics").body, HasSubstr("kubelet_active_pods 1\n"));
     EXPECT_EQ(get("/healthz").body, "ok");
     EXPECT_EQ(get("/nothing").code, 404);
+}
+
+TEST_F(KubeletServerTest, ServesWhatVolumesTake) {
+    core::PersistentVolumeClaim claim;
+    claim.metadata.name = "data";
+    claim.metadata.namespace_ = "ns";
+    claim.spec.volume_name = "pv1";
+    claim.status.phase = "Bound";
+    core::PersistentVolume volume;
+    volume.metadata.name = "pv1";
+    volume.spec.local.emplace().path = "/disks/1";
+    volume.spec.claim_ref.emplace().uid = api.put(claim).metadata.uid;
+    api.put(volume);
+    ASSERT_TRUE(files.create_directories("/disks/1", 0755));
+    core::Pod pod = schema::decode_json<core::Pod>(R"({"metadata":{"name":"v","namespace":"ns"},"spec":{"nodeName":"n1","volumes":[
+        {"name":"e","emptyDir":{}},{"name":"m","emptyDir":{"medium":"Memory"}},{"name":"d","persistentVolumeClaim":{"claimName":"data"}}],
+        "containers":[{"name":"a","image":"image:1","volumeMounts":[{"name":"e","mountPath":"/e"},{"name":"m","mountPath":"/m"},
+        {"name":"d","mountPath":"/d"}]}]}})")
+                        .value();
+    const std::string folder = "/var/lib/kubelet/pods/" + api.put(pod).metadata.uid + "/volumes/kubernetes.io~empty-dir";
+    ASSERT_TRUE(loop.run_until([&] { return !runtime.running("v").empty(); }, 10s));
+    ASSERT_TRUE(files.write(folder + "/e/f", std::string(1000, 'x'), 0644));
+    ASSERT_TRUE(files.write(folder + "/m/f", std::string(70, 'x'), 0644));
+    runtime.written = [](const std::string& name) { return name == "v" ? 30 : 0; };
+    loop.advance(61s);
+    const auto summary = schema::parse_json(get("/stats/summary").body);
+    ASSERT_TRUE(summary);
+    std::map<std::string, std::int64_t> used;
+    for (const schema::Value& shown : summary->find("pods")->as_array()) {
+        if (shown.string_at({"podRef", "name"}) != "v") continue;
+        EXPECT_EQ(shown.find("ephemeral-storage")->find("usedBytes")->as_int(), 1030) << "without what is in memory or a claim's";
+        for (const schema::Value& one : shown.find("volume")->as_array()) {
+            used[std::string(one.string_at({"name"}))] = one.find("usedBytes")->as_int();
+            EXPECT_EQ(one.string_at({"pvcRef", "name"}), one.string_at({"name"}) == "d" ? "data" : "");
+        }
+    }
+    EXPECT_EQ(used.size(), 3u);
+    EXPECT_EQ(used["e"], 1000);
+    EXPECT_EQ(used["m"], 70);
+    EXPECT_THAT(get("/metrics").body, HasSubstr("kubelet_volume_stats_used_bytes{namespace=\"ns\",persistentvolumeclaim=\"data\"} "));
 }
 
 // KBL-34

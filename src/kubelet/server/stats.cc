@@ -60,6 +60,31 @@ Value file_system_value(FileSystem& files, const std::string& path, const std::s
     return value;
 }
 
+Value tree_value(const TreeUsage& used, const std::string& time) {
+    return Value::object({{"time", time}, {"usedBytes", used.bytes}, {"inodesUsed", used.inodes}});
+}
+
+/// `used` of the file system.
+Value share_value(const TreeUsage& used, const FileSystemUsage& of, const std::string& time) {
+    Value value = tree_value(used, time);
+    value["availableBytes"] = of.available;
+    value["capacityBytes"] = of.capacity;
+    value["inodesFree"] = of.inodes_free;
+    value["inodes"] = of.inodes;
+    return value;
+}
+
+Value volumes_value(const StorageUse& storage, const std::string& namespace_, const std::string& time) {
+    Value list = Value::array();
+    for (const VolumeUse& volume : storage.volumes) {
+        Value one = share_value(volume.used, volume.file_system, time);
+        one["name"] = volume.name;
+        if (!volume.claim.empty()) one["pvcRef"] = Value::object({{"name", volume.claim}, {"namespace", namespace_}});
+        list.as_array().push_back(std::move(one));
+    }
+    return list;
+}
+
 /// What a Windows sandbox says, in the fields that all sandboxes share.
 cri::LinuxPodSandboxStats in_common_fields(const cri::WindowsPodSandboxStats& from) {
     cri::LinuxPodSandboxStats stats;
@@ -213,6 +238,8 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
         Value shown = Value::object({{"podRef", Value::object({{"name", pod.name}, {"namespace", pod.namespace_}, {"uid", pod.uid}})},
                                      {"startTime", time_text(pod.started_at)}});
         Value containers = Value::array();
+        const StorageUse& storage = kubelet_.storage().of(pod.uid);
+        TreeUsage written = storage.on_node_disk();
         std::uint64_t cores = 0, cpu = 0, working_set = 0, usage = 0;
         for (const ContainerUse& use : pod.containers) {
             Value one = Value::object({{"name", use.name}, {"startTime", time_text(use.started_at)}});
@@ -222,6 +249,12 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
                 one["rootfs"] = Value::object({{"time", time},
                                                {"usedBytes", number(use.stats.writable_layer->used_bytes)},
                                                {"inodesUsed", number(use.stats.writable_layer->inodes_used)}});
+            if (const auto log = storage.logs.find(use.name); !only_cpu_and_memory && log != storage.logs.end())
+                one["logs"] = tree_value(log->second, time);
+            if (use.stats.writable_layer) {
+                written.bytes += number(use.stats.writable_layer->used_bytes);
+                written.inodes += number(use.stats.writable_layer->inodes_used);
+            }
             cores += use.nano_cores;
             if (use.stats.cpu) cpu += number(use.stats.cpu->usage_core_nano_seconds);
             if (use.stats.memory) {
@@ -233,6 +266,11 @@ Task<Value> Stats::summary(bool only_cpu_and_memory) {
         shown["containers"] = std::move(containers);
         shown["cpu"] = Value::object({{"time", time}, {"usageNanoCores", cores}, {"usageCoreNanoSeconds", cpu}});
         shown["memory"] = Value::object({{"time", time}, {"usageBytes", usage}, {"workingSetBytes", working_set}});
+        if (!only_cpu_and_memory) {
+            shown["volume"] = volumes_value(storage, pod.namespace_, time);
+            if (const auto disk = deps.files.usage(kubelet_.config().root_directory))
+                shown["ephemeral-storage"] = share_value(written, *disk, time);
+        }
         if (!only_cpu_and_memory && pod.sandbox && pod.sandbox->network) {
             const cri::NetworkUsage& network = *pod.sandbox->network;
             Value value = Value::object({{"time", time_text(network.timestamp)}});
@@ -349,6 +387,34 @@ Task<std::string> Stats::cadvisor_metrics() {
     co_return out;
 }
 
+void Stats::add_volume_metrics(std::string& out) {
+    struct Metric {
+        const char *name, *help;
+        std::function<std::uint64_t(const VolumeUse&)> value;
+    };
+    const Metric metrics[] = {
+        {"kubelet_volume_stats_capacity_bytes", "Capacity in bytes of the volume",
+         [](const VolumeUse& v) { return v.file_system.capacity; }},
+        {"kubelet_volume_stats_available_bytes", "Number of available bytes in the volume",
+         [](const VolumeUse& v) { return v.file_system.available; }},
+        {"kubelet_volume_stats_used_bytes", "Number of used bytes in the volume", [](const VolumeUse& v) { return v.used.bytes; }},
+        {"kubelet_volume_stats_inodes", "Maximum number of inodes in the volume", [](const VolumeUse& v) { return v.file_system.inodes; }},
+        {"kubelet_volume_stats_inodes_free", "Number of free inodes in the volume",
+         [](const VolumeUse& v) { return v.file_system.inodes_free; }},
+        {"kubelet_volume_stats_inodes_used", "Number of used inodes in the volume", [](const VolumeUse& v) { return v.used.inodes; }},
+    };
+    std::map<std::string, const VolumeUse*> claims;  // of several pods once
+    for (const auto& pod : kubelet_.pods().active())
+        for (const VolumeUse& volume : kubelet_.storage().of(pod->metadata.uid).volumes)
+            if (!volume.claim.empty())
+                claims[fmt::format("namespace=\"{}\",persistentvolumeclaim=\"{}\"", pod->metadata.namespace_, volume.claim)] = &volume;
+    for (const Metric& metric : metrics) {
+        if (claims.empty()) return;
+        Family family(out, metric.name, "gauge", metric.help);
+        for (const auto& [labels, volume] : claims) family.add(labels, static_cast<double>(metric.value(*volume)));
+    }
+}
+
 std::string Stats::kubelet_metrics() {
     std::string out;
     if (const HostUsage host = kubelet_.dependencies().host.usage(); host.commit_limit > 0) {
@@ -363,6 +429,7 @@ std::string Stats::kubelet_metrics() {
         .add("", static_cast<double>(kubelet_.pods().pods().size()));
     Family(out, "kubelet_active_pods", "gauge", "The number of pods the kubelet considers active.")
         .add("", static_cast<double>(kubelet_.pods().active().size()));
+    add_volume_metrics(out);
     return out;
 }
 

@@ -22,6 +22,7 @@ private:
     struct ContainerUse;
     struct PodUse;
     Task<std::vector<PodUse>> collect();
+    void add_volume_metrics(std::string& out);
 
     Kubelet& kubelet_;
     std::int64_t last_cpu_ = 0;

@@ -31,9 +31,16 @@ class FakeMounter final : public Mounter {
 public:
     std::map<std::string, std::string> mounts;  ///< target → source
     std::set<std::string> read_only;
+    std::map<std::string, std::uint64_t> sizes;  ///< of memory, and of huge pages
 
-    Result<void> mount_memory(const std::string& directory, std::uint64_t) override {
+    Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) override {
         mounts[directory] = "tmpfs";
+        sizes[directory] = size_limit;
+        return {};
+    }
+    Result<void> mount_huge_pages(const std::string& directory, std::uint64_t page_size) override {
+        mounts[directory] = "hugetlbfs";
+        sizes[directory] = page_size;
         return {};
     }
     Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) override {

@@ -119,6 +119,7 @@ Task<cri::StatusResponse> FakeRuntime::status(cri::StatusRequest) {
         network.message = "cni plugin not initialized";
     }
     response.status->conditions = {runtime, network};
+    response.runtime_handlers = handlers;
     co_return response;
 }
 
@@ -311,6 +312,7 @@ Task<cri::ListContainerStatsResponse> FakeRuntime::list_container_stats(cri::Lis
         stats.attributes.emplace().id = id;
         stats.attributes->labels = from.status.labels;
         stats.attributes->metadata = from.status.metadata;
+        if (written) stats.writable_layer.emplace().used_bytes.emplace().value = written(pod_of(from.status.labels));
         stats.memory.emplace().working_set_bytes.emplace().value = memory ? memory(pod_of(from.status.labels)) : 0;
     }
     co_return response;

@@ -30,13 +30,15 @@ public:
     // What a test sets.
     std::function<Behavior(const cri::ContainerConfig&)> behavior;
     std::function<Result<cri::ExecSyncResponse>(const cri::ContainerConfig&, const cri::ExecSyncRequest&)> on_exec;
-    std::function<std::uint64_t(const std::string& pod)> memory;  ///< working set of a pod's containers
+    std::function<std::uint64_t(const std::string& pod)> memory;   ///< working set of a pod's containers
+    std::function<std::uint64_t(const std::string& pod)> written;  ///< writable layer of each of a pod's containers
     /// Asked with the method's name before every call.
     std::function<std::optional<Error>(const std::string& method)> fault;
     Duration latency{};  ///< of every call
     Duration pull_time{};
     bool runtime_ready = true, network_ready = true;
     std::string runtime_version = "1.6.20";
+    std::vector<cri::RuntimeHandler> handlers;
     std::set<std::string> missing_images;  ///< not in any registry
     void add_image(const std::string& name, cri::Image image = {});
 

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "kubelet/container/environment.h"
+#include "windows/support.h"
 
 namespace porthole::kubelet {
 
@@ -32,12 +33,16 @@ std::string directory_name(std::string plugin) {
     return plugin;
 }
 
-std::set<std::string> used_volumes(const core::Pod& pod) {
-    std::set<std::string> names;
-    for (const ContainerSpec& spec : all_containers(pod))
-        for (const core::VolumeMount& mount : spec.container.volume_mounts) names.insert(mount.name);
-    return names;
+/// Whether `list` of some container names the volume.
+template <class Use>
+bool is_used(const core::Pod& pod, const std::string& volume, std::vector<Use> core::Container::* list) {
+    return std::ranges::any_of(all_containers(pod), [&](const ContainerSpec& spec) {
+        return std::ranges::find(spec.container.*list, volume, &Use::name) != (spec.container.*list).end();
+    });
 }
+
+bool is_mounted(const core::Pod& pod, const std::string& volume) { return is_used(pod, volume, &core::Container::volume_mounts); }
+bool is_mapped(const core::Pod& pod, const std::string& volume) { return is_used(pod, volume, &core::Container::volume_devices); }
 
 cri::MountPropagation propagation_of(const core::VolumeMount& mount) {
     using Mode = core::MountPropagationMode;
@@ -46,8 +51,18 @@ cri::MountPropagation propagation_of(const core::VolumeMount& mount) {
     return cri::MountPropagation::PropagationPrivate;
 }
 
-bool is_image(const core::Pod& pod, const std::string& volume) {
-    return std::ranges::any_of(pod.spec.volumes, [&](const core::Volume& one) { return one.name == volume && one.image; });
+Result<bool> is_recursively_read_only(const core::VolumeMount& mount, bool supported) {
+    using Mode = core::RecursiveReadOnlyMode;
+    const std::string mode = mount.recursive_read_only.value_or(Mode::Disabled);
+    if (mode == Mode::Disabled) return false;
+    const std::string text = "volume \"" + mount.name + "\" requested recursive read-only mode, but it is not ";
+    if (!mount.read_only) return Error(Reason::BadRequest, text + "read-only");
+    if (mount.mount_propagation.value_or(core::MountPropagationMode::None) != core::MountPropagationMode::None)
+        return Error(Reason::BadRequest, text + "compatible with propagation \"" + *mount.mount_propagation + "\"");
+    if (mode == Mode::IfPossible) return supported;
+    if (mode != Mode::Enabled) return Error(Reason::BadRequest, "unknown recursive read-only mode \"" + mode + "\"");
+    if (!supported) return Error(Reason::BadRequest, text + "supported by the runtime");
+    return true;
 }
 
 /// Of either system: "/a", "\\a", "C:\\a".
@@ -70,38 +85,53 @@ VolumeManager::VolumeManager(VolumeServices services, Logger log, std::string ro
 
 Task<MountedVolumes> VolumeManager::set_up(std::shared_ptr<const core::Pod> pod, ResourceList node_allocatable) {
     MountedVolumes mounted;
-    const std::set<std::string> used = used_volumes(*pod);
     for (const core::Volume& volume : pod->spec.volumes) {
-        if (!used.contains(volume.name)) continue;
-        const auto plugin = std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& p) { return p->supports(volume); });
-        if (plugin == plugins_.end())
-            co_return Error(Reason::BadRequest, "MountVolume.SetUp failed for volume \"" + volume.name +
-                                                    "\" : this node has no plugin for this kind of volume");
-        const std::string directory =
-            pod_directory(pod->metadata.uid) + "/volumes/" + directory_name((*plugin)->name()) + "/" + volume.name;
-        auto path = co_await (*plugin)->set_up({pod, volume, directory, node_allocatable}, services_);
-        if (is_cancelled(path)) co_return std::move(path).error();
-        if (!path) {
-            co_return Error(path.error().reason, "MountVolume.SetUp failed for volume \"" + volume.name + "\" : " + path.error().message);
+        if (!is_mounted(*pod, volume.name) && !is_mapped(*pod, volume.name)) continue;
+        VolumeStep step{"FailedMount", "MountVolume.SetUp failed for volume \"" + volume.name + "\" : "};
+        auto made = co_await set_up_one(pod, volume, node_allocatable, step);
+        if (is_cancelled(made)) co_return std::move(made).error();
+        if (!made) {
+            Error error(made.error().reason, step.text + made.error().message);
+            services_.events.warning(reference_to(*pod), step.reason, error.message);
+            co_return error;
         }
-        mounted[volume.name] = std::move(*path);
+        mounted[volume.name] = std::move(*made);
     }
+    mounted_[pod->metadata.uid] = mounted;
     co_return mounted;
 }
 
+Task<MountedVolume> VolumeManager::set_up_one(std::shared_ptr<const core::Pod> pod, core::Volume volume, ResourceList node_allocatable,
+                                              VolumeStep& step) {
+    if (const std::string refusal = services_.windows ? windows::volume_refusal(volume) : ""; !refusal.empty())
+        co_return Error(Reason::BadRequest, refusal);
+    const auto plugin = std::ranges::find_if(plugins_, [&](const auto& one) { return one->supports(volume); });
+    if (plugin == plugins_.end()) co_return Error(Reason::BadRequest, "this node has no plugin for this kind of volume");
+    const std::string place = directory_name((*plugin)->name()) + "/" + volume.name, directory = pod_directory(pod->metadata.uid);
+    const bool mounted = is_mounted(*pod, volume.name), mapped = is_mapped(*pod, volume.name);
+    co_return co_await (*plugin)->set_up({.pod = std::move(pod),
+                                          .volume = std::move(volume),
+                                          .directory = directory + "/volumes/" + place,
+                                          .ready_mark = directory + "/plugins/" + place + "/ready",
+                                          .mounted = mounted,
+                                          .mapped = mapped,
+                                          .node_allocatable = std::move(node_allocatable),
+                                          .step = step},
+                                         services_);
+}
+
 Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, const core::Container& container,
-                                                          const MountedVolumes& volumes, const Environment& environment) {
+                                                          const MountedVolumes& volumes, const Environment& environment,
+                                                          bool recursive_read_only) {
     std::vector<cri::Mount> mounts;
     for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
         const core::VolumeMount& wanted = container.volume_mounts[i];
         const auto volume = volumes.find(wanted.name);
-        if (volume == volumes.end())
+        if (volume == volumes.end() || volume->second.is_block)
             return Error(Reason::BadRequest,
                          "cannot find volume \"" + wanted.name + "\" to mount into container \"" + container.name + "\"");
-        if (wanted.recursive_read_only.value_or("") == "Enabled")
-            return Error(Reason::BadRequest,
-                         "volume \"" + wanted.name + "\" cannot be mounted: this node does not support recursive read-only mounts");
-        std::string host_path = volume->second;
+        TRY(const bool recursively, is_recursively_read_only(wanted, recursive_read_only));
+        std::string host_path = volume->second.path;
         TRY(const std::string sub_path, sub_path_of(wanted, environment));
         if (!sub_path.empty()) {
             TRY(host_path, bind_sub_path(pod, container, i, host_path, sub_path));
@@ -109,10 +139,25 @@ Result<std::vector<cri::Mount>> VolumeManager::mounts_for(const core::Pod& pod, 
         cri::Mount& mount = mounts.emplace_back();
         mount.container_path = is_absolute(wanted.mount_path) ? wanted.mount_path : "/" + wanted.mount_path;
         mount.host_path = std::move(host_path);
-        mount.readonly = wanted.read_only || is_image(pod, wanted.name);
+        mount.readonly = wanted.read_only || volume->second.read_only;
+        mount.recursive_read_only = recursively;
         mount.propagation = propagation_of(wanted);
     }
     return mounts;
+}
+
+Result<std::vector<cri::Device>> VolumeManager::devices_for(const core::Container& container, const MountedVolumes& volumes) const {
+    std::vector<cri::Device> devices;
+    for (const core::VolumeDevice& wanted : container.volume_devices) {
+        const auto volume = volumes.find(wanted.name);
+        if (volume == volumes.end() || !volume->second.is_block)
+            return Error(Reason::BadRequest,
+                         "cannot find volume \"" + wanted.name + "\" to pass into container \"" + container.name + "\"");
+        devices.push_back({.container_path = wanted.device_path,
+                           .host_path = volume->second.path,
+                           .permissions = volume->second.read_only ? "r" : "mrw"});
+    }
+    return devices;
 }
 
 Result<std::string> VolumeManager::sub_path_of(const core::VolumeMount& mount, const Environment& environment) const {
@@ -148,10 +193,16 @@ Result<std::string> VolumeManager::bind_sub_path(const core::Pod& pod, const cor
 
 Result<void> VolumeManager::tear_down(const std::string& uid) {
     services_.tokens.forget_pod(uid);
+    mounted_.erase(uid);
     const std::string directory = pod_directory(uid);
     TRY(const auto mounts, services_.mounter.mounts_below(directory));
     for (const std::string& mount : mounts) TRY_VOID(services_.mounter.unmount(mount));
     return services_.files.remove_all(directory);
+}
+
+const MountedVolumes* VolumeManager::find_mounted(const std::string& uid) const {
+    const auto found = mounted_.find(uid);
+    return found == mounted_.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> VolumeManager::pods_on_disk() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/result.h"
+#include "windows/support.h"
 
 namespace porthole::proxy::hns {
 
@@ -71,6 +73,13 @@ void set_flags(LoadBalancer& balancer, const Frontend& frontend, const ServiceIn
     if (direct) balancer.flags |= DirectServerReturn;
     if (balancer.frontend.address.is_v6()) balancer.flags |= Ipv6;
     if (frontend.affinity && host.session_affinity) balancer.distribution = SourceIp;
+}
+
+/// What the table of Windows' limits says.
+Advice advice_of(std::string_view code) {
+    const windows::Rule* rule = windows::find_rule(code);
+    CHECK(rule);
+    return {std::string(rule->reason), std::string(rule->field) + ": " + std::string(rule->words)};
 }
 
 }  // namespace
@@ -153,12 +162,12 @@ std::vector<Advice> service_advice(const ServiceInfo& service, const HostFacts& 
              "the annotation preserve-destination has no effect on this node: its host network service has no direct server return"});
     }
     if (service.affinity && !host.session_affinity) {
-        advice.push_back({"SessionAffinityUnsupported", "Session Affinity is not supported on this version of Windows"});
+        advice.push_back(advice_of("WIN404"));
     } else if (service.affinity && *service.affinity != UsualAffinityTimeout) {
-        advice.push_back({"SessionAffinityTimeoutIgnored", "timeoutSeconds of the session affinity has no effect on Windows nodes"});
+        advice.push_back(advice_of("WIN403"));
     }
     if (!service.source_ranges.empty()) {
-        advice.push_back({"SourceRangesIgnored", "loadBalancerSourceRanges are not enforced on Windows nodes"});
+        advice.push_back(advice_of("WIN405"));
     }
     return advice;
 }

@@ -19,8 +19,9 @@ std::string_view trimmed(std::string_view path) {
 }
 
 Result<void> remove_tree(FileSystem& files, const std::string& path, const FileStatus& found, std::uint64_t device) {
+    if (found.is_mount_point || (found.is_directory() && found.device != device))
+        return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
     if (found.is_directory()) {
-        if (found.device != device) return Error(Reason::Io, "will not remove " + path + ": something is mounted there");
         TRY(const auto names, files.list(path));
         for (const std::string& name : names) {
             const std::string below = join_path(path, name);
@@ -31,7 +32,41 @@ Result<void> remove_tree(FileSystem& files, const std::string& path, const FileS
     return files.remove(path);
 }
 
+void add_tree(FileSystem& files, const std::string& path, const FileStatus& found, std::uint64_t device, TreeUsage& sum) {
+    sum.bytes += found.is_regular() ? found.size : 0;
+    ++sum.inodes;
+    if (!found.is_directory() || found.device != device) return;
+    for (const std::string& name : files.list(path).value_or(std::vector<std::string>())) {
+        const std::string below = join_path(path, name);
+        if (const auto status = files.link_status(below)) add_tree(files, below, *status, device, sum);
+    }
+}
+
+Result<void> share_tree(FileSystem& files, const std::string& path, std::uint32_t gid, std::uint64_t device) {
+    TRY(const FileStatus found, files.link_status(path));
+    if (found.is_directory() && found.device != device) return {};
+    TRY_VOID(files.change_owner(path, std::nullopt, gid));
+    if (found.type == FileType::Symlink) return {};
+    TRY_VOID(files.change_mode(path, found.mode | (found.is_directory() ? FileSystem::SharedFolder : FileSystem::SharedFile)));
+    if (!found.is_directory()) return {};
+    TRY(const auto names, files.list(path));
+    for (const std::string& name : names) TRY_VOID(ignore_not_found(share_tree(files, join_path(path, name), gid, device)));
+    return {};
+}
+
 }  // namespace
+
+Result<void> FileSystem::share_with_group(const std::string& path, std::uint32_t gid) {
+    TRY(const FileStatus root, link_status(path));
+    return share_tree(*this, path, gid, root.device);
+}
+
+Result<TreeUsage> FileSystem::tree_usage(const std::string& path) {
+    TRY(const FileStatus root, link_status(path));
+    TreeUsage sum;
+    add_tree(*this, path, root, root.device, sum);
+    return sum;
+}
 
 Result<void> FileSystem::remove_all(const std::string& path) {
     const Result<FileStatus> root = link_status(path);

@@ -19,6 +19,7 @@ struct FileStatus {
     std::uint32_t uid = 0, gid = 0;
     std::uint64_t size = 0;
     std::uint64_t device = 0, inode = 0;  ///< together they name the file
+    bool is_mount_point = false;          ///< something is mounted there; always false where the kernel does not say (before Linux 5.8)
     std::chrono::sys_time<std::chrono::nanoseconds> modified;
 
     bool is_directory() const { return type == FileType::Directory; }
@@ -30,12 +31,19 @@ struct FileSystemUsage {
     std::uint64_t capacity = 0, available = 0, inodes = 0, inodes_free = 0;
 };
 
+/// What a directory and everything below it take: bytes on the disk, and files, directories and links.
+struct TreeUsage {
+    std::uint64_t bytes = 0, inodes = 0;
+};
+
 /// The file system seam: short blocking operations on small files and directories, by absolute path. They block the calling thread: what
 /// may take long (a large tree, a slow disk) goes to a WorkerPool. The machine's own file system may be used from any thread.
 ///
 /// Every operation may fail with NotFound, AlreadyExists, Forbidden or Io; the message names the path.
 class FileSystem {
 public:
+    /// What share_with_group() adds to a mode.
+    static constexpr std::uint32_t SharedFile = 0660, SharedFolder = 02770;
     static constexpr std::size_t ReadLimit = 64 << 20;
     virtual ~FileSystem() = default;
 
@@ -59,7 +67,7 @@ public:
     virtual Result<void> create_directories(const std::string& path, std::uint32_t mode) = 0;
     /// A file, a link or an empty directory.
     virtual Result<void> remove(const std::string& path) = 0;
-    /// With everything below; succeeds if it is not there. Never follows links and never enters another device (Io).
+    /// With everything below; succeeds if it is not there. Never follows links, and never removes what is mounted there or below (Io).
     virtual Result<void> remove_all(const std::string& path);
     /// Replaces `to`, atomically. What was written to `from` a moment ago may be lost with the machine's power: see replace().
     virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
@@ -75,7 +83,12 @@ public:
     virtual Result<void> change_mode(const std::string& path, std::uint32_t mode) = 0;
     /// Does not follow links.
     virtual Result<void> change_owner(const std::string& path, std::optional<std::uint32_t> uid, std::optional<std::uint32_t> gid) = 0;
+    /// Gives `path` and everything below to the group: it may read and write, and what is made in folders later is its too. Follows no
+    /// links, also not where a container puts one meanwhile (Linux), and enters no other device. Takes long for a large tree.
+    virtual Result<void> share_with_group(const std::string& path, std::uint32_t gid);
     virtual Result<FileSystemUsage> usage(const std::string& path) = 0;
+    /// Follows no links and enters no other device; files that come or go meanwhile are counted or not. Takes long for a large tree.
+    virtual Result<TreeUsage> tree_usage(const std::string& path);
 
     bool exists(const std::string& path) { return link_status(path).has_value(); }
 };

@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/result.h"
@@ -13,6 +15,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 namespace porthole {
 namespace {
@@ -53,18 +56,47 @@ FileType type_of(mode_t mode) {
     }
 }
 
-FileStatus status_of(const struct stat& from) {
+Result<FileStatus> status_of(const std::string& path, int flags) {
+    struct statx from;
+    if (::statx(AT_FDCWD, path.c_str(), flags, STATX_BASIC_STATS, &from) != 0) return file_error("stat", path);
     FileStatus status;
-    status.type = type_of(from.st_mode);
-    status.mode = from.st_mode & 07777;
-    status.uid = from.st_uid;
-    status.gid = from.st_gid;
-    status.size = from.st_size;
-    status.device = from.st_dev;
-    status.inode = from.st_ino;
-    status.modified = std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::seconds(from.st_mtim.tv_sec) +
-                                                                      std::chrono::nanoseconds(from.st_mtim.tv_nsec));
+    status.type = type_of(from.stx_mode);
+    status.mode = from.stx_mode & 07777;
+    status.uid = from.stx_uid;
+    status.gid = from.stx_gid;
+    status.size = from.stx_size;
+    status.device = makedev(from.stx_dev_major, from.stx_dev_minor);
+    status.inode = from.stx_ino;
+    status.is_mount_point = (from.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    status.modified = std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::seconds(from.stx_mtime.tv_sec) +
+                                                                      std::chrono::nanoseconds(from.stx_mtime.tv_nsec));
     return status;
+}
+
+/// Every file is opened without following a link, and changed through its descriptor: a container that moves folders about meanwhile
+/// cannot lead to a file of the node.
+Result<void> share_open(int parent, const char* name, const std::string& path, gid_t gid, std::optional<dev_t> device) {
+    if (path.size() >= PATH_MAX) return file_error("open", path.substr(0, 100), ENAMETOOLONG);  // the depth that a container can make
+    const OpenFile file(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat found;
+    if (file.fd < 0 && errno == ENOENT && device) return {};  // gone since it was listed
+    if (file.fd < 0 || ::fstat(file.fd, &found) != 0) return file_error("open", path);
+    const bool folder = S_ISDIR(found.st_mode);
+    if (folder && device && *device != found.st_dev) return {};
+    if (::fchownat(file.fd, "", static_cast<uid_t>(-1), gid, AT_EMPTY_PATH) != 0) return file_error("chown", path);
+    if (S_ISLNK(found.st_mode)) return {};
+    const mode_t mode = (found.st_mode & 07777) | (folder ? FileSystem::SharedFolder : FileSystem::SharedFile);
+    if (::chmod(("/proc/self/fd/" + std::to_string(file.fd)).c_str(), mode) != 0) return file_error("chmod", path);
+    if (!folder) return {};
+    const int listed = ::openat(file.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> open(listed < 0 ? nullptr : ::fdopendir(listed), &::closedir);
+    if (!open) return file_error("open", path);
+    while (const dirent* entry = ::readdir(open.get())) {
+        const std::string_view below(entry->d_name);
+        if (below == "." || below == "..") continue;
+        TRY_VOID(share_open(file.fd, entry->d_name, join_path(path, below), gid, found.st_dev));
+    }
+    return {};
 }
 
 class LinuxFileSystem final : public FileSystem {
@@ -182,16 +214,30 @@ public:
         return result;
     }
 
-    Result<FileStatus> status(const std::string& path) override {
-        struct stat status;
-        if (::stat(path.c_str(), &status) != 0) return file_error("stat", path);
-        return status_of(status);
+    Result<FileStatus> status(const std::string& path) override { return status_of(path, 0); }
+    Result<FileStatus> link_status(const std::string& path) override { return status_of(path, AT_SYMLINK_NOFOLLOW); }
+
+    Result<void> share_with_group(const std::string& path, std::uint32_t gid) override {
+        return share_open(AT_FDCWD, path.c_str(), path, gid, std::nullopt);
     }
 
-    Result<FileStatus> link_status(const std::string& path) override {
-        struct stat status;
-        if (::lstat(path.c_str(), &status) != 0) return file_error("stat", path);
-        return status_of(status);
+    /// As `du -x`: blocks, not lengths, and a file with several names once.
+    Result<TreeUsage> tree_usage(const std::string& path) override {
+        std::string root = path;
+        char* roots[] = {root.data(), nullptr};
+        const std::unique_ptr<FTS, int (*)(FTS*)> walk(::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), &::fts_close);
+        if (!walk) return file_error("open", path);
+        TreeUsage sum;
+        std::set<ino_t> seen;
+        while (const FTSENT* entry = ::fts_read(walk.get())) {
+            if (entry->fts_level == FTS_ROOTLEVEL && entry->fts_info == FTS_NS) return file_error("stat", path, entry->fts_errno);
+            if (entry->fts_info == FTS_DP || entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR) continue;
+            const struct stat& status = *entry->fts_statp;
+            if (entry->fts_info != FTS_D && status.st_nlink > 1 && !seen.insert(status.st_ino).second) continue;
+            sum.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+            ++sum.inodes;
+        }
+        return sum;
     }
 
     Result<std::vector<std::string>> list(const std::string& path) override {

@@ -1,8 +1,10 @@
 #include "runtime/files/file_system.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/sim/memory_file_system.h"
 #include "runtime/sim/sim_loop.h"
@@ -95,6 +97,34 @@ TEST_P(FileSystemTest, ListsInOrderAndRemovesTreesButNotThroughLinks) {
     EXPECT_TRUE(files->exists(at("keep/f")));
 }
 
+TEST_P(FileSystemTest, SharesATreeWithAGroupButNotWhatItsLinksNameElsewhere) {
+    ASSERT_TRUE(files->create_directories(at("t/below"), 0700));
+    ASSERT_TRUE(files->write(at("t/below/f"), "x", 0400));
+    ASSERT_TRUE(files->write(at("outside"), "x", 0600));
+    ASSERT_TRUE(files->create_symlink(at("outside"), at("t/link")));
+    const std::uint32_t before = files->status(at("outside"))->gid;
+    ASSERT_TRUE(files->share_with_group(at("t"), 2000));
+    EXPECT_EQ(files->status(at("t/below"))->mode, 02770u);
+    EXPECT_EQ(files->status(at("t/below/f"))->mode, 0660u);
+    EXPECT_EQ(files->status(at("t/below/f"))->gid, 2000u);
+    EXPECT_EQ(files->status(at("outside"))->mode, 0600u);
+    EXPECT_EQ(files->status(at("outside"))->gid, before);
+    EXPECT_EQ(files->share_with_group(at("none"), 2000).error().reason, Reason::NotFound);
+}
+
+TEST_P(FileSystemTest, TellsWhatATreeTakes) {
+    ASSERT_TRUE(files->create_directories(at("t/below"), 0755));
+    ASSERT_TRUE(files->write(at("t/below/f"), std::string(100'000, 'x'), 0644));
+    ASSERT_TRUE(files->create_symlink(root, at("t/out")));
+    ASSERT_TRUE(files->write(at("outside"), std::string(1'000'000, 'x'), 0644));
+    const auto used = files->tree_usage(at("t"));
+    ASSERT_TRUE(used);
+    EXPECT_GE(used->bytes, 100'000u);
+    EXPECT_LT(used->bytes, 200'000u) << "links are not followed";
+    EXPECT_EQ(used->inodes, 4u);
+    EXPECT_EQ(files->tree_usage(at("none")).error().reason, Reason::NotFound);
+}
+
 TEST_P(FileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
     ASSERT_TRUE(files->write(at("secret"), "hidden", 0600));
     ASSERT_TRUE(files->write(at("message"), "all is well", 0644));
@@ -108,6 +138,22 @@ TEST_P(FileSystemTest, ReadsWhatContainersWroteOnlyFromRegularFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RealAndMemory, FileSystemTest, testing::Bool(), [](const auto& info) { return info.param ? "Linux" : "Memory"; });
+
+TEST(LinuxFileSystem, DoesNotFollowATreeDownForEver) {
+    char name[] = "/tmp/porthole-deep-XXXXXX";
+    const std::string root = ::mkdtemp(name);
+    int at = ::open(root.c_str(), O_RDONLY | O_DIRECTORY);
+    for (int depth = 0; depth < 3000; ++depth) {
+        ASSERT_EQ(::mkdirat(at, "d", 0700), 0);
+        const int below = ::openat(at, "d", O_RDONLY | O_DIRECTORY);
+        ::close(at);
+        at = below;
+    }
+    ::close(at);
+    EXPECT_FALSE(make_file_system()->share_with_group(root, 2000));
+    EXPECT_TRUE(make_file_system()->exists(root));
+    EXPECT_EQ(::system(("rm -r " + root).c_str()), 0);
+}
 
 TEST(LinuxFileSystem, DoesNotWaitAtPipes) {
     char name[] = "/tmp/porthole-pipe-XXXXXX";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <ranges>
 #include <sstream>
 
@@ -57,10 +59,18 @@ std::vector<std::string> mounts_in(const std::vector<std::string>& points, const
     return found;
 }
 
-Result<void> unmount_below(const std::string& folder) {
+Result<std::vector<std::string>> mounts_below(const std::string& folder) {
     TRY(const auto points, mount_points());
+    // The kernel names mount points without links; a folder that is not there has no mounts.
+    const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr), &std::free);
+    if (!real && errno != ENOENT) return Error(Reason::Io, "resolve " + folder + ": " + std::strerror(errno));
+    return real ? mounts_in(points, real.get()) : std::vector<std::string>();
+}
+
+Result<void> unmount_below(const std::string& folder) {
+    TRY(const auto points, mounts_below(folder));
     Result<void> result;
-    for (const std::string& point : mounts_in(points, folder)) {
+    for (const std::string& point : points) {
         if (::umount2(point.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 || errno == EINVAL || errno == ENOENT) continue;
         if (result) result = Error(Reason::Io, "unmounting " + point + ": " + std::strerror(errno));
     }

@@ -1,4 +1,5 @@
 #include "runtime/files/mounts.h"
+#include "runtime/files/file_system.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,6 +60,31 @@ TEST(Mounts, InAFolderWithABlankInItsNameAreUnmounted) {
         ASSERT_EQ(::mount("tmpfs", inner.c_str(), "tmpfs", 0, nullptr), 0);
         EXPECT_TRUE(unmount_below(folder));
         EXPECT_FALSE(std::filesystem::exists(inner)) << "the inner folder was in the outer mount";
+    });
+    std::filesystem::remove_all(scratch);
+    if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";
+}
+
+/// A bind mount of the same file system: the device number does not tell it.
+TEST(Mounts, AreNotRemovedFrom) {
+    char scratch[] = "/tmp/mounts_test_XXXXXX";
+    ASSERT_TRUE(::mkdtemp(scratch));
+    const std::filesystem::path folder(scratch), kept = folder / "kept", tree = folder / "tree", point = tree / "a" / "point";
+    const bool ran = in_own_mount_namespace([&] {
+        const auto files = make_file_system();
+        std::filesystem::create_directories(point);
+        std::filesystem::create_directory(kept);
+        ASSERT_TRUE(files->write(kept / "data", "x", 0644));
+        ASSERT_EQ(::mount(kept.c_str(), point.c_str(), nullptr, MS_BIND, nullptr), 0);
+        EXPECT_THAT(files->remove_all(tree).error().message, testing::HasSubstr("something is mounted there"));
+        EXPECT_FALSE(files->remove_all(point)) << "also when it is asked for by name";
+        EXPECT_TRUE(files->exists(kept / "data"));
+        ASSERT_TRUE(files->create_symlink(tree, folder / "link"));
+        EXPECT_THAT(mounts_below(folder / "link").value(), ElementsAre(point)) << "mounts are found through links";
+        ASSERT_TRUE(unmount_below(folder / "link"));
+        EXPECT_TRUE(files->remove_all(tree));
+        EXPECT_TRUE(files->exists(kept / "data"));
+        EXPECT_TRUE(mounts_below(folder / "none").value().empty());
     });
     std::filesystem::remove_all(scratch);
     if (!ran) GTEST_SKIP() << "needs the right to make a mount namespace";

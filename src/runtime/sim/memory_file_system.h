@@ -17,6 +17,8 @@ public:
     void cut_power();
     /// Plays a system without symbolic links.
     void refuse_links(bool refuse) { refuses_links_ = refuse; }
+    /// A socket, device or pipe. The directory exists.
+    void add_special(const std::string& path, FileType type) { make(path, type, 0660); }
 
     Result<std::string> read(const std::string& path, std::size_t limit = ReadLimit) override;
     Result<std::string> read_at(const std::string& path, std::uint64_t offset, std::size_t count) override;

@@ -18,6 +18,7 @@ namespace storage = api::storage::v1;
 using schema::Value;
 
 constexpr const char* NoProvisioner = "kubernetes.io/no-provisioner";
+constexpr const char* SelectedNode = "volume.kubernetes.io/selected-node";
 constexpr Duration LongestVolumeWait = std::chrono::minutes(10);
 
 VolumeInfo volume_info(const core::PersistentVolume& volume) {
@@ -29,6 +30,11 @@ VolumeInfo volume_info(const core::PersistentVolume& volume) {
 }
 
 std::string key_of(const PodInfo& pod, const std::string& claim) { return pod.namespace_ + "/" + claim; }
+
+std::string selected_node(const core::PersistentVolumeClaim& claim) {
+    const auto found = claim.metadata.annotations.find(SelectedNode);
+    return found == claim.metadata.annotations.end() ? "" : found->second;
+}
 
 template <class T>
 const T* find_in(const std::unordered_map<std::string, T>& all, const std::string& key) {
@@ -111,6 +117,7 @@ void VolumeBinder::claim_seen(const core::PersistentVolumeClaim& claim) {
     const bool bound = claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed") || claim.status.phase == "Bound";
     ClaimInfo info{.volume = bound ? claim.spec.volume_name : "",
                    .terminating = claim.metadata.deletion_timestamp.has_value(),
+                   .selected_node = selected_node(claim),
                    .waits_for_consumer = storage_class && storage_class->volume_binding_mode == "WaitForFirstConsumer"};
     if (!bound && info.waits_for_consumer && storage_class->provisioner == NoProvisioner) info.candidates = candidates_for(claim);
     const std::string key = client::key_of(claim).text();
@@ -152,20 +159,36 @@ bool VolumeBinder::all_bound(const PodInfo& pod) const {
     });
 }
 
+std::set<std::string> VolumeBinder::selected_for(const PodInfo& pod, const std::string& node) const {
+    std::set<std::string> names;
+    for (const std::string& name : pod.claims) {
+        const ClaimInfo* claim = find_claim(pod, name);
+        if (claim && claim->volume.empty() && claim->selected_node == node) names.insert(name);
+    }
+    return names;
+}
+
 Task<> VolumeBinder::bind(PodRef pod, std::string node) {
     if (all_bound(*pod)) co_return {};
     for (const std::string& name : pod->claims) {
         const ClaimInfo* claim = find_claim(*pod, name);
         if (claim && !claim->volume.empty()) continue;
-        const Value patch =
-            Value::object({{"metadata", Value::object({{"annotations", Value::object({{"volume.kubernetes.io/selected-node", node}})}})}});
+        const Value patch = Value::object({{"metadata", Value::object({{"annotations", Value::object({{SelectedNode, node}})}})}});
         CO_TRY_VOID(co_await handle_.context.client.patch<core::PersistentVolumeClaim>({pod->namespace_, name}, client::PatchType::Merge,
                                                                                        schema::to_json(patch)));
     }
     const EventLoop& loop = handle_.context.loop;
     const MonotonicTime deadline = loop.now() + LongestVolumeWait;
+    std::set<std::string> asked;
     while (!all_bound(*pod)) {
         changed_.reset();
+        const std::set<std::string> selected = selected_for(*pod, node);
+        for (const std::string& name : asked) {
+            const ClaimInfo* claim = find_claim(*pod, name);
+            if (!claim || (claim->volume.empty() && !selected.contains(name)))
+                co_return Error(Reason::Conflict, "binding volumes: provisioning failed for PVC \"" + name + "\"");
+        }
+        asked.insert(selected.begin(), selected.end());
         CO_TRY_VOID(co_await with_timeout(changed_.wait(), deadline - loop.now(), "binding volumes"));
     }
     co_return {};

@@ -19,6 +19,7 @@ namespace porthole::scheduler {
 struct ClaimInfo {
     std::string volume;  ///< that it is bound to; "" for none
     bool terminating = false;
+    std::string selected_node{};      ///< that its volume is to be made on; "" for none
     bool waits_for_consumer = false;  ///< its class binds it when a pod has been given a node
     /// Of an unbound claim whose class makes no volumes: those that it may get. Nothing: one is made where the pod goes.
     std::optional<std::vector<std::string>> candidates{};
@@ -48,7 +49,8 @@ public:
     /// The pod's unbound claims are for `node` until they are bound, or unreserve() is called for every pod that has reserved them.
     void reserve(const PodInfo& pod, const std::string& node);
     void unreserve(const PodInfo& pod);
-    /// Tells the binder and the provisioners of unbound claims which node they are for, and waits until all claims are bound.
+    /// Tells the binder and the provisioners of unbound claims which node they are for, and waits until all claims are bound. Error when a
+    /// provisioner gives a claim back, as it does where it cannot make a volume on the node, or none comes in time.
     Task<> bind(PodRef pod, std::string node);
 
 private:
@@ -63,6 +65,8 @@ private:
     void volumes_moved();
     void changed();
     bool all_bound(const PodInfo& pod) const;
+    /// The unbound claims of the pod that are seen to be for `node`.
+    std::set<std::string> selected_for(const PodInfo& pod, const std::string& node) const;
 
     Handle handle_;
     client::Informer<api::core::v1::PersistentVolumeClaim>& claim_source_;

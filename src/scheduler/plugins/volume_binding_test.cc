@@ -160,6 +160,19 @@ TEST(VolumeBinding, ASharedClaimIsBoundForOneNode) {
     EXPECT_EQ(world.choice(second), "a1") << "a bound claim's volume decides";
 }
 
+TEST(VolumeBinding, AClaimThatItsProvisionerGivesBackIsForAnotherNode) {
+    VolumeWorld world;
+    world.put_claim("data", "late");
+    world.pre_bind(pod_with({"data"}), "b1");
+    EXPECT_FALSE(world.bound);
+    world.api.change<core::PersistentVolumeClaim>({"default", "data"},
+                                                  [](core::PersistentVolumeClaim& claim) { claim.metadata.annotations.clear(); });
+    world.loop.advance(1s);
+    ASSERT_TRUE(world.bound);
+    EXPECT_TRUE(world.bound->error().message.ends_with("binding volumes: provisioning failed for PVC \"data\""))
+        << world.bound->error().message;
+}
+
 TEST(VolumeBinding, GivesUpOnAVolumeThatDoesNotCome) {
     VolumeWorld world;
     world.put_claim("data", "late");

@@ -1,6 +1,3 @@
-// The one file that sees libyaml.
-#include <yaml.h>
-
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +5,7 @@
 #include "base/base64.h"
 #include "schema/value.h"
 #include "schema/yaml/yaml.h"
+#include "schema/yaml/yaml_event.h"
 #include "schema/yaml/yaml_scalar.h"
 
 namespace porthole::schema {
@@ -17,41 +15,6 @@ namespace {
 constexpr std::size_t MostDuplicates = 100, LongestKey = 4096;
 
 static_assert(YamlLimits().depth == MaxTreeDepth);
-
-Error yaml_error(const std::string& what) { return Error(Reason::BadRequest, "error converting YAML to JSON: yaml: " + what); }
-
-class Event {
-public:
-    Event() = default;
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    ~Event() { clear(); }
-    bool read(yaml_parser_t& parser) {
-        clear();
-        filled_ = yaml_parser_parse(&parser, &event_) != 0;
-        return filled_;
-    }
-    const yaml_event_t* operator->() const { return &event_; }
-    yaml_event_type_t type() const { return event_.type; }
-
-private:
-    void clear() {
-        if (filled_) yaml_event_delete(&event_);
-        filled_ = false;
-    }
-    yaml_event_t event_{};
-    bool filled_ = false;
-};
-
-std::string_view view(const yaml_char_t* text) { return text ? reinterpret_cast<const char*>(text) : ""; }
-
-/// The text of a key that is no string: `true`, `8080`.
-std::string key_text(const Value& key) {
-    if (key.is_string()) return key.as_string();
-    if (key.is_bool()) return key.as_bool() ? "true" : "false";
-    if (key.is_int()) return std::to_string(key.as_int());
-    return key.is_double() ? fmt::format("{}", key.as_double()) : "null";
-}
 
 class YamlReader {
 public:
@@ -88,11 +51,7 @@ private:
 
     Result<void> advance() {
         if (event_.read(parser_)) return {};
-        const bool scanning = parser_.error == YAML_SCANNER_ERROR;
-        std::size_t line = parser_.context_mark.line ? parser_.context_mark.line : parser_.problem_mark.line;
-        if (line && scanning) ++line;
-        const char* problem = parser_.problem ? parser_.problem : "unknown problem";
-        return yaml_error(line ? fmt::format("line {}: {}", line, problem) : std::string(problem));
+        return yaml_error_of(parser_);
     }
 
     Result<void> count(std::size_t nodes) {
@@ -127,18 +86,18 @@ private:
             case YAML_ALIAS_EVENT:
                 return alias();
             case YAML_SCALAR_EVENT: {
-                const std::string anchor(view(event_->data.scalar.anchor));
+                const std::string anchor(yaml_view(event_->data.scalar.anchor));
                 TRY(Value value, scalar());
                 return anchored(anchor, std::move(value), 1);
             }
             case YAML_SEQUENCE_START_EVENT: {
-                const std::string anchor(view(event_->data.sequence_start.anchor));
+                const std::string anchor(yaml_view(event_->data.sequence_start.anchor));
                 const std::size_t before = nodes_;
                 TRY(Value value, sequence(depth));
                 return anchored(anchor, std::move(value), nodes_ - before + 1);
             }
             case YAML_MAPPING_START_EVENT: {
-                const std::string anchor(view(event_->data.mapping_start.anchor));
+                const std::string anchor(yaml_view(event_->data.mapping_start.anchor));
                 const std::size_t before = nodes_;
                 TRY(Value value, mapping(depth));
                 return anchored(anchor, std::move(value), nodes_ - before + 1);
@@ -157,7 +116,7 @@ private:
     }
 
     Result<Value> alias() {
-        const std::string name(view(event_->data.alias.anchor));
+        const std::string name(yaml_view(event_->data.alias.anchor));
         const auto found = anchors_.find(name);
         if (found == anchors_.end()) return yaml_error("unknown anchor '" + name + "' referenced");
         TRY_VOID(count(found->second.nodes));
@@ -168,7 +127,7 @@ private:
     Result<Value> scalar() {
         const auto& data = event_->data.scalar;
         const std::string_view text(reinterpret_cast<const char*>(data.value), data.length);
-        const std::string_view tag = view(data.tag);
+        const std::string_view tag = yaml_view(data.tag);
         if (tag == YAML_STR_TAG) return Value(text);
         if (tag == "tag:yaml.org,2002:binary") {
             auto bytes = decode_base64(text);
@@ -204,11 +163,11 @@ private:
             TRY_VOID(advance());
             if (event_.type() == YAML_MAPPING_END_EVENT) break;
             const std::size_t line = event_->start_mark.line + 1;
-            const bool merge = event_.type() == YAML_SCALAR_EVENT && view(event_->data.scalar.value) == "<<" &&
+            const bool merge = event_.type() == YAML_SCALAR_EVENT && yaml_view(event_->data.scalar.value) == "<<" &&
                                event_->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
             TRY(const Value key_value, node(depth + 1));
             if (key_value.is_object() || key_value.is_array()) return yaml_error("invalid map key");
-            std::string key = key_text(key_value);
+            std::string key = yaml_key_text(key_value);
             TRY_VOID(advance());
             path_.push_back((path_.empty() ? "" : ".") + key);
             TRY(Value value, node(depth + 1));
@@ -244,7 +203,7 @@ private:
 
     yaml_parser_t parser_{};
     bool ready_ = false;
-    Event event_;
+    YamlEvent event_;
     std::vector<DuplicateKey>* duplicates_;
     YamlLimits limits_;
     std::size_t nodes_ = 0;

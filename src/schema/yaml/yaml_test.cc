@@ -1,4 +1,5 @@
 #include "schema/yaml/yaml.h"
+#include "schema/yaml/yaml_outline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -115,6 +116,62 @@ TEST(Yaml, WritesWhatItReadsBack) {
 TEST(Yaml, LooksAsKubectlWritesIt) {
     EXPECT_EQ(to_yaml(*parse_json(R"({"kind":"Pod","spec":{"containers":[{"name":"c","args":["a"]}]},"status":{}})")),
               "kind: Pod\nspec:\n  containers:\n  - name: c\n    args:\n    - a\nstatus: {}\n");
+}
+
+std::string_view piece(std::string_view text, const YamlSpan& span) { return text.substr(span.begin, span.end - span.begin); }
+
+TEST(YamlOutline, SaysWhereKeysAndValuesAre) {
+    const std::string text =
+        "# é\n"
+        "a: 'ü'  # note\n"
+        "list:\n"
+        "- name: x\n"
+        "  deep: {k: [1, 2], l: \"m\"}\n"
+        "\n"
+        "# about text\n"
+        "text: |\n"
+        "  one\n"
+        "  two\n"
+        "\n"
+        "none:\n"
+        "last: 1\n"
+        "---\n"
+        "# nothing\n"
+        "---\n"
+        "b: 2\n";
+    const auto documents = outline_yaml(text);
+    ASSERT_TRUE(documents) << documents.error().message;
+    ASSERT_EQ(documents->size(), 2u) << "empty documents are left out";
+    const YamlNode& root = documents->front();
+    const YamlNode* a = root.find("a");
+    EXPECT_EQ(piece(text, a->key), "a");
+    EXPECT_EQ(piece(text, a->span), "'ü'");
+    EXPECT_EQ(a->span.line, 2u);
+    EXPECT_EQ(a->span.column, 4u);
+    const YamlNode* item = root.find("list")->find("0");
+    EXPECT_EQ(piece(text, item->span), "name: x\n  deep: {k: [1, 2], l: \"m\"}");
+    EXPECT_EQ(piece(text, item->find("deep")->find("k")->span), "[1, 2]");
+    EXPECT_TRUE(item->find("deep")->flow);
+    EXPECT_EQ(piece(text, root.find("text")->span), "|\n  one\n  two");
+    EXPECT_EQ(piece(text, root.find("none")->span), "");
+    EXPECT_EQ(root.find("none")->span.begin, root.find("none")->key.end);
+    EXPECT_EQ(root.find("last")->key.line, 13u);
+    EXPECT_EQ(documents->back().find("b")->key.line, 17u);
+    EXPECT_EQ(root.find("list")->find("1"), nullptr);
+    EXPECT_EQ(root.find("absent"), nullptr);
+}
+
+TEST(YamlOutline, DoesNotLookThroughAliases) {
+    const std::string text = "a: &x {k: 1}\nb: *x\nc:\n  <<: *x\n  k: 2\n";
+    const auto documents = outline_yaml(text);
+    ASSERT_TRUE(documents);
+    const YamlNode& root = documents->front();
+    EXPECT_TRUE(root.find("a")->anchored);
+    EXPECT_EQ(root.find("b")->kind, YamlNode::Kind::Alias);
+    EXPECT_EQ(root.find("b")->find("k"), nullptr);
+    EXPECT_EQ(piece(text, root.find("c")->find("k")->span), "2");
+    EXPECT_FALSE(outline_yaml("a: [1"));
+    EXPECT_FALSE(outline_yaml("a: [[[[1]]]]", {.depth = 3}));
 }
 
 }  // namespace

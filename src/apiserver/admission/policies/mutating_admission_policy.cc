@@ -182,7 +182,7 @@ public:
     /// By the names of policies, bindings and parameters, all of them chosen before the first changes the object.
     Task<> admit(AdmissionAttributes& attributes) override {
         const AdmissionPolicies& policies = given_.policies;
-        if (!attributes.object || !policies.mutating || policies.mutating->empty() || is_exempt_from_webhooks(attributes)) co_return {};
+        if (!attributes.object || !policies.mutating || policies.mutating->empty() || is_exempt_from_policies(attributes)) co_return {};
         const auto bound = bound_policies(policies.mutating, policies.mutating_bindings);
         if (bound.empty()) co_return {};
         PolicyMutation mutation(given_, attributes);

@@ -191,7 +191,7 @@ public:
     /// By the names of the policies. Of several refusals the client is told the first.
     Task<> validate(const AdmissionAttributes& attributes) override {
         const AdmissionPolicies& policies = given_.policies;
-        if (!policies.validating || policies.validating->empty() || is_exempt_from_webhooks(attributes)) co_return {};
+        if (!policies.validating || policies.validating->empty() || is_exempt_from_policies(attributes)) co_return {};
         const auto bound = bound_policies(policies.validating, policies.validating_bindings);
         if (bound.empty()) co_return {};
         PolicyValidation validation(given_, attributes);

@@ -73,13 +73,16 @@ PolicyVerdict CompiledValidation::evaluate(const AdmissionInput& input, Admissio
         verdict.decisions.push_back(failure(OutOfBudget));
         return verdict;
     }
-    const AdmissionScope message_scope(input, variables_, budget);
+    // What the authorizer says of others is not for the texts that a user reads, also not through a variable.
+    AdmissionInput without_authorizer = input;
+    without_authorizer.authorizer = nullptr;
+    const AdmissionScope message_scope(without_authorizer, variables_, budget);
     const MessageResults texts = messages(message_scope.activation(), budget);
     attempt.paid(budget, expression_costs::Policy);
     for (std::size_t i = 0; i < results.size(); ++i) verdict.decisions.push_back(decide(validations_[i], results[i], texts, i));
 
     CostBudget annotation_budget = attempt.budget(expression_costs::Policy);
-    const AdmissionScope annotation_scope(input, variables_, annotation_budget);
+    const AdmissionScope annotation_scope(without_authorizer, variables_, annotation_budget);
     auto made = annotations(annotation_scope.activation(), annotation_budget);
     attempt.paid(annotation_budget, expression_costs::Policy);
     if (made)

@@ -9,6 +9,10 @@ public:
 
     Result<void> mount_memory(const std::string&, std::uint64_t) override { return {}; }
 
+    Result<void> mount_huge_pages(const std::string&, std::uint64_t) override {
+        return Error(Reason::BadRequest, "this system has no file system of huge pages");
+    }
+
     Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string&) override {
         if (sub_path.find(':') != std::string::npos) return Error(Reason::Forbidden, sub_path + " names a stream or another drive");
         TRY(const std::string real_root, files_.real_path(root));

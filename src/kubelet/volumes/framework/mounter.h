@@ -11,8 +11,11 @@ namespace porthole::kubelet {
 class Mounter {
 public:
     virtual ~Mounter() = default;
-    /// `size_limit` in bytes; 0 for half of the memory. The directory exists.
+    /// Mounts memory that everybody may write to; it is swapped out only where the kernel knows no better. `size_limit` in bytes; 0 for
+    /// half of the machine's. The directory exists; success if something is mounted there already.
     virtual Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) = 0;
+    /// Files there are made of huge pages of `page_size` bytes. As above.
+    virtual Result<void> mount_huge_pages(const std::string& directory, std::uint64_t page_size) = 0;
     /// Shows the file or directory at `sub_path` inside `root` at `target`, which is made as needed; yields the path to give to
     /// containers. Links may not lead out of `root`, not even when they change meanwhile. Error: Forbidden then; NotFound.
     virtual Result<std::string> bind_beneath(const std::string& root, const std::string& sub_path, const std::string& target) = 0;
@@ -24,7 +27,7 @@ public:
     virtual Result<void> make_read_only(const std::string& directory) = 0;
     /// Success if nothing is mounted there.
     virtual Result<void> unmount(const std::string& target) = 0;
-    /// Mount points at or below `directory`, deepest first.
+    /// Mount points at or below `directory`, in the order in which they can be unmounted. Nothing if there is no such directory.
     virtual Result<std::vector<std::string>> mounts_below(const std::string& directory) = 0;
 };
 

@@ -39,12 +39,14 @@ private:
 class LinuxMounter final : public Mounter {
 public:
     Result<void> mount_memory(const std::string& directory, std::uint64_t size_limit) override {
-        TRY(const auto mounted, mounts_below(directory));
-        if (std::find(mounted.begin(), mounted.end(), directory) != mounted.end()) return {};
         const std::string options = size_limit ? "size=" + std::to_string(size_limit) : "";
-        if (::mount("tmpfs", directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
-            return mount_error("mounting tmpfs at " + directory);
-        return {};
+        // Kernels before 6.4 cannot keep it out of the swap.
+        if (mount_once("tmpfs", directory, options + (options.empty() ? "noswap" : ",noswap"))) return {};
+        return mount_once("tmpfs", directory, options);
+    }
+
+    Result<void> mount_huge_pages(const std::string& directory, std::uint64_t page_size) override {
+        return mount_once("hugetlbfs", directory, "pagesize=" + std::to_string(page_size));
     }
 
     Result<void> make_read_only(const std::string& directory) override {
@@ -91,14 +93,17 @@ public:
         return mount_error("unmounting " + target);
     }
 
-    Result<std::vector<std::string>> mounts_below(const std::string& directory) override {
-        TRY(const auto points, mount_points());
-        std::vector<std::string> found = mounts_in(points, directory);
-        std::sort(found.begin(), found.end(), std::greater<>());
-        return found;
-    }
+    Result<std::vector<std::string>> mounts_below(const std::string& directory) override { return porthole::mounts_below(directory); }
 
 private:
+    static Result<void> mount_once(const char* kind, const std::string& directory, const std::string& options) {
+        TRY(const FileStatus there, make_file_system()->status(directory));
+        if (there.is_mount_point) return {};
+        if (::mount(kind, directory.c_str(), kind, MS_NOSUID | MS_NODEV, options.c_str()) != 0)
+            return mount_error(std::string("mounting ") + kind + " at " + directory);
+        return {};
+    }
+
     /// Links inside the volume are followed as far as they stay in it; a directory just made is opened without following any, and
     /// changed through its descriptor.
     static Result<void> make_one(int base, const std::string& prefix, const std::string& name, const struct stat& volume) {

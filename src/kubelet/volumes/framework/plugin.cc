@@ -2,17 +2,22 @@
 
 namespace porthole::kubelet {
 
-Result<void> apply_fs_group(FileSystem& files, const std::string& path, std::uint32_t group, bool only_if_needed) {
-    TRY(const FileStatus status, files.link_status(path));
-    if (status.type == FileType::Symlink) return {};
-    const std::uint32_t wanted = status.mode | (status.is_directory() ? 02770 : 0660);
-    if (only_if_needed && status.gid == group && status.mode == wanted) return {};
-    TRY_VOID(files.change_owner(path, std::nullopt, group));
-    TRY_VOID(files.change_mode(path, wanted));
-    if (!status.is_directory()) return {};
-    TRY(const auto names, files.list(path));
-    for (const std::string& name : names) TRY_VOID(apply_fs_group(files, path + "/" + name, group, false));
-    return {};
+std::string claim_of(const core::Pod& pod, const core::Volume& volume) {
+    if (volume.ephemeral) return pod.metadata.name + "-" + volume.name;
+    return volume.persistent_volume_claim ? volume.persistent_volume_claim->claim_name : "";
+}
+
+Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services) {
+    const auto& security = pod->spec.security_context;
+    if (!security || !security->fs_group) co_return {};
+    const auto group = static_cast<std::uint32_t>(*security->fs_group);
+    if (security->fs_group_change_policy.value_or("") == core::PodFSGroupChangePolicy::OnRootMismatch) {
+        CO_TRY(const FileStatus root, services.files.link_status(path));
+        const std::uint32_t wanted = root.is_directory() ? FileSystem::SharedFolder : FileSystem::SharedFile;
+        if (root.gid == group && (root.mode & wanted) == wanted) co_return {};
+    }
+    co_return co_await run_blocking<void>(
+        services.workers, [&files = services.files, path = std::move(path), group] { return files.share_with_group(path, group); });
 }
 
 }  // namespace porthole::kubelet

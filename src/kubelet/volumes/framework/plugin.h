@@ -1,9 +1,11 @@
 #pragma once
 #include "client/client.h"
+#include "client/events.h"
 #include "kubelet/container/environment.h"
 #include "kubelet/volumes/framework/mounter.h"
 #include "runtime/files/file_system.h"
 #include "runtime/random.h"
+#include "runtime/worker_pool.h"
 
 namespace porthole::kubelet {
 
@@ -30,24 +32,55 @@ public:
     virtual Task<> mount(std::shared_ptr<const core::Pod> pod, core::ImageVolumeSource source, std::string directory) = 0;
 };
 
+class LocalVolumes;
+
 /// What plugins work with. All outlive them and live on `loop`.
 struct VolumeServices {
     EventLoop& loop;
     Random& random;
     FileSystem& files;
+    WorkerPool& workers;
     Mounter& mounter;
     ObjectSource& objects;
     TokenSource& tokens;
     client::Client& client;
-    ImageVolumes* images = nullptr;  ///< null where there are none
+    client::EventRecorder& events;
+    ImageVolumes* images = nullptr;         ///< null where there are none
+    LocalVolumes* local_volumes = nullptr;  ///< as above
+    bool windows = false;                   ///< the system that the volumes are for
+};
+
+/// Where a volume is on the node, and what containers may do with it.
+struct MountedVolume {
+    std::string path;
+    bool read_only = false;  ///< whatever a container asks for
+    bool is_block = false;   ///< `path` is a block device, for volumeDevices; else a file or directory, for volumeMounts
+    std::string claim;       ///< of the pod's namespace; "" where there is none
+};
+
+/// What is being done with a volume, as the event says when it fails: `reason`, and `text` before the error's own.
+struct VolumeStep {
+    const char* reason;
+    std::string text;
 };
 
 /// One volume of one pod.
 struct VolumeRequest {
     std::shared_ptr<const core::Pod> pod;
     core::Volume volume;
-    std::string directory;  ///< the volume's own, not made yet
+    std::string directory;   ///< the volume's own, not made yet
+    std::string ready_mark;  ///< a file that outlives the kubelet, see is_ready()
+    bool mounted = false;    ///< in some container's volumeMounts
+    bool mapped = false;     ///< in some container's volumeDevices
     ResourceList node_allocatable;
+    VolumeStep& step;  ///< that the plugin may change as it goes on
+
+    /// Whether set_ready() was called for this volume of this pod, maybe by an earlier kubelet.
+    bool is_ready(FileSystem& files) const { return files.exists(ready_mark); }
+    Result<void> set_ready(FileSystem& files) const {
+        TRY_VOID(files.create_directories(parent_path(ready_mark), 0750));
+        return files.write(ready_mark, "", 0640);
+    }
 
     std::optional<std::uint32_t> fs_group() const {
         const auto& security = pod->spec.security_context;
@@ -67,12 +100,15 @@ public:
     /// Whether this plugin handles `volume`; the first plugin of the list that does is used.
     virtual bool supports(const core::Volume& volume) const = 0;
     /// Creates the volume, or brings it up to date. Safe to repeat: called again in every sync of the pod. Calls for one volume do not
-    /// overlap. Yields the path on the node that containers mount. Error: its message becomes the text of the FailedMount event, and
-    /// the pod's sync is repeated later. Everything below request.directory is unmounted and deleted by the volume manager.
-    virtual Task<std::string> set_up(VolumeRequest request, VolumeServices& services) = 0;
+    /// overlap. Error: its message ends the text of an event that begins as request.step says, and the pod's sync is repeated later.
+    /// Everything below request.directory is unmounted and deleted by the volume manager.
+    virtual Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) = 0;
 };
 
-/// Sets group, setgid and group permissions of everything below, as fsGroup asks; `only_if_needed` looks at the top first.
-Result<void> apply_fs_group(FileSystem& files, const std::string& path, std::uint32_t group, bool only_if_needed);
+/// The claim behind the volume, also an ephemeral one; "" for other kinds.
+std::string claim_of(const core::Pod& pod, const core::Volume& volume);
+
+/// Gives everything below `path` to the pod's fsGroup, as fsGroupChangePolicy asks; nothing where there is no fsGroup.
+Task<> apply_fs_group(std::string path, std::shared_ptr<const core::Pod> pod, VolumeServices& services);
 
 }  // namespace porthole::kubelet

@@ -25,10 +25,10 @@ public:
     const char* name() const override { return "kubernetes.io/host-path"; }
     bool supports(const core::Volume& volume) const override { return volume.host_path.has_value(); }
 
-    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
+    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         const core::HostPathVolumeSource& source = *request.volume.host_path;
         CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
-        co_return source.path;
+        co_return MountedVolume{source.path};
     }
 };
 
@@ -49,7 +49,7 @@ Result<void> check_host_path(FileSystem& files, const std::string& path, const s
         if (status && status->type == expected.file) return {};
         return Error(Reason::BadRequest, "hostPath type check failed: " + path + " is not " + expected.text);
     }
-    return Error(Reason::BadRequest, "hostPath type \"" + type + "\" is unknown");
+    return Error(Reason::BadRequest, type + " is an invalid volume type");
 }
 
 std::unique_ptr<VolumePlugin> make_host_path() { return std::make_unique<HostPath>(); }

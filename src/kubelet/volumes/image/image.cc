@@ -9,7 +9,7 @@ public:
     const char* name() const override { return "kubernetes.io/image"; }
     bool supports(const core::Volume& volume) const override { return volume.image.has_value(); }
 
-    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
+    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         if (!services.images) co_return Error(Reason::BadRequest, "image volumes are not supported on this node");
         CO_TRY(const auto mounts, services.mounter.mounts_below(request.directory));
         if (mounts.empty()) {
@@ -17,7 +17,7 @@ public:
             CO_TRY_VOID(co_await services.images->mount(request.pod, *request.volume.image, request.directory));
         }
         CO_TRY_VOID(services.mounter.make_read_only(request.directory));
-        co_return request.directory;
+        co_return MountedVolume{.path = request.directory, .read_only = true};
     }
 };
 

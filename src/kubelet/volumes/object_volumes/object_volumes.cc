@@ -90,21 +90,39 @@ Task<Payload> token_payload(const VolumeRequest& request, VolumeServices& servic
 
 class ObjectVolume : public VolumePlugin {
 public:
-    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
+    explicit ObjectVolume(bool in_memory = true) : in_memory_(in_memory) {}
+
+    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
         CO_TRY(Payload payload, co_await collect(request, services));
         if (request.fs_group())
-            for (auto& [path, file] : payload) file.mode |= file.mode & 0600 ? 0040 : 0;
+            for (auto& [path, file] : payload) file.mode |= 0440;
         CO_TRY_VOID(services.files.create_directories(request.directory, 0755));
+        if (in_memory_) CO_TRY_VOID(mount_memory(request, services));
         AtomicWriter writer(services.files, services.loop, services.random, request.directory);
         CO_TRY_VOID(writer.write(payload, request.fs_group()));
-        co_return request.directory;
+        co_return MountedVolume{.path = request.directory, .read_only = true};
     }
 
 protected:
     virtual Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) = 0;
+
+private:
+    /// Where files are already, it is mounted, or a kubelet of before left them on the disk: running containers see those until they end.
+    static Result<void> mount_memory(const VolumeRequest& request, VolumeServices& services) {
+        TRY(const auto names, services.files.list(request.directory));
+        if (!names.empty()) return {};
+        return services.mounter.mount_memory(request.directory,
+                                             static_cast<std::uint64_t>(amount_of(request.node_allocatable, "memory").value()));
+    }
+
+    bool in_memory_;  ///< never on the disk: it may hold what nobody but the pod may know
 };
 
 class ConfigMapVolume final : public ObjectVolume {
+public:
+    ConfigMapVolume() : ObjectVolume(false) {}
+
+private:
     const char* name() const override { return "kubernetes.io/configmap"; }
     bool supports(const core::Volume& volume) const override { return volume.config_map.has_value(); }
     Task<Payload> collect(const VolumeRequest& request, VolumeServices& services) override {

@@ -1,9 +1,19 @@
 #include "kubelet/volumes/host_path/host_path.h"
+#include "kubelet/volumes/local_volume/local_volumes.h"
+#include "objects/local_volume.h"
 
 namespace porthole::kubelet {
 namespace {
 
-/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node.
+namespace local_volume = objects::local_volume;
+
+const Quantity* storage_of(const std::map<std::string, Quantity>& amounts) {
+    const auto found = amounts.find("storage");
+    return found == amounts.end() ? nullptr : &found->second;
+}
+
+/// A claim, or the claim that an ephemeral volume stands for, bound to a volume that is a directory of this node or was made for it by the
+/// provisioner of local volumes.
 class PersistentVolumeClaim final : public VolumePlugin {
 public:
     const char* name() const override { return "kubernetes.io/local-volume"; }
@@ -11,34 +21,133 @@ public:
         return volume.persistent_volume_claim.has_value() || volume.ephemeral.has_value();
     }
 
-    Task<std::string> set_up(VolumeRequest request, VolumeServices& services) override {
-        const std::string claim_name = request.volume.ephemeral ? request.pod->metadata.name + "-" + request.volume.name
-                                                                : request.volume.persistent_volume_claim->claim_name;
+    Task<MountedVolume> set_up(VolumeRequest request, VolumeServices& services) override {
+        request.step.text = "Unable to attach or mount volumes: unmounted volumes=[" + request.volume.name +
+                            "], unattached volumes=[], failed to process volumes=[" + request.volume.name + "]: ";
+        const std::string claim_name = claim_of(*request.pod, request.volume);
         const client::NamespacedName key{request.pod->metadata.namespace_, claim_name};
         CO_TRY(const auto claim, co_await services.client.get<core::PersistentVolumeClaim>(key));
         if (request.volume.ephemeral && !owned_by(claim, *request.pod))
             co_return Error(Reason::BadRequest,
                             "PVC " + key.text() + " was not created for pod " + pod_key(*request.pod) + " (pod is not owner)");
         if (claim.status.phase != "Bound" || claim.spec.volume_name.empty())
-            co_return Error(Reason::BadRequest, "PVC is not bound: " + key.text());
+            co_return Error(Reason::BadRequest, "error processing PVC " + key.text() + ": PVC is not bound");
         CO_TRY(const auto volume, co_await services.client.get<core::PersistentVolume>({"", claim.spec.volume_name}));
         if (!volume.spec.claim_ref || volume.spec.claim_ref->uid != claim.metadata.uid)
             co_return Error(Reason::BadRequest,
                             "PVC " + key.text() + " is bound to PV " + volume.metadata.name + " that is bound to another claim");
-        if (volume.spec.host_path) {
+        CO_TRY_VOID(check_mode(request, volume));
+        MountedVolume mounted{.claim = claim_name};
+        mounted.read_only = request.volume.persistent_volume_claim && request.volume.persistent_volume_claim->read_only;
+        mounted.is_block = mode_of(volume) == core::PersistentVolumeMode::Block;
+        if (mounted.is_block) {
+            CO_TRY(mounted.path, map_device(request, volume, services));
+        } else if (volume.spec.host_path) {
             const core::HostPathVolumeSource& source = *volume.spec.host_path;
+            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
             CO_TRY_VOID(check_host_path(services.files, source.path, source.type.value_or("")));
-            co_return source.path;
+            mounted.path = source.path;
+        } else if (volume.spec.local) {
+            CO_TRY(mounted.path, co_await mount_local(request, volume, mounted.read_only, services));
+        } else if (local_volume::is_local(volume) && services.local_volumes) {
+            request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
+            CO_TRY(mounted.path, co_await set_up_local(std::make_shared<const core::PersistentVolumeClaim>(claim),
+                                                       std::make_shared<const core::PersistentVolume>(volume), request, mounted.read_only,
+                                                       services));
+        } else {
+            co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
         }
-        if (volume.spec.local) {
-            CO_TRY_VOID(check_host_path(services.files, volume.spec.local->path, core::HostPathType::Directory));
-            if (const auto group = request.fs_group()) CO_TRY_VOID(apply_fs_group(services.files, volume.spec.local->path, *group, true));
-            co_return volume.spec.local->path;
-        }
-        co_return Error(Reason::BadRequest, "this node has no plugin for the kind of volume that PV " + volume.metadata.name + " is");
+        co_return mounted;
     }
 
 private:
+    using ClaimRef = std::shared_ptr<const core::PersistentVolumeClaim>;
+    using VolumeRef = std::shared_ptr<const core::PersistentVolume>;
+
+    static std::string mode_of(const core::PersistentVolume& volume) {
+        return volume.spec.volume_mode.value_or(core::PersistentVolumeMode::Filesystem);
+    }
+
+    static Result<void> check_mode(const VolumeRequest& request, const core::PersistentVolume& volume) {
+        const std::string mode = mode_of(volume), text = "volume " + request.volume.name + " has volumeMode " + mode;
+        if (request.mounted && mode != core::PersistentVolumeMode::Filesystem)
+            return Error(Reason::BadRequest, text + ", but is specified in volumeMounts");
+        if (request.mapped && mode != core::PersistentVolumeMode::Block)
+            return Error(Reason::BadRequest, text + ", but is specified in volumeDevices");
+        return {};
+    }
+
+    static Result<std::string> map_device(const VolumeRequest& request, const core::PersistentVolume& volume, VolumeServices& services) {
+        request.step = {"FailedMapVolume", "MapVolume.MapPodDevice failed for volume \"" + volume.metadata.name + "\" : "};
+        if (!volume.spec.local)
+            return Error(Reason::BadRequest, "this node has no plugin with volumeMode Block for the kind of volume that it is");
+        TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
+        if (status.type != FileType::BlockDevice) return Error(Reason::BadRequest, volume.spec.local->path + " is not a block device");
+        return services.files.real_path(volume.spec.local->path);
+    }
+
+    static Task<std::string> mount_local(const VolumeRequest& request, const core::PersistentVolume& volume, bool read_only,
+                                         VolumeServices& services) {
+        const std::string& path = volume.spec.local->path;
+        request.step.text = "MountVolume.NewMounter initialization failed for volume \"" + volume.metadata.name + "\" : ";
+        CO_TRY(const FileStatus status, find_local(*volume.spec.local, services.files));
+        if (status.type == FileType::BlockDevice)
+            co_return Error(Reason::BadRequest, path + " is a block device: this node does not make a file system on it");
+        if (!status.is_directory()) co_return Error(Reason::BadRequest, "only directory and block device are supported");
+        request.step.text = "MountVolume.SetUp failed for volume \"" + volume.metadata.name + "\" : ";
+        if (read_only || request.is_ready(services.files)) co_return path;
+        CO_TRY(const std::string real, services.files.real_path(path));
+        CO_TRY_VOID(co_await apply_fs_group(real, request.pod, services));
+        CO_TRY_VOID(request.set_ready(services.files));
+        co_return path;
+    }
+
+    static Result<FileStatus> find_local(const core::LocalVolumeSource& source, FileSystem& files) {
+        auto status = files.status(source.path);
+        if (is_not_found(status)) return Error(Reason::NotFound, "path \"" + source.path + "\" does not exist");
+        return status;
+    }
+
+    static Task<std::string> set_up_local(ClaimRef claim, VolumeRef volume, const VolumeRequest& request, bool read_only,
+                                          VolumeServices& services) {
+        // A pod that was bound by hand must not find an empty volume where its data are not.
+        if (const std::string node = local_volume::node_of(*volume); node != request.pod->spec.node_name)
+            co_return Error(Reason::BadRequest, "PV " + volume->metadata.name + " is on node \"" + node + "\"");
+        const Quantity *offered = storage_of(volume->spec.capacity), *known = storage_of(claim->status.capacity);
+        const bool grows = offered && known && *known < *offered;
+        Result<bool> grown = false;
+        if (grows) grown = co_await services.local_volumes->grow_unmounted(volume, request.directory);
+        if (is_cancelled(grown)) co_return grown.error();
+        CO_TRY(std::string path, co_await services.local_volumes->set_up(volume, request.directory));
+        if (grows && grown && !*grown) {
+            const auto mounted = services.local_volumes->grow(*volume, request.directory);
+            if (!mounted) grown = mounted.error();
+        }
+        if (grows) CO_TRY_VOID(co_await tell_growth(claim, volume, grown ? Result<void>() : Result<void>(grown.error()), services));
+        if (read_only || request.is_ready(services.files)) co_return path;
+        CO_TRY_VOID(co_await apply_fs_group(path, request.pod, services));
+        CO_TRY_VOID(request.set_ready(services.files));
+        co_return path;
+    }
+
+    /// The pod goes on with what it has where the volume cannot grow.
+    static Task<> tell_growth(ClaimRef claim, VolumeRef volume, Result<void> grown, VolumeServices& services) {
+        if (!grown) {
+            const char* reason = grown.error().reason == Reason::MethodNotAllowed ? "FileSystemResizeUnsupported" : "VolumeResizeFailed";
+            const std::string message = "NodeExpandVolume failed for volume \"" + volume->metadata.name + "\" : " + grown.error().message;
+            services.events.warning(*claim, reason, message);
+            co_return {};
+        }
+        core::PersistentVolumeClaim told = *claim;
+        told.status.capacity["storage"] = *storage_of(volume->spec.capacity);
+        told.status.allocated_resource_statuses.erase("storage");
+        std::erase_if(told.status.conditions, [](const auto& condition) { return condition.type == "FileSystemResizePending"; });
+        CO_TRY_VOID(co_await services.client.update_status(std::move(told)));
+        const std::string message = "NodeExpandVolume succeeded for volume \"" + volume->metadata.name + "\"";
+        services.events.normal(*claim, "FileSystemResizeSuccessful", message);
+        co_return {};
+    }
+
     static bool owned_by(const core::PersistentVolumeClaim& claim, const core::Pod& pod) {
         for (const auto& owner : claim.metadata.owner_references)
             if (owner.uid == pod.metadata.uid) return true;

@@ -1,0 +1,27 @@
+#pragma once
+#include "controllers/framework/context.h"
+
+namespace porthole::controllers {
+
+/// Begins the growth of volumes whose claim asks for more than it has: of local ones itself, by writing the new size into the volume, for
+/// which the node's kubelet then does the rest. All others are for their driver's own controller, and the claim's events say so.
+class VolumeExpander final : public client::Controller {
+public:
+    static constexpr const char* Account = "expand-controller";
+    explicit VolumeExpander(Context& context);
+
+private:
+    using PersistentVolume = api::core::v1::PersistentVolume;
+    using PersistentVolumeClaim = api::core::v1::PersistentVolumeClaim;
+    using ClaimRef = std::shared_ptr<const PersistentVolumeClaim>;
+
+    Task<client::Requeue> reconcile(client::NamespacedName key) override;
+    Task<> expand(ClaimRef claim, std::shared_ptr<const PersistentVolume> volume);
+
+    client::Client& client_;
+    client::EventRecorder& events_;
+    client::Informer<PersistentVolumeClaim>& claims_;
+    client::Informer<PersistentVolume>& volumes_;
+};
+
+}  // namespace porthole::controllers

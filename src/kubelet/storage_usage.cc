@@ -1,0 +1,112 @@
+#include "kubelet/storage_usage.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace porthole::kubelet {
+namespace {
+
+constexpr Duration Period = std::chrono::minutes(1);
+
+/// Where to look, written down on the loop for a worker to read.
+struct VolumePlace {
+    VolumeUse use;
+    std::string path;
+};
+struct PodPlaces {
+    std::string uid;
+    std::vector<VolumePlace> volumes;
+    std::map<std::string, std::string> logs;
+};
+
+bool is_on_node_disk(const core::Volume& volume) {
+    return (volume.empty_dir && volume.empty_dir->medium == core::StorageMedium::Empty) || volume.config_map;
+}
+
+/// Folders of the node that others own, and images, are nobody's to count.
+bool is_measured(const core::Volume& volume) { return !volume.host_path && !volume.image; }
+
+PodPlaces places_of(const core::Pod& pod, const MountedVolumes* mounted, const std::string& log_root) {
+    PodPlaces places{.uid = pod.metadata.uid};
+    for (const core::Volume& volume : pod.spec.volumes) {
+        if (!mounted || !is_measured(volume)) continue;
+        const auto found = mounted->find(volume.name);
+        if (found == mounted->end() || found->second.is_block) continue;
+        VolumeUse use{.name = volume.name, .claim = found->second.claim, .on_node_disk = is_on_node_disk(volume)};
+        places.volumes.push_back({std::move(use), found->second.path});
+    }
+    for (const ContainerSpec& spec : all_containers(pod))
+        places.logs[spec.container.name] = log_root + "/" + pod_log_directory_name(pod) + "/" + spec.container.name;
+    return places;
+}
+
+/// A claim may be a whole disk, too much to walk through.
+bool measure(FileSystem& files, VolumeUse& use, const std::string& path) {
+    const auto file_system = files.usage(path);
+    if (!file_system) return false;
+    use.file_system = *file_system;
+    if (!use.claim.empty()) {
+        use.used = {file_system->capacity - file_system->available, file_system->inodes - file_system->inodes_free};
+        return true;
+    }
+    const auto tree = files.tree_usage(path);
+    if (tree) use.used = *tree;
+    return tree.has_value();
+}
+
+StorageUse measure(FileSystem& files, PodPlaces places) {
+    StorageUse use;
+    for (VolumePlace& volume : places.volumes)
+        if (measure(files, volume.use, volume.path)) use.volumes.push_back(std::move(volume.use));
+    for (const auto& [container, path] : places.logs)
+        if (const auto tree = files.tree_usage(path)) use.logs[container] = *tree;
+    return use;
+}
+
+}  // namespace
+
+const VolumeUse* StorageUse::find_volume(const std::string& name) const {
+    const auto found = std::ranges::find(volumes, name, &VolumeUse::name);
+    return found == volumes.end() ? nullptr : &*found;
+}
+
+TreeUsage StorageUse::on_node_disk() const {
+    TreeUsage sum;
+    const auto add = [&sum](const TreeUsage& one) {
+        sum.bytes += one.bytes;
+        sum.inodes += one.inodes;
+    };
+    for (const VolumeUse& volume : volumes)
+        if (volume.on_node_disk) add(volume.used);
+    for (const auto& [container, log] : logs) add(log);
+    return sum;
+}
+
+Task<> StorageUsage::run() {
+    for (;;) {
+        CO_TRY_VOID(co_await measure());
+        CO_TRY_VOID(co_await services_.loop.sleep(Period));
+    }
+}
+
+Task<> StorageUsage::measure() {
+    std::map<std::string, StorageUse> measured;
+    for (const auto& pod : services_.pods()) {
+        PodPlaces places = places_of(*pod, services_.volumes.find_mounted(pod->metadata.uid), services_.log_root);
+        CO_TRY(measured[pod->metadata.uid],
+               co_await run_blocking<StorageUse>(services_.workers, [&files = services_.files, places = std::move(places)]() mutable {
+                   return Result<StorageUse>(kubelet::measure(files, std::move(places)));
+               }));
+    }
+    by_uid_ = std::move(measured);
+    co_return {};
+}
+
+const StorageUse& StorageUsage::of(const std::string& uid) const {
+    static const StorageUse Nothing;
+    const auto found = by_uid_.find(uid);
+    return found == by_uid_.end() ? Nothing : found->second;
+}
+
+}  // namespace porthole::kubelet

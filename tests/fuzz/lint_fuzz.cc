@@ -1,0 +1,32 @@
+// Manifests of anyone: `porthole lint` reads, reports and mends them.
+#include "fuzz_target.h"
+#include "schema/json/json.h"
+#include "windows/lint/fix.h"
+#include "windows/lint/report.h"
+
+using namespace porthole;
+using namespace porthole::windows::lint;
+
+/// Every format of a report is what it says, and shows nothing that a terminal obeys.
+FUZZ_TARGET(lint_fuzz) {
+    for (const char* system : {"", "windows"}) {
+        auto checked = check(text, {.system = system, .build = 20348, .network = windows::PodNetwork::Overlay});
+        if (!checked) return;
+        for (const Problem& one : checked->problems) fuzz::expect(one.place.line == 0 || (one.place.column > 0 && one.place.length > 0));
+        const std::vector<FileReport> files = {{"f", std::string(text), "", *std::move(checked)}};
+        for (const char c : to_report(files, Format::Text)) fuzz::expect(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+        fuzz::expect(schema::parse_json(to_report(files, Format::Json)).has_value());
+        fuzz::expect(schema::parse_json(to_report(files, Format::Sarif)).has_value());
+        to_report(files, Format::GitHub);
+    }
+}
+
+/// What --fix makes can be read, has the same objects, and is not changed again.
+FUZZ_TARGET(lint_fix_fuzz) {
+    const auto made = fix(text, {.system = "windows"});
+    if (!made) return;
+    const auto again = fix(made->text, {.system = "windows"});
+    fuzz::expect(again.has_value() && again->text == made->text && again->edits == 0);
+    fuzz::expect(made->edits > 0 || made->text == text);
+    fuzz::expect(check(text)->objects == made->left.objects);
+}
