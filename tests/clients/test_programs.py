@@ -31,7 +31,7 @@ class Helm4(test_helm.Helm):
 
 
 class Kustomize(ClusterCase):
-    program = BUILT / "kustomize/v5"
+    program = BUILT / "kustomize/kustomize"
 
     def setUp(self):
         if not self.program.exists():
@@ -53,7 +53,7 @@ class Kustomize(ClusterCase):
         names = [found["metadata"]["name"] for found in self.list("configmaps", "team=web")]
         self.assertEqual(len(names), 2, "each content has a name of its own")
         pod = self.pods("app=web")[0]["metadata"]["name"]
-        self.assertEqual(self.exec(pod, "printenv", "colour").strip(), "red")
+        self.assertEqual(self.exec(pod, "sh", "-c", "echo $colour").strip(), "red")
 
 
 class ControllerRuntime(LibraryCase):

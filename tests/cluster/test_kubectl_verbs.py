@@ -126,7 +126,7 @@ class Verbs:
         diff = self.kubectl_run("diff", "-f", "-", stdin=changed, check=False)
         self.assertEqual(diff.returncode, 1, diff.stderr)
         self.assertRegex(diff.stdout, r'(?m)^\+  a: "2"')
-        prune = ("--prune", "-l", "set=test", "--prune-whitelist=core/v1/ConfigMap") if self.client == "1.20" else (
+        prune = ("--prune", "-l", "set=test", "--prune-whitelist=core/v1/ConfigMap") if self.client in ("1.20", "1.24") else (
             "--prune", "-l", "set=test", "--prune-allowlist=core/v1/ConfigMap")
         self.kubectl("apply", "-f", "-", *prune, stdin=changed)
         self.assertIsNone(self.try_get("configmap", "two"))

@@ -131,14 +131,14 @@ const checks = {
     const widgets = configuration.makeApiClient(k8s.CustomObjectsApi);
     const place = { group, version: 'v1', namespace, plural: 'widgets' };
     const widget = (size) => ({ apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'one' }, spec: { size } });
-    await eventually(async () => {
+    const made = await eventually(async () => {
       try {
         return await widgets.createNamespacedCustomObject({ ...place, body: widget(2) });
       } catch (error) {
         return assert.equal(error.code, 404);
       }
     }, 'the kind is served');
-    const error = await refused(422, () => widgets.replaceNamespacedCustomObject({ ...place, name: 'one', body: widget(4) }));
+    const error = await refused(422, () => widgets.replaceNamespacedCustomObject({ ...place, name: 'one', body: { ...made, spec: { size: 4 } } }));
     assert.match(error.body, /should be less than or equal to 3/);
     await configuration.makeApiClient(k8s.ApiextensionsV1Api).deleteCustomResourceDefinition({ name: `widgets.${group}` });
   },
