@@ -193,8 +193,9 @@ TEST_F(Admission, LimitRangesBoundWhatAPodNeedsAsAWhole) {
     Pod small = pod(), large = pod();
     small.spec.containers = {limited("1")};
     large.spec.containers = {limited("2")};
-    EXPECT_EQ(update(*plugin, small, large, "resize"),
-              "pods \"web\" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2, maximum cpu usage per Pod is 1, but request is 2]");
+    EXPECT_EQ(
+        update(*plugin, small, large, "resize"),
+        "pods \"web\" is forbidden: [maximum cpu usage per Pod is 1, but limit is 2, maximum cpu usage per Pod is 1, but request is 2]");
 
     Pod with_own = pod();
     with_own.spec.containers = {limited("2")};
