@@ -65,6 +65,7 @@ struct ExpressionResult {
     bool fails_to_compile = false;
 };
 
+/// How an evaluation within a limit ended.
 struct BoundedEvaluation {
     cel::Value value;
     std::uint64_t cost = 0;  ///< more than the limit where that has ended it

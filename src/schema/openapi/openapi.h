@@ -17,7 +17,7 @@ struct OpenApiDocument {
     std::string hash;  ///< for ETag and ?hash=
 };
 
-/// The OpenAPI documents of a registry and of what other servers serve beside it, each built when first asked for and then kept until it is
+/// The OpenAPI documents of a registry and of what other servers serve in addition to it, each built when first asked for and then kept until it is
 /// told that something of it has changed. Not thread-safe; a document's body may outlive this.
 class OpenApi {
 public:

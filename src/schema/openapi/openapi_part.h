@@ -18,7 +18,7 @@ struct OpenApiPart {
 };
 
 /// Takes the part below `root` ("/apis/wardle.example.com/v1") out of a document. Parameters that are defined elsewhere in the document are
-/// put in their places; what has a form that OpenAPI v2 does not know is left out. Error: BadRequest for what is no JSON object, or leads
+/// put in their places; what has a form that OpenAPI v2 does not know is left out. Error: BadRequest for what is not a JSON object, or leads
 /// nowhere.
 Result<OpenApiPart> read_openapi_part(std::string_view document, std::string_view root);
 
