@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles controller-runtime's own tests, of the packages that lines of suites.txt begin with, each into a folder of its name: build.sh FOLDER.
 # What else is in a line are arguments of that suite: apiutil leaves out what needs a server without aggregated discovery, and the tests of the
-# manager's integration leave behind what only a new server does not have.
+# manager's integration leave behind what only a new server does not have; client leaves out the three that want items of lists without a kind.
 set -euo pipefail
 cd "$(dirname "$0")"
 read -r module version <module.txt
