@@ -346,6 +346,14 @@ TEST_F(AdmissionWebhooks, ValidatingWebhooksAreCalledAtTheSameTime) {
     EXPECT_EQ(loop.now() - begun, 3s);
 }
 
+TEST_F(AdmissionWebhooks, EmptyPartsOfAUrlsPathAreLeftOut) {
+    std::string body = configuration("hook");
+    body.replace(body.find("/review"), std::string("/review").size(), "//review/");
+    configure(Validating, body);
+    (void)post(ConfigMaps, config_map("a"));
+    EXPECT_EQ(server().requests.size(), 1u) << "of what is at https://hook.test/review";
+}
+
 TEST_F(AdmissionWebhooks, AServiceIsReachedAtAnEndpointByItsName) {
     ASSERT_EQ(post("/api/v1/namespaces/default/services",
                    R"({"metadata":{"name":"hooks"},"spec":{"ports":[{"name":"web","port":443,"targetPort":8443}]}})")

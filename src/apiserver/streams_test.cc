@@ -279,14 +279,18 @@ struct SocketKeeper final : net::KeptAnswer {
     std::unique_ptr<net::WebSocket> client;
 };
 
-net::HttpRequest log_by_websocket(const std::string& pod, const std::string& protocols) {
-    net::HttpRequest request{.method = "GET", .path = pod + "/log", .query = "follow=true"};
+net::HttpRequest by_websocket(std::string path, std::string query, const std::string& protocols) {
+    net::HttpRequest request{.method = "GET", .path = std::move(path), .query = std::move(query)};
     request.headers = {{"connection", "Upgrade"},
                        {"upgrade", "websocket"},
                        {"sec-websocket-version", "13"},
                        {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
     if (!protocols.empty()) request.headers.add("sec-websocket-protocol", protocols);
     return request;
+}
+
+net::HttpRequest log_by_websocket(const std::string& pod, const std::string& protocols) {
+    return by_websocket(pod + "/log", "follow=true", protocols);
 }
 
 TEST_F(StreamsTest, LogsComeAsMessagesOfAWebSocket) {
@@ -308,6 +312,40 @@ TEST_F(StreamsTest, LogsComeAsMessagesOfAWebSocket) {
         EXPECT_EQ(messages->front().data, row.first);
         EXPECT_EQ(messages->front().binary, row.binary);
     }
+}
+
+TEST_F(StreamsTest, AWatchsEventsComeAsMessagesOfAWebSocket) {
+    struct {
+        const char *accept, *protocols, *chosen, *first;
+        bool binary;
+    } const rows[] = {
+        {"application/json", "", "", "{\"type\":\"ADDED\",\"object\":{", false},
+        {"application/json", "base64url.bearer.authorization.k8s.io.c2VjcmV0, some", "some", "{\"type\":\"ADDED\",\"object\":{", false},
+        {"application/vnd.kubernetes.protobuf;stream=watch", "", "",
+         "\x0a\x05"
+         "ADDED\x12",
+         true}};
+    for (const auto& row : rows) {
+        SCOPED_TRACE(std::string(row.accept) + row.protocols);
+        auto request = by_websocket("/api/v1/namespaces/default/pods", "watch=true&timeoutSeconds=5", row.protocols);
+        request.headers.add("accept", row.accept);
+        SocketKeeper keeper(loop);
+        ASSERT_TRUE(sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper)));
+        EXPECT_EQ(keeper.code, 101);
+        EXPECT_EQ(keeper.headers.get("sec-websocket-protocol"), row.chosen);
+        const auto messages = sim::run(loop, keeper.receive_all());
+        ASSERT_TRUE(messages) << messages.error().message;
+        ASSERT_EQ(messages->size(), 1u);
+        EXPECT_EQ(messages->front().binary, row.binary);
+        EXPECT_TRUE(messages->front().data.starts_with(row.first)) << messages->front().data;
+    }
+}
+
+TEST_F(StreamsTest, ARefusedWatchIsNoWebSocket) {
+    SocketKeeper keeper(loop);
+    auto request = by_websocket("/api/v1/namespaces/default/pods", "watch=true&labelSelector=,,", "");
+    const auto answered = sim::run(loop, api->server().handle_as(loopback_user(), std::move(request), keeper));
+    EXPECT_EQ(keeper.code, 400);
 }
 
 TEST_F(StreamsTest, ARefusedLogIsNoWebSocket) {

@@ -1,5 +1,8 @@
 #include "apiserver/admission/webhook_caller.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "apiserver/admission/admission_review.h"
 #include "apiserver/outgoing/service_endpoint.h"
 #include "base/result.h"
@@ -14,9 +17,20 @@ constexpr std::size_t LongestQuotedBody = 1024;
 
 std::string name_of(const ServiceReference& service) { return service.name + "." + service.namespace_ + ".svc"; }
 
-std::string path_of(const ServiceReference& service) {
-    const std::string path = service.path.value_or("");
-    return path.empty() || path.starts_with('/') ? path : "/" + path;
+/// As upstream's client asks: "//convert/" is /convert.
+std::string clean_path(const std::string& path) {
+    if (path.empty()) return path;
+    std::string clean = std::filesystem::path("/" + path).lexically_normal().generic_string();
+    if (clean.ends_with('/')) clean.pop_back();
+    return clean;
+}
+
+std::string path_of(const ServiceReference& service) { return clean_path(service.path.value_or("")); }
+
+std::string clean_url(const std::string& url) {
+    constexpr std::string_view Scheme = "https://";
+    const std::size_t path = std::min(url.find('/', Scheme.size()), url.size());
+    return url.substr(0, path) + clean_path(url.substr(path));
 }
 
 /// What upstream's client makes of a code that is not 2xx.
@@ -35,7 +49,7 @@ std::string refusal(const net::HttpResponse& answer) {
 
 std::string webhook_url(const WebhookCaller::ClientConfig& config, std::chrono::seconds time) {
     const std::string query = "?timeout=" + std::to_string(time.count()) + "s";
-    if (config.url) return *config.url + query;
+    if (config.url) return clean_url(*config.url) + query;
     return https_url(name_of(*config.service), config.service->port.value_or(443)) + path_of(*config.service) + query;
 }
 
@@ -43,7 +57,7 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
     Target target;
     target.config.ca_pem = config.ca_bundle;
     if (config.url) {
-        target.config.server = *config.url;
+        target.config.server = clean_url(*config.url);
         return target;
     }
     const ServiceReference& reference = *config.service;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/handlers/body.h"
+#include "apiserver/handlers/event_messages.h"
 #include "apiserver/handlers/reply.h"
 #include "apiserver/request/status.h"
 #include "apiserver/request/user_agent.h"
@@ -145,8 +146,13 @@ Task<> ResourceHandler::watch(RequestContext& context, const Resource& resource)
     headers.add("content-type", form.content_type(true));
     context.code = 200;
     ResponseEncoder encoder(resource, std::move(form), include, now());
-    co_return co_await serve_watch(objects_, std::move(watched), std::move(encoder), std::move(headers), random_, context.responder,
-                                   [&context] { context.give_back_seats(); });
+    const auto begun = [&context] { context.give_back_seats(); };
+    if (net::is_websocket_request(context.request)) {
+        EventMessages messages(context, loop_);
+        co_return co_await messages.carry(
+            serve_watch(objects_, std::move(watched), std::move(encoder), std::move(headers), random_, messages, begun));
+    }
+    co_return co_await serve_watch(objects_, std::move(watched), std::move(encoder), std::move(headers), random_, context.responder, begun);
 }
 
 Task<> ResourceHandler::create(RequestContext& context, const Resource& resource) {

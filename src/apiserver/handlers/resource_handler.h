@@ -15,13 +15,15 @@ public:
         ResourceStore& objects;
         Authorizer& authorizer;
         Random& random;
+        EventLoop& loop;
     };
     explicit ResourceHandler(Seams seams)
         : registry_(seams.registry),
           resources_(seams.resources),
           objects_(seams.objects),
           authorizer_(seams.authorizer),
-          random_(seams.random) {}
+          random_(seams.random),
+          loop_(seams.loop) {}
 
     /// Answers the request. Errors become Statuses in the caller.
     Task<> handle(RequestContext& context, const Resource& resource);
@@ -54,6 +56,7 @@ private:
     ResourceStore& objects_;
     Authorizer& authorizer_;
     Random& random_;
+    EventLoop& loop_;
 };
 
 /// Fits the body's name and namespace to the request's path. Error: BadRequest where they differ.

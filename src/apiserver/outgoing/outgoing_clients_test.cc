@@ -30,10 +30,10 @@ private:
 };
 
 struct Asked {
-    std::string plain, slow, huge, untrusted;
+    std::string plain, slow, huge, untrusted, listed;
 };
 
-Task<> ask(OutgoingClients& clients, const std::string& url, const std::string& ca_pem, Asked& asked) {
+Task<> ask(OutgoingClients& clients, const std::string& url, const std::string& ca_pem, const std::string& own_pem, Asked& asked) {
     const auto text = [](const Result<net::HttpResponse>& answer) {
         return answer ? answer->body : std::string(to_string(answer.error().reason)) + ": " + answer.error().message;
     };
@@ -43,13 +43,16 @@ Task<> ask(OutgoingClients& clients, const std::string& url, const std::string& 
     asked.huge = text(co_await client->send({.method = "GET", .path = "/huge"}, {.time = 5s, .answer_bytes = 100'000}));
     CO_TRY(const auto stranger, clients.open({.server = url}));
     asked.untrusted = text(co_await stranger->send({.method = "GET", .path = "/x"}, {.time = 5s}));
+    CO_TRY(const auto acquaintance, clients.open({.server = url, .ca_pem = own_pem}));
+    asked.listed = text(co_await acquaintance->send({.method = "GET", .path = "/x"}, {.time = 5s}));
     CO_TRY_VOID(co_await clients.close());
     EXPECT_EQ(clients.open({.server = url}).error().reason, Reason::Unavailable) << "nobody would close it";
     co_return {};
 }
 
-Task<> ask_and_stop(AsioLoop& loop, net::HttpServer& server, OutgoingClients& clients, std::string url, std::string ca_pem, Asked& asked) {
-    auto outcome = co_await ask(clients, url, ca_pem, asked);
+Task<> ask_and_stop(AsioLoop& loop, net::HttpServer& server, OutgoingClients& clients, std::string url, std::string ca_pem,
+                    std::string own_pem, Asked& asked) {
+    auto outcome = co_await ask(clients, url, ca_pem, own_pem, asked);
     EXPECT_TRUE(outcome) << outcome.error().message;
     CO_TRY_VOID(co_await server.close());
     loop.stop();
@@ -74,12 +77,14 @@ TEST(OutgoingClients, AreBoundedInTimeAndSizeAndTrustOnlyTheirAuthority) {
     const auto clients = make_outgoing_clients(loop, *files);
     Asked asked;
     Scope scope(loop);
-    scope.spawn(ask_and_stop(loop, server, *clients, "https://127.0.0.1:" + std::to_string(*port), authority.certificate_pem(), asked));
+    scope.spawn(ask_and_stop(loop, server, *clients, "https://127.0.0.1:" + std::to_string(*port), authority.certificate_pem(),
+                             *certificate, asked));
     loop.run();
     EXPECT_EQ(asked.plain, "GET /base/x Bearer secret");
     EXPECT_TRUE(asked.slow.starts_with("Timeout: ")) << asked.slow;
     EXPECT_TRUE(asked.huge.starts_with("RequestEntityTooLarge: the answer is longer than 100000 bytes")) << asked.huge;
     EXPECT_NE(asked.untrusted.find("certificate not trusted"), std::string::npos) << asked.untrusted;
+    EXPECT_EQ(asked.listed, "GET /x ") << "a server's own certificate, though another authority has signed it";
 }
 
 }  // namespace

@@ -65,7 +65,6 @@ AdmissionAttributes ResourceStore::admission_attributes(const WriteRequest& requ
 }
 
 Task<Written> ResourceStore::create(WriteRequest request, ApiObject object) {
-    if (!object.metadata().resource_version.empty()) co_return bad_request("resourceVersion should not be set on objects to be created");
     if (object.name().empty() && !object.metadata().generate_name.empty()) {
         object.edit_metadata([&](ObjectMeta& metadata) { metadata.name = generated_name(metadata.generate_name, seams_.random); });
     }
@@ -111,6 +110,9 @@ Task<Written> ResourceStore::create_named(WriteRequest request, ApiObject object
     if (!errors.empty()) co_return invalid(*resource.stored, request.name, errors);
     if (strategy.warn) strategy.warn(object, nullptr, request.warnings);
     CO_TRY_VOID(co_await seams_.admission.validate(attributes));
+    // It is the store that refuses this, after everybody else, and a dry run does not come that far.
+    if (!request.dry_run && !object.metadata().resource_version.empty())
+        co_return bad_request("resourceVersion should not be set on objects to be created");
     // A webhook may have taken its time.
     if (resource.retired) co_return definition_changed();
 

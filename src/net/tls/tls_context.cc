@@ -53,6 +53,8 @@ Result<void> use_certificate(SSL_CTX* context, const std::string& certificate_pe
 Result<void> add_roots(X509_STORE* store, const std::string& ca_pem) {
     TRY(const auto roots, parse_certificates(ca_pem));
     for (const X509Pointer& root : roots) X509_STORE_add_cert(store, root.get());
+    // As in Go, what is listed is trusted itself, also where another authority has signed it: a bundle may be a server's own certificate.
+    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
     ERR_clear_error();
     return {};
 }

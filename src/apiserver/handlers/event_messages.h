@@ -1,0 +1,37 @@
+#pragma once
+#include "apiserver/handlers/request_context.h"
+#include "net/child_task.h"
+#include "net/streams/websocket.h"
+
+namespace porthole::apiserver {
+
+/// Where a watch is written that began as a WebSocket: each event is a message of its own, text or binary as the events are encoded.
+/// Lives on the loop of the request, which outlives it.
+class EventMessages final : public net::HttpResponder {
+public:
+    EventMessages(RequestContext& context, EventLoop& loop) : context_(context), loop_(loop) {}
+
+    /// Runs `watch`, which writes here, until it ends or the client closes; then closes. Error: why the watch was refused, with nothing
+    /// answered yet, or why the connection broke.
+    Task<> carry(Task<> watch);
+
+    Task<> respond(int code, net::Headers headers, std::vector<net::Bytes> body) override;
+    /// Answers the handshake. Error: BadRequest.
+    Task<> start(int code, net::Headers headers) override;
+    /// `chunk` is whole events in the form of a stream.
+    Task<> write(net::Bytes chunk) override;
+    Task<> finish(net::Headers trailers) override;
+    Task<std::unique_ptr<net::ByteStream>> upgrade(net::Headers headers) override;
+    bool started() const override { return context_.responder.started(); }
+
+private:
+    Task<> receive_until_closed();
+
+    RequestContext& context_;
+    EventLoop& loop_;
+    Event opened_;
+    std::unique_ptr<net::WebSocket> socket_;  ///< null before the handshake
+    bool is_text_ = true;
+};
+
+}  // namespace porthole::apiserver
