@@ -99,10 +99,13 @@ class LocalVolumes(LocalVolumeCase):
         self.apply(claim("data"), user("user", "data"))
         self.wait_ready("user")
         node = self.get("pod", "user")["spec"]["nodeName"]
-        metrics = self.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics", namespaced=False)
-        labels = f'{{namespace="{self.namespace}",persistentvolumeclaim="data"}} '
-        capacity = next(float(line.rsplit(" ", 1)[1]) for line in metrics.splitlines()
-                        if line.startswith("kubelet_volume_stats_capacity_bytes" + labels))
+        start = f'kubelet_volume_stats_capacity_bytes{{namespace="{self.namespace}",persistentvolumeclaim="data"}} '
+
+        def capacity_of_volume():
+            metrics = self.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/metrics", namespaced=False)
+            return next((float(line.removeprefix(start)) for line in metrics.splitlines() if line.startswith(start)), None)
+
+        capacity = self.eventually(capacity_of_volume, 90, "the node measures its volumes each minute")
         self.assertTrue(32 << 20 < capacity <= 64 << 20, capacity)
 
     def test_a_claim_that_no_node_has_room_for_says_so(self):
