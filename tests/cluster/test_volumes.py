@@ -16,8 +16,8 @@ def mount_points(text):
     return {line.split()[1]: line.split()[2] for line in text.splitlines()}
 
 
-class NodeVolumes(ClusterCase):
-    """Volumes that the kubelet makes on its node."""
+class NodeVolumeCase(ClusterCase):
+    """Pods of one node, and what the node has of them."""
 
     def pod_of(self, name, *containers, **fields):
         return pod(name, *containers, nodeSelector={"kubernetes.io/hostname": NODE}, **fields)
@@ -44,6 +44,27 @@ class NodeVolumes(ClusterCase):
         self.apply(self.pod_of(name, container(script=SLEEP, volumeMounts=mounts), volumes=volumes))
         self.wait_ready(name)
 
+
+class NodeVolumesOfAnAgentThatDies(NodeVolumeCase):
+    alone = True  # nothing else on the node answers meanwhile
+
+    def test_an_agent_that_dies_finds_its_mounts_and_unmounts_those_that_nobody_wants(self):  # SEC-03
+        self.with_secrets("kept")
+        self.with_secrets("gone")
+        kept, gone = self.pod_folder("kept"), self.pod_folder("gone")
+        before = self.host_mounts(kept)
+        self.kubectl("delete", "pod", "gone", "--wait=false")
+        self.cluster.kill(NODE + "/agent")
+        self.eventually(lambda: not gone.exists(), 60, "the pod that was to go has gone")
+        self.assertEqual(self.host_mounts(gone), {})
+        self.assertEqual(self.host_mounts(kept), before, "mounted once")
+        self.apply(secret("hidden", password="changed"))
+        self.eventually(lambda: self.exec("kept", "cat", "/secret/password") == "changed", 120, "secrets follow the API")
+
+
+class NodeVolumes(NodeVolumeCase):
+    """Volumes that the kubelet makes on its node."""
+
     def test_secrets_are_in_memory_and_not_for_writing(self):  # SEC-03
         self.with_secrets("keeper")
         mounted = mount_points(self.exec("keeper", "cat", "/proc/mounts"))
@@ -59,19 +80,6 @@ class NodeVolumes(ClusterCase):
         self.kubectl("delete", "pod", "keeper")
         self.eventually(lambda: not folder.exists(), 20, "nothing is left of the pod")
         self.assertEqual(self.host_mounts(folder), {})
-
-    def test_an_agent_that_dies_finds_its_mounts_and_unmounts_those_that_nobody_wants(self):  # SEC-03
-        self.with_secrets("kept")
-        self.with_secrets("gone")
-        kept, gone = self.pod_folder("kept"), self.pod_folder("gone")
-        before = self.host_mounts(kept)
-        self.kubectl("delete", "pod", "gone", "--wait=false")
-        self.cluster.kill(NODE + "/agent")
-        self.eventually(lambda: not gone.exists(), 60, "the pod that was to go has gone")
-        self.assertEqual(self.host_mounts(gone), {})
-        self.assertEqual(self.host_mounts(kept), before, "mounted once")
-        self.apply(secret("hidden", password="changed"))
-        self.eventually(lambda: self.exec("kept", "cat", "/secret/password") == "changed", 120, "secrets follow the API")
 
     def test_memory_has_its_size(self):
         limits = {"limits": {"memory": "32Mi"}}
