@@ -9,32 +9,26 @@
 #include <cstring>
 
 #include "store/embedded/data_lock.h"
-#include "store/embedded/sqlite.h"
+#include "store/embedded/log_table.h"
 
 namespace porthole::store {
 namespace {
 
-// One row of the log per operation. Its id is revision * IdsPerRevision + index, so that the table itself is the order of
-// history. A null value is a deletion. `meta` has the compacted revision.
-constexpr std::int64_t IdsPerRevision = Transaction::MaxOperations;
 constexpr std::int64_t FormatVersion = 1;
 
 // Few large pages make a group of objects fewer writes. The size of a database that is there already stays as it is.
 constexpr const char* Pragmas =
     "PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY; "
     "PRAGMA secure_delete=ON;";  // what is deleted, perhaps in plain text, leaves no trace in the file
-constexpr const char* Tables =
-    "CREATE TABLE IF NOT EXISTS log(id INTEGER PRIMARY KEY, key TEXT NOT NULL, value BLOB, revision_at INTEGER,"
-    "  created INTEGER NOT NULL, lease INTEGER NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "PRAGMA user_version=1;";
+const std::string Tables = std::string("CREATE TABLE IF NOT EXISTS ") + LogTable +
+                           "; CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+                           "PRAGMA user_version=1;";
 
-std::int64_t id_of(Revision revision, std::uint32_t index) { return static_cast<std::int64_t>(revision.value) * IdsPerRevision + index; }
+constexpr const char* CompactedRevision = "SELECT value FROM meta WHERE name='compacted'";
 
-Result<std::int64_t> read_number(Database& database, const char* sql) {
-    TRY(Statement statement, database.prepare(sql));
-    TRY(const bool found, statement.step());
-    return found ? statement.integer(0) : 0;
+Error newer_format(std::int64_t version) {
+    return Error(Reason::Io, "it was written by a newer Porthole (format " + std::to_string(version) + ", this one knows " +
+                                 std::to_string(FormatVersion) + "): use that, or restore a backup");
 }
 
 /// SQLite gives its other files the mode of the database file.
@@ -56,7 +50,7 @@ public:
         constexpr std::int64_t LogPageHead = 24;
         TRY(const std::int64_t page_size, read_number(*writer_, "PRAGMA page_size"));
         log_page_ = LogPageHead + page_size;
-        TRY(insert_, writer_->prepare("INSERT INTO log VALUES(?,?,?,?,?,?)"));
+        TRY(insert_, writer_->prepare(InsertIntoLog));
         TRY(remove_, writer_->prepare("DELETE FROM log WHERE id BETWEEN ? AND ? AND key=?"));
         TRY(set_compacted_, writer_->prepare("INSERT OR REPLACE INTO meta VALUES('compacted', ?)"));
         return {};
@@ -74,7 +68,6 @@ private:
     void make_room_in_log();
     template <class Work>
     Result<void> in_transaction(Work work);
-    Result<void> insert(const Row& row);
 
     const EmbeddedOptions options_;
     FileLock lock_;
@@ -104,26 +97,10 @@ Result<void> EmbeddedEngine::in_transaction(Work work) {
     return {};
 }
 
-Result<void> EmbeddedEngine::insert(const Row& row) {
-    insert_.bind(1, id_of(row.revision, row.index)).bind(2, row.key);
-    if (row.deleted) {
-        insert_.bind_null(3);
-    } else {
-        insert_.bind_blob(3, row.value);
-    }
-    if (row.revision_at) {
-        insert_.bind(4, static_cast<std::int64_t>(*row.revision_at));
-    } else {
-        insert_.bind_null(4);
-    }
-    insert_.bind(5, static_cast<std::int64_t>(row.created.value)).bind(6, static_cast<std::int64_t>(row.lease.value));
-    return insert_.run();
-}
-
 Result<void> EmbeddedEngine::append(std::span<const Commit> commits) {
     return in_transaction([&]() -> Result<void> {
         for (const Commit& commit : commits) {
-            for (const Row& row : commit.rows) TRY_VOID(insert(row));
+            for (const Row& row : commit.rows) TRY_VOID(insert_log_row(insert_, row));
         }
         return {};
     });
@@ -132,34 +109,30 @@ Result<void> EmbeddedEngine::append(std::span<const Commit> commits) {
 Result<void> EmbeddedEngine::compact(Revision compacted, std::span<const Row> superseded) {
     return in_transaction([&]() -> Result<void> {
         for (const Row& row : superseded) {
-            remove_.bind(1, id_of(row.revision, 0)).bind(2, id_of(row.revision, IdsPerRevision - 1)).bind(3, row.key);
+            remove_.bind(1, log_id(row.revision, 0)).bind(2, log_id(row.revision, IdsPerRevision - 1)).bind(3, row.key);
             TRY_VOID(remove_.run());
         }
         return set_compacted_.bind(1, static_cast<std::int64_t>(compacted.value)).run();
     });
 }
 
-Result<Revision> EmbeddedEngine::load(const std::function<void(Row)>& visit) {
-    TRY(Statement all, writer_->prepare("SELECT id, key, value, revision_at, created, lease FROM log ORDER BY id"));
+Result<Revision> visit_log(Database& database, const std::string& condition, const std::function<Result<void>(Row)>& visit) {
+    TRY(Statement rows, database.prepare((std::string("SELECT ") + LogColumns + " FROM log" + condition + " ORDER BY id").c_str()));
     for (;;) {
-        TRY(const bool more, all.step());
+        TRY(const bool more, rows.step());
         if (!more) break;
-        Row row;
-        row.revision = Revision(static_cast<std::uint64_t>(all.integer(0) / IdsPerRevision));
-        row.index = static_cast<std::uint32_t>(all.integer(0) % IdsPerRevision);
-        row.key = all.text(1);
-        row.deleted = all.is_null(2);
-        row.value = all.text(2);
-        if (!all.is_null(3)) row.revision_at = static_cast<std::uint32_t>(all.integer(3));
-        row.created = Revision(static_cast<std::uint64_t>(all.integer(4)));
-        row.lease = LeaseId(static_cast<std::uint64_t>(all.integer(5)));
-        if (row.revision_at && *row.revision_at > row.value.size()) {
-            return Error(Reason::Io, "the store's database is damaged at revision " + to_string(row.revision));
-        }
-        visit(std::move(row));
+        TRY(Row row, read_log_row(rows));
+        TRY_VOID(visit(std::move(row)));
     }
-    TRY(const std::int64_t compacted, read_number(*writer_, "SELECT value FROM meta WHERE name='compacted'"));
+    TRY(const std::int64_t compacted, read_number(database, CompactedRevision));
     return Revision(static_cast<std::uint64_t>(compacted));
+}
+
+Result<Revision> EmbeddedEngine::load(const std::function<void(Row)>& visit) {
+    return visit_log(*writer_, "", [&](Row row) -> Result<void> {
+        visit(std::move(row));
+        return {};
+    });
 }
 
 void EmbeddedEngine::close() {
@@ -172,12 +145,9 @@ Result<std::unique_ptr<Engine>> open_database(FileLock lock, const std::string& 
     TRY_VOID(ensure_private_file(path));
     TRY(Database writer, Database::open(path));
     TRY(const std::int64_t version, read_number(writer, "PRAGMA user_version"));
-    if (version > FormatVersion) {
-        return Error(Reason::Io, "it was written by a newer Porthole (format " + std::to_string(version) + ", this one knows " +
-                                     std::to_string(FormatVersion) + "): use that, or restore a backup");
-    }
+    if (version > FormatVersion) return newer_format(version);
     TRY_VOID(writer.execute(Pragmas));
-    if (version == 0) TRY_VOID(writer.execute(Tables));
+    if (version == 0) TRY_VOID(writer.execute(Tables.c_str()));
     TRY(Database checkpointer, Database::open(path));
     auto engine = std::make_unique<EmbeddedEngine>(std::move(lock), std::move(writer), std::move(checkpointer), options);
     TRY_VOID(engine->prepare());
@@ -192,6 +162,24 @@ Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& director
     Result<std::unique_ptr<Engine>> engine = open_database(std::move(lock), path, options);
     if (!engine) return std::move(engine).error().with_context("opening " + path);
     return engine;
+}
+
+Result<Revision> read_embedded_store(const std::string& directory, const std::function<Result<void>(Row)>& visit) {
+    const std::string path = directory + "/store.db";
+    if (::access(path.c_str(), F_OK) != 0) return Error(Reason::NotFound, "there is no store in " + directory);
+    const auto read = [&]() -> Result<Revision> {
+        TRY(Database database, Database::open_for_reading(path));
+        TRY(const std::int64_t version, read_number(database, "PRAGMA user_version"));
+        if (version > FormatVersion) return newer_format(version);
+        TRY_VOID(database.execute("BEGIN"));  // one moment for all that is read
+        TRY(const Revision compacted,
+            visit_log(database, " WHERE value IS NOT NULL AND id IN (SELECT MAX(id) FROM log GROUP BY key)", visit));
+        TRY(const std::int64_t last, read_number(database, "SELECT MAX(id) FROM log"));
+        return std::max(compacted, Revision(static_cast<std::uint64_t>(last / IdsPerRevision)));
+    };
+    Result<Revision> revision = read();
+    if (!revision) return std::move(revision).error().with_context("reading " + path);
+    return revision;
 }
 
 }  // namespace porthole::store

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,5 +21,10 @@ struct EmbeddedOptions {
 /// Errors: Conflict when the directory is in use (names the process); Io when it cannot be used, is damaged, or was
 /// written by a newer Porthole.
 Result<std::unique_ptr<Engine>> open_embedded_engine(const std::string& directory, EmbeddedOptions options = {});
+
+/// Gives `visit` the current records of the store under `directory`, in order of revision and index and all as of one moment, whether a
+/// process uses the store or not. Yields that moment's revision. Blocks; the store is not changed, and its log is not emptied meanwhile.
+/// Errors: NotFound, Io, those of `visit`.
+Result<Revision> read_embedded_store(const std::string& directory, const std::function<Result<void>(Row)>& visit);
 
 }  // namespace porthole::store

@@ -66,10 +66,17 @@ bool Statement::is_null(int column) const { return sqlite3_column_type(statement
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-Result<Database> Database::open(const std::string& path) {
+Result<Database> Database::open(const std::string& path) { return open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE); }
+
+Result<Database> Database::open_for_reading(const std::string& path) {
+    TRY(Database opened, open_with(path, SQLITE_OPEN_READONLY));
+    TRY_VOID(opened.execute("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"));
+    return opened;
+}
+
+Result<Database> Database::open_with(const std::string& path, int flags) {
     sqlite3* database = nullptr;
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
+    const int code = sqlite3_open_v2(path.c_str(), &database, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     Database opened(database);
     if (code != SQLITE_OK) return sqlite_error(database);
     sqlite3_busy_timeout(database, 5000);

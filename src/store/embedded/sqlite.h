@@ -43,6 +43,8 @@ private:
 class Database {
 public:
     static Result<Database> open(const std::string& path);
+    /// Changes nothing in a file that is there. SQL in it, such as a view's, is not trusted.
+    static Result<Database> open_for_reading(const std::string& path);
     Result<void> execute(const char* sql);
     Result<Statement> prepare(const char* sql);
     /// True outside transactions.
@@ -62,6 +64,7 @@ private:
         void operator()(sqlite3* database) const;
     };
     explicit Database(sqlite3* database) : database_(database) {}
+    static Result<Database> open_with(const std::string& path, int flags);
     std::unique_ptr<sqlite3, Close> database_;
 };
 

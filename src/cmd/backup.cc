@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/cluster_backup.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+
+int run_backup(std::vector<std::string> arguments) {
+    std::string file, path = default_data_dir();
+    bool quiet = false;
+    CLI::App app("Write the cluster's objects and keys into two files, and check that they can be restored.", "backup");
+    app.add_option("FILE", file, "the new file for the objects; FILE.keys gets the keys")->required();
+    app.add_option("--data", path, "data directory of the cluster")->capture_default_str();
+    app.add_flag("--quiet,-q", quiet, "print failures only");
+    app.footer(
+        "It can be done while the cluster runs: all objects are as of one moment. FILE.keys has the authorities, the keys and the\n"
+        "configuration, and opens the cluster and its encrypted secrets: keep it apart from FILE, and as safe as the machine itself.\n"
+        "Contents of volumes and images are not part of a backup.\n\n"
+        "Examples:\n"
+        "  porthole backup before-upgrade.backup\n"
+        "  porthole restore before-upgrade.backup          on the same machine after `porthole down --purge`, or on another\n"
+        "  porthole up                                     brings the workloads back");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+
+    RealWorld world;
+    Progress progress(world.loop, quiet);
+    progress.begin("writing " + file);
+    const auto backup = back_up(DataDir(path), file, world.loop.wall_now());
+    if (!backup) return fail(backup.error().message);
+    progress.done(fmt::format("{}: {} objects at revision {}, {:.1f} MB", file, backup->info.records, backup->info.revision.value,
+                              static_cast<double>(backup->bytes) / 1e6));
+    progress.done(keys_file_of(file).string() + ": keys and configuration; keep it apart and safe");
+    progress.done("restored into a scratch directory: the same objects");
+    if (!backup->has_encryption_key)
+        progress.note("There is no encryption.yaml in the data directory: if another configuration encrypts secrets, keep it, too.");
+    return 0;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+
+#include "cmd/program/flags.h"
+#include "cmd/program/progress.h"
+#include "cmd/program/runtime_setup.h"
+#include "local_cluster/cluster_backup.h"
+
+namespace porthole::cmd {
+
+using namespace local_cluster;
+namespace {
+
+/// What brings the restored cluster up as it was.
+std::string next_command(const DataDir& data, const std::optional<ClusterOptions>& options) {
+    if (!options) return "porthole server" + data.flag();
+    const ClusterOptions usual;
+    std::string command = "porthole up --nodes linux=" + std::to_string(options->linux_nodes);
+    for (const std::string& profile : options->windows_nodes) command += ",windows=1:" + profile;
+    const auto add = [&](const char* flag, const std::string& value, const std::string& usual_value) {
+        if (value != usual_value) command += std::string(" ") + flag + " " + value;
+    };
+    add("--port", std::to_string(options->port), std::to_string(usual.port));
+    add("--cluster-cidr", options->cluster_cidr, usual.cluster_cidr);
+    add("--service-cidr", options->service_cidr, usual.service_cidr);
+    add("--backend", options->backend, usual.backend);
+    add("--node-cidr", options->node_cidr, usual.node_cidr);
+    add("--cluster-dns", options->cluster_dns, usual.cluster_dns);
+    add("--cluster-domain", options->cluster_domain, usual.cluster_domain);
+    return command + (options->hardened ? " --hardened" : "") + data.flag() + " --detach";
+}
+
+}  // namespace
+
+int run_restore(std::vector<std::string> arguments) {
+    std::string file, keys, path = default_data_dir();
+    bool quiet = false;
+    CLI::App app("Make a data directory from a backup.", "restore");
+    app.add_option("FILE", file, "what `porthole backup` wrote")->required();
+    app.add_option("--keys", keys, "its file of keys (default: FILE.keys)");
+    app.add_option("--data", path, "the directory to make; it must not exist, or be empty")->capture_default_str();
+    app.add_flag("--quiet,-q", quiet, "print failures only");
+    app.footer(
+        "Nothing is started. The objects are those of the backup's moment, at a revision far ahead of it, so that clients of the\n"
+        "former cluster list again. Nodes of other machines come back by themselves where they reach the server at its old address.\n\n"
+        "Example:\n"
+        "  porthole restore before-upgrade.backup && porthole up --detach");
+    if (const auto code = parse_flags(app, std::move(arguments))) return *code;
+    if (keys.empty()) keys = keys_file_of(file);
+
+    RealWorld world;
+    Progress progress(world.loop, quiet);
+    const DataDir data(path);
+    progress.begin("restoring into " + data.root().string());
+    const auto restored = restore(data, file, keys);
+    if (!restored) return fail(restored.error().message);
+    progress.done(fmt::format("{}: {} objects of {}", data.root().string(), restored->info.records, restored->info.created));
+    progress.note("Now: " + next_command(data, restored->options));
+    return 0;
+}
+
+}  // namespace porthole::cmd

@@ -1,0 +1,32 @@
+#pragma once
+#include "local_cluster/cluster.h"
+#include "store/embedded/backup_file.h"
+
+/// Backups of the control plane that keeps its data in a DataDir: its objects in one file, and in another what opens the cluster:
+/// authorities, keys and configuration. All calls block.
+namespace porthole::local_cluster {
+
+/// "FILE.keys".
+std::filesystem::path keys_file_of(const std::filesystem::path& file);
+
+/// What a backup has. A plain value.
+struct Backup {
+    store::BackupInfo info;
+    std::uintmax_t bytes = 0;         ///< of the file with the objects
+    bool has_encryption_key = false;  ///< else secrets are not encrypted, or by a configuration that is kept elsewhere
+};
+/// Writes `file` and its keys file, for the owner alone, of what there is at one moment, whether the cluster runs or not; then restores
+/// them into a scratch directory in the same folder and compares. After an error there is neither. Errors: AlreadyExists, NotFound where there is no
+/// control plane, Io.
+Result<Backup> back_up(const DataDir& data, const std::filesystem::path& file, SystemTime now);
+
+/// A plain value: `options` are those with which the cluster was brought up; none where it was a server of its own.
+struct Restored {
+    store::BackupInfo info;
+    std::optional<ClusterOptions> options;
+};
+/// Makes the data directory, which must not exist or be empty, from a backup and its keys. After an error it is as it was. Errors:
+/// AlreadyExists, NotFound, Conflict for keys of another cluster, Io, BadRequest for files that are not what a backup has.
+Result<Restored> restore(const DataDir& data, const std::filesystem::path& file, const std::filesystem::path& keys);
+
+}  // namespace porthole::local_cluster
