@@ -25,6 +25,8 @@ public:
     Task<> join(ForeignCluster target, std::string backend);
     /// Imports a docker or OCI archive. Yields the names of its images; none where it holds none for Windows.
     Task<std::vector<std::string>> import(std::filesystem::path archive);
+    /// Runs a program of the host, such as porthole.exe, on it. Errors: as ProcessRunner.
+    Task<CommandOutput> run(std::vector<std::string> words) { return processes_.run(winhost("exec", std::move(words))); }
     /// Removes what the host left when it was not shut down in good order. Safe at any time after its process has ended.
     Task<> clean_up();
 

@@ -110,13 +110,13 @@ Result<void> place(const fs::path& program, const fs::path& target) {
     return windows_error("placing " + to_utf8(target.wstring()), GetLastError());
 }
 
+}  // namespace
+
 fs::path own_program() {
     std::wstring path(32'768, L'\0');
     path.resize(GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size())));
     return path;
 }
-
-}  // namespace
 
 std::string computer_name() {
     wchar_t name[256] = L"";

@@ -1,4 +1,6 @@
 #pragma once
+#include <filesystem>
+
 #include "node_join/windows_node/preflight.h"
 #include "runtime/event_loop.h"
 #include "runtime/worker_pool.h"
@@ -8,6 +10,8 @@ namespace porthole::node_join {
 
 /// The computer's name in lower case.
 std::string computer_name();
+/// The file of this program.
+std::filesystem::path own_program();
 std::string machine_variable(const wchar_t* name);
 
 /// `manager` tells whether what holds a port or a name is this node's own.

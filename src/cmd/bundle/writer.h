@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+
+#include "cmd/bundle/archive.h"
+#include "cmd/bundle/redaction.h"
+
+namespace porthole::cmd::bundle {
+
+/// Puts texts into an archive, redacted, and remembers what could not be had. Used on one thread.
+class Writer {
+public:
+    explicit Writer(Archive& archive) : archive_(archive) {}
+
+    /// Error: Io.
+    Result<void> add_text(const std::string& name, std::string text) { return archive_.add(name, redact_text(std::move(text))); }
+    /// JSON that is an API object or a list of them; any other text is added as a text. Error: Io.
+    Result<void> add_object(const std::string& name, const std::string& text);
+    void note(const std::string& name, const std::string& why) { notes_ += name + ": " + redact_text(why) + "\n"; }
+    /// The notes, as a file of the archive. Error: Io.
+    Result<void> add_notes() { return archive_.add("errors.txt", notes_.empty() ? "none\n" : notes_); }
+
+private:
+    Archive& archive_;
+    std::string notes_;
+};
+
+}  // namespace porthole::cmd::bundle

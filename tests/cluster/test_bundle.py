@@ -1,0 +1,39 @@
+"""The archive for a bug report: what is in it, and what is not."""
+
+import tarfile
+import unittest
+
+from harness import MIXED, ClusterCase
+from manifests import SLEEP, config_map, container, pod, secret
+
+HIDDEN = "correct-horse-battery"
+
+
+class Bundle(ClusterCase):
+    shared = MIXED
+
+    def test_it_says_what_the_cluster_is_and_did_without_its_secrets(self):  # TRB-16
+        told = container(script=SLEEP, env=[{"name": "PASSWORD", "value": HIDDEN}], resources={"limits": {"memory": "16Mi"}})
+        self.apply(secret("hidden", password=HIDDEN), config_map("settings", password=HIDDEN),
+                   pod("told", told, os={"name": "linux"}, nodeSelector={"kubernetes.io/os": "linux"}))
+        self.wait_ready("told")
+        file = self.cluster.folder / f"{self.namespace}.tar.gz"
+        said = self.cluster.porthole("bundle", file, seconds=180).stdout
+        self.assertIn("read it before you give it away", said)
+        self.assertEqual(file.stat().st_mode & 0o077, 0)
+        with tarfile.open(file) as archive:
+            texts = {member.name: archive.extractfile(member).read() for member in archive}
+        for name in ("README.txt", "errors.txt", "cluster/version.json", "cluster/objects/pods.json", "cluster/objects/events.json",
+                     "cluster/objects/deployments.apps.json", "nodes/linux-1/configz.json", "nodes/windows-1/configz.json",
+                     "nodes/windows-1/hns.txt", "nodes/windows-1/addresses.txt", "machine/kernel.txt", "machine/rules.txt",
+                     "machine/logs/server.log"):
+            self.assertGreater(len(texts[name]), 0, name)
+        self.assertIn(b"told", texts["cluster/objects/pods.json"])
+        self.assertRegex(texts["nodes/windows-1/hns.txt"].decode(), r"(?mi)^networks: [1-9]")
+        for name, text in texts.items():
+            self.assertNotIn(HIDDEN.encode(), text, name)
+            self.assertNotIn(b"PRIVATE KEY-----\nM", text, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
