@@ -3,7 +3,7 @@
 import tarfile
 import unittest
 
-from harness import MIXED, ClusterCase
+from harness import MIXED, PORTHOLE, ClusterCase, run
 from manifests import SLEEP, config_map, container, pod, secret
 
 HIDDEN = "correct-horse-battery"
@@ -33,6 +33,17 @@ class Bundle(ClusterCase):
         for name, text in texts.items():
             self.assertNotIn(HIDDEN.encode(), text, name)
             self.assertNotIn(b"PRIVATE KEY-----\nM", text, name)
+
+    def test_a_windows_node_writes_one_of_itself(self):  # TRB-16
+        node = self.cluster.data / "nodes/windows-1"
+        command = [PORTHOLE, "winhost", "exec", "--data", node, "--", "porthole.exe", "bundle", r"C:\node.tar.gz"]
+        said = run(self.cluster.network.inside(command), env=self.cluster.environment(), seconds=180).stdout
+        self.assertIn("read it before you give it away", said)
+        with tarfile.open(next(node.rglob("drive_c/node.tar.gz"))) as archive:
+            texts = {member.name: archive.extractfile(member).read() for member in archive}
+        self.assertRegex(texts["machine/hns.txt"].decode(), r"(?mi)^networks: [1-9]")
+        self.assertIn(b"Porthole", texts["machine/porthole.txt"])
+        self.assertTrue([name for name in texts if name.startswith("machine/logs/kubelet")], sorted(texts))
 
 
 if __name__ == "__main__":
