@@ -52,7 +52,7 @@ struct CustomResources::Entry {
 };
 
 CustomResources::CustomResources(Seams seams)
-    : seams_(std::move(seams)), caller_(seams_.outgoing, seams_.reader), scope_(seams_.loop, [this](const Error& error) {
+    : seams_(std::move(seams)), caller_(seams_.outgoing, seams_.reader, seams_.random), scope_(seams_.loop, [this](const Error& error) {
           seams_.log.warn("a custom resource's instances cannot be removed", {{"error", error.message}});
       }) {}
 
