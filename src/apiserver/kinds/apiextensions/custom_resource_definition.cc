@@ -193,7 +193,7 @@ struct StoredDefinition {
 
 /// `old`: nullptr for a new definition.
 void validate_version(const CustomResourceDefinitionVersion& version, const StoredDefinition* old, const FieldPath& path,
-                      FieldErrors& errors) {
+                      schema::SchemaPatterns& patterns, FieldErrors& errors) {
     check_label(version.name, path / "name", errors);
     validate_deprecation(version, path, errors);
     const bool has_schema = version.schema && version.schema->open_api_v3_schema;
@@ -204,7 +204,7 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Stor
         const FieldPath at = path / "schema" / "openAPIV3Schema";
         const std::size_t before = errors.size();
         schema = schema_tree(version);
-        schema::validate_structural_schema(schema, at, errors);
+        schema::validate_structural_schema(schema, at, patterns, errors);
         const RuleCheck check{.stored = old ? &old->expressions : nullptr,
                               .is_unchanged = old && old->has(version),
                               .is_structural = errors.size() == before};
@@ -212,6 +212,7 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Stor
     }
     if (version.subresources && version.subresources->scale)
         validate_scale(*version.subresources->scale, path / "subresources" / "scale", errors);
+    schema::SchemaPatterns patterns;
     for (std::size_t i = 0; i < version.additional_printer_columns.size(); ++i)
         validate_column(version.additional_printer_columns[i], (path / "additionalPrinterColumns").index(i), errors);
     if (has_schema) validate_selectable_fields(version, schema, path / "selectableFields", errors);
@@ -222,7 +223,7 @@ void validate_versions(const CustomResourceDefinitionSpec& spec, const StoredDef
     std::size_t stored = 0;
     bool unique = true;
     for (std::size_t i = 0; i < spec.versions.size(); ++i) {
-        validate_version(spec.versions[i], old, path.index(i), errors);
+        validate_version(spec.versions[i], old, path.index(i), patterns, errors);
         unique = seen.insert(spec.versions[i].name).second && unique;
         stored += spec.versions[i].storage ? 1 : 0;
     }
