@@ -198,6 +198,27 @@ TEST_F(CustomResourcesTest, AreScaledWhereTheDefinitionSays) {
     EXPECT_EQ(get(path).body.at_path({"spec", "count"})->as_int(), 5);
 }
 
+TEST_F(CustomResourcesTest, AreNotScaledByNumbersThatAreNotThere) {
+    define(definition(version("v1", true, R"("count":{"x-kubernetes-preserve-unknown-fields":true})",
+                              R"(,"subresources":{"scale":{"specReplicasPath":".spec.count","statusReplicasPath":".status.replicas"}})")));
+    struct {
+        const char *name, *spec, *message;
+    } const rows[] = {
+        {"none", "{}", R"(Internal error occurred: the spec replicas field ".spec.count" does not exist)"},
+        {"text", R"({"count":"5"})", R"(.spec.count accessor error: "5" is of the type string, expected int64)"},
+        {"large", R"({"count":5000000000})", ".spec.count: 5000000000 is not a 32-bit integer"},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        ASSERT_EQ(post(Widgets, widget(row.name, row.spec)).code, 201);
+        const Answer scale = get(std::string(Widgets) + "/" + row.name + "/scale");
+        EXPECT_EQ(scale.code, 500);
+        EXPECT_EQ(scale.at({"message"}), row.message);
+    }
+    EXPECT_EQ(merge(std::string(Widgets) + "/none/scale", R"({"spec":{"replicas":3}})").body.at_path({"spec", "replicas"})->as_int(), 3)
+        << "it can be set";
+}
+
 TEST_F(CustomResourcesTest, PrintTheColumnsOfTheirDefinition) {
     define(definition(version("v1", true, Size,
                               R"(,"additionalPrinterColumns":[{"name":"Size","type":"integer","jsonPath":".spec.size"},)"
