@@ -31,7 +31,7 @@ struct ServedAs {
         : uid(definition.metadata.uid),
           generation(definition.metadata.generation),
           names(definition.status.accepted_names),
-          terminating(objects::is_condition_true(definition.status.conditions, "Terminating")) {}
+          terminating(is_leaving(definition)) {}
     bool operator==(const ServedAs&) const = default;
 };
 

@@ -115,7 +115,7 @@ TEST(StructuralRules, TakeLinearTimeForLongPathsAndManyDefaults) {
 
 TEST(StructuralRules, BoundWhatDefaultsCost) {
     std::string alternatives, items;
-    for (int i = 0; i < 600; ++i) alternatives += (i ? ",{\"minLength\":" : "{\"minLength\":") + std::to_string(i + 2) + "}";
+    for (int i = 0; i < 600; ++i) alternatives += (i ? ",{\"minLength\":" : "{\"minLength\":") + std::to_string(600 - i) + "}";
     for (int i = 0; i < 2000; ++i) items += i ? ",\"a\"" : "\"a\"";
     EXPECT_TRUE(problems(R"({"type":"array","default":[)" + items + R"(],"items":{"type":"string","anyOf":[)" + alternatives + "]}}")
                     .ends_with(".default: Forbidden: the defaults are too large to be checked against their schemas"));
@@ -123,7 +123,7 @@ TEST(StructuralRules, BoundWhatDefaultsCost) {
 
 TEST(StructuralRules, TakeLinearTimeForRequiredNames) {
     std::string names, properties;
-    for (int i = 0; i < 40000; ++i) {
+    for (int i = 0; i < 20000; ++i) {
         names += (i ? ",\"" : "\"") + std::to_string(i) + '"';
         properties += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string"})";
     }
@@ -136,7 +136,7 @@ TEST(StructuralRules, TakeLinearTimeForRequiredNames) {
     const Type metadata;
     const auto made = types.add_resource("Thing", *parse_json(items), metadata);
     ASSERT_TRUE(made);
-    EXPECT_TRUE((*made)->find_field("39999")->is(Field::Required));
+    EXPECT_TRUE((*made)->find_field("19999")->is(Field::Required));
     std::string more;
     for (int i = 0; i < 65536; ++i) more += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string"})";
     EXPECT_FALSE(types.add_resource("Thing", *parse_json(R"({"type":"object","properties":{)" + more + "}}"), metadata));
