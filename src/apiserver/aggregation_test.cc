@@ -583,7 +583,8 @@ TEST_F(Aggregation, TheOpenApiV2DocumentHoldsThatOfTheServerWhileItCanBeReached)
     EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"}));
     EXPECT_FALSE(get("/openapi/v2").body.at_path({"paths", "/apis/apps/v1"}));
     loop.advance(1min);
-    EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"})) << "the server said that it still holds";
+    EXPECT_TRUE(get("/openapi/v2").body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one"}))
+        << "the server said that it still holds";
     const Answer converted = get("/openapi/v3/apis/wardle.example.com/v1alpha1");
     EXPECT_TRUE(converted.body.at_path({"paths", "/apis/wardle.example.com/v1alpha1/one", "get"})) << "this server has none of version 3";
     EXPECT_TRUE(get("/openapi/v3").body.at_path({"paths", "apis/wardle.example.com/v1alpha1"}));
@@ -594,6 +595,52 @@ TEST_F(Aggregation, TheOpenApiV2DocumentHoldsThatOfTheServerWhileItCanBeReached)
     extension().answer = {};
     loop.advance(1min);
     EXPECT_EQ(get("/openapi/v2").text, before);
+}
+
+TEST_F(Aggregation, DocumentsStayWhileTheServerIsTooSlowToSayThemAgain) {
+    make_service();
+    make_endpoint();
+    bool slow = false;
+    extension().answer = [&slow](const net::HttpRequest& request) -> Result<net::HttpResponse> {
+        if (request.path == "/openapi/v2" && slow) return Error(Reason::Timeout, "answer of the server timed out");
+        if (request.path == "/openapi/v2") return answer_of(200, R"({"paths":{"/apis/wardle.example.com/v1alpha1":{"get":{}}}})");
+        return answer_of(request.path == "/apis" ? 404 : 200, FlunderList);
+    };
+    ASSERT_EQ(post(ApiServices, api_service()).code, 201);
+    loop.run_ready();
+    const std::string before = get("/openapi/v2").text;
+    ASSERT_TRUE(before.contains("/apis/wardle.example.com/v1alpha1"));
+    slow = true;
+    loop.advance(2min);
+    EXPECT_EQ(condition(), "True Passed all checks passed");
+    EXPECT_EQ(get("/openapi/v2").text, before);
+    ASSERT_EQ(call("PATCH", Wardle, R"({"spec":{"caBundle":"Y2I="}})", "application/merge-patch+json").code, 200);
+    loop.run_ready();
+    EXPECT_EQ(condition(), "True Passed all checks passed");
+    EXPECT_FALSE(get("/openapi/v2").text.contains("wardle")) << "those of another server are not its own";
+}
+
+TEST_F(Aggregation, ConnectionsToServicesReachNothingThatOnlyThisMachineHas) {
+    aggregate();
+    EXPECT_TRUE(extension().config.global_only);
+}
+
+TEST_F(Aggregation, AServiceIsThereWhileOneOfItsEndpointsIs) {
+    make_service();
+    ASSERT_EQ(post("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+                   R"({"metadata":{"name":"ext-1","labels":{"kubernetes.io/service-name":"ext"}},"addressType":"IPv4","endpoints":)"
+                   R"([{"addresses":["10.244.0.6"]},{"addresses":["10.244.0.7"]}],"ports":[{"name":"","port":8443}]})")
+                  .code,
+              201);
+    serve();
+    ASSERT_EQ(post(ApiServices, api_service()).code, 201);
+    loop.run_ready();
+    loop.advance(2min);
+    EXPECT_EQ(condition(), "True Passed all checks passed") << "10.244.0.6 does not answer";
+    int answered = 0;
+    for (int i = 0; i < 100; ++i) answered += ask({.method = "GET", .path = Flunders}).code == 200;
+    EXPECT_GT(answered, 20) << "requests are spread";
+    EXPECT_LT(answered, 80);
 }
 
 // --- The kind ---

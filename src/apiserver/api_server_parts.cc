@@ -22,7 +22,7 @@ ApiServerParts::ApiServerParts(ApiServerSeams with, ApiServerOptions chosen, std
                .authorizer = authorizer,
                .random = seams.random,
                .loop = seams.loop}),
-      streams(handler, admission, seams.loop, seams.connector),
+      streams(handler, admission, seams.loop, seams.random, seams.connector),
       aggregator({.loop = seams.loop,
                   .store = *store,
                   .registry = registry,

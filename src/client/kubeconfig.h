@@ -17,8 +17,9 @@ struct ClientConfig {
     bool insecure_skip_verify = false;
     std::string certificate_pem, key_pem;  ///< client certificate, or ""
     std::string token;
-    std::string token_file;  ///< read again from time to time; wins over `token`
-    std::string namespace_;  ///< "default" unless the context says otherwise
+    std::string token_file;    ///< read again from time to time; wins over `token`
+    std::string namespace_;    ///< "default" unless the context says otherwise
+    bool global_only = false;  ///< the host was named by a user, who must not reach what only this machine or its link has
     bool operator==(const ClientConfig&) const = default;
 };
 

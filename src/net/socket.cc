@@ -3,6 +3,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/result.h"
+#include "base/values/ip.h"
 #include "net/asio_socket.h"
 
 namespace porthole::net {
@@ -98,10 +99,20 @@ Task<Addresses> resolve(asio::io_context& context, Endpoint endpoint) {
     co_return co_await operation;
 }
 
+bool is_global(const tcp::endpoint& endpoint) {
+    const auto address = IpAddress::parse(endpoint.address().to_string());
+    return address && address->is_global_unicast();
+}
+
 Task<std::unique_ptr<ByteStream>> connect_tcp(asio::io_context& context, Endpoint endpoint) {
-    CO_TRY(const Addresses addresses, co_await resolve(context, endpoint));
+    const bool global_only = endpoint.global_only;
+    CO_TRY(const Addresses addresses, co_await resolve(context, std::move(endpoint)));
     Error last(Reason::Unavailable, "no such host");
     for (const tcp::endpoint& address : addresses) {
+        if (global_only && !is_global(address)) {
+            last = Error(Reason::Unavailable, "address not allowed");
+            continue;
+        }
         auto stream = co_await connect_one(context, address, true);
         if (stream || is_cancelled(stream)) co_return std::move(stream);
         last = std::move(stream).error();

@@ -16,6 +16,7 @@ struct Endpoint {
     std::string host;
     std::uint16_t port = 0;
     std::string unix_path;
+    bool global_only = false;  ///< whatever the host resolves to, not to addresses that only this machine or its link has
 };
 
 /// "127.0.0.1:6443", "[::1]:6443".
@@ -38,7 +39,7 @@ public:
     virtual Task<Accepted> accept() = 0;
 };
 
-/// A plain connection. Error: Unavailable ("connection refused: 127.0.0.1:6443"), Cancelled.
+/// A plain connection. Error: Unavailable ("connection refused: 127.0.0.1:6443", "address not allowed: …"), Cancelled.
 Task<std::unique_ptr<ByteStream>> connect_socket(AsioLoop& loop, Endpoint endpoint);
 
 }  // namespace porthole::net

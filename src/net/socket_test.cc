@@ -185,6 +185,20 @@ TEST_F(Sockets, TakeNoMoreConnectionsThanAllowed) {
     run(crowd(*this));
 }
 
+Task<> only_global(Sockets& test, std::string host) {
+    HttpClient client(test.loop, {.host = host, .port = test.port, .unix_path = "", .global_only = true}, nullptr);
+    const auto refused = co_await client.send(get("/who"));
+    EXPECT_FALSE(refused) << host;
+    if (!refused) EXPECT_TRUE(refused.error().message.contains("address not allowed")) << refused.error().message;
+    co_return co_await client.close();
+}
+
+TEST_F(Sockets, ReachNothingOnThisMachineThatMustNotBeReachedByItsNameEither) {
+    serve(false);
+    // The resolver makes an address of the last three.
+    for (const char* host : {"127.0.0.1", "::1", "::ffff:127.0.0.1", "localhost", "127.1", "0x7f000001"}) run(only_global(*this, host));
+}
+
 Task<> refused_server(Sockets& test, TlsClientOptions options, std::string message) {
     HttpClient client(test.loop, test.endpoint(), test.client_tls(options));
     const auto response = co_await client.send(get("/who"));

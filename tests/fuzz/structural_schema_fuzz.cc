@@ -41,6 +41,7 @@ FUZZ_TARGET(structural_schema_fuzz) {
     const auto schema = parse_json(text.substr(0, line));
     if (!schema || !schema->is_object()) return;
     FieldErrors errors;
-    validate_structural_schema(*schema, "schema", errors);
+    SchemaPatterns patterns;
+    validate_structural_schema(*schema, "schema", patterns, errors);
     if (errors.empty()) serve(*schema, line == text.npos ? "{}" : text.substr(line + 1));
 }

@@ -110,7 +110,7 @@ Error internal_error(const std::string& what) { return Error(Reason::InternalErr
 class WebhookDispatcher {
 public:
     explicit WebhookDispatcher(const AdmissionDependencies& given)
-        : given_(given), metrics_(given.webhooks.metrics), caller_(given.outgoing, given.reader) {}
+        : given_(given), metrics_(given.webhooks.metrics), caller_(given.outgoing, given.reader, given.random) {}
 
     const KindVersions* versions() const { return given_.webhooks.versions; }
 

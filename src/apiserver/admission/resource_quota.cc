@@ -56,8 +56,8 @@ std::string unstated(const ResourceQuota& quota, const Pod& pod) {
 /// Refuses what would take a namespace over one of its quotas.
 ///
 /// Counts what is stored at that moment and, since several writes may be between their admission and the store, also those that
-/// have passed and are not stored yet: a quota is never overrun. Differs from Kubernetes: status.used is not written here (the
-/// controller does, from the same counts), so that a write that fails afterwards takes nothing with it.
+/// have passed and are not stored yet, so that writes side by side do not overrun a quota together. Differs from Kubernetes: status.used is
+/// not written here (the controller does, from the same counts), so that a write that fails afterwards takes nothing with it.
 class ResourceQuotaAdmission final : public AdmissionPlugin {
 public:
     ResourceQuotaAdmission(const ObjectReader& reader, const Clock& clock) : reader_(reader), clock_(clock) {}
@@ -84,9 +84,7 @@ public:
             }
             CO_TRY_VOID(check(*quota, attributes, wanted));
         }
-        if (!attributes.dry_run && create)
-            reservations_.push_back({attributes.namespace_, &attributes.kind, std::string(attributes.object->name()), *attributes.object,
-                                     clock_.now() + ReservationLife});
+        if (!attributes.dry_run && !wanted.empty()) reserve(attributes, std::move(wanted));
         co_return {};
     }
 
@@ -96,8 +94,22 @@ private:
         const schema::Kind* kind;
         std::string name;
         ApiObject object;
+        ResourceAmounts wanted;    ///< more than is stored of it
+        store::Revision revision;  ///< of what is stored of it; none yet: Revision()
         MonotonicTime until;
     };
+
+    void reserve(const AdmissionAttributes& attributes, ResourceAmounts wanted) {
+        std::string name(attributes.object->name());
+        // Of several updates of one object, only one can be stored without being admitted again.
+        std::erase_if(reservations_, [&](const Reservation& one) { return is_of(one, attributes, name); });
+        const store::Revision revision = reader_.revision(attributes.kind, attributes.namespace_, name);
+        reservations_.push_back({attributes.namespace_, &attributes.kind, std::move(name), *attributes.object, std::move(wanted), revision,
+                                 clock_.now() + ReservationLife});
+    }
+    static bool is_of(const Reservation& one, const AdmissionAttributes& attributes, std::string_view name) {
+        return one.kind == &attributes.kind && one.namespace_ == attributes.namespace_ && one.name == name;
+    }
 
     ResourceAmounts usage_of(const schema::Kind& kind, const ApiObject& object) const {
         if (object.is<Pod>()) return objects::usage_of(object.view<Pod>(), clock_.wall_now());
@@ -151,13 +163,14 @@ private:
     ResourceAmounts reserved_usage(const ResourceQuota& quota, const AdmissionAttributes& attributes) {
         const MonotonicTime now = clock_.now();
         std::erase_if(reservations_, [&](const Reservation& reserved) {
-            return reserved.until <= now || reader_.exists(*reserved.kind, reserved.namespace_, reserved.name);
+            return reserved.until <= now || reader_.revision(*reserved.kind, reserved.namespace_, reserved.name) != reserved.revision;
         });
         ResourceAmounts used;
         for (const Reservation& reserved : reservations_) {
             if (reserved.namespace_ != attributes.namespace_ || reserved.kind != &attributes.kind) continue;
+            if (reserved.revision != store::Revision() && is_of(reserved, attributes, attributes.object->name())) continue;
             if (reserved.object.is<Pod>() && !objects::covers(quota.spec, reserved.object.view<Pod>())) continue;
-            used += usage_of(*reserved.kind, reserved.object);
+            used += reserved.wanted;
         }
         return used;
     }

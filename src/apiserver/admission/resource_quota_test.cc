@@ -104,5 +104,17 @@ TEST_F(ResourceQuotaTest, AnUpdateCountsOnlyWhatItAdds) {
     EXPECT_NE(update(*plugin_, before, after), "");
 }
 
+TEST_F(ResourceQuotaTest, UpdatesSideBySideDoNotOverrunAQuotaTogether) {
+    quota({{"requests.cpu", "3"}});
+    put(pod("a", "1"));
+    put(pod("b", "1"));
+    EXPECT_EQ(update(*plugin_, pod("a", "1"), pod("a", "2")), "");
+    EXPECT_EQ(update(*plugin_, pod("a", "1"), pod("a", "2")), "") << "the same once more is no second one";
+    EXPECT_EQ(update(*plugin_, pod("b", "1"), pod("b", "2")),
+              "pods \"b\" is forbidden: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=3");
+    put(pod("a", "1"));  // another write came before
+    EXPECT_EQ(update(*plugin_, pod("b", "1"), pod("b", "2")), "");
+}
+
 }  // namespace
 }  // namespace porthole::apiserver

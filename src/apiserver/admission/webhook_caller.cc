@@ -64,7 +64,8 @@ Result<WebhookCaller::Target> WebhookCaller::target_of(const ClientConfig& confi
     const std::int32_t wanted = reference.port.value_or(443);
     target.config.server_name = name_of(reference);
     target.host = target.config.server_name + ":" + std::to_string(wanted);
-    TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, wanted));
+    TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, wanted, random_));
+    target.config.global_only = true;
     target.config.server = https_url(endpoint.host, endpoint.port) + path_of(reference);
     return target;
 }

@@ -6,6 +6,7 @@
 #include "apiserver/outgoing/outgoing_client.h"
 #include "apiserver/storage/object_reader.h"
 #include "base/lru_map.h"
+#include "runtime/random.h"
 
 namespace porthole::apiserver {
 
@@ -17,7 +18,8 @@ class WebhookCaller {
 public:
     using ClientConfig = api::admissionregistration::v1::WebhookClientConfig;
     /// `clients` may be null: then every call fails.
-    WebhookCaller(OutgoingClients* clients, const ObjectReader& reader) : clients_(clients), reader_(reader) {}
+    WebhookCaller(OutgoingClients* clients, const ObjectReader& reader, Random& random)
+        : clients_(clients), reader_(reader), random_(random) {}
 
     struct Answer {
         int code = 0;                 ///< 2xx; where it is not, `outcome` is an error
@@ -38,6 +40,7 @@ private:
     static constexpr std::size_t MostClients = 256;
     OutgoingClients* clients_;
     const ObjectReader& reader_;
+    Random& random_;
     LruMap<std::shared_ptr<OutgoingClient>> opened_{MostClients};
 };
 

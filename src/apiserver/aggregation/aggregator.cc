@@ -77,7 +77,7 @@ Aggregator::Aggregator(Seams seams)
     : seams_(std::move(seams)),
       reader_(seams_.store),
       pseudonym_("kube-aggregator-" + seams_.random.uuid()),
-      servers_(seams_.outgoing, reader_),
+      servers_(seams_.outgoing, reader_, seams_.random),
       objects_(seams_.store, seams_.log),
       local_(seams_.registry, objects_.objects()),
       scope_(seams_.loop, [this](const Error& error) { seams_.log.error("a background task failed", {{"error", error.message}}); }) {}
@@ -144,7 +144,11 @@ void Aggregator::settle(const std::string& name) {
     Remote& remote = *known->second;
     const bool is_new = remote.object->spec != object->spec || remote.object->metadata.uid != object->metadata.uid;
     remote.object = object;
-    if (is_new) remote.fetched.reset();
+    if (is_new) {
+        remote.fetched.reset();
+        remote.openapi_v3_hash.clear();
+        remote.openapi_v2 = {};
+    }
     const auto* written = objects::find_condition(object->status.conditions, APIServiceConditionType::Available);
     const bool as_found = written && remote.found && written->status == remote.found->status && written->reason == remote.found->reason;
     if (is_new || !as_found) remote.wake.set();
@@ -211,6 +215,8 @@ Task<Duration> Aggregator::look(std::shared_ptr<Remote> remote) {
 Task<> Aggregator::refresh(std::shared_ptr<Remote> remote, bool available) {
     const bool was_stale = remote->stale;
     const auto before = remote->resources;
+    const auto hash_before = remote->openapi_v3_hash;
+    const auto part_before = remote->openapi_v2.part;
     if (!available) {
         remote->stale = true;
     } else if (was_stale || !remote->fetched || seams_.loop.now() - *remote->fetched >= FetchEvery) {
@@ -219,15 +225,19 @@ Task<> Aggregator::refresh(std::shared_ptr<Remote> remote, bool available) {
         if (is_cancelled(fetched)) co_return fetched.error();
         auto hash = co_await fetch_openapi_hash(servers_, object);
         if (is_cancelled(hash)) co_return hash.error();
-        auto openapi_v2 = co_await fetch_openapi(servers_, object, remote->fetched ? remote->openapi_v2 : RemoteOpenApi());
+        auto openapi_v2 = co_await fetch_openapi(servers_, object, remote->openapi_v2);
         if (is_cancelled(openapi_v2)) co_return openapi_v2.error();
-        remote->openapi_v3_hash = hash.value_or("");
-        remote->openapi_v2 = openapi_v2.value_or(RemoteOpenApi());
+        // What is not answered in time stays as it is known, or every client's documents would change twice.
+        const bool all = hash.has_value() && openapi_v2.has_value();
+        if (hash) remote->openapi_v3_hash = *std::move(hash);
+        if (openapi_v2) remote->openapi_v2 = *std::move(openapi_v2);
         remote->stale = !fetched;
         if (fetched && !(before && **fetched == *before)) remote->resources = *std::move(fetched);
-        if (remote->object->spec == object->spec) remote->fetched = seams_.loop.now();
+        if (all && remote->object->spec == object->spec) remote->fetched = seams_.loop.now();
     }
-    if (remote->stale != was_stale || remote->resources != before) seams_.changed();
+    if (remote->stale != was_stale || remote->resources != before || remote->openapi_v3_hash != hash_before ||
+        remote->openapi_v2.part != part_before)
+        seams_.changed();
     co_return {};
 }
 
@@ -245,8 +255,9 @@ Task<> Aggregator::write_condition(std::shared_ptr<Remote> remote, APIServiceCon
 }
 
 void Aggregator::count(const APIService& object, const APIServiceCondition& now) {
-    if (!is_available(object) || now.status == ConditionStatus::True || unavailable_.size() >= MostCounted) return;
-    ++unavailable_[{object.metadata.name, now.reason}];
+    if (!is_available(object) || now.status == ConditionStatus::True) return;
+    const std::pair key(object.metadata.name, now.reason);
+    if (unavailable_.contains(key) || unavailable_.size() < MostCounted) ++unavailable_[key];
 }
 
 // --- Requests and documents ---

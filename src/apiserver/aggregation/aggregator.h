@@ -28,7 +28,7 @@ public:
         OutgoingClients* outgoing = nullptr;
         Random& random;
         Logger log;
-        std::function<void()> changed;  ///< called after groups() has changed
+        std::function<void()> changed;  ///< called after groups() or documents() has changed
     };
     explicit Aggregator(Seams seams);
     ~Aggregator();
@@ -49,7 +49,8 @@ public:
     bool is_remote(const RequestInfo& info) const { return find_remote(info.group, info.version) != nullptr; }
     /// Requires: is_remote(), and that the request is authorized.
     Task<> handle(RequestContext& context);
-    /// Whether another server has the document of OpenAPI at this path. One whose OpenAPI is of version 2 only has none of version 3.
+    /// Whether another server has the document of OpenAPI at this path. One whose OpenAPI is of version 2 only has none of version 3:
+    /// documents() then has it.
     bool is_remote_document(std::string_view path) const { return find_document(path) != nullptr; }
     /// Requires: is_remote_document(), and that the request is authorized.
     Task<> handle_document(RequestContext& context);

@@ -1,9 +1,11 @@
 #include "apiserver/aggregation/availability.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/core_v1.h"
 #include "api/discovery_v1.h"
+#include "apiserver/aggregation/remote_discovery.h"
 #include "base/result.h"
 #include "base/strings.h"
 
@@ -16,6 +18,7 @@ using api::core::v1::ServicePort;
 using api::discovery::v1::EndpointSlice;
 using Slices = std::vector<std::shared_ptr<const EndpointSlice>>;
 
+constexpr int Attempts = 5;
 constexpr OutgoingLimits CheckLimits{.time = std::chrono::seconds(5), .answer_bytes = 2 << 20};
 
 APIServiceCondition condition(const char* status, const char* reason, std::string message) {
@@ -63,19 +66,28 @@ std::optional<APIServiceCondition> check_objects(const ObjectReader& reader, con
 }
 
 /// What is wrong with the answer; "" when there is one.
-Task<std::string> check_discovery(ExtensionServers& servers, std::shared_ptr<const APIService> service) {
-    const auto way = servers.way_to(*service, ExtensionServers::Trust::Anyone);
-    if (!way) co_return way.error().message;
-    net::HttpRequest request{.method = "GET", .path = "/apis/" + service->spec.group + "/" + service->spec.version};
-    request.headers.add("host", way->host);
-    CO_TRY_VOID(add_identity(request.headers, aggregator_user()));
-    const std::string url = way->url + request.path;
+Task<std::string> check_endpoint(ExtensionServers::Way way, net::HttpRequest request) {
+    const std::string url = way.url + request.path;
     const std::string failing = "failing or missing response from " + url + ": ";
-    const auto answer = co_await way->client->send(std::move(request), CheckLimits);
+    const auto answer = co_await ask(std::move(way), std::move(request), CheckLimits);
     if (is_cancelled(answer)) co_return answer.error();
     if (!answer) co_return failing + "Get " + quote(url) + ": " + answer.error().message;
     if (answer->code < 200 || answer->code >= 300) co_return failing + "bad status from " + url + ": " + std::to_string(answer->code);
     co_return std::string();
+}
+
+/// The same of some endpoints of the service, until one answers: the service is there although one of them is not.
+Task<std::string> check_discovery(ExtensionServers& servers, std::shared_ptr<const APIService> service) {
+    std::set<std::string> asked;
+    std::string wrong;
+    for (int attempt = 0; attempt < Attempts; ++attempt) {
+        auto way = servers.way_to(*service, ExtensionServers::Trust::Anyone);
+        if (!way) co_return way.error().message;
+        if (!asked.insert(way->url).second) continue;
+        CO_TRY(wrong, co_await check_endpoint(*std::move(way), {.method = "GET", .path = "/" + openapi_path(*service)}));
+        if (wrong.empty()) break;
+    }
+    co_return wrong;
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Result<ExtensionServers::Way> ExtensionServers::way_to(const APIService& service
     if (!clients_) return Error(Reason::ServiceUnavailable, "this server has no way to services");
     const auto& reference = *service.spec.service;
     const std::int32_t port = reference.port.value_or(443);
-    TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, port));
+    TRY(const ServiceEndpoint endpoint, resolve_service(reader_, reference.namespace_, reference.name, port, random_));
     const std::string name = reference.name + "." + reference.namespace_ + ".svc";
     const bool anyone = trust == Trust::Anyone || service.spec.insecure_skip_tls_verify;
     client::ClientConfig config{.server = https_url(endpoint.host, endpoint.port),
@@ -51,7 +51,8 @@ Result<ExtensionServers::Way> ExtensionServers::way_to(const APIService& service
                                 .server_name = name,
                                 .insecure_skip_verify = anyone,
                                 .certificate_pem = certificate_pem_,
-                                .key_pem = key_pem_};
+                                .key_pem = key_pem_,
+                                .global_only = true};
     const std::string key = join(std::vector{config.server, name, config.ca_pem, std::string(anyone ? "any" : ""), certificate_pem_}, "\n");
     Way way{.client = nullptr, .host = name + ":" + std::to_string(port), .url = config.server};
     if (const auto* known = opened_.find(key)) {
@@ -62,8 +63,6 @@ Result<ExtensionServers::Way> ExtensionServers::way_to(const APIService& service
     way.client = opened_.put(key, std::move(opened));
     return way;
 }
-
-User aggregator_user() { return {.name = "system:kube-aggregator", .groups = {std::string(GroupMasters)}}; }
 
 Result<void> add_identity(net::Headers& headers, const User& user) {
     Result<void> outcome;
@@ -77,6 +76,12 @@ Result<void> add_identity(net::Headers& headers, const User& user) {
     for (const auto& [key, values] : user.extra)
         for (const std::string& value : values) add("x-remote-extra-" + escaped_key(key), value);
     return outcome;
+}
+
+Task<net::HttpResponse> ask(ExtensionServers::Way way, net::HttpRequest request, OutgoingLimits limits) {
+    request.headers.add("host", way.host);
+    CO_TRY_VOID(add_identity(request.headers, {.name = "system:kube-aggregator", .groups = {std::string(GroupMasters)}}));
+    co_return co_await way.client->send(std::move(request), limits);
 }
 
 }  // namespace porthole::apiserver

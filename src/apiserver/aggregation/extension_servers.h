@@ -7,6 +7,7 @@
 #include "apiserver/request/user.h"
 #include "apiserver/storage/object_reader.h"
 #include "base/lru_map.h"
+#include "runtime/random.h"
 
 namespace porthole::apiserver {
 
@@ -17,7 +18,8 @@ namespace porthole::apiserver {
 class ExtensionServers {
 public:
     /// `clients` may be null: then no server can be reached.
-    ExtensionServers(OutgoingClients* clients, const ObjectReader& reader) : clients_(clients), reader_(reader) {}
+    ExtensionServers(OutgoingClients* clients, const ObjectReader& reader, Random& random)
+        : clients_(clients), reader_(reader), random_(random) {}
 
     /// Of later connections; "" for none.
     void use_client_certificate(std::string certificate_pem, std::string key_pem);
@@ -32,21 +34,23 @@ public:
         std::string host;                        ///< of the header Host
         std::string url;                         ///< "https://10.0.0.1:443", for messages
     };
-    /// Requires: the APIService names a service. Errors: those of resolve_service(); BadRequest for a caBundle that cannot be read.
+    /// To another endpoint of the service each time. Requires: the APIService names a service. Errors: those of resolve_service();
+    /// BadRequest for a caBundle that cannot be read.
     Result<Way> way_to(const APIService& service, Trust trust = Trust::AsConfigured);
 
 private:
     static constexpr std::size_t MostClients = 256;
     OutgoingClients* clients_;
     const ObjectReader& reader_;
+    Random& random_;
     std::string certificate_pem_, key_pem_;
     LruMap<std::shared_ptr<OutgoingClient>> opened_{MostClients};
 };
 
-/// As whom the aggregation layer asks for itself.
-User aggregator_user();
-
 /// Says for whom the request is: X-Remote-User, -Uid, -Group and -Extra-. Error: BadRequest for names that no header can hold.
 Result<void> add_identity(net::Headers& headers, const User& user);
+
+/// Asks for the aggregation layer itself, as an administrator. Errors: those of OutgoingClient::send.
+Task<net::HttpResponse> ask(ExtensionServers::Way way, net::HttpRequest request, OutgoingLimits limits);
 
 }  // namespace porthole::apiserver

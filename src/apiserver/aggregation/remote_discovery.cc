@@ -36,13 +36,11 @@ GroupVersionKind kind_of(const APIResource& resource) {
 
 Task<net::HttpResponse> ask(ExtensionServers& servers, std::shared_ptr<const APIService> service, std::string path, std::string accept,
                             std::string known_etag = "", OutgoingLimits limits = DocumentLimits) {
-    CO_TRY(const ExtensionServers::Way way, servers.way_to(*service));
+    CO_TRY(ExtensionServers::Way way, servers.way_to(*service));
     net::HttpRequest request{.method = "GET", .path = std::move(path)};
-    request.headers.add("host", way.host);
     request.headers.add("accept", std::move(accept));
     if (!known_etag.empty()) request.headers.add("if-none-match", std::move(known_etag));
-    CO_TRY_VOID(add_identity(request.headers, aggregator_user()));
-    co_return co_await way.client->send(std::move(request), limits);
+    co_return co_await ask(std::move(way), std::move(request), limits);
 }
 
 }  // namespace
@@ -87,8 +85,7 @@ Result<RemoteResources> read_resource_list(std::string_view body, std::string_vi
 
 Result<std::string> read_openapi_index(std::string_view body, std::string_view group, std::string_view version) {
     TRY(const schema::Value index, schema::parse_json(body));
-    const std::string path = "apis/" + std::string(group) + "/" + std::string(version);
-    const std::string_view url = index.string_at({"paths", path, "serverRelativeURL"});
+    const std::string_view url = index.string_at({"paths", schema::api_path(group, version), "serverRelativeURL"});
     if (url.empty()) return std::string();
     for (const auto& [key, value] : net::parse_query(url.substr(std::min(url.find('?') + 1, url.size()))))
         if (key == "hash" && value.size() <= LongestHash) return net::percent_encode(value);
@@ -96,7 +93,7 @@ Result<std::string> read_openapi_index(std::string_view body, std::string_view g
     return content_hash(url);
 }
 
-std::string openapi_path(const APIService& service) { return "apis/" + service.spec.group + "/" + service.spec.version; }
+std::string openapi_path(const APIService& service) { return schema::api_path(service.spec.group, service.spec.version); }
 
 Task<std::string> fetch_openapi_hash(ExtensionServers& servers, std::shared_ptr<const APIService> service) {
     CO_TRY(const auto index, co_await ask(servers, service, "/openapi/v3", "application/json"));
@@ -122,7 +119,7 @@ Task<RemoteResources> fetch_resources(ExtensionServers& servers, std::shared_ptr
     CO_TRY(const auto whole, co_await ask(servers, service, "/apis", Aggregated));
     if (whole.code == 200 && whole.headers.get("content-type").contains("as=APIGroupDiscoveryList"))
         co_return read_aggregated_discovery(whole.body, group, version);
-    CO_TRY(const auto list, co_await ask(servers, service, "/apis/" + group + "/" + version, "application/json"));
+    CO_TRY(const auto list, co_await ask(servers, service, "/" + openapi_path(*service), "application/json"));
     if (list.code != 200) co_return Error(Reason::BadRequest, "the server answered " + std::to_string(list.code));
     co_return read_resource_list(list.body, group, version);
 }

@@ -3,7 +3,7 @@
 
 #include "apiserver/admission/webhook_caller.h"
 #include "apiserver/custom_resources/conversion_review.h"
-#include "apiserver/custom_resources/definition_status.h"
+#include "apiserver/kinds/apiextensions/definition_status.h"
 #include "apiserver/strategy/conversion.h"
 #include "base/metrics_text.h"
 #include "runtime/random.h"

@@ -111,7 +111,7 @@ Result<void> CustomKind::Version::describe(const CustomResourceDefinition& defin
     add_subresources(version);
     deprecation = deprecation_of(definition.spec, version);
     set_strategy(has_status);
-    if (objects::is_condition_true(definition.status.conditions, "Terminating")) refuse_creation();
+    if (is_leaving(definition)) refuse_creation();
     return {};
 }
 

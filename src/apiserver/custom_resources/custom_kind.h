@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "apiserver/custom_resources/definition_status.h"
+#include "apiserver/kinds/apiextensions/definition_status.h"
 #include "apiserver/resources/version_converter.h"
 #include "schema/fields/owned_types.h"
 

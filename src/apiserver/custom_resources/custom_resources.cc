@@ -31,7 +31,7 @@ struct ServedAs {
         : uid(definition.metadata.uid),
           generation(definition.metadata.generation),
           names(definition.status.accepted_names),
-          terminating(objects::is_condition_true(definition.status.conditions, "Terminating")) {}
+          terminating(is_leaving(definition)) {}
     bool operator==(const ServedAs&) const = default;
 };
 
@@ -52,7 +52,7 @@ struct CustomResources::Entry {
 };
 
 CustomResources::CustomResources(Seams seams)
-    : seams_(std::move(seams)), caller_(seams_.outgoing, seams_.reader), scope_(seams_.loop, [this](const Error& error) {
+    : seams_(std::move(seams)), caller_(seams_.outgoing, seams_.reader, seams_.random), scope_(seams_.loop, [this](const Error& error) {
           seams_.log.warn("a custom resource's instances cannot be removed", {{"error", error.message}});
       }) {}
 

@@ -129,7 +129,7 @@ const schema::OpenApiDocument& Documents::aggregated_document(schema::Aggregated
 Task<> Documents::openapi(RequestContext& context) {
     constexpr std::string_view V3 = "/openapi/v3";
     const std::string& path = context.info.path;
-    if (others_) openapi_.set_others(others_());
+    if (others_ && std::exchange(others_changed_, false)) openapi_.set_others(others_());
     if (path == "/openapi/v2") {
         const bool protobuf = context.request.headers.get("accept").contains("proto-openapi");
         if (protobuf) {

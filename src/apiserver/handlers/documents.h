@@ -32,8 +32,11 @@ public:
         openapi_.forget(group, version);
         forget_groups();
     }
-    /// What `groups` yields has changed.
-    void forget_groups() { aggregated_.clear(); }
+    /// What `groups` or `others` yields has changed.
+    void forget_groups() {
+        aggregated_.clear();
+        others_changed_ = true;
+    }
 
     /// Whether `path` is one of these.
     bool owns(std::string_view path) const;
@@ -50,6 +53,7 @@ private:
     const schema::Registry& registry_;
     Groups groups_;
     std::function<schema::OpenApi::Others()> others_;  ///< may be empty
+    bool others_changed_ = true;
     Version version_;
     std::string server_address_;
     schema::OpenApi openapi_;

@@ -91,7 +91,7 @@ public:
                                                     .server_name = server.server_name,
                                                     .insecure_skip_verify = server.insecure_skip_verify}));
         }
-        auto http = std::make_shared<net::HttpClient>(loop_, net::Endpoint{url.host, url.port, ""}, std::move(tls));
+        auto http = std::make_shared<net::HttpClient>(loop_, net::Endpoint{url.host, url.port, "", server.global_only}, std::move(tls));
         std::erase_if(opened_, [](const auto& one) { return one.expired(); });
         opened_.push_back(http);
         return std::unique_ptr<OutgoingClient>(

@@ -39,6 +39,11 @@ public:
     bool exists(const schema::Kind& kind, std::string_view namespace_, std::string_view name) const {
         return store_.get(object_key(kind, namespace_, name)) != nullptr;
     }
+    /// At which the object was last written; that of the empty store when there is none.
+    store::Revision revision(const schema::Kind& kind, std::string_view namespace_, std::string_view name) const {
+        const store::RecordPtr record = store_.get(object_key(kind, namespace_, name));
+        return record ? record->modified : store::Revision();
+    }
     /// How many objects of the kind there are in one namespace.
     Result<std::size_t> count(const schema::Kind& kind, std::string_view namespace_) const {
         TRY(const store::Range range, store_.range({.prefix = namespace_prefix(kind, namespace_)}));

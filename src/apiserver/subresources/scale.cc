@@ -35,8 +35,17 @@ std::string selector_text(const Value& object) {
     return to_string(LabelSelector::from(parsed));
 }
 
-std::int32_t number_at(const Value& object, std::string_view path) {
-    return static_cast<std::int32_t>(schema::first_at(object, path).int_or(0));
+/// 0 where there is none.
+Result<std::int32_t> number_at(const Value& object, std::string_view path) {
+    const Value& number = schema::first_at(object, path);
+    if (number.is_null()) return 0;
+    if (!number.is_int()) {
+        return Error(Reason::InternalError, std::string(path) + " accessor error: " + schema::to_json(number) + " is of the type " +
+                                                number.type_name() + ", expected int64");
+    }
+    if (number.as_int() < INT32_MIN || number.as_int() > INT32_MAX)
+        return Error(Reason::InternalError, std::string(path) + ": " + schema::to_json(number) + " is not a 32-bit integer");
+    return static_cast<std::int32_t>(number.as_int());
 }
 
 /// Puts a value where a path of names leads, with the objects on the way. Error: Invalid where something else is in the way.
@@ -59,7 +68,8 @@ std::string selector_of(const Resource& resource, const ApiObject& object) {
     return object.is_built_in() ? selector_text(object.tree()) : "";
 }
 
-Scale scale_of(const Resource& resource, const ApiObject& object) {
+/// Error: InternalError for a custom object whose numbers are none.
+Result<Scale> scale_of(const Resource& resource, const ApiObject& object) {
     const ObjectMeta& metadata = object.metadata();
     Scale scale;
     scale.metadata.name = metadata.name;
@@ -67,8 +77,8 @@ Scale scale_of(const Resource& resource, const ApiObject& object) {
     scale.metadata.uid = metadata.uid;
     scale.metadata.resource_version = metadata.resource_version;
     scale.metadata.creation_timestamp = metadata.creation_timestamp;
-    scale.spec.replicas = number_at(object.tree(), resource.scale.replicas);
-    scale.status.replicas = number_at(object.tree(), resource.scale.status_replicas);
+    TRY(scale.spec.replicas, number_at(object.tree(), resource.scale.replicas));
+    TRY(scale.status.replicas, number_at(object.tree(), resource.scale.status_replicas));
     scale.status.selector = selector_of(resource, object);
     return scale;
 }
@@ -96,7 +106,8 @@ Result<ApiObject> scaled(const Resource& resource, const ApiObject& current, con
 
 Task<> reply_scale(RequestContext& context, const Resource& resource, const store::Bytes& stored) {
     CO_TRY(Value tree, schema::parse_json(*stored));
-    co_return co_await reply_tree(context, 200, ApiObject::of(scale_of(resource, ApiObject(*resource.stored, std::move(tree)))).tree());
+    CO_TRY(const Scale scale, scale_of(resource, ApiObject(*resource.stored, std::move(tree))));
+    co_return co_await reply_tree(context, 200, ApiObject::of(scale).tree());
 }
 
 Task<> change(ResourceHandler& handler, RequestContext& context, const Resource& resource, WriteOptions options, Mutation mutation) {
@@ -140,6 +151,12 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     const std::string& verb = context.info.verb;
     if (verb == "get") {
         CO_TRY(const store::RecordPtr record, co_await handler.objects().get(resource, context.info.namespace_, context.info.name, ""));
+        CO_TRY(const Value stored, schema::parse_json(*record->value));
+        // As upstream says it: 0 would tell an autoscaler that it is turned off.
+        if (schema::first_at(stored, resource.scale.replicas).is_null() && !resource.kind->type->create) {
+            co_return Error(Reason::InternalError,
+                            "Internal error occurred: the spec replicas field " + quote(resource.scale.replicas) + " does not exist");
+        }
         co_return co_await reply_scale(context, resource, record->value);
     }
     if (verb == "update") {
@@ -157,7 +174,7 @@ Task<> handle_scale(ResourceHandler& handler, RequestContext& context, const Res
     CO_TRY(const WriteOptions options, parse_write_options(context.info, "PatchOptions", false));
     CO_TRY(const Value patch, schema::parse_json(context.request.body));
     co_return co_await change(handler, context, resource, options, [&, patch](const ApiObject& current) -> Result<ApiObject> {
-        const Scale before = scale_of(resource, current);
+        TRY(const Scale before, scale_of(resource, current));
         TRY(Value patched, schema::apply_patch(*type, Scale::kind(), schema::to_value(before), patch));
         TRY(const ApiObject object, conform(Scale::kind(), std::move(patched), options.field_validation, context.warnings));
         Scale scale = object.view<Scale>();

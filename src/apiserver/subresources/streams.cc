@@ -279,7 +279,7 @@ Task<> Streams::proxy_service(RequestContext& context) {
     });
     if (wanted == ports.end()) co_return bad_request("no service port \"" + name.port + "\" found for service \"" + name.name + "\"");
     const ObjectReader reader(handler_.objects().store());
-    auto endpoint = find_service_endpoint(reader, context.info.namespace_, name.name, *wanted);
+    auto endpoint = find_service_endpoint(reader, context.info.namespace_, name.name, *wanted, random_);
     if (!endpoint && endpoint.error().reason == Reason::ServiceUnavailable)
         endpoint.error().message = "no endpoints available for service \"" + context.info.name + "\"";
     if (!endpoint) co_return std::move(endpoint).error();

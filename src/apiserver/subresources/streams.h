@@ -9,8 +9,8 @@ namespace porthole::apiserver {
 class Streams {
 public:
     /// `connector` may be null where nothing can be reached, as in a simulation. References must outlive the requests.
-    Streams(ResourceHandler& handler, const AdmissionChain& admission, EventLoop& loop, Connector* connector)
-        : handler_(handler), admission_(admission), loop_(loop), connector_(connector) {}
+    Streams(ResourceHandler& handler, const AdmissionChain& admission, EventLoop& loop, Random& random, Connector* connector)
+        : handler_(handler), admission_(admission), loop_(loop), random_(random), connector_(connector) {}
 
     Task<> log(RequestContext& context);
     Task<> exec(RequestContext& context) { return run_in_container(context, "/exec/"); }
@@ -30,6 +30,7 @@ private:
     ResourceHandler& handler_;
     const AdmissionChain& admission_;
     EventLoop& loop_;
+    Random& random_;
     Connector* connector_;
 };
 

@@ -52,7 +52,7 @@ Result<std::int64_t> milli_value(const Value& item) {
     return amount.milli_value();
 }
 
-/// A few seconds, whatever is told.
+/// At most a day, whatever is told.
 Duration window_of(const Value& item) {
     constexpr std::int64_t Longest = 24 * 60 * 60;
     const Value* told = item.find("windowSeconds");  // v1beta1 calls it "window"

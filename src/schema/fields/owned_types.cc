@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "schema/json/json.h"
 
@@ -27,12 +28,13 @@ public:
         if (at(schema, "x-kubernetes-map-type").string_or("") == "atomic") type.flags |= Type::Atomic;
         std::vector<Field> fields;
         if (const Value* properties = schema.find("properties"); properties && properties->is_object()) {
+            const std::set<std::string_view> required = required_names(schema);
             for (const Member& property : properties->as_object()) {
                 const bool of_resource = property.key == "metadata" || property.key == "apiVersion" || property.key == "kind";
                 if (is_resource && of_resource) continue;
                 TRY(Field field, describe(property.value, depth + 1));
                 field.name = owned_.keep(property.key);
-                if (is_required(schema, property.key)) field.flags |= Field::Required;
+                if (required.contains(property.key)) field.flags |= Field::Required;
                 fields.push_back(field);
             }
         }
@@ -44,16 +46,17 @@ public:
             metadata.type = &object_meta_;
             fields.insert(fields.begin(), metadata);
         }
+        if (fields.size() > UINT16_MAX) return Error(Reason::Invalid, "the schema has more than 65535 properties in one place");
         finish(type, std::move(fields));
         return &type;
     }
 
 private:
-    static bool is_required(const Value& schema, std::string_view name) {
-        const Value* required = schema.find("required");
-        if (!required || !required->is_array()) return false;
-        return std::any_of(required->as_array().begin(), required->as_array().end(),
-                           [&](const Value& item) { return item.string_or("") == name; });
+    static std::set<std::string_view> required_names(const Value& schema) {
+        std::set<std::string_view> names;
+        if (const Value& required = at(schema, "required"); required.is_array())
+            for (const Value& name : required.as_array()) names.insert(name.string_or(""));
+        return names;
     }
 
     void finish(Type& type, std::vector<Field> fields) {

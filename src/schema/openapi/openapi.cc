@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/hash.h"
 #include "schema/json/json.h"
@@ -55,15 +56,6 @@ std::vector<const Kind*> served_kinds(const Registry& registry) {
     return kinds;
 }
 
-/// "api/v1", "apis/apps/v1"
-std::string path_of(const Kind& kind) { return (kind.group.empty() ? "api/" : "apis/") + kind.api_version(); }
-
-void write_definitions(SchemaObjects& schemas, MemberWriter& members) {
-    std::string name;
-    Value schema;
-    while (schemas.next_definition(name, schema)) members.add(name, schema);
-}
-
 Value bearer_token() {
     return Value::object(
         {{"BearerToken",
@@ -79,11 +71,100 @@ struct V2Sink {
 
 /// Definitions are equal whatever kinds of whichever groups they are said to be.
 bool same_definition(const Value& left, const Value& right) {
-    const auto bare = [](Value schema) {
-        schema.erase("x-kubernetes-group-version-kind");
-        return schema;
+    constexpr std::string_view Kinds = "x-kubernetes-group-version-kind";
+    const auto counted = [&](const Value& schema) { return schema.as_object().size() - (schema.find(Kinds) ? 1 : 0); };
+    return counted(left) == counted(right) && std::ranges::all_of(left.as_object(), [&](const Member& member) {
+               const Value* other = right.find(member.key);
+               return member.key == Kinds || (other && *other == member.value);
+           });
+}
+
+/// A definition of the document whose name comes more than once, as its server wrote it.
+struct KnownDefinition {
+    std::string as;  ///< its name in the document
+    std::shared_ptr<const Value> schema;
+    std::shared_ptr<const DefinitionNames> names;  ///< those of its part: what its references mean
+};
+using KnownDefinitions = std::map<std::string, std::vector<KnownDefinition>, std::less<>>;
+
+std::string_view name_among(const DefinitionNames& names, std::string_view name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : std::string_view(found->second);
+}
+
+/// Finds which definitions of a part are in the document already: the text is the same, and each definition that it refers to is, in turn,
+/// the one that the known text refers to. Supposes that all of them are, and gives up what does not hold until the rest does. What
+/// is given up too early is in the document twice, which changes no meaning.
+class SameDefinitions {
+public:
+    SameDefinitions(const OpenApiPart& part, const KnownDefinitions& known) {
+        for (const Member& definition : part.definitions)
+            choices_.emplace(definition.key, Choice(definition.key, &definition.value, known.find(definition.key)->second));
+        for (auto& [name, choice] : choices_) {
+            collect_references(*choice.schema, choice);
+            while (choice.find() && !same_definition(*choice.find()->schema, *choice.schema)) ++choice.chosen;
+        }
+        for (auto& [name, choice] : choices_)
+            if (choice.find() && !fits(choice)) doubt(choice);
+        while (!doubted_.empty()) {
+            Choice& choice = *doubted_.back();
+            doubted_.pop_back();
+            give_up(choice);
+        }
+    }
+    /// nullptr for one that is new.
+    const KnownDefinition* find(std::string_view name) const { return choices_.find(name)->second.find(); }
+
+private:
+    struct Choice {
+        std::string_view name;
+        const Value* schema = nullptr;
+        std::span<const KnownDefinition> known;
+        std::size_t chosen = 0;
+        bool doubted = false;
+        std::set<const Choice*> references;
+        std::vector<Choice*> referrers;
+        const KnownDefinition* find() const { return chosen < known.size() ? &known[chosen] : nullptr; }
     };
-    return bare(left) == bare(right);
+
+    void collect_references(const Value& value, Choice& choice) {
+        if (value.is_array()) {
+            for (const Value& item : value.as_array()) collect_references(item, choice);
+        } else if (value.is_object()) {
+            const auto referred = choices_.find(definition_referred_to(value));
+            if (referred != choices_.end() && choice.references.insert(&referred->second).second)
+                referred->second.referrers.push_back(&choice);
+            for (const Member& member : value.as_object()) collect_references(member.value, choice);
+        }
+    }
+    static bool agrees(const Choice& choice, const Choice& referred) {
+        return referred.find() && referred.find()->as == name_among(*choice.find()->names, referred.name);
+    }
+    static bool fits(const Choice& choice) {
+        return same_definition(*choice.find()->schema, *choice.schema) &&
+               std::ranges::all_of(choice.references, [&](const Choice* referred) { return agrees(choice, *referred); });
+    }
+    void doubt(Choice& choice) {
+        if (!std::exchange(choice.doubted, true)) doubted_.push_back(&choice);
+    }
+    /// The next one of that name, or none; who counted on it is looked at again.
+    void give_up(Choice& choice) {
+        choice.doubted = false;
+        do {
+            ++choice.chosen;
+        } while (choice.find() && !fits(choice));
+        for (Choice* referrer : choice.referrers)
+            if (referrer->find() && !agrees(*referrer, choice)) doubt(*referrer);
+    }
+
+    std::map<std::string_view, Choice> choices_;
+    std::vector<Choice*> doubted_;
+};
+
+/// Copies only what has to be changed.
+void visit_renamed(const Value& value, const DefinitionNames& names, const std::function<void(const Value&)>& visit) {
+    if (names.empty()) return visit(value);
+    visit(with_names(value, names));
 }
 
 /// The definitions of the document by name, as far as a name comes more than once.
@@ -95,23 +176,26 @@ public:
     }
     void add_own(const std::string& name, const Value& schema) {
         taken_.insert(name);
-        if (const auto found = shared_.find(name); found != shared_.end()) found->second = {{name, schema}};
+        if (const auto found = shared_.find(name); found != shared_.end())
+            found->second = {{name, std::make_shared<Value>(schema), std::make_shared<DefinitionNames>()}};
     }
     /// Under which names the definitions of a part are in the document. `add` is called for those that are new to it.
-    DefinitionNames add(const OpenApiPart& part, const V2Sink& sink) {
-        DefinitionNames names;
-        std::vector<std::pair<std::string, const Value*>> added;
-        for (const auto& [name, schema] : part.definitions) {
-            std::vector<std::pair<std::string, Value>>& known = shared_[name];
-            const auto same = std::ranges::find_if(known, [&](const auto& one) { return same_definition(one.second, schema); });
-            std::string as = same != known.end() ? same->first : free_name(name);
-            if (same == known.end()) {
-                known.emplace_back(as, schema);
-                added.emplace_back(as, &schema);
+    std::shared_ptr<const DefinitionNames> add(const std::shared_ptr<const OpenApiPart>& part, const V2Sink& sink) {
+        const auto names = std::make_shared<DefinitionNames>();
+        std::vector<std::pair<std::string, const Member*>> added;
+        {
+            const SameDefinitions same(*part, shared_);
+            for (const Member& definition : part->definitions) {
+                const KnownDefinition* known = same.find(definition.key);
+                std::string as = known ? known->as : free_name(definition.key);
+                if (!known) added.emplace_back(as, &definition);
+                if (as != definition.key) names->emplace(definition.key, std::move(as));
             }
-            if (as != name) names.emplace(name, std::move(as));
         }
-        for (const auto& [name, schema] : added) sink.definition(name, with_names(*schema, names));
+        for (const auto& [as, definition] : added) {
+            shared_[definition->key].push_back({as, std::shared_ptr<const Value>(part, &definition->value), names});
+            visit_renamed(definition->value, *names, [&](const Value& schema) { sink.definition(as, schema); });
+        }
         return names;
     }
 
@@ -123,23 +207,22 @@ private:
     }
 
     std::set<std::string> taken_;
-    std::map<std::string, std::vector<std::pair<std::string, Value>>> shared_;  ///< as their server wrote them, with their names here
+    KnownDefinitions shared_;
 };
 
 void write_v2(const Registry& registry, const RunTimeSchemas& run_time, const OpenApi::Others& others, const V2Sink& sink) {
     SchemaObjects schemas(Dialect::V2, registry, run_time);
     PathItems items(Dialect::V2, registry, schemas);
     for (const Kind* kind : served_kinds(registry))
-        if (!others.v2_parts.contains(path_of(*kind))) items.visit(*kind, sink.path);
+        if (!others.v2_parts.contains(api_path(kind->group, kind->version))) items.visit(*kind, sink.path);
     MergedDefinitions definitions(others);
-    std::string name;
-    for (Value schema; schemas.next_definition(name, schema);) {
+    schemas.visit_definitions([&](const std::string& name, const Value& schema) {
         definitions.add_own(name, schema);
         sink.definition(name, schema);
-    }
+    });
     for (const auto& [path, part] : others.v2_parts) {
-        const DefinitionNames names = definitions.add(*part, sink);
-        for (const Member& one : part->paths) sink.path(one.key, with_names(one.value, names));
+        const auto names = definitions.add(part, sink);
+        for (const Member& one : part->paths) visit_renamed(one.value, *names, [&](const Value& item) { sink.path(one.key, item); });
     }
 }
 
@@ -194,7 +277,7 @@ std::string build_v3(const Registry& registry, const RunTimeSchemas& run_time, c
         components.begin("schemas");
         {
             MemberWriter members(out);
-            write_definitions(schemas, members);
+            schemas.visit_definitions([&](const std::string& name, const Value& schema) { members.add(name, schema); });
         }
         components.add("securitySchemes", bearer_token());
     }
@@ -205,7 +288,7 @@ std::string build_v3(const Registry& registry, const RunTimeSchemas& run_time, c
 std::map<std::string, std::vector<const Kind*>> kinds_by_path(const Registry& registry) {
     std::map<std::string, std::vector<const Kind*>> kinds;
     for (const Kind* kind : served_kinds(registry)) {
-        kinds[path_of(*kind)].push_back(kind);
+        kinds[api_path(kind->group, kind->version)].push_back(kind);
     }
     return kinds;
 }
@@ -228,7 +311,7 @@ void OpenApi::set_others(Others others) {
 
 void OpenApi::forget(std::string_view group, std::string_view version) {
     forget_shared();
-    const std::string path = (group.empty() ? "api/" : "apis/") + join_api_version(group, version);
+    const std::string path = api_path(group, version);
     v3_.erase(path);
     v3_hashes_.erase(path);
 }

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "schema/json/json.h"
+#include "schema/type.h"
 
 namespace porthole::schema {
 namespace {
 
 constexpr std::string_view Definitions = "#/definitions/", Parameters = "#/parameters/";
+constexpr std::size_t MostMediaTypes = 8;  // of an operation; Kubernetes' own have seven at most
 constexpr std::string_view Methods[] = {"get", "put", "post", "delete", "patch"};
 
 bool is_extension(std::string_view key) { return key.starts_with("x-"); }
@@ -20,11 +22,33 @@ std::string_view referred(const Value& value, std::string_view root) {
     return reference.starts_with(root) ? reference.substr(root.size()) : std::string_view();
 }
 
-Value texts_of(const Value& list) {
-    Value texts = Value::array();
-    if (list.is_array()) std::ranges::copy_if(list.as_array(), std::back_inserter(texts.as_array()), &Value::is_string);
-    return texts;
+bool is_response_code(std::string_view code) {
+    return code == "default" || (code.size() == 3 && std::ranges::all_of(code, [](char c) { return c >= '0' && c <= '9'; }));
 }
+
+/// What copies may take. References and repetitions let a short document ask for more copies than memory holds.
+class CopyBudget {
+public:
+    /// Whether that many bytes are left. Once they are not, nothing is.
+    bool take(std::size_t bytes) {
+        left_ = bytes <= left_ ? left_ - bytes : 0;
+        return left_ > 0;
+    }
+    bool take_value(std::string_view text = {}) { return take(sizeof(Member) + text.size()); }
+    /// Null when it is too much.
+    Value copy(const Value& value) { return take_all(value) ? value : Value(); }
+    std::size_t left() const { return left_; }
+
+private:
+    bool take_all(const Value& value) {
+        if (!take_value(value.string_or(""))) return false;
+        if (value.is_array()) return std::ranges::all_of(value.as_array(), [&](const Value& item) { return take_all(item); });
+        if (!value.is_object()) return true;
+        return std::ranges::all_of(value.as_object(), [&](const Member& one) { return take(one.key.size()) && take_all(one.value); });
+    }
+
+    std::size_t left_ = LargestOpenApiPart;
+};
 
 /// Copies what a document may say, and remembers which definitions that leads to.
 class PartReader {
@@ -37,15 +61,16 @@ public:
         if (!paths.is_object()) return Error(Reason::BadRequest, "the document has no paths");
         for (const Member& path : paths.as_object()) {
             if (path.key != root && !path.key.starts_with(std::string(root) + "/")) continue;
-            part.paths.append(path.key, path_item(path.value));
+            if (budget_.take_value(path.key)) part.paths.append(path.key, path_item(path.value));
         }
         while (!pending_.empty()) {
             const std::string name = std::move(pending_.back());
             pending_.pop_back();
             const Value* schema = at(document_, "definitions").find(name);
             if (!schema) return Error(Reason::BadRequest, "the document has no definition \"" + name + "\"");
-            part.definitions.append(name, schema_of(*schema));
+            if (budget_.take_value(name)) part.definitions.append(name, schema_of(*schema));
         }
+        if (budget_.left() == 0) return Error(Reason::BadRequest, "the document is too large once its parameters are in their places");
         return part;
     }
 
@@ -60,60 +85,104 @@ private:
 
     Value operation_of(const Value& given, const Value& of_path) {
         Value operation = Value::object();
+        if (!budget_.take_value()) return operation;
         for (const Member& member : given.as_object()) {
             const std::string& key = member.key;
             if (is_extension(key) || ((key == "description" || key == "operationId") && member.value.is_string()))
-                operation[key] = member.value;
-            else if (key == "tags" || key == "consumes" || key == "produces" || key == "schemes")
+                operation[key] = budget_.copy(member.value);
+            else if (key == "tags" || key == "schemes")
                 operation[key] = texts_of(member.value);
+            else if (key == "consumes" || key == "produces")
+                operation[key] = media_types_of(member.value);
         }
         Value parameters = Value::array();
-        add_parameters(at(given, "parameters"), parameters);
-        add_parameters(of_path, parameters);
+        std::set<std::pair<std::string_view, std::string_view>> names;
+        const auto bodies = [&] {
+            add_parameters(at(given, "parameters"), parameters, names);
+            add_parameters(of_path, parameters, names);
+        };
+        for_each_media_type(at(operation, "consumes"), bodies);
         operation["parameters"] = std::move(parameters);
-        Value& responses = operation["responses"] = Value::object();
-        if (const Value& all = at(given, "responses"); all.is_object()) {
-            for (const Member& response : all.as_object()) {
-                Value& one = responses[response.key] = Value::object({{"description", response.value.string_at({"description"})}});
-                if (const Value* schema = response.value.find("schema")) one["schema"] = schema_of(*schema);
-            }
-        }
+        Value responses = Value::object();
+        for_each_media_type(at(operation, "produces"), [&] { add_responses(at(given, "responses"), responses); });
+        operation["responses"] = std::move(responses);
         return operation;
     }
 
-    /// Those of the operation come first, and hide those of its path.
-    void add_parameters(const Value& given, Value& parameters) {
-        if (!given.is_array()) return;
-        for (const Value& one : given.as_array()) {
-            const std::string_view name = referred(one, Parameters);
-            Value parameter = parameter_of(name.empty() ? one : at(at(document_, "parameters"), name));
-            const bool is_known = std::ranges::any_of(parameters.as_array(), [&](const Value& known) {
-                return known.string_at({"name"}) == parameter.string_at({"name"}) && known.string_at({"in"}) == parameter.string_at({"in"});
-            });
-            if (!parameter.is_null() && !is_known) parameters.as_array().push_back(std::move(parameter));
+    /// Takes what `copy` takes once for each of the types, since version 3 has one copy for each.
+    template <class Function>
+    void for_each_media_type(const Value& types, Function copy) {
+        const std::size_t before = budget_.left();
+        copy();
+        if (types.is_array() && !types.as_array().empty()) budget_.take((before - budget_.left()) * (types.as_array().size() - 1));
+    }
+
+    Value texts_of(const Value& list) {
+        Value texts = Value::array();
+        if (!list.is_array()) return texts;
+        for (const Value& one : list.as_array())
+            if (one.is_string() && budget_.take_value(one.as_string())) texts.as_array().push_back(one);
+        return texts;
+    }
+
+    Value media_types_of(const Value& list) {
+        Value types = Value::array();
+        if (!list.is_array()) return types;
+        for (const Value& one : list.as_array()) {
+            if (types.as_array().size() == MostMediaTypes) break;
+            if (one.is_string() && std::ranges::find(types.as_array(), one) == types.as_array().end())
+                types.as_array().push_back(budget_.copy(one));
+        }
+        return types;
+    }
+
+    void add_responses(const Value& given, Value& responses) {
+        if (!given.is_object()) return;
+        for (const Member& response : given.as_object()) {
+            const std::string_view description = response.value.string_at({"description"});
+            if (!is_response_code(response.key) || !budget_.take_value(description)) continue;
+            Value& one = responses[response.key] = Value::object({{"description", description}});
+            if (const Value* schema = response.value.find("schema")) one["schema"] = schema_of(*schema);
         }
     }
 
-    /// Null for one in a header or a form, which no Kubernetes API has.
+    /// Those of the operation come first, and hide those of its path.
+    void add_parameters(const Value& given, Value& parameters, std::set<std::pair<std::string_view, std::string_view>>& names) {
+        if (!given.is_array()) return;
+        for (const Value& one : given.as_array()) {
+            const std::string_view name = referred(one, Parameters);
+            const Value& parameter = name.empty() ? one : at(at(document_, "parameters"), name);
+            if (!is_known_form(parameter) || !names.emplace(parameter.string_at({"name"}), parameter.string_at({"in"})).second) continue;
+            if (!budget_.take_value(parameter.string_at({"name"}))) return;
+            parameters.as_array().push_back(parameter_of(parameter));
+        }
+    }
+
+    /// Not one in a header or a form, which no Kubernetes API has.
+    static bool is_known_form(const Value& parameter) {
+        const std::string_view place = parameter.string_at({"in"});
+        return !parameter.string_at({"name"}).empty() && (place == "body" || place == "query" || place == "path");
+    }
+
     Value parameter_of(const Value& given) {
-        const std::string_view place = given.string_at({"in"});
-        const std::string_view name = given.string_at({"name"});
-        if (name.empty() || (place != "body" && place != "query" && place != "path")) return {};
-        Value parameter = Value::object({{"name", name}, {"in", place}});
-        if (const std::string_view description = given.string_at({"description"}); !description.empty())
-            parameter["description"] = description;
-        for (const std::string_view flag : {"required", "uniqueItems"})
-            if (at(given, flag).bool_or(false)) parameter[flag] = true;
-        if (place == "body")
+        const std::string_view place = given.string_at({"in"}), description = given.string_at({"description"});
+        Value parameter = Value::object({{"name", given.string_at({"name"})}, {"in", place}});
+        if (!description.empty() && budget_.take_value(description)) parameter["description"] = description;
+        if (place == "path" || at(given, "required").bool_or(false)) parameter["required"] = true;
+        if (at(given, "uniqueItems").bool_or(false)) parameter["uniqueItems"] = true;
+        if (place == "body") {
             parameter["schema"] = schema_of(at(given, "schema"));
-        else
-            parameter["type"] = Value(given.string_at({"type"}).empty() ? "string" : given.string_at({"type"}));
+        } else {
+            static constexpr std::string_view Types[] = {"string", "integer", "number", "boolean"};
+            const std::string_view type = given.string_at({"type"});
+            parameter["type"] = std::ranges::find(Types, type) == std::end(Types) ? Types[0] : type;
+        }
         return parameter;
     }
 
     Value schema_of(const Value& given) {
         Value schema = Value::object();
-        if (!given.is_object()) return schema;
+        if (!given.is_object() || !budget_.take_value()) return schema;
         const std::string_view definition = referred(given, Definitions);
         for (const Member& member : given.as_object()) {
             const std::string& key = member.key;
@@ -121,9 +190,10 @@ private:
             const bool is_number = key == "maximum" || key == "minimum" || key == "maxLength" || key == "minLength";
             if (is_extension(key) || key == "default" || (is_text && member.value.is_string()) || (is_number && member.value.is_number()) ||
                 (key == "enum" && member.value.is_array()))
-                schema[key] = member.value;
+                schema[key] = budget_.copy(member.value);
         }
         if (!definition.empty()) {
+            if (!budget_.take_value(definition)) return schema;
             schema["$ref"] = std::string(Definitions) + std::string(definition);
             if (known_.emplace(definition).second) pending_.emplace_back(definition);
             return schema;
@@ -140,7 +210,8 @@ private:
         if (properties.is_object()) {
             schema["type"] = "object";
             Value& copied = schema["properties"] = Value::object();
-            for (const Member& property : properties.as_object()) copied.as_object().append(property.key, schema_of(property.value));
+            for (const Member& property : properties.as_object())
+                if (budget_.take(property.key.size())) copied.as_object().append(property.key, schema_of(property.value));
         } else if (type == "array") {
             schema["type"] = type;
             schema["items"] = schema_of(at(given, "items"));
@@ -151,6 +222,7 @@ private:
     }
 
     const Value& document_;
+    CopyBudget budget_;
     std::set<std::string, std::less<>> known_;
     std::vector<std::string> pending_;
 };
@@ -215,10 +287,16 @@ Value operation_to_v3(const Value& given) {
 
 }  // namespace
 
+std::string api_path(std::string_view group, std::string_view version) {
+    return (group.empty() ? "api/" : "apis/") + join_api_version(group, version);
+}
+
 Result<OpenApiPart> read_openapi_part(std::string_view document, std::string_view root) {
     TRY(const Value parsed, parse_json(document));
     return PartReader(parsed).read(root);
 }
+
+std::string_view definition_referred_to(const Value& value) { return referred(value, Definitions); }
 
 Value with_names(Value value, const DefinitionNames& names) {
     if (value.is_array()) {

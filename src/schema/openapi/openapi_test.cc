@@ -199,7 +199,88 @@ TEST_F(OpenApiTest, APartHoldsWhatItsPathsNeedInAFormThatKubectlAccepts) {
     EXPECT_EQ(to_json(*part->definitions.find("example.Spec")),
               R"({"type":"object","properties":{"list":{"type":"array","items":{}},"odd":{}}})");
     EXPECT_FALSE(read_openapi_part("[]", "/apis/a/v1"));
-    EXPECT_FALSE(read_openapi_part(R"({"paths":{"/apis/a/v1":{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/x"}}}}}}})", "/apis/a/v1"));
+    EXPECT_FALSE(
+        read_openapi_part(R"({"paths":{"/apis/a/v1":{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/x"}}}}}}})", "/apis/a/v1"));
+}
+
+TEST_F(OpenApiTest, ShortDocumentsThatAskForManyCopiesAreRefused) {
+    const std::string text(1 << 20, 'x');
+    const std::string schema = R"("schema":{"description":")" + text + R"("})";
+    const auto body = R"({"name":"body","in":"body",)" + schema + "}";
+    const auto repeated = [](int times, const std::string& one) {
+        std::string all;
+        for (int i = 0; i < times; ++i) all += (i ? "," : "") + one;
+        return all;
+    };
+    std::string paths;
+    for (int i = 0; i < 1000; ++i)
+        paths += (i ? ",\"/apis/a/v1/" : "\"/apis/a/v1/") + std::to_string(i) + R"(":{"get":{"parameters":[{"$ref":"#/parameters/p"}]}})";
+    const std::string responses = R"({"get":{"produces":["a","b","c","d","e","f","g","h"],"responses":{"200":{)" + schema + R"(},"201":{)" +
+                                  schema + R"(},"default":{)" + schema + R"(},"404":{)" + schema + R"(},"500":{)" + schema + "}}}}";
+    const struct {
+        const char* name;
+        std::string document;
+        bool refused;
+    } rows[] = {
+        {"one parameter of many paths", R"({"parameters":{"p":)" + body + R"(},"paths":{)" + paths + "}}", true},
+        {"a path's parameter in its methods", R"({"paths":{"/apis/a/v1":{"get":{},"put":{},"parameters":[)" + body + "]}}}", false},
+        {"the same, named again and again",
+         R"({"parameters":{"p":)" + body + R"(},"paths":{"/apis/a/v1":{"get":{"parameters":[)" +
+             repeated(100000, R"({"$ref":"#/parameters/p"})") + "]}}}}",
+         false},
+        {"media types of answers", R"({"paths":{"/apis/a/v1":)" + responses + "}}", true},
+        {"media types repeated",
+         R"({"paths":{"/apis/a/v1":{"post":{"consumes":[)" + repeated(100000, R"("a")") + R"(],"parameters":[)" + body + "]}}}}", false},
+    };
+    for (const auto& row : rows) {
+        SCOPED_TRACE(row.name);
+        const auto part = read_openapi_part(row.document, "/apis/a/v1");
+        EXPECT_EQ(part.has_value(), !row.refused);
+        if (part) EXPECT_LT(to_json(to_v3(*part)).size(), LargestOpenApiPart);
+    }
+}
+
+TEST_F(OpenApiTest, AnOperationHasAFewMediaTypesAndKnownTypesOnly) {
+    const auto part = part_of(R"({"paths":{"/apis/a/v1/{name}":{"get":{
+      "consumes": ["1","2","2","3","4","5","6","7","8","9"],
+      "parameters": [{"name":"name","in":"path","type":"file"},{"name":"q","in":"query","type":"array"},{"name":"n","in":"query","type":"integer"}],
+      "responses": {"default":{"description":"d"},"200":{"description":"ok"},"2XX":{"description":"x"},"":{},"20":{}}}}}})",
+                              "/apis/a/v1");
+    EXPECT_EQ(to_json(*part->paths.find("/apis/a/v1/{name}")->find("get")),
+              R"({"consumes":["1","2","3","4","5","6","7","8"],)"
+              R"("parameters":[{"name":"name","in":"path","required":true,"type":"string"},{"name":"q","in":"query","type":"string"},)"
+              R"({"name":"n","in":"query","type":"integer"}],)"
+              R"("responses":{"default":{"description":"d"},"200":{"description":"ok"}}})");
+}
+
+TEST_F(OpenApiTest, ADefinitionIsTheSameOnlyIfWhatItRefersToIs) {
+    const auto part = [](const std::string& group, const std::string& foo) {
+        const std::string path = "/apis/" + group + "/v1";
+        return part_of(R"({"paths":{")" + path +
+                           R"(":{"get":{"responses":{"200":{"schema":{"$ref":"#/definitions/Spec"}}}}}},"definitions":{)"
+                           R"("Spec":{"properties":{"x":{"$ref":"#/definitions/Middle"},"again":{"$ref":"#/definitions/Spec"}}},)"
+                           R"("Middle":{"properties":{"y":{"$ref":"#/definitions/Foo"}}},"Foo":{"type":")" +
+                           foo + R"("}}})",
+                       path);
+    };
+    openapi_.set_others(
+        {.v3_hashes = {},
+         .v2_parts = {{"apis/a/v1", part("a", "string")}, {"apis/b/v1", part("b", "integer")}, {"apis/c/v1", part("c", "integer")}}});
+    const Value merged = parsed(openapi_.v2_json());
+    const auto followed = [&](const std::string& group) {
+        std::string_view name = merged.string_at({"paths", "/apis/" + group + "/v1", "get", "responses", "200", "schema", "$ref"});
+        std::string all(name);
+        for (const std::string_view member : {"x", "y"}) {
+            name = merged.string_at({"definitions", name.substr(14), "properties", member, "$ref"});
+            all += " " + std::string(name);
+        }
+        return all + " " + std::string(merged.string_at({"definitions", name.substr(14), "type"}));
+    };
+    EXPECT_EQ(followed("a"), "#/definitions/Spec #/definitions/Middle #/definitions/Foo string");
+    EXPECT_EQ(followed("b"), "#/definitions/Spec_v2 #/definitions/Middle_v2 #/definitions/Foo_v2 integer");
+    EXPECT_EQ(followed("c"), followed("b")) << "the same once more";
+    EXPECT_EQ(merged.string_at({"definitions", "Spec_v2", "properties", "again", "$ref"}), "#/definitions/Spec_v2");
+    EXPECT_FALSE(merged.at_path({"definitions", "Spec_v3"}));
 }
 
 TEST_F(OpenApiTest, AnotherServersPartJoinsTheDocumentAndItsDefinitionsKeepTheirMeaning) {
@@ -232,13 +313,15 @@ TEST_F(OpenApiTest, AGroupVersionThatAnotherServerHasIsDescribedByThatServer) {
 
 TEST_F(OpenApiTest, APartWithoutADocumentOfVersion3IsConverted) {
     const std::string path = "apis/wardle.example.com/v1";
-    openapi_.set_others({.v3_hashes = {}, .v2_parts = {{path, part_of(R"({
+    openapi_.set_others({.v3_hashes = {},
+                         .v2_parts = {{path, part_of(R"({
       "paths": {"/apis/wardle.example.com/v1/flunders": {"post": {
         "consumes": ["*/*"], "produces": ["application/json"],
         "parameters": [{"name": "body", "in": "body", "required": true, "schema": {"$ref": "#/definitions/F"}},
                        {"name": "pretty", "in": "query", "type": "string"}],
         "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/F"}}}}}},
-      "definitions": {"F": {"properties": {"f": {"description": "x", "$ref": "#/definitions/F"}}}}})", "/" + path)}}});
+      "definitions": {"F": {"properties": {"f": {"description": "x", "$ref": "#/definitions/F"}}}}})",
+                                                     "/" + path)}}});
     ASSERT_TRUE(openapi_.v3(path));
     const Value document = parsed(*openapi_.v3(path));
     EXPECT_EQ(to_json(*document.at_path({"paths", "/apis/wardle.example.com/v1/flunders", "post"})),

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "base/strings.h"
+#include "schema/openapi/openapi_part.h"
 
 namespace porthole::schema {
 namespace {
@@ -115,8 +116,6 @@ Value string_array(std::span<const std::string_view> texts) {
     return array;
 }
 
-std::string root_of(const Kind& kind) { return kind.group.empty() ? "/api/" + std::string(kind.version) : "/apis/" + kind.api_version(); }
-
 }  // namespace
 
 struct PathItems::Operation {
@@ -141,7 +140,7 @@ struct PathItems::Operation {
 };
 
 void PathItems::visit(const Kind& kind, const Visitor& visitor) {
-    const std::string root = root_of(kind), plural(kind.plural);
+    const std::string root = "/" + api_path(kind.group, kind.version), plural(kind.plural);
     const std::string collection = root + (kind.namespaced() ? "/namespaces/{namespace}/" : "/") + plural;
     const auto item = [&](std::initializer_list<std::string_view> names, bool named, bool in_namespace, bool all) {
         Value item = Value::object();

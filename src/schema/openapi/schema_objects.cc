@@ -95,16 +95,21 @@ std::string SchemaObjects::name_of(const Type& type) const {
     return found == kinds_.end() ? std::string() : custom_definition_name(*found->second.front());
 }
 
-Value SchemaObjects::reference_to(std::string name, Pending pending) {
-    Value reference = Value::object({{"$ref", (dialect_ == Dialect::V2 ? "#/definitions/" : "#/components/schemas/") + name}});
-    if (known_.insert(name).second) pending_.emplace(std::move(name), std::move(pending));
-    return reference;
+Value SchemaObjects::reference_to(const std::string& wanted, Definition definition) {
+    std::string name = wanted;
+    for (int number = 2;; ++number) {
+        const auto [known, is_new] = known_.emplace(name, Meaning(definition.type, definition.list_of));
+        if (is_new) pending_.emplace(name, std::move(definition));
+        if (is_new || known->second == Meaning(definition.type, definition.list_of)) break;
+        name = wanted + "_v" + std::to_string(number);
+    }
+    return Value::object({{"$ref", (dialect_ == Dialect::V2 ? "#/definitions/" : "#/components/schemas/") + name}});
 }
 
 Value SchemaObjects::reference(const Type& type) {
     std::string name = name_of(type);
     if (name.empty()) return struct_schema(type);  // a part of a custom resource
-    return reference_to(std::move(name), {.type = &type});
+    return reference_to(name, {.type = &type});
 }
 
 Value SchemaObjects::reference(const Kind& kind) { return reference(*kind.type); }
@@ -117,13 +122,12 @@ Value SchemaObjects::list_reference(const Kind& kind) {
 
 Value SchemaObjects::patch_reference() { return named_scalar(META "Patch", Value::object({{"type", "object"}})); }
 
-bool SchemaObjects::next_definition(std::string& name, Value& schema) {
-    if (pending_.empty()) return false;
-    auto next = pending_.extract(pending_.begin());
-    name = next.key();
-    const Pending& pending = next.mapped();
-    schema = pending.type ? struct_schema(*pending.type) : pending.list_of ? list_schema(*pending.list_of) : pending.literal;
-    return true;
+void SchemaObjects::visit_definitions(const std::function<void(const std::string& name, const Value& schema)>& visit) {
+    while (!pending_.empty()) {
+        const auto next = pending_.extract(pending_.begin());
+        const Definition& pending = next.mapped();
+        visit(next.key(), pending.type ? struct_schema(*pending.type) : pending.list_of ? list_schema(*pending.list_of) : pending.literal);
+    }
 }
 
 Value SchemaObjects::named_scalar(const char* name, Value schema) { return reference_to(name, {.literal = std::move(schema)}); }

@@ -2,8 +2,8 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schema/registry.h"
@@ -31,16 +31,18 @@ public:
     Value list_reference(const Kind& kind);
     Value patch_reference();
 
-    /// The next definition that was referred to and is not written yet; false when there is none.
-    bool next_definition(std::string& name, Value& schema);
+    /// Each definition that was referred to, those that definitions refer to included. The group of a custom resource can be such that
+    /// two have one name; the one that was referred to later is then NAME_v2 (_v3, …), as those of other servers are.
+    void visit_definitions(const std::function<void(const std::string& name, const Value& schema)>& visit);
 
 private:
-    struct Pending {
+    struct Definition {
         const Type* type = nullptr;
         const Kind* list_of = nullptr;  ///< the made-up list of a custom kind
         Value literal;                  ///< a named scalar
     };
-    Value reference_to(std::string name, Pending pending);
+    using Meaning = std::pair<const Type*, const Kind*>;  ///< neither: a scalar, which has one meaning by its name
+    Value reference_to(const std::string& wanted, Definition definition);
     Value struct_schema(const Type& type);
     Value published_schema(const Value& schema, bool is_resource);
     Value list_schema(const Kind& kind);
@@ -55,8 +57,8 @@ private:
     const Registry& registry_;
     RunTimeSchemas run_time_;
     std::map<const Type*, std::vector<const Kind*>> kinds_;
-    std::map<std::string, Pending> pending_;
-    std::set<std::string> known_;
+    std::map<std::string, Definition> pending_;
+    std::map<std::string, Meaning> known_;
 };
 
 /// "com.example.v1.Thing" for the kind Thing of v1.example.com: how definitions of custom resources are called.

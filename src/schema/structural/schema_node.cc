@@ -1,7 +1,6 @@
 #include "schema/structural/schema_node.h"
 
 #include <algorithm>
-#include <map>
 
 #include "schema/json/json.h"
 
@@ -10,6 +9,8 @@ namespace {
 
 class Compiler {
 public:
+    explicit Compiler(SchemaPatterns& patterns) : patterns_(patterns) {}
+
     Result<SchemaNode::Ptr> node(const Value& schema, int depth) {
         if (depth > DeepestSchema) return Error(Reason::Invalid, "the schema is nested too deeply");
         auto made = std::make_unique<SchemaNode>();
@@ -76,13 +77,7 @@ private:
     Result<void> pattern(SchemaNode::ValueRules& node, const Value& schema) {
         node.pattern = at(schema, "pattern").string_or("");
         if (node.pattern.empty()) return {};
-        const auto known = patterns_.find(node.pattern);  // definitions repeat a few patterns many times
-        if (known != patterns_.end()) {
-            node.regex = known->second;
-            return {};
-        }
-        TRY(node.regex, Regex::compile(node.pattern));
-        patterns_.emplace(node.pattern, *node.regex);
+        TRY(node.regex, patterns_.compile(node.pattern));
         return {};
     }
 
@@ -115,7 +110,7 @@ private:
         return {};
     }
 
-    std::map<std::string, Regex, std::less<>> patterns_;
+    SchemaPatterns& patterns_;
 };
 
 }  // namespace
@@ -125,6 +120,6 @@ const SchemaNode* SchemaNode::find_property(std::string_view name) const {
     return found == properties.end() || found->name != name ? nullptr : found->schema.get();
 }
 
-Result<SchemaNode::Ptr> SchemaNode::compile(const Value& schema) { return Compiler().node(schema, 0); }
+Result<SchemaNode::Ptr> SchemaNode::compile(const Value& schema, SchemaPatterns& patterns) { return Compiler(patterns).node(schema, 0); }
 
 }  // namespace porthole::schema

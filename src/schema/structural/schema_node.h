@@ -8,6 +8,7 @@
 #include "base/regex.h"
 #include "base/result.h"
 #include "schema/fields/owned_types.h"
+#include "schema/structural/schema_patterns.h"
 #include "schema/structural/string_formats.h"
 #include "schema/type.h"
 #include "schema/value.h"
@@ -45,8 +46,9 @@ struct SchemaNode {
     std::unique_ptr<const ValueRules> rules;  ///< nullptr where there are none
 
     const SchemaNode* find_property(std::string_view name) const;
-    /// Error: Invalid for a schema that is nested too deeply; BadRequest for a pattern that is not a regular expression.
-    static Result<Ptr> compile(const Value& schema);
+    /// Error: Invalid for a schema that is nested too deeply, or whose patterns are too complex; BadRequest for a pattern that is not a
+    /// regular expression.
+    static Result<Ptr> compile(const Value& schema, SchemaPatterns& patterns);
 };
 
 }  // namespace porthole::schema

@@ -18,8 +18,8 @@ namespace porthole::schema {
 namespace {
 
 constexpr const char* NoPath = "<nil>";  ///< where upstream's errors of combined schemas are
-/// What one object may cost. A schema of a megabyte, most of it alternatives, times a list of a million items would take minutes.
-constexpr std::size_t MostVisits = 1'000'000;
+// What one object may cost (MostVisits): a schema of a megabyte, most of it alternatives, times a list of a million items would take
+// minutes.
 constexpr std::size_t MostErrors = 1000;
 // What takes as long as a visit.
 constexpr std::size_t ComparisonsInVisit = 16;
@@ -306,8 +306,7 @@ private:
     bool ratchets_;
 };
 
-void walk(const Value& object, const Value* old, const SchemaNode& root, FieldErrors& errors) {
-    std::size_t budget = MostVisits;
+void walk(const Value& object, const Value* old, const SchemaNode& root, std::size_t& budget, FieldErrors& errors) {
     FieldErrors found;
     Walker(found, old != nullptr, budget).value(object, old, root, PathStep());
     if (budget == 0) return errors.invalid(NoPath, "", "the object is too large to be checked against its schema");
@@ -318,17 +317,28 @@ void walk(const Value& object, const Value* old, const SchemaNode& root, FieldEr
 }  // namespace
 
 Result<SchemaValidator> SchemaValidator::compile(const Value& schema) {
-    TRY(SchemaNode::Ptr root, SchemaNode::compile(schema));
+    SchemaPatterns patterns;
+    TRY(SchemaNode::Ptr root, SchemaNode::compile(schema, patterns));
     return SchemaValidator(std::move(root));
 }
 
-void SchemaValidator::validate(const Value& object, FieldErrors& errors) const { walk(object, nullptr, *root_, errors); }
+void validate_by_node(const Value& value, const SchemaNode& node, std::size_t& visits, FieldErrors& errors) {
+    walk(value, nullptr, node, visits, errors);
+}
+
+void SchemaValidator::validate(const Value& object, FieldErrors& errors) const {
+    std::size_t visits = MostVisits;
+    walk(object, nullptr, *root_, visits, errors);
+}
 
 void SchemaValidator::validate_update(const Value& object, const Value& old, FieldErrors& errors) const {
     FieldErrors found;
-    walk(object, nullptr, *root_, found);
+    std::size_t visits = MostVisits;
+    walk(object, nullptr, *root_, visits, found);
     // Comparing is only worth while where there is something to forgive.
-    if (!found.empty()) walk(object, &old, *root_, errors);
+    if (found.empty()) return;
+    visits = MostVisits;
+    walk(object, &old, *root_, visits, errors);
 }
 
 }  // namespace porthole::schema

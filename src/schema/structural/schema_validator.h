@@ -16,7 +16,7 @@ struct SchemaNode;
 /// bounded.
 class SchemaValidator {
 public:
-    /// Error: Invalid for a schema that is nested too deeply, or has a pattern that is not a regular expression.
+    /// Errors: those of SchemaNode::compile.
     static Result<SchemaValidator> compile(const Value& schema);
 
     void validate(const Value& object, FieldErrors& errors) const;
@@ -31,5 +31,11 @@ private:
     explicit SchemaValidator(std::shared_ptr<const SchemaNode> root) : root_(std::move(root)) {}
     std::shared_ptr<const SchemaNode> root_;
 };
+
+/// The same as SchemaValidator::validate, by one node of a schema. `visits` is what may be spent on it, and on what is checked by the same
+/// count afterwards; nothing is checked once it is spent.
+void validate_by_node(const Value& value, const SchemaNode& node, std::size_t& visits, FieldErrors& errors);
+/// What one object may spend.
+inline constexpr std::size_t MostVisits = 1'000'000;
 
 }  // namespace porthole::schema

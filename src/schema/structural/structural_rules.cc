@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
-#include "base/regex.h"
+#include "schema/path_step.h"
 #include "schema/structural/schema_node.h"
 #include "schema/structural/schema_validator.h"
 
@@ -25,9 +26,6 @@ bool has_items(const Value& schema, std::string_view name) {
     const Value* list = schema.find(name);
     return list && list->is_array() && !list->as_array().empty();
 }
-bool contains_text(const Value& list, std::string_view wanted) {
-    return list.is_array() && std::ranges::any_of(list.as_array(), [&](const Value& one) { return one.string_or("") == wanted; });
-}
 
 /// `[{type: integer}, {type: string}]`, which says in words what x-kubernetes-int-or-string means.
 bool is_int_or_string_pair(const Value& list) {
@@ -35,8 +33,30 @@ bool is_int_or_string_pair(const Value& list) {
     return list == pair;
 }
 
+/// The way to a node of the schema. Its text is made only when there is something to report, and counted then: a megabyte of names may lead
+/// to ten thousands of nodes.
+class Path {
+public:
+    Path(PathStep step, std::size_t& told) : step_(step), told_(told) {}
+    Path child(std::string_view name) const { return {step_.child(name), told_}; }
+    Path index(std::size_t position) const { return {step_.index(position), told_}; }
+    Path key(std::string_view name) const { return {step_.key(name), told_}; }
+    std::string text() const {
+        std::string text = step_.text();
+        told_ += text.size();
+        return text;
+    }
+    operator FieldPath() const { return FieldPath(text()); }
+    /// FieldErrors keeps no more.
+    bool enough() const { return told_ > FieldErrors::MostBytes; }
+
+private:
+    PathStep step_;
+    std::size_t& told_;
+};
+
 /// Required where the type is missing, Invalid where it is another.
-void require_type(const Value& schema, const char* wanted, const std::string& why, const FieldPath& path, FieldErrors& errors) {
+void require_type(const Value& schema, const char* wanted, const std::string& why, const Path& path, FieldErrors& errors) {
     const std::string_view type = text(schema, "type");
     if (type == wanted) return;
     const std::string detail = std::string("must be ") + wanted + " if " + why;
@@ -48,9 +68,10 @@ void require_type(const Value& schema, const char* wanted, const std::string& wh
 
 class Rules {
 public:
-    explicit Rules(FieldErrors& errors) : errors_(errors) {}
+    Rules(SchemaPatterns& patterns, FieldErrors& errors) : patterns_(patterns), errors_(errors) {}
 
-    void node(const Value& schema, Level level, const FieldPath& path, int depth) {
+    void node(const Value& schema, Level level, const Path& path, int depth) {
+        if (path.enough()) return;
         if (depth > DeepestSchema) return errors_.invalid(path, "", "the schema is nested too deeply");
         keywords(schema, path);
         type(schema, level, path);
@@ -71,12 +92,12 @@ public:
         if (const Value* other = schema.find("additionalProperties"); other && other->is_object())
             node(*other, Level::Field, path.child("additionalProperties"), depth + 1);
         each_property(schema, path,
-                      [&](const std::string&, const Value& child, const FieldPath& at) { node(child, Level::Field, at, depth + 1); });
+                      [&](const std::string&, const Value& child, const Path& at) { node(child, Level::Field, at, depth + 1); });
     }
 
 private:
     template <class Function>
-    static void each_property(const Value& schema, const FieldPath& path, Function function) {
+    static void each_property(const Value& schema, const Path& path, Function function) {
         const Value* properties = schema.find("properties");
         if (!properties || !properties->is_object()) return;
         for (const Member& property : properties->as_object())
@@ -89,7 +110,7 @@ private:
     }
 
     /// What OpenAPI has and custom resources must not use.
-    void keywords(const Value& schema, const FieldPath& path) {
+    void keywords(const Value& schema, const Path& path) {
         for (const char* name : {"$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems"}) {
             const Value* found = schema.find(name);
             const bool empty = !found || found->is_null() || (found->is_string() && found->as_string().empty());
@@ -110,7 +131,7 @@ private:
             errors_.forbidden(path.child("additionalProperties"), "additionalProperties cannot be set to false");
     }
 
-    void type(const Value& schema, Level level, const FieldPath& path) {
+    void type(const Value& schema, Level level, const Path& path) {
         const std::string_view type = text(schema, "type");
         static constexpr std::string_view Types[] = {"array", "boolean", "integer", "number", "object", "string"};
         if (type == "null") {
@@ -130,7 +151,7 @@ private:
         if (type == "array" && !schema.find("items")) errors_.required(path.child("items"), "must be specified");
     }
 
-    void extensions(const Value& schema, const FieldPath& path) {
+    void extensions(const Value& schema, const Path& path) {
         if (is_set(schema, IntOrString)) {
             for (const std::string_view name : {Preserve, Embedded})
                 if (is_set(schema, name)) errors_.invalid(path.child(name), true, "must be false if x-kubernetes-int-or-string is true");
@@ -151,7 +172,7 @@ private:
         }
     }
 
-    void list_extensions(const Value& schema, const FieldPath& path) {
+    void list_extensions(const Value& schema, const Path& path) {
         const std::string_view list_type = text(schema, ListTypeName);
         if (!list_type.empty()) {
             require_type(schema, "array", "x-kubernetes-list-type is specified", path, errors_);
@@ -169,7 +190,7 @@ private:
         if (list_type == "set") list_set(schema, path);
     }
 
-    void list_map(const Value& schema, const FieldPath& path) {
+    void list_map(const Value& schema, const Path& path) {
         if (!has_items(schema, ListMapKeys))
             errors_.required(path.child(ListMapKeys), "must not be empty if x-kubernetes-list-type is map");
         const Value* items = schema.find("items");
@@ -184,8 +205,10 @@ private:
         if (has_items(schema, ListMapKeys)) keys(*schema.find(ListMapKeys), *items, path);
     }
 
-    void keys(const Value& keys, const Value& items, const FieldPath& path) {
-        std::set<std::string, std::less<>> seen;
+    void keys(const Value& keys, const Value& items, const Path& path) {
+        std::set<std::string, std::less<>> seen, required;
+        if (const Value& names = at(items, "required"); names.is_array())
+            for (const Value& name : names.as_array()) required.emplace(name.string_or(""));
         for (std::size_t i = 0; i < keys.as_array().size(); ++i) {
             const std::string key(keys.as_array()[i].string_or(""));
             if (!seen.insert(key).second) errors_.duplicate(path.child(ListMapKeys).index(i), key);
@@ -194,23 +217,23 @@ private:
                 errors_.invalid(path.child(ListMapKeys).index(i), key, "entries must all be names of item properties");
                 continue;
             }
-            const FieldPath at_property = path.child("items").child("properties").key(key);
+            const Path at_items = path.child("items"), at_properties = at_items.child("properties"), at_property = at_properties.key(key);
             const std::string_view type = text(*property, "type");
             if (type == "array" || type == "object")
                 errors_.invalid(at_property.child("type"), type, "must be a scalar type if parent array's x-kubernetes-list-type is map");
             if (is_set(*property, "nullable"))
                 errors_.forbidden(at_property.child("nullable"), "cannot be nullable as it is in x-kubernetes-list-map-keys");
-            if (!property->find("default") && !contains_text(at(items, "required"), key)) {
+            if (!property->find("default") && !required.contains(key)) {
                 errors_.required(at_property.child("default"),
                                  "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property");
             }
         }
     }
 
-    void list_set(const Value& schema, const FieldPath& path) {
+    void list_set(const Value& schema, const Path& path) {
         const Value* items = schema.find("items");
         if (!items || !items->is_object()) return;
-        const FieldPath below = path.child("items");
+        const Path below = path.child("items");
         if (is_set(*items, "nullable")) errors_.forbidden(below.child("nullable"), "cannot be nullable when x-kubernetes-list-type is set");
         constexpr const char* Why = "must be atomic as item of a list with x-kubernetes-list-type=set";
         const std::string_view type = text(*items, "type");
@@ -226,7 +249,7 @@ private:
     }
 
     /// The metadata of a resource is known; a schema may only say what its names look like.
-    void metadata(const Value& schema, Level level, const FieldPath& path) {
+    void metadata(const Value& schema, Level level, const Path& path) {
         if (level != Level::Root && !is_set(schema, Embedded)) return;
         for (const char* name : {"apiVersion", "kind"}) {
             const Value* property = schema.at_path({"properties", name});
@@ -235,13 +258,13 @@ private:
         }
         const Value* metadata = schema.at_path({"properties", "metadata"});
         if (!metadata) return;
-        const FieldPath at_metadata = path.child("properties").key("metadata");
+        const Path at_properties = path.child("properties"), at_metadata = at_properties.key("metadata");
         if (text(*metadata, "type") != "object") errors_.invalid(at_metadata.child("type"), text(*metadata, "type"), "must be object");
         if (level != Level::Root) return;
         bool more = false;
         for (const Member& member : metadata->as_object())
             more = more || (member.key != "type" && member.key != "properties" && member.key != "description");
-        each_property(*metadata, at_metadata, [&](const std::string& name, const Value&, const FieldPath&) {
+        each_property(*metadata, at_metadata, [&](const std::string& name, const Value&, const Path&) {
             more = more || (name != "name" && name != "generateName");
         });
         if (more) {
@@ -250,16 +273,20 @@ private:
         }
     }
 
-    void pattern(const Value& schema, const FieldPath& path) {
+    void pattern(const Value& schema, const Path& path) {
         const std::string_view pattern = text(schema, "pattern");
         if (pattern.empty()) return;
-        if (const auto regex = Regex::compile(pattern); !regex)
+        const auto regex = patterns_.compile(pattern);
+        if (regex) return;
+        if (regex.error().reason != Reason::Invalid)
             errors_.invalid(path.child("pattern"), pattern, "must be a valid regular expression, but isn't: " + regex.error().message);
+        else if (!std::exchange(too_complex_, true))
+            errors_.forbidden(path.child("pattern"), regex.error().message);
     }
 
     // --- What is combined may restrict values, and describe nothing new ---
 
-    void combined(const Value& schema, const FieldPath& path, int depth, bool skips_any_of, bool skips_first_any_of) {
+    void combined(const Value& schema, const Path& path, int depth, bool skips_any_of, bool skips_first_any_of) {
         for (const char* name : Combining) {
             const Value* list = schema.find(name);
             if (!list || !list->is_array() || (skips_any_of && name == Combining[1])) continue;
@@ -271,14 +298,14 @@ private:
         if (const Value* negated = schema.find("not")) nested(*negated, path.child("not"), depth + 1, false);
     }
 
-    void nested(const Value& schema, const FieldPath& path, int depth, bool skips_any_of) {
+    void nested(const Value& schema, const Path& path, int depth, bool skips_any_of) {
+        if (path.enough()) return;
         if (depth > DeepestSchema) return errors_.invalid(path, "", "the schema is nested too deeply");
         pattern(schema, path);
         keywords(schema, path);
         combined(schema, path, depth, skips_any_of, false);
         if (const Value* items = schema.find("items"); items && items->is_object()) nested(*items, path.child("items"), depth + 1, false);
-        each_property(schema, path,
-                      [&](const std::string&, const Value& child, const FieldPath& at) { nested(child, at, depth + 1, false); });
+        each_property(schema, path, [&](const std::string&, const Value& child, const Path& at) { nested(child, at, depth + 1, false); });
         for (const std::string_view name : {std::string_view("type"), std::string_view("title"), std::string_view("description")})
             if (!text(schema, name).empty()) errors_.forbidden(path.child(name), "must be empty to be structural");
         for (const std::string_view name :
@@ -292,13 +319,14 @@ private:
             errors_.forbidden(path.child("properties").key("metadata"), "must not be specified in a nested context");
     }
 
-    void complete_list(const Value& list, const Value& described, const FieldPath& path, const FieldPath& where) {
+    void complete_list(const Value& list, const Value& described, const Path& path, const Path& where) {
         if (!list.is_array()) return;
         for (std::size_t i = 0; i < list.as_array().size(); ++i) complete(list.as_array()[i], described, path.index(i), where);
     }
 
     /// Everything that `schema` speaks of must be described in `described`, at `where`.
-    void complete(const Value& schema, const Value& described, const FieldPath& path, const FieldPath& where) {
+    void complete(const Value& schema, const Value& described, const Path& path, const Path& where) {
+        if (path.enough()) return;
         for (const char* name : Combining) complete_list(at(schema, name), described, path.child(name), where);
         if (const Value* negated = schema.find("not")) complete(*negated, described, path.child("not"), where);
         if (const Value* items = schema.find("items"); items && items->is_object()) {
@@ -308,8 +336,8 @@ private:
             else
                 errors_.required(where.child("items"), "because it is defined in " + path.child("items").text());
         }
-        each_property(schema, path, [&](const std::string& name, const Value& child, const FieldPath& at) {
-            const FieldPath there = where.child("properties").key(name);
+        each_property(schema, path, [&](const std::string& name, const Value& child, const Path& at) {
+            const Path properties = where.child("properties"), there = properties.key(name);
             if (const Value* found = described.at_path({"properties", name}))
                 complete(child, *found, at, there);
             else
@@ -317,7 +345,9 @@ private:
         });
     }
 
+    SchemaPatterns& patterns_;
     FieldErrors& errors_;
+    bool too_complex_ = false;  ///< and reported
 };
 
 /// Defaults are values of their own schemas.
@@ -325,48 +355,50 @@ class DefaultRules {
 public:
     explicit DefaultRules(FieldErrors& errors) : errors_(errors) {}
 
-    void node(const Value& schema, const FieldPath& path, bool top) {
-        if (const Value* value = schema.find("default"); value && !value->is_null()) check(*value, schema, path.child("default"), top);
-        if (const Value* items = schema.find("items"); items && items->is_object()) node(*items, path.child("items"), false);
-        if (const Value* other = schema.find("additionalProperties"); other && other->is_object())
-            node(*other, path.child("additionalProperties"), false);
-        const Value* properties = schema.find("properties");
-        if (!properties || !properties->is_object()) return;
-        for (const Member& property : properties->as_object()) {
-            const FieldPath at = path.child("properties").key(property.key);
-            if (top && property.key == "metadata" && property.value.find("default")) {
+    /// `node` is what the schema was compiled to.
+    void node(const Value& schema, const SchemaNode& node, const Path& path, bool top) {
+        if (path.enough()) return;
+        if (const Value* value = schema.find("default"); value && !value->is_null()) check(*value, node, path.child("default"), top);
+        if (node.items) this->node(*schema.find("items"), *node.items, path.child("items"), false);
+        if (node.additional_properties)
+            this->node(*schema.find("additionalProperties"), *node.additional_properties, path.child("additionalProperties"), false);
+        const Path properties = path.child("properties");
+        for (const SchemaNode::Property& property : node.properties) {
+            const Value& below = *schema.at_path({"properties", property.name});
+            const Path at = properties.key(property.name);
+            if (top && property.name == "metadata" && below.find("default"))
                 errors_.forbidden(at.child("default"), "must not be set");
-            } else {
-                node(property.value, at, false);
-            }
+            else
+                this->node(below, *property.schema, at, false);
         }
     }
 
 private:
-    void check(const Value& value, const Value& schema, const FieldPath& path, bool top) {
+    void check(const Value& value, const SchemaNode& node, const Path& path, bool top) {
         if (top) return errors_.forbidden(path, "must not be set");
-        // The schema below is compiled for each default, and defaults may be nested.
-        (void)depth_of(schema, &compiled_);
-        if (compiled_ > MostCompiled) return errors_.invalid(path, "", "too many defaults in nested schemas");
-        const auto validator = SchemaValidator::compile(schema);
-        if (!validator) return;  // was reported before
+        if (visits_ == 0) return;
         FieldErrors found;
-        validator->validate(value, found);
+        validate_by_node(value, node, visits_, found);
+        if (visits_ == 0) return errors_.forbidden(path, "the defaults are too large to be checked against their schemas");
         for (const Cause& cause : found.causes())
-            errors_.invalid(cause.field.empty() || cause.field == "<nil>" ? path : FieldPath(path.text() + "." + cause.field), value,
-                            cause.message);
+            errors_.invalid(cause.field.empty() || cause.field == "<nil>" ? FieldPath(path) : FieldPath(path.text() + "." + cause.field),
+                            value, cause.message);
     }
 
-    static constexpr std::size_t MostCompiled = 2'000'000;  ///< values of schemas
     FieldErrors& errors_;
-    std::size_t compiled_ = 0;
+    std::size_t visits_ = MostVisits;  ///< of all defaults
 };
 
 }  // namespace
 
-void validate_structural_schema(const Value& schema, const FieldPath& path, FieldErrors& errors) {
-    Rules(errors).node(schema, Level::Root, path, 0);
-    if (errors.empty()) DefaultRules(errors).node(schema, path, true);
+void validate_structural_schema(const Value& schema, const FieldPath& path, SchemaPatterns& patterns, FieldErrors& errors) {
+    std::size_t told = 0;
+    const Path root(PathStep::root(path.text()), told);
+    Rules(patterns, errors).node(schema, Level::Root, root, 0);
+    if (!errors.empty()) return;
+    const auto compiled = SchemaNode::compile(schema, patterns);
+    if (!compiled) return errors.invalid(path, "", compiled.error().message);
+    DefaultRules(errors).node(schema, **compiled, root, true);
 }
 
 bool has_validation_rules(const Value& schema) {

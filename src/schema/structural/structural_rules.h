@@ -1,12 +1,14 @@
 #pragma once
 #include "schema/fields/field_errors.h"
+#include "schema/structural/schema_patterns.h"
 #include "schema/value.h"
 
 namespace porthole::schema {
 
 /// Whether `schema`, the openAPIV3Schema of a custom resource's version, is structural: it describes every field outside of what it
-/// combines, and uses nothing that upstream does not allow. Also its defaults must be valid by it. `path` leads to it.
-void validate_structural_schema(const Value& schema, const FieldPath& path, FieldErrors& errors);
+/// combines, and uses nothing that upstream does not allow. Also its defaults must be valid by it. `path` leads to it,
+/// and `patterns` are those of the whole definition.
+void validate_structural_schema(const Value& schema, const FieldPath& path, SchemaPatterns& patterns, FieldErrors& errors);
 
 /// Whether rules in CEL are anywhere in it.
 bool has_validation_rules(const Value& schema);

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "schema/fields/owned_types.h"
 #include "schema/json/json.h"
+#include "schema/structural/schema_node.h"
 
 namespace porthole::schema {
 namespace {
 
 std::string problems(std::string_view spec) {
     FieldErrors errors;
-    validate_structural_schema(*parse_json("{\"type\":\"object\",\"properties\":{\"spec\":" + std::string(spec) + "}}"), "s", errors);
+    SchemaPatterns patterns;
+    validate_structural_schema(*parse_json("{\"type\":\"object\",\"properties\":{\"spec\":" + std::string(spec) + "}}"), "s", patterns,
+                               errors);
     return errors.empty() ? "" : errors.text();
 }
 
@@ -58,7 +62,8 @@ TEST(StructuralRules, RefuseWhatIsNotStructural) {
 TEST(StructuralRules, KnowTheRootAndItsMetadata) {
     const auto root = [](std::string_view schema) {
         FieldErrors errors;
-        validate_structural_schema(*parse_json(schema), "s", errors);
+        SchemaPatterns patterns;
+        validate_structural_schema(*parse_json(schema), "s", patterns, errors);
         return errors.empty() ? "" : errors.text();
     };
     EXPECT_EQ(root("{}"), "s.type: Required value: must not be empty at the root");
@@ -69,6 +74,72 @@ TEST(StructuralRules, KnowTheRootAndItsMetadata) {
     EXPECT_EQ(root(R"({"type":"object","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}})"),
               "s.properties[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly "
               "specified");
+}
+
+TEST(StructuralRules, BoundWhatAllPatternsBecome) {
+    // A short pattern is a long program.
+    const auto schema = [](int count) {
+        std::string properties;
+        for (int i = 0; i < count; ++i)
+            properties +=
+                (i ? ",\"p" : "\"p") + std::to_string(i) + R"(":{"type":"string","pattern":"[^)" + std::to_string(i) + R"(x]{999}"})";
+        return R"({"type":"object","properties":{)" + properties + "}}";
+    };
+    EXPECT_EQ(problems(schema(50)), "");
+    const std::string refused = problems(schema(2000));
+    EXPECT_TRUE(refused.ends_with(".pattern: Forbidden: the patterns of the definition are too complex")) << refused.substr(0, 1000);
+    EXPECT_EQ(refused.find("Forbidden"), refused.rfind("Forbidden")) << "said once";
+    std::string repeated;
+    for (int i = 0; i < 2000; ++i) repeated += (i ? ",\"p" : "\"p") + std::to_string(i) + R"(":{"type":"string","pattern":"[^x]{999}"})";
+    EXPECT_EQ(problems(R"({"type":"object","properties":{)" + repeated + "}}"), "") << "each pattern counts once";
+    SchemaPatterns patterns;
+    Result<Regex> last = patterns.compile("a");
+    for (int i = 0; i < 1000 && (last || last.error().reason == Reason::BadRequest); ++i) last = patterns.compile("(" + std::to_string(i));
+    EXPECT_EQ(last.error().message, "the patterns of the definition are too complex") << "what is refused costs as well";
+}
+
+TEST(StructuralRules, TakeLinearTimeForLongPathsAndManyDefaults) {
+    // Minutes or gigabytes where the text of a path is made for each node, or a schema is compiled for each default in it.
+    std::string many, nested = R"({"type":"string","pattern":"[^x]{999}"})";
+    for (int i = 0; i < 30000; ++i) many += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string"})";
+    EXPECT_EQ(problems(R"({"type":"object","properties":{")" + std::string(700'000, 'n') + R"(":{"type":"object","properties":{)" + many +
+                       "}}}}"),
+              "");
+    for (int i = 0; i < 150; ++i) nested = R"({"type":"object","default":{},"properties":{"a)" + std::to_string(i) + "\":" + nested + "}}";
+    EXPECT_EQ(problems(nested), "");
+    const std::string wrong =
+        problems(R"({"type":"object","properties":{")" + std::string(700'000, 'n') + R"(":{"type":"object","properties":{)" +
+                 many.substr(0, many.size() - 1) + R"(,"nullable":1,"id":"x"}}}})");
+    EXPECT_LT(wrong.size(), 4u << 20);
+}
+
+TEST(StructuralRules, BoundWhatDefaultsCost) {
+    std::string alternatives, items;
+    for (int i = 0; i < 600; ++i) alternatives += (i ? ",{\"minLength\":" : "{\"minLength\":") + std::to_string(600 - i) + "}";
+    for (int i = 0; i < 2000; ++i) items += i ? ",\"a\"" : "\"a\"";
+    EXPECT_TRUE(problems(R"({"type":"array","default":[)" + items + R"(],"items":{"type":"string","anyOf":[)" + alternatives + "]}}")
+                    .ends_with(".default: Forbidden: the defaults are too large to be checked against their schemas"));
+}
+
+TEST(StructuralRules, TakeLinearTimeForRequiredNames) {
+    std::string names, properties;
+    for (int i = 0; i < 20000; ++i) {
+        names += (i ? ",\"" : "\"") + std::to_string(i) + '"';
+        properties += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string"})";
+    }
+    const std::string items = R"({"type":"object","required":[)" + names + R"(],"properties":{)" + properties + "}}";
+    EXPECT_EQ(problems(items), "");
+    EXPECT_EQ(problems(R"({"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":[)" + names + R"(],"items":)" +
+                       items + "}"),
+              "");
+    OwnedTypes types;
+    const Type metadata;
+    const auto made = types.add_resource("Thing", *parse_json(items), metadata);
+    ASSERT_TRUE(made);
+    EXPECT_TRUE((*made)->find_field("19999")->is(Field::Required));
+    std::string more;
+    for (int i = 0; i < 65536; ++i) more += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string"})";
+    EXPECT_FALSE(types.add_resource("Thing", *parse_json(R"({"type":"object","properties":{)" + more + "}}"), metadata));
 }
 
 TEST(StructuralRules, FindRulesInCel) {

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "api/apiextensions_v1.h"
+#include "apiserver/kinds/apiextensions/definition_status.h"
 #include "apiserver/kinds/checks.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/kinds/webhook_client.h"
@@ -16,21 +18,12 @@ namespace {
 
 using api::apiextensions::v1::CustomResourceColumnDefinition;
 using api::apiextensions::v1::CustomResourceConversion;
-using api::apiextensions::v1::CustomResourceDefinition;
-using api::apiextensions::v1::CustomResourceDefinitionCondition;
 using api::apiextensions::v1::CustomResourceDefinitionNames;
 using api::apiextensions::v1::CustomResourceDefinitionSpec;
 using api::apiextensions::v1::CustomResourceDefinitionVersion;
 using api::apiextensions::v1::CustomResourceSubresourceScale;
 
-constexpr std::string_view CleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
-constexpr std::string_view ApprovalAnnotation = "api-approved.kubernetes.io";
 constexpr std::size_t MostSelectableFields = 8;
-
-bool is_true(const CustomResourceDefinition& definition, std::string_view type) {
-    return std::ranges::any_of(definition.status.conditions,
-                               [&](const auto& condition) { return condition.type == type && condition.status == "True"; });
-}
 
 std::string storage_version(const CustomResourceDefinitionSpec& spec) {
     const auto found = std::ranges::find_if(spec.versions, [](const auto& version) { return version.storage; });
@@ -193,7 +186,7 @@ struct StoredDefinition {
 
 /// `old`: nullptr for a new definition.
 void validate_version(const CustomResourceDefinitionVersion& version, const StoredDefinition* old, const FieldPath& path,
-                      FieldErrors& errors) {
+                      schema::SchemaPatterns& patterns, FieldErrors& errors) {
     check_label(version.name, path / "name", errors);
     validate_deprecation(version, path, errors);
     const bool has_schema = version.schema && version.schema->open_api_v3_schema;
@@ -204,7 +197,7 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Stor
         const FieldPath at = path / "schema" / "openAPIV3Schema";
         const std::size_t before = errors.size();
         schema = schema_tree(version);
-        schema::validate_structural_schema(schema, at, errors);
+        schema::validate_structural_schema(schema, at, patterns, errors);
         const RuleCheck check{.stored = old ? &old->expressions : nullptr,
                               .is_unchanged = old && old->has(version),
                               .is_structural = errors.size() == before};
@@ -219,10 +212,11 @@ void validate_version(const CustomResourceDefinitionVersion& version, const Stor
 
 void validate_versions(const CustomResourceDefinitionSpec& spec, const StoredDefinition* old, const FieldPath& path, FieldErrors& errors) {
     std::set<std::string> seen;
+    schema::SchemaPatterns patterns;
     std::size_t stored = 0;
     bool unique = true;
     for (std::size_t i = 0; i < spec.versions.size(); ++i) {
-        validate_version(spec.versions[i], old, path.index(i), errors);
+        validate_version(spec.versions[i], old, path.index(i), patterns, errors);
         unique = seen.insert(spec.versions[i].name).second && unique;
         stored += spec.versions[i].storage ? 1 : 0;
     }
@@ -262,26 +256,14 @@ void validate_conversion(const CustomResourceDefinitionSpec& spec, const FieldPa
 
 // --- The whole ---
 
-bool is_protected_group(std::string_view group) {
-    return group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" || group.ends_with(".kubernetes.io");
-}
-
-void validate_approval(const CustomResourceDefinition& definition, FieldErrors& errors) {
-    if (!is_protected_group(definition.spec.group)) return;
-    const FieldPath path = FieldPath("metadata") / "annotations";
-    const auto found = definition.metadata.annotations.find(std::string(ApprovalAnnotation));
-    if (found == definition.metadata.annotations.end() || found->second.empty()) {
-        return errors.required(path.key(ApprovalAnnotation),
-                               "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
-                               "https://github.com/kubernetes/enhancements/pull/1111");
-    }
-    const std::string& value = found->second;
-    if (!value.starts_with("unapproved") && !value.starts_with("https://") && !value.starts_with("http://")) {
-        errors.invalid(
-            path.key(ApprovalAnnotation), value,
-            "protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a reason starting "
-            "with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111");
-    }
+/// `old`: nullptr for a new definition; an update is only refused for what it changes.
+void validate_approval(const CustomResourceDefinition& definition, const CustomResourceDefinition* old, FieldErrors& errors) {
+    const auto approval = api_approval(definition), before = old ? api_approval(*old) : std::nullopt;
+    if (!approval || (before && before->state == approval->state)) return;
+    const FieldPath path = (FieldPath("metadata") / "annotations").key(ApprovalAnnotation);
+    if (approval->state == ApiApproval::State::Missing) errors.required(path, approval->message);
+    if (approval->state == ApiApproval::State::Invalid)
+        errors.invalid(path, definition.metadata.annotations.at(std::string(ApprovalAnnotation)), approval->message);
 }
 
 void validate_spec(const CustomResourceDefinition& definition, const StoredDefinition* old, FieldErrors& errors) {
@@ -324,7 +306,16 @@ void validate(const CustomResourceDefinition& definition, FieldErrors& errors) {
         errors.invalid("spec.preserveUnknownFields", true,
                        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead");
     }
-    validate_approval(definition, errors);
+    validate_approval(definition, nullptr, errors);
+}
+
+/// Whether an error is among them that the stored definition does not have.
+bool has_new(const FieldErrors& errors, const FieldErrors& before) {
+    std::set<std::tuple<std::string_view, std::string_view, std::string_view>> known;
+    for (const Cause& cause : before.causes()) known.emplace(cause.type, cause.field, cause.message);
+    return errors.size() > before.size() || std::ranges::any_of(errors.causes(), [&](const Cause& cause) {
+               return !known.contains({cause.type, cause.field, cause.message});
+           });
 }
 
 void validate_update(const CustomResourceDefinition& definition, const CustomResourceDefinition& old, FieldErrors& errors) {
@@ -334,12 +325,13 @@ void validate_update(const CustomResourceDefinition& definition, const CustomRes
         FieldErrors found, before;
         validate_spec(definition, &stored, found);
         if (!found.empty()) validate_spec(old, &stored, before);
-        if (found.size() > before.size()) errors.append(std::move(found));
+        if (has_new(found, before)) errors.append(std::move(found));
     }
     validate_stored_versions(definition, errors);
+    validate_approval(definition, &old, errors);
     check_immutable(definition.spec.group, old.spec.group, "spec.group", errors);
     check_immutable(definition.spec.names.plural, old.spec.names.plural, "spec.names.plural", errors);
-    if (!is_true(old, "Established")) return;
+    if (!is_established(old)) return;
     check_immutable(definition.spec.scope, old.spec.scope, "spec.scope", errors);
     check_immutable(definition.spec.names.kind, old.spec.names.kind, "spec.names.kind", errors);
 }
@@ -350,7 +342,7 @@ void validate_status_update(const CustomResourceDefinition& definition, const Cu
 
 // --- Deletion ---
 
-/// Instances go first: the definition is kept until they are gone (custom_resources/instance_removal.h).
+/// Instances go first: the definition is kept until they are gone (custom_resources/custom_resources.h).
 bool delays_removal(const ApiObject& object) {
     const auto& conditions = object.view<CustomResourceDefinition>().status.conditions;
     return std::ranges::none_of(conditions, [](const auto& condition) { return condition.type == "Terminating"; });
@@ -360,14 +352,9 @@ void begin_deletion(ApiObject& object) {
     CustomResourceDefinition& definition = object.edit<CustomResourceDefinition>();
     auto& finalizers = definition.metadata.finalizers;
     if (std::ranges::find(finalizers, CleanupFinalizer) == finalizers.end()) finalizers.emplace_back(CleanupFinalizer);
-    CustomResourceDefinitionCondition condition;
-    condition.type = "Terminating";
-    condition.status = "True";
-    condition.last_transition_time = definition.metadata.deletion_timestamp.value_or(Timestamp());
-    condition.reason = "InstanceDeletionPending";
-    condition.message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-    std::erase_if(definition.status.conditions, [](const auto& one) { return one.type == "Terminating"; });
-    definition.status.conditions.push_back(std::move(condition));
+    set_terminating(definition.status, true, "InstanceDeletionPending",
+                    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+                    definition.metadata.deletion_timestamp.value_or(Timestamp()));
 }
 
 }  // namespace

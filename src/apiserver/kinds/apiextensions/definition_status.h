@@ -1,6 +1,8 @@
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "api/apiextensions_v1.h"
 #include "base/time/time.h"
@@ -21,12 +23,26 @@ struct TakenNames {
     void add(const CustomResourceDefinition& definition);
 };
 
+/// Whether the API may be in a group of Kubernetes' own, as the annotation api-approved.kubernetes.io says.
+struct ApiApproval {
+    enum class State { Missing, Invalid, Bypassed, Approved };
+    State state;
+    std::string message;  ///< upstream's words
+};
+/// nullopt for a definition in any other group.
+std::optional<ApiApproval> api_approval(const CustomResourceDefinition& definition);
+inline constexpr std::string_view ApprovalAnnotation = "api-approved.kubernetes.io";
+
 bool is_established(const CustomResourceDefinition& definition);
 
 /// The status that the definition is to have: the names it may use, given those of the others, and the conditions NamesAccepted,
 /// Established and KubernetesAPIApprovalPolicyConformant as upstream's controllers set them. A name that was accepted stays accepted, and
 /// what was established stays so. Schemas are not looked at.
 CustomResourceDefinitionStatus settled_status(const CustomResourceDefinition& definition, const TakenNames& taken, Timestamp now);
+
+/// Whether no instances may come any more. Upstream looks at the condition, and removes the finalizer in the write that ends it; here the
+/// definition is there for a moment in between, or for as long as someone else's finalizer keeps it.
+inline bool is_leaving(const CustomResourceDefinition& definition) { return definition.metadata.deletion_timestamp.has_value(); }
 
 /// The condition Terminating.
 void set_terminating(CustomResourceDefinitionStatus& status, bool terminating, std::string_view reason, std::string_view message,

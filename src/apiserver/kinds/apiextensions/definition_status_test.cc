@@ -1,4 +1,4 @@
-#include "apiserver/custom_resources/definition_status.h"
+#include "apiserver/kinds/apiextensions/definition_status.h"
 
 #include <gtest/gtest.h>
 
@@ -67,6 +67,19 @@ TEST(DefinitionStatus, TellsOfApprovalInKubernetesOwnGroups) {
     EXPECT_EQ(text_of(settled_status(definition, {}, Now), Type), "True ApprovedAnnotation approved in https://example.com/1");
     definition.metadata.annotations["api-approved.kubernetes.io"] = "unapproved, trial";
     EXPECT_EQ(text_of(settled_status(definition, {}, Now), Type), R"(False UnapprovedAnnotation not approved: "unapproved, trial")");
+    definition.spec.group = "k8s.io";
+    for (const char* wrong : {"yes", "https://", "://host", "/path", "a b://host", "https://a b", "https://host/\n"}) {
+        definition.metadata.annotations["api-approved.kubernetes.io"] = wrong;
+        EXPECT_EQ(
+            text_of(settled_status(definition, {}, Now), Type),
+            "False InvalidAnnotation protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a "
+            "reason starting with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111")
+            << wrong;
+    }
+    definition.metadata.annotations["api-approved.kubernetes.io"] = "";
+    EXPECT_TRUE(text_of(settled_status(definition, {}, Now), Type).starts_with("False MissingAnnotation "));
+    definition.spec.group = "example.com";
+    EXPECT_EQ(text_of(settled_status(definition, {}, Now), Type), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "apiserver/custom_resources/definition_status.h"
+#include "apiserver/kinds/apiextensions/definition_status.h"
 
 #include <algorithm>
 
@@ -64,21 +64,28 @@ CustomResourceDefinitionNames accepted(const CustomResourceDefinition& definitio
     return names;
 }
 
+bool is_protected_group(std::string_view group) {
+    return group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" || group.ends_with(".kubernetes.io");
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// With a scheme and a host.
+bool is_url(std::string_view text) {
+    const std::size_t colon = text.find("://");
+    if (colon == text.npos || colon == 0 || !is_letter(text[0])) return false;
+    const std::string_view scheme = text.substr(0, colon), rest = text.substr(colon + 3);
+    const std::string_view host = rest.substr(0, rest.find_first_of("/?"));
+    return std::ranges::all_of(scheme, [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.'; }) &&
+           !host.empty() && !host.contains(' ') && std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
 void set_approval(const CustomResourceDefinition& definition, CustomResourceDefinitionStatus& status, Timestamp now) {
-    const std::string& group = definition.spec.group;
-    if (!group.ends_with(".k8s.io") && !group.ends_with(".kubernetes.io")) return;
-    constexpr std::string_view Type = "KubernetesAPIApprovalPolicyConformant";
-    const auto found = definition.metadata.annotations.find("api-approved.kubernetes.io");
-    if (found == definition.metadata.annotations.end()) {
-        set(status, Type, "False", "MissingAnnotation",
-            "protected groups must have approval annotation \"api-approved.kubernetes.io\", see "
-            "https://github.com/kubernetes/enhancements/pull/1111",
-            now);
-    } else if (found->second.starts_with("unapproved")) {
-        set(status, Type, "False", "UnapprovedAnnotation", fmt::format("not approved: {}", quote(found->second)), now);
-    } else {
-        set(status, Type, "True", "ApprovedAnnotation", fmt::format("approved in {}", found->second), now);
-    }
+    const auto approval = api_approval(definition);
+    if (!approval) return;
+    constexpr std::string_view Reasons[] = {"MissingAnnotation", "InvalidAnnotation", "UnapprovedAnnotation", "ApprovedAnnotation"};
+    set(status, "KubernetesAPIApprovalPolicyConformant", approval->state == ApiApproval::State::Approved ? "True" : "False",
+        Reasons[static_cast<int>(approval->state)], approval->message, now);
 }
 
 /// What releases wrote that neither evaluated rules in CEL nor called conversion webhooks.
@@ -97,6 +104,19 @@ void TakenNames::add(const CustomResourceDefinition& definition) {
     resources.insert(names.short_names.begin(), names.short_names.end());
     kinds.insert(names.kind);
     kinds.insert(names.list_kind);
+}
+
+std::optional<ApiApproval> api_approval(const CustomResourceDefinition& definition) {
+    if (!is_protected_group(definition.spec.group)) return {};
+    constexpr std::string_view Required = "protected groups must have approval annotation \"api-approved.kubernetes.io\"",
+                               See = ", see https://github.com/kubernetes/enhancements/pull/1111";
+    const auto found = definition.metadata.annotations.find(std::string(ApprovalAnnotation));
+    const std::string value = found == definition.metadata.annotations.end() ? "" : found->second;
+    using enum ApiApproval::State;
+    if (value.empty()) return ApiApproval{Missing, fmt::format("{}{}", Required, See)};
+    if (value.starts_with("unapproved")) return ApiApproval{Bypassed, fmt::format("not approved: {}", quote(value))};
+    if (is_url(value)) return ApiApproval{Approved, fmt::format("approved in {}", value)};
+    return ApiApproval{Invalid, fmt::format("{} with either a URL or a reason starting with \"unapproved\"{}", Required, See)};
 }
 
 bool is_established(const CustomResourceDefinition& definition) {
