@@ -419,6 +419,14 @@ TEST_F(KubeletTest, APodIsResizedAsAWhole) {
     EXPECT_EQ(pod("p").status.allocated_resources["cpu"], Quantity::parse("1").value());
     loop.advance(30s);
     EXPECT_EQ(events("ResizeInfeasible").size(), 1u) << "told once";
+
+    const std::int64_t shares = limits().cpu_shares;
+    stop();
+    start();
+    loop.advance(60s);
+    EXPECT_EQ(limits().cpu_shares, shares) << "a kubelet that starts anew does not allow it either";
+    EXPECT_TRUE(has_condition("PodResizePending", "Infeasible"));
+    EXPECT_EQ(pod("p").status.allocated_resources["cpu"], Quantity::parse("1").value());
 }
 
 TEST(StatusPatch, NamesWhatHasGoneFromAMap) {

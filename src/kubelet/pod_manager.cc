@@ -47,7 +47,10 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     std::optional<Rejection> rejection;
     if (!over && !runs) rejection = admit(*pod, verdict, admission_context_());
     Record& record = pods_[uid];
-    record.worker = std::make_unique<PodWorker>(services_, pod);
+    // What a pod asked for while no kubelet was there is a resize like any other.
+    const bool resized = runs && !over && differ_in_resources(*pod, with_reported_resources(*pod));
+    record.worker =
+        std::make_unique<PodWorker>(services_, resized ? std::make_shared<const core::Pod>(with_reported_resources(*pod)) : pod);
     if (rejection) {
         record.rejected = true;
         reject(*pod, *rejection);
@@ -55,6 +58,7 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
         if (!over && !runs) tell_differences(*pod, verdict);
         start(uid, record);
     }
+    if (resized) update_known(record, pod);
 }
 
 /// What the node has no room for is put off; the pod goes on with what it has.

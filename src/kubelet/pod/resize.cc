@@ -96,6 +96,23 @@ core::Pod with_resources_of(core::Pod pod, const core::Pod& other) {
     return pod;
 }
 
+core::Pod with_reported_resources(core::Pod pod) {
+    for (const auto& [containers, statuses] : {std::pair(&pod.spec.init_containers, &pod.status.init_container_statuses),
+                                               std::pair(&pod.spec.containers, &pod.status.container_statuses)}) {
+        for (core::Container& container : *containers) {
+            const auto status = std::ranges::find(*statuses, container.name, &core::ContainerStatus::name);
+            if (status != statuses->end() && status->resources) container.resources = *status->resources;
+        }
+    }
+    if (!pod.spec.resources || !pod.status.resources) return pod;
+    for (auto list : {&ResourceRequirements::requests, &ResourceRequirements::limits}) {
+        const ResourceList& reported = (*pod.status.resources).*list;
+        for (auto& [name, amount] : (*pod.spec.resources).*list)
+            if (const auto found = reported.find(name); found != reported.end()) amount = found->second;
+    }
+    return pod;
+}
+
 core::Pod with_given_resources(core::Pod pod, const PodRuntimeState& state) {
     const schema::Box<ResourceRequirements> wanted = pod.spec.resources;
     for (auto list : {&core::PodSpec::init_containers, &core::PodSpec::containers}) {
