@@ -47,6 +47,17 @@ TEST_F(Kinds, TheQosClassIsThatOfThePodsOwnResources) {
     EXPECT_EQ(created.at({"status", "qosClass"}), "Guaranteed");
 }
 
+TEST_F(Kinds, RequestsOfAPodAsAWholeFollowItsLimitsAndItsContainers) {
+    const Answer created = post(Pods, R"({"metadata":{"name":"p"},"spec":{"resources":{"limits":{"cpu":"2","memory":"1Gi"}},"containers":[
+        {"name":"c","image":"i","resources":{"requests":{"cpu":"300m","ephemeral-storage":"1Gi"}}},
+        {"name":"d","image":"i","resources":{"requests":{"cpu":"200m"}}}]}})");
+    ASSERT_EQ(created.code, 201) << created.text;
+    EXPECT_EQ(schema::to_json(*created.body.at_path({"spec", "resources", "requests"})), R"({"cpu":"500m","memory":"1Gi"})");
+    const Answer none = post(Pods, R"({"metadata":{"name":"q"},"spec":{"resources":{"requests":{"memory":"1Gi"}},"containers":[
+        {"name":"c","image":"i","resources":{"requests":{"cpu":"300m"}}}]}})");
+    EXPECT_EQ(schema::to_json(*none.body.at_path({"spec", "resources"})), R"({"requests":{"memory":"1Gi"}})") << "without limits";
+}
+
 TEST_F(Kinds, RefuseBadPodsInKubernetesWords) {
     const struct {
         const char* name;
@@ -61,6 +72,28 @@ TEST_F(Kinds, RefuseBadPodsInKubernetesWords) {
          "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
         {"restart policy", R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"Maybe","containers":[{"name":"c","image":"i"}]}})",
          "Pod \"p\" is invalid: spec.restartPolicy: Unsupported value: \"Maybe\": supported values: \"Always\", \"OnFailure\", \"Never\""},
+        {"restart rules without a policy",
+         R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","restartPolicyRules":[
+             {"action":"RestartAllContainers","exitCodes":{"operator":"In","values":[42]}}]}]}})",
+         "Pod \"p\" is invalid: spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used"},
+        {"an unknown action of a restart rule",
+         R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i","restartPolicy":"Never","restartPolicyRules":[
+             {"action":"Stop","exitCodes":{"operator":"In","values":[42]}}]}]}})",
+         "Pod \"p\" is invalid: spec.containers[0].restartPolicyRules[0].action: Unsupported value: \"Stop\": supported values: "
+         "\"Restart\", \"RestartAllContainers\""},
+        {"a restart rule for no exit code",
+         R"({"metadata":{"name":"p"},"spec":{"initContainers":[{"name":"i","image":"i","restartPolicy":"Always","restartPolicyRules":[
+             {"action":"Restart"}]}],"containers":[{"name":"c","image":"i"}]}})",
+         "Pod \"p\" is invalid: spec.initContainers[0].restartPolicyRules[0].exitCodes: Required value: must be specified"},
+        {"a pod's limit below a container's",
+         R"({"metadata":{"name":"p"},"spec":{"resources":{"limits":{"cpu":"1"}},
+             "containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"1"}}}]}})",
+         "Pod \"p\" is invalid: spec.resources.containers[0][cpu].limits: Invalid value: \"2\": must be less than or equal to pod limits "
+         "of 1"},
+        {"a resource that no pod states as a whole",
+         R"({"metadata":{"name":"p"},"spec":{"resources":{"requests":{"ephemeral-storage":"1Gi"}},"containers":[{"name":"c","image":"i"}]}})",
+         "Pod \"p\" is invalid: spec.resources.requests[ephemeral-storage]: Unsupported value: \"ephemeral-storage\": supported values: "
+         "\"cpu\", \"hugepages-\", \"memory\""},
         {"two of a name", R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"},{"name":"c","image":"i"}]}})",
          "Pod \"p\" is invalid: spec.containers[1].name: Duplicate value: \"c\""},
         {"no such volume",

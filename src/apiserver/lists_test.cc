@@ -131,10 +131,12 @@ TEST_F(Watches, ShowAgesOfTheMomentInTables) {
     EXPECT_EQ(events.next(), "ADDED");
     const auto age = [&] { return events.last.find("object")->find("rows")->as_array().at(0).find("cells")->as_array().at(4).as_string(); };
     EXPECT_EQ(age(), "0s");
+    EXPECT_TRUE(events.last.find("object")->find("columnDefinitions")->is_array());
     loop.advance(std::chrono::seconds(20));
     merge(std::string(Pods) + "/late", R"({"metadata":{"labels":{"a":"b"}}})");
     EXPECT_EQ(events.next(), "MODIFIED");
     EXPECT_EQ(age(), "20s");
+    EXPECT_TRUE(events.last.find("object")->find("columnDefinitions")->is_null()) << "told once";
 }
 
 TEST_F(Watches, GoOnFromAVersion) {
@@ -186,6 +188,21 @@ TEST_F(Watches, MarkTheEndOfTheInitialEvents) {
     EXPECT_EQ(events.next(), "ADDED a");
     EXPECT_EQ(events.next(), "BOOKMARK");
     EXPECT_EQ(events.last.string_at({"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
+}
+
+TEST_F(Watches, MarkTheEndOfTheInitialEventsInATable) {
+    auto stream = sim::run(loop, transport->watch({.method = "GET",
+                                                   .path = ConfigMaps,
+                                                   .query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+                                                            "allowWatchBookmarks=true",
+                                                   .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"}));
+    ASSERT_TRUE(stream) << stream.error().message;
+    WatchReader events(loop, std::move(*stream));
+    ASSERT_EQ(events.next(), "BOOKMARK");
+    const schema::Array& rows = events.last.at_path({"object", "rows"})->as_array();
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].string_at({"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
+    EXPECT_EQ(rows[0].string_at({"object", "kind"}), "PartialObjectMetadata");
 }
 
 TEST_F(Watches, EndWithExpiredWhenHistoryIsGone) {

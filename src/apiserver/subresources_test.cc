@@ -94,6 +94,34 @@ TEST_F(Subresources, ScaleIsAppliedByManagersThatOwnTheNumber) {
     EXPECT_EQ(deployment.body.at_path({"spec", "replicas"})->as_int(), 8);
 }
 
+TEST_F(Subresources, ResizeChangesThePodAsAWhole) {
+    post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",
+        "resources":{"requests":{"cpu":"100m"},"limits":{"cpu":"200m"}}}]}})");
+    const std::string path = std::string(Pods) + "/p/resize";
+    const auto resize = [&](const std::string& resources) { return merge(path, R"({"spec":{"resources":)" + resources + "}}"); };
+    const Answer added = resize(R"({"requests":{"cpu":"200m"},"limits":{"cpu":"1"}})");
+    ASSERT_EQ(added.code, 200) << added.text;
+    EXPECT_EQ(added.at({"spec", "resources", "limits", "cpu"}), "1");
+    EXPECT_EQ(added.body.at_path({"metadata", "generation"})->as_int(), 2);
+    const struct {
+        const char *what, *resources, *message;
+    } rows[] = {
+        {"all of it", "null", "spec.resources: Forbidden: pod-level resources cannot be removed"},
+        {"the limits", R"({"limits":null})", "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed"},
+        {"huge pages", R"({"requests":{"hugepages-2Mi":"2Mi"},"limits":{"hugepages-2Mi":"2Mi"}})",
+         "spec: Forbidden: only cpu and memory resources are mutable at pod-level"},
+        {"less than its containers", R"({"requests":{"cpu":"50m"}})",
+         "spec.resources.requests[cpu]: Invalid value: \"50m\": must be greater than or equal to aggregate container requests of 100m"},
+        {"another class", R"({"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}})",
+         "Pod QOS Class may not change as a result of resizing"},
+    };
+    for (const auto& row : rows) {
+        const Answer refused = resize(row.resources);
+        EXPECT_EQ(refused.code, 422) << row.what << refused.text;
+        EXPECT_TRUE(refused.at({"message"}).contains(row.message)) << row.what << ": " << refused.at({"message"});
+    }
+}
+
 TEST_F(Subresources, ResizeChangesCpuAndMemoryAlone) {
     post(Pods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i",
         "resources":{"requests":{"cpu":"100m"},"limits":{"cpu":"200m"}}}]}})");

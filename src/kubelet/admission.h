@@ -8,6 +8,7 @@ namespace porthole::kubelet {
 struct Rejection {
     std::string reason;  ///< "OutOfcpu", "NodeAffinity", …
     std::string message;
+    bool operator==(const Rejection&) const = default;
 };
 
 /// What the node offers and who has a part of it already.

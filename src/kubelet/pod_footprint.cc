@@ -17,6 +17,8 @@ Result<void> PodFootprint::ensure_cgroup(const core::Pod& pod) {
     return cgroups_.ensure(cgroup(pod), limits_of(pod), node_.pod_pids_limit);
 }
 
+std::int64_t PodFootprint::memory_limit(const core::Pod& pod) { return limits_of(pod).memory_limit_in_bytes; }
+
 Result<void> PodFootprint::ensure_cgroup_for_both(const core::Pod& before, const core::Pod& after) {
     const cri::LinuxContainerResources old = limits_of(before);
     cri::LinuxContainerResources limits = limits_of(after);

@@ -17,6 +17,8 @@ public:
     std::string log_directory(const core::Pod& pod) const { return node_.log_root + "/" + pod_log_directory_name(pod); }
 
     Result<void> ensure_cgroup(const core::Pod& pod);
+    /// The memory that the pod's cgroup is limited to, in bytes; 0 for no limit.
+    static std::int64_t memory_limit(const core::Pod& pod);
     /// Limits that are high enough for the pod as it was and as it will be, for the time of a resize.
     Result<void> ensure_cgroup_for_both(const core::Pod& before, const core::Pod& after);
     Result<void> ensure_directory(const core::Pod& pod);

@@ -47,7 +47,10 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
     std::optional<Rejection> rejection;
     if (!over && !runs) rejection = admit(*pod, verdict, admission_context_());
     Record& record = pods_[uid];
-    record.worker = std::make_unique<PodWorker>(services_, pod);
+    // What a pod asked for while no kubelet was there is a resize like any other.
+    const bool resized = runs && !over && differ_in_resources(*pod, with_reported_resources(*pod));
+    record.worker =
+        std::make_unique<PodWorker>(services_, resized ? std::make_shared<const core::Pod>(with_reported_resources(*pod)) : pod);
     if (rejection) {
         record.rejected = true;
         reject(*pod, *rejection);
@@ -55,6 +58,7 @@ void PodManager::update(std::shared_ptr<const core::Pod> asked) {
         if (!over && !runs) tell_differences(*pod, verdict);
         start(uid, record);
     }
+    if (resized) update_known(record, pod);
 }
 
 /// What the node has no room for is put off; the pod goes on with what it has.
@@ -64,6 +68,7 @@ void PodManager::update_known(Record& record, std::shared_ptr<const core::Pod> p
     const core::Pod& present = record.worker->pod();
     if (!pod->metadata.deletion_timestamp && !record.rejected && differ_in_resources(*pod, present)) {
         refusal = check_resize(*pod, admission_context_());
+        tell_of_resize(*pod, refusal, record);
         if (refusal) {
             record.resized = pod;
             pod = std::make_shared<const core::Pod>(with_resources_of(*pod, present));
@@ -71,6 +76,15 @@ void PodManager::update_known(Record& record, std::shared_ptr<const core::Pod> p
     }
     record.worker->set_resize_pending(std::move(refusal));
     record.worker->update(std::move(pod));
+}
+
+/// That a resize begins, or once for each form of the pod what it waits for.
+void PodManager::tell_of_resize(const core::Pod& pod, const std::optional<Rejection>& refusal, const Record& record) {
+    if (!refusal) return services_.events.normal(reference_to(pod), "ResizeStarted", resize_message("Pod resize started", pod));
+    const PodWorker& worker = *record.worker;
+    if (worker.resize_pending() == refusal && worker.pod().metadata.generation == pod.metadata.generation) return;
+    services_.events.warning(reference_to(pod), "Resize" + refusal->reason,
+                             resize_message("Pod resize " + refusal->reason, pod, refusal->message));
 }
 
 void PodManager::retry_resizes() {

@@ -51,6 +51,7 @@ private:
     Task<> run_worker(std::string uid);
     void start(const std::string& uid, Record& record);
     void update_known(Record& record, std::shared_ptr<const core::Pod> pod);
+    void tell_of_resize(const core::Pod& pod, const std::optional<Rejection>& refusal, const Record& record);
     void retry_resizes();
     void tell_differences(const core::Pod& pod, const windows::Verdict& verdict);
     void reject(const core::Pod& pod, const Rejection& rejection);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/result.h"
-#include "kubelet/pod/resize.h"
 #include "objects/conditions.h"
 
 namespace porthole::kubelet {
@@ -111,7 +110,19 @@ std::vector<std::string> PodWorker::pod_addresses() const {
     return pod_->spec.host_network ? services_.node.host_addresses : addresses_of(*sandbox);
 }
 
-void PodWorker::report() { services_.statuses.set(*pod_, status_now()); }
+void PodWorker::report() {
+    tell_of_resize();
+    services_.statuses.set(*pod_, status_now());
+}
+
+void PodWorker::tell_of_resize() {
+    const bool ahead = has_resize_ahead();
+    if (resizing_ && !ahead) {
+        resize_error_.clear();
+        services_.events.normal(reference_to(*pod_), "ResizeCompleted", resize_message("Pod resize completed", *pod_));
+    }
+    resizing_ = ahead;
+}
 
 core::PodStatus PodWorker::status_now() const {
     const core::PodStatus previous = previous_status(*pod_, services_.statuses.find(pod_->metadata.uid));
@@ -154,15 +165,16 @@ void PodWorker::add_resize_conditions(core::PodStatus& status) const {
     };
     show("PodResizePending", resize_pending_.has_value(), resize_pending_ ? resize_pending_->reason : "",
          resize_pending_ ? resize_pending_->message : "");
-    const bool in_progress = !termination_ && !services_.node.windows && has_resize_ahead();
-    show("PodResizeInProgress", in_progress, resize_error_.empty() ? "" : "Error", resize_error_);
+    show("PodResizeInProgress", has_resize_ahead(), resize_error_.empty() ? "" : "Error", resize_error_);
 }
 
 bool PodWorker::has_resize_ahead() const {
+    if (termination_ || services_.node.windows) return false;
     return std::ranges::any_of(all_containers(*pod_), [this](const ContainerSpec& spec) {
         const cri::ContainerStatus* status = state_.find_newest(spec.container.name);
         const auto given = status && is_running(*status) ? given_resources(*status) : std::nullopt;
-        return given && resize_step(spec.container, *given) != ResizeStep::None;
+        return given && (resize_step(spec.container, pod_->spec.resources, *given) != ResizeStep::None ||
+                         differ_at_pod_level(given->pod, pod_->spec.resources));
     });
 }
 
@@ -203,16 +215,29 @@ Task<> PodWorker::sync() {
 
 /// True when the next step may follow at once.
 Task<bool> PodWorker::take_step(const PodActions& actions) {
+    if (!actions.containers_to_reset.empty()) {
+        CO_TRY_VOID(co_await reset_containers(actions));
+        co_return true;
+    }
+    Result<void> resized;
     if (actions.kill_pod) {
         if (actions.sandbox_changed)
             services_.events.normal(reference_to(*pod_), "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
         CO_TRY_VOID(co_await services_.containers.killer.kill_pod(pod_, state_, grace_period(*pod_, std::nullopt)));
         if (!actions.create_sandbox) co_return true;
     } else {
-        CO_TRY_VOID(co_await kill_containers(actions));
-        CO_TRY_VOID(co_await resize_containers(actions));
+        if (!actions.containers_to_kill.empty()) {
+            CO_TRY_VOID(co_await kill_containers(actions));
+            CO_TRY_VOID(co_await refresh());  // what has ended does not use what it was given
+        }
+        // A resize that is not possible now is tried again, and keeps nothing from starting.
+        resized = co_await resize(actions);
+        if (is_cancelled(resized)) co_return std::move(resized).error();
     }
-    if (!actions.create_sandbox && actions.containers_to_start.empty()) co_return true;
+    if (!actions.create_sandbox && actions.containers_to_start.empty()) {
+        if (!resized) co_return std::move(resized).error();
+        co_return true;
+    }
     CO_TRY_VOID(co_await prepare());
     if (actions.create_sandbox) {
         CO_TRY_VOID(co_await make_sandbox(actions));
@@ -222,6 +247,7 @@ Task<bool> PodWorker::take_step(const PodActions& actions) {
     }
     const std::size_t failing = waiting_.size();
     CO_TRY_VOID(co_await start_containers(actions));
+    if (!resized) co_return std::move(resized).error();
     co_return waiting_.empty() || waiting_.size() < failing;
 }
 
@@ -238,7 +264,7 @@ Task<> PodWorker::prepare() {
         co_return std::move(hostname).error();
     }
     hostname_ = std::move(*hostname);
-    const auto cgroup = services_.footprint.ensure_cgroup(*pod_);
+    const auto cgroup = services_.footprint.ensure_cgroup_for_both(with_given_resources(*pod_, state_), *pod_);
     if (!cgroup) {
         services_.events.warning(reference_to(*pod_), "FailedToCreatePodContainer",
                                  "unable to ensure pod container exists: " + cgroup.error().message);
@@ -299,6 +325,18 @@ Task<> PodWorker::make_sandbox(const PodActions& actions) {
     co_return {};
 }
 
+/// Without any grace, as all begin anew.
+Task<> PodWorker::reset_containers(const PodActions& actions) {
+    for (const std::string& id : actions.containers_to_reset) {
+        const cri::ContainerStatus* container = state_.find_by_id(id);
+        if (!container) continue;
+        if (!is_exited(*container)) CO_TRY_VOID(co_await services_.containers.killer.kill(pod_, *container, "", Duration::zero()));
+        CO_TRY_VOID(co_await services_.containers.gc.remove_container(id));
+    }
+    waiting_.clear();
+    co_return {};
+}
+
 Task<> PodWorker::kill_containers(const PodActions& actions) {
     for (const ContainerToKill& kill : actions.containers_to_kill) {
         const cri::ContainerStatus* container = state_.find_by_id(kill.id);
@@ -316,40 +354,81 @@ Task<> PodWorker::kill_containers(const PodActions& actions) {
 }
 
 /// The pod's own limits hold for all of its containers together: they are widened before and narrowed after.
-Task<> PodWorker::resize_containers(const PodActions& actions) {
-    if (actions.containers_to_resize.empty()) co_return {};
-    core::Pod before = *pod_;
-    for (auto list : {&core::PodSpec::init_containers, &core::PodSpec::containers}) {
-        for (core::Container& container : before.spec.*list) {
-            const cri::ContainerStatus* status = state_.find_newest(container.name);
-            if (!status) continue;
-            if (const auto given = given_resources(*status)) container.resources = *given;
-        }
-    }
-    Result<void> resized = services_.footprint.ensure_cgroup_for_both(before, *pod_);
-    for (const ContainerToResize& resize : actions.containers_to_resize) {
+Task<> PodWorker::resize(const PodActions& actions) {
+    if (actions.containers_to_resize.empty() && !actions.resize_pod) co_return {};
+    const core::Pod before = with_given_resources(*pod_, state_);
+    CO_TRY(const std::string problem, co_await memory_limit_problem(before, actions));
+    Result<void> resized;
+    if (problem.empty())
+        resized = services_.footprint.ensure_cgroup_for_both(before, *pod_);
+    else
+        resized = Error(Reason::Conflict, problem);
+    for (const ContainerToResize& change : actions.containers_to_resize) {
         if (!resized) break;
-        const core::ResourceRequirements& wanted = resize.container.resources;
+        const core::ResourceRequirements& wanted = change.container.resources;
         cri::UpdateContainerResourcesRequest request;
-        request.container_id = resize.id;
-        request.linux = linux_resources(wanted.requests, wanted.limits);
+        request.container_id = change.id;
+        request.linux = linux_resources(wanted.requests, limits_in_force(wanted, pod_->spec.resources));
         auto updated = co_await services_.containers.runtime.update_container_resources(std::move(request));
-        if (updated)
-            resized_[resize.id] = wanted;
-        else
+        const cri::ContainerStatus* status = state_.find_by_id(change.id);
+        if (!updated)
             resized = std::move(updated).error();
+        else if (const auto given = status ? given_resources(*status) : std::nullopt)
+            resized_[change.id] = {wanted, given->pod};
     }
+    note_resizes();
     if (resized) resized = services_.footprint.ensure_cgroup(*pod_);
     if (is_cancelled(resized)) co_return std::move(resized).error();
-    resize_error_ = resized ? "" : resized.error().message;
-    note_resizes();
     if (!resized) {
-        services_.events.warning(reference_to(*pod_), "ResizeError", "error resizing pod: " + resize_error_);
+        if (resize_error_ != resized.error().message) {
+            resize_error_ = resized.error().message;
+            services_.events.warning(reference_to(*pod_), "ResizeError", resize_message("Pod resize error", *pod_, resize_error_));
+        }
         report();
         co_return std::move(resized).error();
     }
-    services_.events.normal(reference_to(*pod_), "ResizeCompleted", "Pod resize completed");
+    for (const cri::ContainerStatus& container : state_.containers)
+        if (const auto given = given_resources(container)) resized_[container.id] = {given->container, pod_->spec.resources};
+    resize_error_.clear();
+    note_resizes();
     co_return {};
+}
+
+/// Which memory limit would be below what is in use now: the kernel would end what it limits. "" for none.
+Task<std::string> PodWorker::memory_limit_problem(const core::Pod& before, const PodActions& actions) {
+    const auto shrinks = [](std::int64_t from, std::int64_t to) { return to != 0 && (from == 0 || to < from); };
+    const auto limit_of = [](const core::ResourceRequirements& own, const core::Pod& pod) {
+        return amount_of(limits_in_force(own, pod.spec.resources), "memory").value();
+    };
+    const std::int64_t pod_limit = PodFootprint::memory_limit(*pod_);
+    const bool pod_shrinks = shrinks(PodFootprint::memory_limit(before), pod_limit);
+    std::map<std::string, std::int64_t> shrinking;
+    for (const ContainerToResize& change : actions.containers_to_resize) {
+        const auto spec = find_container(before, change.container.name);
+        const std::int64_t limit = limit_of(change.container.resources, *pod_);
+        if (spec && shrinks(limit_of(spec->container.resources, before), limit)) shrinking[change.container.name] = limit;
+    }
+    if (!pod_shrinks && shrinking.empty()) co_return "";
+    cri::ListContainerStatsRequest request;
+    request.filter.emplace().label_selector[PodUidLabel] = pod_->metadata.uid;
+    CO_TRY(const auto listed, co_await services_.containers.runtime.list_container_stats(std::move(request)));
+    std::int64_t used_by_pod = 0;
+    std::vector<std::string> problems;
+    const auto check = [&](const std::string& whose, std::int64_t limit, std::int64_t used) {
+        if (used < limit) return;
+        problems.push_back("attempting to set " + whose + " memory limit (" + std::to_string(limit) + ") below current usage (" +
+                           std::to_string(used) + ")");
+    };
+    for (const cri::ContainerStats& stats : listed.stats) {
+        if (!stats.attributes || !stats.attributes->metadata || !stats.memory || !stats.memory->usage_bytes) continue;
+        const std::int64_t used = static_cast<std::int64_t>(stats.memory->usage_bytes->value);
+        used_by_pod += used;
+        if (const auto limit = shrinking.find(stats.attributes->metadata->name); limit != shrinking.end())
+            check("container \"" + limit->first + "\"", limit->second, used);
+    }
+    if (pod_shrinks) check("pod", pod_limit, used_by_pod);
+    if (problems.empty()) co_return "";
+    co_return "cannot decrease memory limits: " + (problems.size() == 1 ? problems.front() : "[" + join(problems, ", ") + "]");
 }
 
 PodStartContext PodWorker::start_context() const {

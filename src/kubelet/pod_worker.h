@@ -3,6 +3,7 @@
 
 #include "kubelet/admission.h"
 #include "kubelet/lifecycle/pod_containers.h"
+#include "kubelet/pod/resize.h"
 #include "kubelet/pod_footprint.h"
 #include "kubelet/pod_references.h"
 #include "kubelet/probes/probe_manager.h"
@@ -81,6 +82,7 @@ public:
     void update(std::shared_ptr<const core::Pod> pod);
     /// Why the pod has less than it asks for, with the reason of its condition PodResizePending; nullopt when it has that. Before update().
     void set_resize_pending(std::optional<Rejection> why) { resize_pending_ = std::move(why); }
+    const std::optional<Rejection>& resize_pending() const { return resize_pending_; }
     /// Something about the pod's containers may have changed.
     void wake() { wake_.set(); }
     /// Asked again, a shorter grace period cuts a running one.
@@ -98,8 +100,10 @@ private:
     Task<> prepare();
     cri::PodSandboxConfig sandbox_config(std::uint32_t attempt, cri::DNSConfig dns) const;
     Task<> make_sandbox(const PodActions& actions);
+    Task<> reset_containers(const PodActions& actions);
     Task<> kill_containers(const PodActions& actions);
-    Task<> resize_containers(const PodActions& actions);
+    Task<> resize(const PodActions& actions);
+    Task<std::string> memory_limit_problem(const core::Pod& before, const PodActions& actions);
     Task<> start_containers(const PodActions& actions);
     Task<> stop_everything();
     Task<> clean_up();
@@ -109,6 +113,7 @@ private:
     void add_resize_conditions(core::PodStatus& status) const;
     bool has_resize_ahead() const;
     void report();
+    void tell_of_resize();
     core::PodStatus status_now() const;
     std::vector<std::string> pod_addresses() const;
     PodStartContext start_context() const;
@@ -121,9 +126,10 @@ private:
     std::shared_ptr<const core::Pod> pod_;
     PodRuntimeState state_;
     std::map<std::string, WaitingReason> waiting_;
-    std::map<std::string, core::ResourceRequirements> resized_;  ///< by container: what it was given after its start
+    std::map<std::string, GivenResources> resized_;  ///< by container: what it was given after its start
     std::optional<Rejection> resize_pending_;
     std::string resize_error_;
+    bool resizing_ = false;  ///< a resize was in progress when last looked
     std::optional<Termination> termination_;
     bool stopped_ = false, finished_ = false;
     int failures_ = 0;  ///< syncs in a row

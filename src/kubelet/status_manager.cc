@@ -15,9 +15,9 @@ constexpr Duration SameReportPeriod = std::chrono::seconds(10);
 
 bool is_owned(std::string_view type) {
     using Condition = core::PodConditionType;
-    for (const char* own :
-         {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
-          Condition::ContainersReady, Condition::DisruptionTarget, Condition::PodResizePending, Condition::PodResizeInProgress})
+    for (const char* own : {Condition::PodScheduled, Condition::PodReadyToStartContainers, Condition::Initialized, Condition::Ready,
+                            Condition::ContainersReady, Condition::DisruptionTarget, Condition::PodResizePending,
+                            Condition::PodResizeInProgress, Condition::AllContainersRestarting})
         if (type == own) return true;
     return false;
 }
@@ -53,6 +53,19 @@ Value changed_conditions(const Value& before, const Value& now) {
     return changed;
 }
 
+/// The merge patch that makes `now` of `before`.
+Value changed_members(const Value& before, const Value& now) {
+    Value changed = Value::object();
+    for (const schema::Member& member : now.as_object()) {
+        const Value* old = before.find(member.key);
+        if (old && *old == member.value) continue;
+        changed[member.key] = old && old->is_object() && member.value.is_object() ? changed_members(*old, member.value) : member.value;
+    }
+    for (const schema::Member& member : before.as_object())
+        if (!now.find(member.key)) changed[member.key] = nullptr;
+    return changed;
+}
+
 std::int64_t version_of(const core::Pod& pod) {
     std::int64_t version = 0;
     const std::string& text = pod.metadata.resource_version;
@@ -77,6 +90,8 @@ std::string status_patch(const std::string& uid, const core::PodStatus& before, 
             Value list = member.value;
             if (old_value) list.as_array().push_back(Value::object({{"$patch", "replace"}}));
             status[member.key] = std::move(list);
+        } else if (old_value && old_value->is_object() && member.value.is_object()) {
+            status[member.key] = changed_members(*old_value, member.value);
         } else {
             status[member.key] = member.value;
         }

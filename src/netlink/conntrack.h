@@ -1,7 +1,9 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/values/ip.h"
@@ -25,6 +27,9 @@ public:
     virtual ~Conntrack() = default;
     /// Forgets the connections that match any filter. Yields how many.
     virtual Task<std::size_t> forget(std::vector<ConntrackFilter> filters) = 0;
+    /// How long a TCP connection in that state ("established", "close_wait") is tracked without a packet. NotFound where the kernel does
+    /// not track connections yet.
+    virtual Result<void> set_tcp_timeout(const std::string& state, std::chrono::seconds timeout) = 0;
 };
 
 /// Of the network namespace that this process is in; IPv4. Works on `pool`, which must outlive it. Error: Io.

@@ -9,6 +9,7 @@
 
 #include "netlink/conntrack.h"
 #include "netlink/netlink.h"
+#include "netlink/network_stack.h"
 
 namespace porthole::net {
 
@@ -95,9 +96,13 @@ public:
     Task<std::size_t> forget(std::vector<ConntrackFilter> filters) override {
         return run_blocking<std::size_t>(pool_, [filters = std::move(filters)] { return forget_matching(filters); });
     }
+    Result<void> set_tcp_timeout(const std::string& state, std::chrono::seconds timeout) override {
+        return stack_->set_setting("net/netfilter/nf_conntrack_tcp_timeout_" + state, std::to_string(timeout.count()));
+    }
 
 private:
     WorkerPool& pool_;
+    std::unique_ptr<NetworkStack> stack_ = make_network_stack();
 };
 
 }  // namespace

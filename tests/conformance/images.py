@@ -142,6 +142,8 @@ def make_images(folder, programs):
     for tag in ("1.15-4", "1.27-0"):
         registry.add(f"{E2E}/nginx", tag, nginx, ["nginx", "-g", "daemon off;"])
 
+    registry.add("build-image/distroless-iptables", "v0.9.6", [debian_layer([*BASE, "conntrack", "iptables"])])
+
     registry.add(f"{E2E}/sample-apiserver", "1.29.2", [base, layer_of_files({"sample-apiserver": (program("sample-apiserver"), 0o755)})],
                  entrypoint=["/sample-apiserver"])
     etcd = layer_of_files({"usr/local/bin/etcd": ((ROOT / "build/tools/etcd").read_bytes(), 0o755)})

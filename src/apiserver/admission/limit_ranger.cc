@@ -35,8 +35,9 @@ const Quantity* find(const Resources& resources, const std::string& name) {
     return found == resources.end() ? nullptr : &found->second;
 }
 
-/// The bounds of one item on what one container, pod or claim asks for, as sentences about what breaks them.
+/// The bounds of one item on what one container, pod or claim asks for: a sentence about each that is broken. Claims have no limits.
 void check_bounds(const LimitRangeItem& item, const Resources& requests, const Resources& limits, std::vector<std::string>& broken) {
+    const bool is_claim = item.type == "PersistentVolumeClaim";
     for (const auto& [name, minimum] : item.min) {
         const std::string rule = "minimum " + name + " usage per " + item.type + " is " + minimum.to_string();
         const Quantity* request = find(requests, name);
@@ -45,19 +46,23 @@ void check_bounds(const LimitRangeItem& item, const Resources& requests, const R
             broken.push_back(rule + ".  No request is specified");
         } else if (*request < minimum) {
             broken.push_back(rule + ", but request is " + request->to_string());
+        } else if (limit && *limit < minimum) {
+            broken.push_back(rule + ", but limit is " + limit->to_string());
         }
-        if (limit && *limit < minimum) broken.push_back(rule + ", but limit is " + limit->to_string());
     }
     for (const auto& [name, maximum] : item.max) {
         const std::string rule = "maximum " + name + " usage per " + item.type + " is " + maximum.to_string();
         const Quantity* request = find(requests, name);
         const Quantity* limit = find(limits, name);
-        if (!limit) {
+        if (!limit && !is_claim) {
             broken.push_back(rule + ".  No limit is specified");
-        } else if (*limit > maximum) {
+        } else if (!request && is_claim) {
+            broken.push_back(rule + ".  No request is specified");
+        } else if (limit && *limit > maximum) {
             broken.push_back(rule + ", but limit is " + limit->to_string());
+        } else if (request && *request > maximum) {
+            broken.push_back(rule + ", but request is " + request->to_string());
         }
-        if (request && *request > maximum) broken.push_back(rule + ", but request is " + request->to_string());
     }
     for (const auto& [name, ratio] : item.max_limit_request_ratio) {
         const Quantity* request = find(requests, name);
@@ -120,7 +125,7 @@ private:
         if (object.is<PersistentVolumeClaim>()) {
             if (item.type == "PersistentVolumeClaim") {
                 const auto& resources = object.view<PersistentVolumeClaim>().spec.resources;
-                check_bounds(item, resources.requests, resources.requests, broken);
+                check_bounds(item, resources.requests, {}, broken);
             }
             return;
         }

@@ -89,7 +89,7 @@ Value ResponseEncoder::row(const Value& object) const {
 Value ResponseEncoder::table(schema::Array rows, Value meta) const {
     Value table =
         Value::object({{"kind", "Table"}, {"apiVersion", "meta.k8s.io/" + form_.transform_version}, {"metadata", std::move(meta)}});
-    table["columnDefinitions"] = columns_sent_ ? Value(schema::Array()) : schema::column_definitions(*resource_.kind);
+    table["columnDefinitions"] = columns_sent_ ? Value() : schema::column_definitions(*resource_.kind);
     table["rows"] = std::move(rows);
     return table;
 }
@@ -208,15 +208,17 @@ Result<void> ResponseEncoder::append_event(std::string_view type, const std::str
 
 void ResponseEncoder::append_bookmark(store::Revision revision, bool initial_events_end, std::string& out) {
     Value meta = Value::object({{"resourceVersion", store::to_string(revision)}});
-    if (form_.transform == Transform::Table) return append_frame("BOOKMARK", table({}, std::move(meta)), out);
+    const Value of_table = meta;
     if (initial_events_end) meta["annotations"] = Value::object({{"k8s.io/initial-events-end", "true"}});
     const bool partial = form_.transform != Transform::None;
     meta["creationTimestamp"] = nullptr;
-    append_frame("BOOKMARK",
-                 Value::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : resource_.kind->kind},
-                                {"apiVersion", partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version()},
-                                {"metadata", std::move(meta)}}),
-                 out);
+    const Value object = Value::object({{"kind", partial ? std::string_view("PartialObjectMetadata") : resource_.kind->kind},
+                                        {"apiVersion", partial ? "meta.k8s.io/" + form_.transform_version : resource_.kind->api_version()},
+                                        {"metadata", std::move(meta)}});
+    if (form_.transform != Transform::Table) return append_frame("BOOKMARK", object, out);
+    schema::Array rows;
+    rows.push_back(row(object));
+    append_frame("BOOKMARK", table(std::move(rows), of_table), out);
 }
 
 void ResponseEncoder::append_error(const Error& error, std::string& out) const { append_frame("ERROR", status_of(error), out); }

@@ -5,6 +5,7 @@
 #include "kubelet/container/environment.h"
 #include "kubelet/container/security_context.h"
 #include "kubelet/container/windows_config.h"
+#include "kubelet/pod/resize.h"
 #include "schema/json/json.h"
 
 namespace porthole::kubelet {
@@ -83,8 +84,9 @@ std::vector<cri::HugepageLimit> huge_page_limits(const ResourceList& limits) {
 }
 
 cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
-    cri::LinuxContainerResources resources = linux_resources(in.spec.container.resources.requests, in.spec.container.resources.limits);
-    resources.hugepage_limits = huge_page_limits(in.spec.container.resources.limits);
+    const core::ResourceRequirements& own = in.spec.container.resources;
+    cri::LinuxContainerResources resources = linux_resources(own.requests, limits_in_force(own, in.pod.spec.resources));
+    resources.hugepage_limits = huge_page_limits(own.limits);
     resources.oom_score_adj = oom_score_adjustment(in.pod, in.spec.container, in.platform.memory);
     // An out-of-memory kill ends the container as a whole: what is left of it would not be healthy.
     if (in.cgroup_v2) resources.unified["memory.oom.group"] = "1";
@@ -94,7 +96,7 @@ cri::LinuxContainerResources container_resources(const ContainerInputs& in) {
 Result<void> add_linux_part(const ContainerInputs& in, cri::ContainerConfig& config) {
     TRY_VOID(verify_non_root(in.pod, in.spec.container, in.image_user));
     TRY(cri::LinuxContainerSecurityContext security, linux_security_context(in));
-    config.annotations[ResourcesAnnotation] = schema::encode_json(in.spec.container.resources);
+    config.annotations.merge(resource_annotations({in.spec.container.resources, in.pod.spec.resources}));
     config.linux.emplace();
     config.linux->resources = container_resources(in);
     config.linux->security_context = std::move(security);

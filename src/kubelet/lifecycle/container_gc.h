@@ -27,9 +27,10 @@ public:
     Task<> collect(std::function<bool(const std::string& uid)> wanted, bool sources_ready);
     /// All containers and sandboxes of a pod that has ended.
     Task<> remove_pod(std::string uid);
+    /// One that has ended, with the link to its log; the log itself stays. Success when it is not there.
+    Task<> remove_container(std::string id);
 
 private:
-    Task<> remove_container(std::string id);
     Task<> remove_sandbox(std::string id, bool ready);
     void remove_logs(const std::function<bool(const std::string& uid)>& wanted);
 

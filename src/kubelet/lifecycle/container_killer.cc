@@ -56,7 +56,7 @@ Task<> ContainerKiller::kill(std::shared_ptr<const core::Pod> pod, cri::Containe
 /// Yields what the hook has left of the grace period.
 Task<Duration> ContainerKiller::run_pre_stop(std::shared_ptr<const core::Pod> pod, const cri::ContainerStatus& container, Duration grace) {
     const ContainerSpec spec = spec_of(*pod, container);
-    if (!spec.container.lifecycle || !spec.container.lifecycle->pre_stop) co_return grace;
+    if (!spec.container.lifecycle || !spec.container.lifecycle->pre_stop || grace == Duration::zero()) co_return grace;
     const MonotonicTime began = services_.loop.now();
     auto hooked = co_await with_timeout(run_hook(services_.loop, services_.runtime, services_.network, *spec.container.lifecycle->pre_stop,
                                                  spec.container, container.id, pod->status.pod_ip, grace),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kubelet/pod/resize.h"
+#include "objects/restart_rules.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -11,21 +12,9 @@ using Policy = core::RestartPolicy;
 
 bool is_deleted(const core::Pod& pod) { return pod.metadata.deletion_timestamp.has_value(); }
 
-/// The first rule that matches the exit code decides (KEP-5307).
-bool matches_restart_rule(const core::Container& container, std::int32_t exit_code) {
-    for (const core::ContainerRestartRule& rule : container.restart_policy_rules) {
-        if (!rule.exit_codes || rule.action != "Restart") continue;
-        const auto& values = rule.exit_codes->values;
-        const bool listed = std::find(values.begin(), values.end(), exit_code) != values.end();
-        if (listed == (rule.exit_codes->operator_ == "In")) return true;
-    }
-    return false;
-}
-
-bool policy_wants_restart(const core::Pod& pod, const core::Container& container, std::int32_t exit_code) {
-    if (matches_restart_rule(container, exit_code)) return true;
-    const std::string policy = effective_restart_policy(pod, container);
-    return policy == Policy::Always || (policy == Policy::OnFailure && exit_code != 0);
+/// Whether this container, as it ended, restarts all.
+bool is_source(const core::Container& container, const cri::ContainerStatus& status) {
+    return is_exited(status) && objects::restarts_all_containers(container, status.exit_code);
 }
 
 bool had_any_container(const core::Pod& pod, const PodRuntimeState& state) {
@@ -42,7 +31,9 @@ public:
     PodActions plan() {
         const SandboxNeed need = sandbox_need(pod_, state_);
         actions_.sandbox_id = need.old_id;
-        if (need.create) {
+        if (!is_deleted(pod_) && is_restarting_all(pod_, state_)) {
+            plan_reset();
+        } else if (need.create) {
             plan_new_sandbox(need);
         } else {
             plan_in_sandbox();
@@ -51,6 +42,16 @@ public:
     }
 
 private:
+    /// What made all restart goes last: should this be interrupted, it is still known to be under way.
+    void plan_reset() {
+        for (const bool source : {false, true})
+            for (auto list : {&core::PodSpec::containers, &core::PodSpec::init_containers})
+                for (const core::Container& container : pod_.spec.*list)
+                    for (const cri::ContainerStatus& status : state_.containers)
+                        if (name_of(status) == container.name && is_source(container, status) == source)
+                            actions_.containers_to_reset.push_back(status.id);
+    }
+
     void plan_new_sandbox(const SandboxNeed& need) {
         actions_.kill_pod = !state_.sandboxes.empty();
         actions_.attempt = need.attempt;
@@ -119,7 +120,7 @@ private:
             }
             if (!sidecar && is_exited(*status) && status->exit_code == 0) continue;
             if (!is_deleted(pod_) &&
-                (status->state == cri::ContainerState::ContainerCreated || policy_wants_restart(pod_, container, status->exit_code))) {
+                (status->state == cri::ContainerState::ContainerCreated || wants_restart(pod_, container, status->exit_code))) {
                 start(ContainerKind::Init, container);
             } else if (!sidecar) {
                 // A failed init container ends the pod.
@@ -175,8 +176,11 @@ private:
 
     ResizeStep plan_resize(const core::Container& container, const cri::ContainerStatus& status) {
         const auto given = given_resources(status);
-        const ResizeStep step = given && !is_deleted(pod_) ? resize_step(container, *given) : ResizeStep::None;
+        if (!given || is_deleted(pod_)) return ResizeStep::None;
+        const ResizeStep step = resize_step(container, pod_.spec.resources, *given);
+        if (step == ResizeStep::Restart) return step;
         if (step == ResizeStep::InPlace) actions_.containers_to_resize.push_back({status.id, container});
+        if (differ_at_pod_level(given->pod, pod_.spec.resources)) actions_.resize_pod = true;
         return step;
     }
 
@@ -196,7 +200,7 @@ private:
 
     bool has_succeeded_for_good(const core::Container& container) const {
         const cri::ContainerStatus* status = state_.find_newest(container.name);
-        return status && is_exited(*status) && !policy_wants_restart(pod_, container, status->exit_code);
+        return status && is_exited(*status) && !wants_restart(pod_, container, status->exit_code);
     }
 
     bool any_restart_rules() const {
@@ -216,6 +220,20 @@ PodActions compute_actions(const core::Pod& pod, const PodRuntimeState& state, c
     return Planner(pod, state, probes).plan();
 }
 
+bool wants_restart(const core::Pod& pod, const core::Container& container, std::int32_t exit_code) {
+    if (objects::matching_restart_rule(container, exit_code)) return true;
+    const std::string policy = effective_restart_policy(pod, container);
+    return policy == Policy::Always || (policy == Policy::OnFailure && exit_code != 0);
+}
+
+bool is_restarting_all(const core::Pod& pod, const PodRuntimeState& state) {
+    for (const auto* list : {&pod.spec.init_containers, &pod.spec.containers})
+        for (const core::Container& container : *list)
+            if (const cri::ContainerStatus* status = state.find_newest(container.name); status && is_source(container, *status))
+                return true;
+    return false;
+}
+
 std::string effective_restart_policy(const core::Pod& pod, const core::Container& container) {
     if (container.restart_policy) return *container.restart_policy;
     const bool init = std::any_of(pod.spec.init_containers.begin(), pod.spec.init_containers.end(),
@@ -230,7 +248,7 @@ bool should_restart(const core::Pod& pod, const core::Container& container, cons
     if (!status || status->state == cri::ContainerState::ContainerCreated || status->state == cri::ContainerState::ContainerUnknown)
         return true;
     if (is_running(*status)) return false;
-    return policy_wants_restart(pod, container, status->exit_code);
+    return wants_restart(pod, container, status->exit_code);
 }
 
 SandboxNeed sandbox_need(const core::Pod& pod, const PodRuntimeState& state) {

@@ -37,22 +37,30 @@ struct PodActions {
     std::uint32_t attempt = 0;     ///< of a new sandbox
     std::vector<ContainerToKill> containers_to_kill;
     std::vector<ContainerToResize> containers_to_resize;
+    bool resize_pod = false;                         ///< what the pod states for itself as a whole has changed
     std::vector<ContainerSpec> containers_to_start;  ///< in order; each waits for the one before
+    /// By id and in this order, to be ended at once and removed from the runtime, so that all start again; nothing else is to be done then.
+    std::vector<std::string> containers_to_reset;
 
     bool empty() const {
-        return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_resize.empty() && containers_to_start.empty();
+        return !kill_pod && !create_sandbox && containers_to_kill.empty() && containers_to_resize.empty() && !resize_pod &&
+               containers_to_start.empty() && containers_to_reset.empty();
     }
 };
 
 /// The next step for a pod that is wanted. Pure; safe to repeat.
 ///
-/// Sandbox first; then init containers one by one, where a sidecar counts as done once it has started; then all regular containers.
-/// Running containers get other resources in place, or by a restart where their resize policy says so. Containers that ended come back as
-/// their restart policy says. A pod whose every container is done gets kill_pod.
+/// A container whose end restarts all comes before all else. Sandbox first; then init containers one by one, where a sidecar counts as done
+/// once it has started; then all regular containers. Running containers get other resources in place, or by a restart where their resize
+/// policy says so. Containers that ended come back as their restart policy says. A pod whose every container is done gets kill_pod.
 PodActions compute_actions(const core::Pod& pod, const PodRuntimeState& state, const ProbeVerdicts& probes);
 
 /// Whether a container that is not running now must be started (again): per-container policy and rules before the pod's.
 bool should_restart(const core::Pod& pod, const core::Container& container, const PodRuntimeState& state);
+/// Whether a container comes back once it has ended so: by its rules, its policy, or the pod's.
+bool wants_restart(const core::Pod& pod, const core::Container& container, std::int32_t exit_code);
+/// Whether the runtime has a container whose end restarts all containers of the pod (KEP-5532).
+bool is_restarting_all(const core::Pod& pod, const PodRuntimeState& state);
 /// Whether the sandbox has to be made (again), and with which attempt.
 struct SandboxNeed {
     bool create = false;

@@ -170,6 +170,35 @@ TEST(PodActions, AContainersOwnRuleWinsOverThePodsPolicy) {
     EXPECT_THAT(starts(scene.plan()), IsEmpty());
 }
 
+TEST(PodActions, ARuleCanRestartAllContainersOfThePod) {
+    Scene scene("Never");
+    scene.init("i").sidecar("proxy").regular("a").regular("b").sandbox();
+    core::ContainerRestartRule rule{.action = "RestartAllContainers"};
+    rule.exit_codes.emplace().operator_ = "In";
+    rule.exit_codes->values = {42};
+    scene.pod.spec.containers[0].restart_policy = "Never";
+    scene.pod.spec.containers[0].restart_policy_rules = {rule};
+    scene.exited("i", 0).runs("proxy").exited("a", 1).runs("b");
+    EXPECT_THAT(scene.plan().containers_to_reset, IsEmpty()) << "no rule for this exit code";
+    scene.state.containers[1].exit_code = 42;
+
+    const std::string i = scene.id("i"), proxy = scene.id("proxy"), a = scene.id("a"), b = scene.id("b");
+    const PodActions actions = scene.plan();
+    EXPECT_THAT(actions.containers_to_reset, ElementsAre(b, i, proxy, a)) << "what made them restart goes last";
+    EXPECT_THAT(starts(actions), IsEmpty());
+    EXPECT_FALSE(actions.empty());
+
+    std::erase_if(scene.state.containers, [&](const cri::ContainerStatus& status) { return status.id != a; });
+    EXPECT_THAT(scene.plan().containers_to_reset, ElementsAre(a)) << "goes on where it was interrupted";
+    scene.state.containers.clear();
+    EXPECT_THAT(starts(scene.plan()), ElementsAre("i")) << "all begin anew, in the same sandbox";
+    EXPECT_FALSE(scene.plan().create_sandbox);
+
+    scene.exited("a", 42);
+    scene.pod.metadata.deletion_timestamp = Timestamp::from_seconds(1);
+    EXPECT_THAT(scene.plan().containers_to_reset, IsEmpty());
+}
+
 TEST(PodActions, ADeadSandboxIsReplacedAndInitializationBeginsAgain) {
     Scene scene;
     scene.init("i").regular("a").sandbox(false, 2).exited("i", 0).runs("a");
@@ -272,6 +301,10 @@ TEST(PodResources, KernelNumbers) {
     EXPECT_EQ(oom_score_adjustment(pod, pod.spec.containers[0], 1000), 1000);
     pod.spec.containers[0].resources.requests = {{"memory", Quantity::from_value(250)}};
     EXPECT_EQ(oom_score_adjustment(pod, pod.spec.containers[0], 1000), 750);
+    pod.spec.containers.push_back(container("b"));
+    pod.spec.resources.emplace().requests = {{"memory", Quantity::from_value(450)}};
+    EXPECT_EQ(oom_score_adjustment(pod, pod.spec.containers[0], 1000), 650) << "what no container names is shared out";
+    EXPECT_EQ(oom_score_adjustment(pod, pod.spec.containers[1], 1000), 900);
     pod.spec.priority = 2'000'000'000;
     EXPECT_EQ(oom_score_adjustment(pod, pod.spec.containers[0], 1000), -997);
 }

@@ -24,6 +24,7 @@ inline constexpr const char* TerminationMessagePolicyAnnotation = "io.kubernetes
 inline constexpr const char* PreStopHandlerAnnotation = "io.kubernetes.container.preStopHandler";
 inline constexpr const char* PortsAnnotation = "io.kubernetes.container.ports";
 inline constexpr const char* ResourcesAnnotation = "porthole.internal/container.resources";
+inline constexpr const char* PodResourcesAnnotation = "porthole.internal/pod.resources";
 inline constexpr const char* DeletionGracePeriodAnnotation = "io.kubernetes.pod.deletionGracePeriod";
 inline constexpr const char* TerminationGracePeriodAnnotation = "io.kubernetes.pod.terminationGracePeriod";
 

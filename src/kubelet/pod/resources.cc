@@ -17,7 +17,24 @@ bool is_limited(const core::PodSpec& spec, const char* name) {
     return std::ranges::all_of(spec.containers, limited) && std::ranges::all_of(spec.init_containers, limited);
 }
 
+/// What the pod as a whole asks for and no container names is shared out equally.
+std::int64_t shared_memory_request(const core::PodSpec& spec) {
+    const Quantity whole = spec.resources ? amount_of(spec.resources->requests, Memory) : Quantity();
+    if (whole.is_zero()) return 0;
+    core::PodSpec containers = spec;
+    containers.resources.reset();
+    const Quantity named = amount_of(objects::pod_requests(containers, objects::Overhead::Excluded), Memory);
+    return (whole.value() - named.value()) / static_cast<std::int64_t>(spec.containers.size() + spec.init_containers.size());
+}
+
 }  // namespace
+
+ResourceList limits_in_force(const core::ResourceRequirements& container, const schema::Box<core::ResourceRequirements>& pod) {
+    ResourceList limits = container.limits;
+    for (const char* name : {"cpu", Memory})
+        if (pod && !has_limit(container, name) && has_limit(*pod, name)) limits[name] = pod->limits.at(name);
+    return limits;
+}
 
 ResourceList enforced_limits(const core::PodSpec& spec) {
     ResourceList limits = objects::pod_limits(spec);
@@ -32,8 +49,9 @@ std::int64_t oom_score_adjustment(const core::Pod& pod, const core::Container& c
     if (qos == core::PodQOSClass::Guaranteed) return GuaranteedOomScore;
     if (qos == core::PodQOSClass::BestEffort || memory_capacity <= 0) return 1000;
 
+    const std::int64_t share = shared_memory_request(pod.spec);
     const auto score = [&](const core::Container& of) {
-        return 1000 - 1000 * amount_of(of.resources.requests, Memory).value() / memory_capacity;
+        return 1000 - 1000 * (amount_of(of.resources.requests, Memory).value() + share) / memory_capacity;
     };
     std::int64_t adjustment = score(container);
     // A sidecar must outlive the containers that it serves.

@@ -12,6 +12,9 @@ using objects::ResourceList;
 /// The limits of CPU and memory that all containers of a pod keep together; a resource that one of them may use without limit is missing.
 ResourceList enforced_limits(const core::PodSpec& spec);
 
+/// The limits of a container in force: its own, and those of its pod as a whole where it has none of its own.
+ResourceList limits_in_force(const core::ResourceRequirements& container, const schema::Box<core::ResourceRequirements>& pod);
+
 /// The kernel's bias for killing this container first, -997 to 1000.
 std::int64_t oom_score_adjustment(const core::Pod& pod, const core::Container& container, std::int64_t memory_capacity);
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "kubelet/pod/resize.h"
 #include "kubelet/pod/resources.h"
 #include "objects/conditions.h"
+#include "objects/restart_rules.h"
 
 namespace porthole::kubelet {
 namespace {
@@ -38,7 +40,7 @@ const core::ContainerStatus* find_status(const std::vector<core::ContainerStatus
 
 class ContainerStatuses {
 public:
-    explicit ContainerStatuses(const StatusInputs& inputs) : in_(inputs) {}
+    ContainerStatuses(const StatusInputs& inputs, bool restarting_all) : in_(inputs), restarting_all_(restarting_all) {}
 
     core::ContainerStatus make(ContainerKind kind, const core::Container& container,
                                const std::vector<core::ContainerStatus>& previous) const {
@@ -65,11 +67,14 @@ private:
         const cri::ContainerStatus* newest = in_.state.find_newest(container.name);
         if (!newest) return from_memory(kind, container, before);
         core::ContainerStatus status = blank(kind, container);
-        if (before) status.last_state = before->last_state;
         status.container_id = id_text(newest->id);
+        // The runtime may have forgotten the ones before.
+        if (before)
+            status.last_state =
+                before->state.terminated && before->container_id != status.container_id ? before->state : before->last_state;
         if (newest->image && !newest->image->image.empty()) status.image = newest->image->image;
         status.image_id = newest->image_ref;
-        status.restart_count = restart_count_of(*newest);
+        status.restart_count = std::max(restart_count_of(*newest), before ? before->restart_count : 0);
         core::ContainerState state = state_of(*newest);
         if (!is_empty(state)) status.state = std::move(state);
         if (const cri::ContainerStatus* older = previous_attempt(*newest)) {
@@ -84,6 +89,14 @@ private:
     core::ContainerStatus from_memory(ContainerKind kind, const core::Container& container, const core::ContainerStatus* before) const {
         core::ContainerStatus status = blank(kind, container);
         if (!before) return status;
+        if (restarting_all_ && kind != ContainerKind::Ephemeral && !before->state.waiting) {
+            constexpr const char* Message = "The container is removed because RestartAllContainers in place";
+            status.state = waiting_state(RestartingAllContainers, Message);
+            status.last_state = lost_state(Message);
+            status.last_state.terminated->reason = RestartingAllContainers;
+            status.restart_count = before->restart_count + 1;
+            return status;
+        }
         if (before->state.terminated) return *before;
         status.last_state = before->last_state;
         status.restart_count = before->restart_count;
@@ -137,7 +150,8 @@ private:
 
     void add_details(const core::Container& container, const cri::ContainerStatus& from, core::ContainerStatus& status) const {
         if (is_running(from)) {
-            status.resources = given_resources(from).value_or(container.resources);
+            const auto given = given_resources(from);
+            status.resources = given ? given->container : container.resources;
             status.allocated_resources = container.resources.requests;
         }
         if (from.user && from.user->linux) {
@@ -202,6 +216,7 @@ private:
     std::string id_text(const std::string& id) const { return in_.runtime_name + "://" + id; }
 
     const StatusInputs& in_;
+    bool restarting_all_;
 };
 
 bool is_regular_init(const core::Pod& pod, std::size_t index) { return !is_sidecar(pod.spec.init_containers[index]); }
@@ -309,6 +324,18 @@ core::PodCondition ready_condition(const core::Pod& pod, const core::PodStatus& 
     return condition(Condition::Ready, false, "ReadinessGatesNotReady", message);
 }
 
+/// What is allocated to the pod as a whole, and what of cpu and memory it has: that differs while a resize is under way.
+void set_resources(const StatusInputs& in, core::PodStatus& status) {
+    status.allocated_resources = objects::pod_requests(in.pod.spec);
+    const core::PodSpec given = with_given_resources(in.pod, in.state).spec;
+    const ResourceList requests = objects::pod_requests(given), limits = enforced_limits(given);
+    core::ResourceRequirements& shown = status.resources.emplace(given.resources.value_or(core::ResourceRequirements()));
+    for (const char* name : {"cpu", "memory"}) {
+        if (const auto request = requests.find(name); request != requests.end()) shown.requests[name] = request->second;
+        if (const auto limit = limits.find(name); limit != limits.end()) shown.limits[name] = limit->second;
+    }
+}
+
 void set_addresses(const StatusInputs& in, core::PodStatus& status) {
     status.pod_ip = in.previous.pod_ip;
     status.pod_ips = in.previous.pod_ips;
@@ -346,7 +373,7 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
         }
         const bool over = one && one->state.terminated;
         if (over && one->state.terminated->exit_code != 0 &&
-            (finishing || effective_restart_policy(pod, container) == core::RestartPolicy::Never))
+            (finishing || !wants_restart(pod, container, one->state.terminated->exit_code)))
             return Phase::Failed;
         if (!started && !finishing && !(over && one->state.terminated->exit_code == 0)) return Phase::Pending;
     }
@@ -358,11 +385,8 @@ std::string phase_of(const core::Pod& pod, const core::PodStatus& status, bool f
         bool restartable = false;
         for (const core::Container& container : pod.spec.containers) {
             const core::ContainerStatus* one = find_status(status.container_statuses, container.name);
-            const std::string policy = effective_restart_policy(pod, container);
             const bool waits = one->state.waiting.has_value();
-            const bool failed = one->state.terminated && one->state.terminated->exit_code != 0;
-            restartable =
-                restartable || waits || policy == core::RestartPolicy::Always || (policy == core::RestartPolicy::OnFailure && failed);
+            restartable = restartable || waits || wants_restart(pod, container, one->state.terminated->exit_code);
         }
         if (restartable) return Phase::Running;
         return all_well ? Phase::Succeeded : Phase::Failed;
@@ -384,6 +408,18 @@ void update_conditions(const core::Pod& pod, core::PodStatus& status, bool has_s
     set(condition(Condition::PodScheduled, true));
 }
 
+/// Until the last container has been removed, so that all begin anew.
+core::PodCondition restarting_condition(const StatusInputs& in, const core::PodStatus& status, bool restarting_all) {
+    constexpr const char* Type = Condition::AllContainersRestarting;
+    if (status.phase == core::PodPhase::Succeeded) return condition(Type, false, "PodCompleted");
+    if (status.phase == core::PodPhase::Failed) return condition(Type, false, "PodFailed");
+    const bool any_left = std::ranges::any_of(all_containers(in.pod), [&](const ContainerSpec& spec) {
+        return spec.kind != ContainerKind::Ephemeral && in.state.find_newest(spec.container.name);
+    });
+    if (!restarting_all || !any_left) return condition(Type, false);
+    return condition(Type, true, "RestartAllContainersStarted", "container exited with restart policy rule");
+}
+
 core::PodStatus generate_status(const StatusInputs& in) {
     core::PodStatus status;
     status.observed_generation = in.pod.metadata.generation;
@@ -393,8 +429,11 @@ core::PodStatus generate_status(const StatusInputs& in) {
     status.start_time = in.previous.start_time ? in.previous.start_time : std::optional(Timestamp(in.now));
     status.qos_class = objects::qos_class(in.pod.spec);
     set_addresses(in, status);
+    set_resources(in, status);
 
-    const ContainerStatuses containers(in);
+    const core::PodCondition* restarting = objects::find_condition(in.previous.conditions, Condition::AllContainersRestarting);
+    const bool restarting_all = is_restarting_all(in.pod, in.state) || (restarting && restarting->status == core::ConditionStatus::True);
+    const ContainerStatuses containers(in, restarting_all);
     for (const core::Container& container : in.pod.spec.init_containers)
         status.init_container_statuses.push_back(containers.make(ContainerKind::Init, container, in.previous.init_container_statuses));
     for (const core::Container& container : in.pod.spec.containers)
@@ -417,6 +456,11 @@ core::PodStatus generate_status(const StatusInputs& in) {
     }
     const cri::PodSandboxStatus* sandbox = in.state.ready_sandbox();
     update_conditions(in.pod, status, sandbox && (in.pod.spec.host_network || !status.pod_ip.empty()), in.now);
+    if (objects::may_restart_all_containers(in.pod.spec)) {
+        core::PodCondition made = restarting_condition(in, status, restarting_all);
+        made.observed_generation = in.pod.metadata.generation;
+        objects::set_condition(status.conditions, std::move(made), Timestamp(in.now));
+    }
     return status;
 }
 

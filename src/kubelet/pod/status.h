@@ -36,6 +36,7 @@ void update_conditions(const core::Pod& pod, core::PodStatus& status, bool has_s
 /// Reasons that a container waits for, where the pod itself did not say more.
 inline constexpr const char* ContainerCreating = "ContainerCreating";
 inline constexpr const char* PodInitializing = "PodInitializing";
+inline constexpr const char* RestartingAllContainers = "RestartingAllContainers";
 inline constexpr const char* ContainerStatusUnknown = "ContainerStatusUnknown";
 
 }  // namespace porthole::kubelet

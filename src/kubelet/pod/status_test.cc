@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kubelet/pod/resize.h"
+#include "kubelet/pod/resources.h"
+
 namespace porthole::kubelet {
 namespace {
 
@@ -145,6 +148,68 @@ TEST_F(StatusTest, TheAttemptBeforeIsTheLastState) {
     const core::PodStatus now = status();
     EXPECT_TRUE(now.container_statuses[0].state.running);
     EXPECT_EQ(now.container_statuses[0].last_state.terminated->exit_code, 7);
+}
+
+TEST_F(StatusTest, ThePodsResourcesAreThoseThatAreAllocatedAndThoseThatItHas) {
+    const auto quantity = [](const char* text) { return Quantity::parse(text).value(); };
+    pod.spec.containers[0].resources.requests = {{"cpu", quantity("100m")}, {"ephemeral-storage", quantity("1Gi")}};
+    pod.spec.containers[0].resources.limits = {{"cpu", quantity("200m")}};
+    sandbox();
+    runs("a");
+    core::PodStatus now = status();
+    EXPECT_EQ(now.allocated_resources, pod.spec.containers[0].resources.requests);
+    EXPECT_EQ(now.resources->requests, (ResourceList{{"cpu", quantity("100m")}}));
+    EXPECT_EQ(now.resources->limits, pod.spec.containers[0].resources.limits);
+
+    pod.spec.resources.emplace().requests = {{"cpu", quantity("2")}, {"memory", quantity("1Gi")}};
+    pod.spec.resources->limits = {{"memory", quantity("2Gi")}};
+    core::ResourceRequirements before;
+    before.requests = {{"cpu", quantity("1")}};
+    set_given_resources(runtime.containers[0], {pod.spec.containers[0].resources, before});
+    now = status();
+    EXPECT_EQ(now.allocated_resources["cpu"], quantity("2"));
+    EXPECT_EQ(now.resources->requests, (ResourceList{{"cpu", quantity("1")}})) << "a resize is under way";
+    set_given_resources(runtime.containers[0], {pod.spec.containers[0].resources, pod.spec.resources});
+    now = status();
+    EXPECT_EQ(now.resources->requests, pod.spec.resources->requests);
+    EXPECT_EQ(now.resources->limits, (ResourceList{{"cpu", quantity("200m")}, {"memory", quantity("2Gi")}}));
+}
+
+TEST_F(StatusTest, RestartingAllContainersIsToldUntilAllAreRemoved) {
+    pod.spec.restart_policy = "Never";
+    pod.spec.containers.emplace_back().name = "b";
+    core::ContainerRestartRule rule{.action = "RestartAllContainers"};
+    rule.exit_codes.emplace().operator_ = "In";
+    rule.exit_codes->values = {42};
+    pod.spec.containers[0].restart_policy = "Never";
+    pod.spec.containers[0].restart_policy_rules = {rule};
+    sandbox();
+    runs("b");
+    runs("a");
+    previous = status();
+    EXPECT_EQ(condition(previous, "AllContainersRestarting"), "False");
+    runtime.containers.clear();
+    exited("b", 0);
+    exited("a", 42);
+    previous = status();
+    EXPECT_EQ(previous.phase, "Running") << "it is not over";
+    EXPECT_EQ(condition(previous, "AllContainersRestarting"),
+              "True RestartAllContainersStarted: container exited with restart policy rule");
+    runtime.containers.clear();
+    previous = status();
+    EXPECT_EQ(condition(previous, "AllContainersRestarting"), "False");
+    EXPECT_EQ(previous.phase, "Running");
+    for (const core::ContainerStatus& one : previous.container_statuses) {
+        EXPECT_EQ(one.state.waiting->reason, "RestartingAllContainers");
+        EXPECT_EQ(one.last_state.terminated->reason, "RestartingAllContainers");
+        EXPECT_EQ(one.last_state.terminated->exit_code, 137);
+        EXPECT_EQ(one.restart_count, 1);
+    }
+    runs("a");
+    const core::PodStatus now = status();
+    EXPECT_TRUE(now.container_statuses[0].state.running);
+    EXPECT_EQ(now.container_statuses[0].restart_count, 1) << "whatever the runtime counted";
+    EXPECT_EQ(now.container_statuses[0].last_state.terminated->reason, "RestartingAllContainers");
 }
 
 TEST_F(StatusTest, PhaseOfEndedPodsFollowsPolicyAndExitCodes) {

@@ -303,17 +303,20 @@ Task<cri::PortForwardResponse> FakeRuntime::port_forward(cri::PortForwardRequest
     co_return Error(Reason::MethodNotAllowed, "the fake runtime has no streams");
 }
 
-Task<cri::ListContainerStatsResponse> FakeRuntime::list_container_stats(cri::ListContainerStatsRequest) {
+Task<cri::ListContainerStatsResponse> FakeRuntime::list_container_stats(cri::ListContainerStatsRequest request) {
     CO_TRY_VOID(co_await enter("ListContainerStats", false));
     cri::ListContainerStatsResponse response;
     for (const auto& [id, from] : containers_) {
         if (!is_running(from.status)) continue;
+        if (request.filter && !selected(from.status.labels, request.filter->label_selector)) continue;
         cri::ContainerStats& stats = response.stats.emplace_back();
         stats.attributes.emplace().id = id;
         stats.attributes->labels = from.status.labels;
         stats.attributes->metadata = from.status.metadata;
         if (written) stats.writable_layer.emplace().used_bytes.emplace().value = written(pod_of(from.status.labels));
-        stats.memory.emplace().working_set_bytes.emplace().value = memory ? memory(pod_of(from.status.labels)) : 0;
+        const std::uint64_t used = memory ? memory(pod_of(from.status.labels)) : 0;
+        stats.memory.emplace().working_set_bytes.emplace().value = used;
+        stats.memory->usage_bytes.emplace().value = used;
     }
     co_return response;
 }

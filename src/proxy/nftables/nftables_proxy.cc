@@ -56,11 +56,21 @@ Task<> NftablesProxy::run() {
             continue;
         }
         pause = 100ms;
+        if (!timeouts_set_) set_timeouts();
         const auto woken = co_await with_timeout(wake_.wait(), options_.check_interval, "waiting for a change");
         if (woken) continue;
         if (woken.error().reason != Reason::Timeout) co_return woken.error();
         if (const auto checked = co_await check(); is_cancelled(checked)) co_return checked.error();
     }
+}
+
+/// As upstream's kube-proxy does: the kernel's minute for CLOSE_WAIT is too short for clients that take their time. Once there are rules,
+/// the kernel tracks connections.
+void NftablesProxy::set_timeouts() {
+    timeouts_set_ = true;
+    for (const auto& [state, timeout] : {std::pair("established", std::chrono::hours(24)), std::pair("close_wait", std::chrono::hours(1))})
+        if (const auto set = context_.conntrack.set_tcp_timeout(state, timeout); !set)
+            context_.log.warn("timeout of tracked connections not set", {{"state", state}, {"error", set.error().message}});
 }
 
 Task<> NftablesProxy::sync() {

@@ -57,6 +57,7 @@ public:
 
 private:
     void changed();
+    void set_timeouts();
     Task<> sync();
     Task<> apply(std::string text);
     Task<> forget_lost_connections(std::vector<RuleSet::Loss> losses);
@@ -70,6 +71,7 @@ private:
     RuleSet rules_;
     Event wake_;
     bool synced_ = false;                      // the kernel has what rules_ believes
+    bool timeouts_set_ = false;                // of tracked connections
     bool from_scratch_ = false;                // the table's layout is not ours
     std::optional<std::uint32_t> generation_;  // of the kernel's rules after our last transaction
     MonotonicTime last_synced_{};

@@ -42,7 +42,12 @@ public:
         forgotten.insert(forgotten.end(), filters.begin(), filters.end());
         co_return std::size_t{0};
     }
+    Result<void> set_tcp_timeout(const std::string& state, std::chrono::seconds timeout) override {
+        timeouts[state] = timeout;
+        return {};
+    }
     std::vector<net::ConntrackFilter> forgotten;
+    std::map<std::string, std::chrono::seconds> timeouts;
 };
 
 core::Service service(const char* protocol = "TCP") {
@@ -106,6 +111,7 @@ TEST(NftablesProxy, WritesTheWholeTableOnceAndThenDifferences) {
     ASSERT_EQ(first.size(), 1u);
     EXPECT_NE(first[0].find("chain nat-prerouting"), std::string::npos);
     EXPECT_NE(first[0].find("10.96.0.20 . 80 . 0 : 10.244.0.2 . 8080"), std::string::npos);
+    EXPECT_EQ(world.conntrack.timeouts, (std::map<std::string, std::chrono::seconds>{{"established", 24h}, {"close_wait", 1h}}));
     world.api.put(slice({"10.244.0.3"}));
     EXPECT_EQ(world.step(),
               (std::vector<std::string>{"delete element ip porthole-proxy endpoints-tcp { 10.96.0.20 . 80 . 0 }\n"

@@ -54,14 +54,18 @@ struct Fallback {
 };
 constexpr Fallback Exact{}, Scored{100, 200LL << 20};
 
-/// A container whose resize is under way holds the larger of what is asked for and what it has.
+/// What is held while a resize is under way: the largest of what is asked for, what is allocated and what is in use.
+Resources held(const ResourceList& asked, const ResourceList& allocated, const schema::Box<core::ResourceRequirements>& in_use) {
+    Resources requests = resources_of(asked);
+    requests.raise_to(resources_of(allocated));
+    if (in_use) requests.raise_to(resources_of(in_use->requests));
+    return requests;
+}
+
 Resources requests_of(const core::Container& container, const std::vector<core::ContainerStatus>& statuses, Fallback fallback) {
-    Resources requests = resources_of(container.resources.requests);
     const auto status = std::ranges::find(statuses, container.name, &core::ContainerStatus::name);
-    if (status != statuses.end()) {
-        requests.raise_to(resources_of(status->allocated_resources));
-        if (status->resources) requests.raise_to(resources_of(status->resources->requests));
-    }
+    Resources requests = status == statuses.end() ? resources_of(container.resources.requests)
+                                                  : held(container.resources.requests, status->allocated_resources, status->resources);
     if (!container.resources.requests.contains("cpu")) requests.milli_cpu = std::max(requests.milli_cpu, fallback.milli_cpu);
     if (!container.resources.requests.contains("memory")) requests.memory = std::max(requests.memory, fallback.memory);
     return requests;
@@ -73,12 +77,13 @@ Resources pod_requests(const core::Pod& pod, Fallback fallback) {
         return requests_of(container, init ? pod.status.init_container_statuses : pod.status.container_statuses, fallback);
     });
     if (pod.spec.resources) {
-        const Resources whole = resources_of(pod.spec.resources->requests);
         const ResourceList& named = pod.spec.resources->requests;
+        const Resources whole =
+            pod.status.resources ? held(named, pod.status.allocated_resources, pod.status.resources) : resources_of(named);
         if (named.contains("cpu")) running.milli_cpu = whole.milli_cpu;
         if (named.contains("memory")) running.memory = whole.memory;
         for (const auto& [name, amount] : whole.extended)
-            if (objects::is_pod_level_resource(name)) running.extended_slot(name) = amount;
+            if (objects::is_pod_level_resource(name) && named.contains(name)) running.extended_slot(name) = amount;
     }
     running += resources_of(pod.spec.overhead);
     return running;

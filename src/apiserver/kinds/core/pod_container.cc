@@ -11,6 +11,8 @@ namespace {
 using namespace api::core::v1;
 using schema::Value;
 
+constexpr std::size_t MaxRestartRules = 20, MaxExitCodes = 255;
+
 bool is_native_resource(std::string_view name) { return !name.contains('/') || name.contains("kubernetes.io/"); }
 bool is_huge_page(std::string_view name) { return name.starts_with("hugepages-"); }
 bool is_standard_container_resource(std::string_view name) {
@@ -348,9 +350,24 @@ void validate_active_parts(const Container& container, const ContainerScope& sco
     validate_probe(container.startup_probe, ProbeSort::Startup, path / "startupProbe", errors);
 }
 
+void validate_restart_rule(const ContainerRestartRule& rule, const FieldPath& path, FieldErrors& errors) {
+    if (!is_one_of(rule.action, {"Restart", "RestartAllContainers"}))
+        errors.not_supported(path / "action", rule.action, {"Restart", "RestartAllContainers"});
+    if (!rule.exit_codes) return errors.required(path / "exitCodes", "must be specified");
+    if (!is_one_of(rule.exit_codes->operator_, {"In", "NotIn"}))
+        errors.not_supported(path / "exitCodes" / "operator", rule.exit_codes->operator_, {"In", "NotIn"});
+    if (rule.exit_codes->values.size() > MaxExitCodes)
+        errors.too_many(path / "exitCodes" / "values", rule.exit_codes->values.size(), MaxExitCodes);
+}
+
 void validate_restart_policy(const Container& container, const FieldPath& path, FieldErrors& errors) {
     if (container.restart_policy && !is_one_of(*container.restart_policy, {"Always", "Never", "OnFailure"}))
         errors.not_supported(path / "restartPolicy", *container.restart_policy, {"Always", "Never", "OnFailure"});
+    const std::vector<ContainerRestartRule>& rules = container.restart_policy_rules;
+    if (!container.restart_policy && !rules.empty())
+        errors.required(path / "restartPolicy", "must specify restartPolicy when restart rules are used");
+    if (rules.size() > MaxRestartRules) errors.too_many(path / "restartPolicyRules", rules.size(), MaxRestartRules);
+    for (std::size_t i = 0; i < rules.size(); ++i) validate_restart_rule(rules[i], (path / "restartPolicyRules").index(i), errors);
 }
 
 void validate_init_container(const Container& container, const ContainerScope& scope, const FieldPath& path, FieldErrors& errors) {

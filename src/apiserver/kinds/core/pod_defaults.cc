@@ -124,6 +124,7 @@ void default_pod_object(PodSpec& spec) {
     if (!spec.enable_service_links) spec.enable_service_links = true;
     for (Container& container : spec.containers) default_requests(container);
     for (Container& container : spec.init_containers) default_requests(container);
+    default_pod_level_resources(spec);
     if (!spec.host_network) return;
     for (Container& container : spec.containers) default_host_ports(container);
     for (Container& container : spec.init_containers) default_host_ports(container);

@@ -6,7 +6,7 @@
 #include "apiserver/strategy/strategy.h"
 #include "objects/pod_resources.h"
 
-/// pods/resize: what a running pod's containers may use (KEP-1287).
+/// pods/resize: what a running pod and its containers may use (KEP-1287).
 namespace porthole::apiserver {
 namespace {
 
@@ -67,6 +67,19 @@ ResourceRequirements without_cpu_and_memory(ResourceRequirements resources) {
     return resources;
 }
 
+/// What the pod states for itself as a whole (KEP-5419).
+void validate_pod_level_resize(const schema::Box<ResourceRequirements>& now, const schema::Box<ResourceRequirements>& before,
+                               FieldErrors& errors) {
+    const FieldPath spec = "spec", path = spec / "resources";
+    if (before && !now) return errors.forbidden(path, "pod-level resources cannot be removed");
+    if (before && lacks_any_of(now->requests, before->requests))
+        errors.forbidden(path / "requests", "pod-level resource requests cannot be removed");
+    if (before && lacks_any_of(now->limits, before->limits))
+        errors.forbidden(path / "limits", "pod-level resource limits cannot be removed");
+    if (without_cpu_and_memory(now.value_or(ResourceRequirements())) != without_cpu_and_memory(before.value_or(ResourceRequirements())))
+        errors.forbidden(spec, "only cpu and memory resources are mutable at pod-level");
+}
+
 /// Equal but for cpu and memory.
 bool is_alike(Container now, Container before) {
     now.resources = without_cpu_and_memory(std::move(now.resources));
@@ -120,12 +133,7 @@ void validate_resize(const ApiObject& object, const ApiObject& old, FieldErrors&
     const std::string qos = before.status.qos_class.empty() ? std::string(objects::qos_class(before.spec)) : before.status.qos_class;
     if (objects::qos_class(now.spec) != qos) errors.invalid(spec, qos, "Pod QOS Class may not change as a result of resizing");
     if (!runs_where_resize_works(before)) errors.forbidden(spec, "Pod running on node without support for resize");
-    if (now.spec.resources.has_value() || before.spec.resources.has_value()) {
-        const ResourceRequirements now_pod = now.spec.resources ? *now.spec.resources : ResourceRequirements();
-        const ResourceRequirements before_pod = before.spec.resources ? *before.spec.resources : ResourceRequirements();
-        validate_nothing_removed(now_pod, before_pod, spec / "resources", errors);
-        if (without_cpu_and_memory(now_pod) != without_cpu_and_memory(before_pod)) errors.forbidden(spec / "resources", OnlyCpuAndMemory);
-    }
+    validate_pod_level_resize(now.spec.resources, before.spec.resources, errors);
     validate_containers_resize(now, before, errors);
 }
 

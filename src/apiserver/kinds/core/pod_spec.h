@@ -35,6 +35,12 @@ struct ContainerScope {
 void validate_containers(const PodSpec& spec, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
 void validate_resources(const ResourceRequirements& resources, const FieldPath& path, FieldErrors& errors);
 
+// pod_level_resources.cc
+/// Requests and limits that a pod does not state as a whole, from its limits and its containers.
+void default_pod_level_resources(PodSpec& spec);
+/// `path` leads to spec.resources.
+void validate_pod_level_resources(const PodSpec& spec, const FieldPath& path, FieldErrors& errors);
+
 // pod_volume.cc
 void validate_volumes(const std::vector<Volume>& volumes, const FieldPath& path, PodSpecIn in, FieldErrors& errors);
 

@@ -2,6 +2,7 @@
 
 #include "apiserver/kinds/core/pod_spec.h"
 #include "apiserver/validation/names.h"
+#include "objects/restart_rules.h"
 #include "schema/convert.h"
 
 namespace porthole::apiserver {
@@ -158,17 +159,20 @@ void validate_pod_status_update(const Pod& object, const Pod& old, FieldErrors& 
     if (!old.status.qos_class.empty() && object.status.qos_class != old.status.qos_class)
         errors.invalid("status.qosClass", object.status.qos_class, "field is immutable");
     const auto check_states = [&](const std::vector<ContainerStatus>& now, const std::vector<ContainerStatus>& before,
-                                  const FieldPath& path, bool may_restart_failed) {
+                                  const std::vector<Container>& containers, const FieldPath& path) {
         for (std::size_t i = 0; i < now.size(); ++i) {
             const auto was = std::ranges::find(before, now[i].name, &ContainerStatus::name);
             if (was == before.end() || !was->state.terminated || now[i].state.terminated) continue;
-            if (may_restart_failed && was->state.terminated->exit_code != 0) continue;
+            const auto container = std::ranges::find(containers, now[i].name, &Container::name);
+            if (container != containers.end() && objects::may_restart(*container, object.spec, was->state.terminated->exit_code)) continue;
             errors.forbidden(path.index(i) / "state", "may not be transitioned to non-terminated state");
         }
     };
-    if (object.spec.restart_policy != "Always") {
-        const bool may_restart_failed = object.spec.restart_policy == "OnFailure";
-        check_states(object.status.container_statuses, old.status.container_statuses, "status.containerStatuses", may_restart_failed);
+    // Where one container restarts all, any may start again.
+    if (!objects::may_restart_all_containers(object.spec)) {
+        check_states(object.status.init_container_statuses, old.status.init_container_statuses, object.spec.init_containers,
+                     "status.initContainerStatuses");
+        check_states(object.status.container_statuses, old.status.container_statuses, object.spec.containers, "status.containerStatuses");
     }
     for (std::size_t i = 0; i < object.status.pod_ips.size(); ++i)
         invalid_all(errors, FieldPath("status.podIPs").index(i), object.status.pod_ips[i].ip, names::check_ip(object.status.pod_ips[i].ip));
